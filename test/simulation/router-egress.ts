@@ -1,90 +1,173 @@
-/** The Kafka topics that events are forwarded to: which existed when, and what they take. */
-import type { EgressNaming } from "../../src/routing/egress.ts";
+/**
+ * The Kafka topics that events are forwarded to: what they are named by a rule of the world's own, which existed when, how many
+ * partitions they had, and what they take.
+ */
 import type { Clock } from "./clock.ts";
-import type { Coordinator } from "./kafka/coordinator.ts";
-import type { EgressLog } from "./kafka/egress-log.ts";
+import type { Cluster } from "./cluster/cluster.ts";
+import type { PartitionLog } from "./cluster/log.ts";
+import type { Topic } from "./cluster/topics.ts";
 import type { Random } from "./random.ts";
 import type { Obstacle } from "./router-oracle.ts";
 import type { RouterTopics, TopicVersion } from "./router-topics.ts";
 
+/** What the names of Kafka topics depend on. */
+export type NamedBy = "nothing" | "external id" | "namespace";
+
+export const templates: Readonly<Record<NamedBy, string>> = {
+  nothing: "egress",
+  "external id": "egress.{externalId}",
+  namespace: "egress.{namespace}",
+};
+
 export interface InventoryOptions {
   readonly clock: Clock;
   readonly random: Random;
-  readonly coordinator: Coordinator;
-  readonly naming: EgressNaming;
+  readonly cluster: Cluster;
   readonly topics: RouterTopics;
+  readonly namedBy: NamedBy;
   readonly unmatchedTopic: string | undefined;
+  /** How late brokers may hear of a topic. */
+  readonly getMaxLagMs: () => number;
+}
+
+/** From a time on. */
+interface Since<T> {
+  readonly at: number;
+  readonly is: T;
 }
 
 interface KnownTopic {
   readonly name: string;
-  readonly partitions: number;
   readonly maxBatchBytes: number;
   createdAt: number;
   deletedAt: number;
+  readonly partitions: Since<number>[];
+  /** Whether clients may write to it. */
+  readonly rights: Since<boolean>[];
+  topic: Topic | undefined;
 }
 
-export function createEgressInventory({
-  clock,
-  random,
-  coordinator,
-  naming,
-  topics,
-  unmatchedTopic,
-}: InventoryOptions) {
-  const names = [
-    ...new Set([
-      ...topics.ids.flatMap((externalId) =>
-        topics.namespaces.map((namespace) => naming.getName({ externalId, namespace })),
-      ),
-      ...(unmatchedTopic === undefined ? [] : [unmatchedTopic]),
-    ]),
-  ].filter((name) => naming.findFault(name) === undefined || name === unmatchedTopic);
-  const all: KnownTopic[] = names.map((name) => ({
+/** How long the product, and kafkajs, may use what they know of a topic. */
+const maxKnowledgeMs = 62_000;
+const maxPartitions = 5;
+
+const isLegal = (name: string): boolean => /^[A-Za-z0-9._-]+$/.test(name);
+
+/** The values that something had at any moment from `since` to `until`. */
+function listDuring<T>(history: readonly Since<T>[], since: number, until: number): Set<T> {
+  const before = history.findLast(({ at }) => at <= since);
+  const during = history.filter(({ at }) => at > since && at <= until);
+  return new Set([...(before === undefined ? [] : [before]), ...during].map(({ is }) => is));
+}
+
+export function createEgressInventory(options: InventoryOptions) {
+  const { clock, random, cluster, topics, namedBy, unmatchedTopic } = options;
+
+  function getNameOf({
+    externalId,
+    namespace,
+  }: {
+    readonly externalId: string;
+    readonly namespace: string;
+  }): string {
+    if (namedBy === "nothing") return "egress";
+    return `egress.${namedBy === "external id" ? externalId : namespace}`;
+  }
+
+  const names = new Set(
+    topics.ids.flatMap((externalId) =>
+      topics.namespaces.map((namespace) => getNameOf({ externalId, namespace })),
+    ),
+  );
+  if (unmatchedTopic !== undefined) names.add(unmatchedTopic);
+  const all: KnownTopic[] = [...names].filter(isLegal).map((name) => ({
     name,
-    partitions: random.pick([1, 2, 3]),
     maxBatchBytes: random.pick([Infinity, Infinity, 1_000]),
     createdAt: Infinity,
     deletedAt: Infinity,
+    partitions: [],
+    rights: [{ at: 0, is: true }],
+    topic: undefined,
   }));
-  const logs: EgressLog[] = [];
 
-  function createTopic(topic: KnownTopic): void {
-    topic.createdAt = clock.getTime();
-    logs.push(...coordinator.createTopic(topic.name, topic.partitions, topic.maxBatchBytes).logs);
+  function createTopic(known: KnownTopic): void {
+    const partitions = random.pick([1, 2, 3]);
+    known.createdAt = clock.getTime();
+    known.partitions.push({ at: clock.getTime(), is: partitions });
+    const { name, maxBatchBytes } = known;
+    known.topic = cluster.registry.create({ name, partitions, maxBatchBytes });
   }
 
-  for (const topic of all) if (random.chance(0.75)) createTopic(topic);
+  for (const known of all) if (random.chance(0.75)) createTopic(known);
 
   const find = (number: number): KnownTopic | undefined => all[number % all.length];
 
   return {
     getName: ({ definition }: TopicVersion): string =>
-      definition === undefined ? "" : naming.getName(definition.topic),
+      definition === undefined ? "" : getNameOf(definition.topic),
     create(number: number): void {
-      const topic = find(number);
-      if (topic?.createdAt === Infinity) createTopic(topic);
+      const known = find(number);
+      if (known?.createdAt === Infinity) createTopic(known);
     },
     /** For good. */
     delete(number: number): void {
-      const topic = find(number);
-      if (topic === undefined || topic.createdAt === Infinity || topic.deletedAt !== Infinity) return;
-      topic.deletedAt = clock.getTime();
-      coordinator.topics.delete(topic.name);
+      const known = find(number);
+      if (known?.topic === undefined || known.deletedAt !== Infinity) return;
+      known.deletedAt = clock.getTime();
+      cluster.deleteTopic(known.name);
     },
-    /** What can become of an event that is sent at some time from `since` to `until`; nothing if no Kafka topic can have the name. */
+    grow(number: number): void {
+      const known = find(number);
+      if (known?.topic === undefined || known.deletedAt !== Infinity) return;
+      const count = known.topic.partitions.length + 1;
+      if (count > maxPartitions) return;
+      known.partitions.push({ at: clock.getTime(), is: count });
+      cluster.registry.grow(known.name, count);
+    },
+    /** Revokes or grants the right to write. */
+    setRight(number: number, isGranted: boolean): void {
+      const known = find(number);
+      if (known === undefined || known.rights.at(-1)?.is === isGranted) return;
+      known.rights.push({ at: clock.getTime(), is: isGranted });
+      if (isGranted) cluster.denied.delete(known.name);
+      else cluster.denied.add(known.name);
+    },
+    grantAll(): void {
+      for (const { name, rights } of all) {
+        cluster.denied.delete(name);
+        if (rights.at(-1)?.is === false) rights.push({ at: clock.getTime(), is: true });
+      }
+    },
+    moveLeader(number: number, partition: number, to: number): void {
+      const known = find(number);
+      const count = known?.topic?.partitions.length ?? 0;
+      if (known !== undefined && count > 0) cluster.moveLeader(known.name, partition % count, to);
+    },
+    /** What can become of an event that is sent at some time from `since` to `until`; nothing if no Kafka topic has the name. */
     findOutcomes: ({ name, bytes, since, until }: SentEvent): ReadonlySet<Obstacle | "sent"> => {
       const outcomes = new Set<Obstacle | "sent">();
-      const topic = all.find((one) => one.name === name);
-      if (topic === undefined) return name === unmatchedTopic ? outcomes.add("NO_EGRESS_TOPIC") : outcomes;
-      const { createdAt, deletedAt, maxBatchBytes } = topic;
-      if (since < createdAt || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
-      if (until >= createdAt && since < deletedAt)
-        outcomes.add(bytes > maxBatchBytes ? "EGRESS_REJECTED" : "sent");
+      const known = all.find((one) => one.name === name);
+      if (known === undefined) return name === unmatchedTopic ? outcomes.add("NO_EGRESS_TOPIC") : outcomes;
+      const { createdAt, deletedAt, maxBatchBytes } = known;
+      const lagMs = options.getMaxLagMs();
+      const rights = listDuring(known.rights, since - maxKnowledgeMs, until);
+      if (since < createdAt + lagMs || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
+      if (until < createdAt || since >= deletedAt + lagMs) return outcomes;
+      // Who may not write to a topic may not see it either.
+      if (rights.has(false)) outcomes.add("NO_EGRESS_TOPIC").add("EGRESS_REJECTED");
+      if (rights.has(true)) outcomes.add(bytes > maxBatchBytes ? "EGRESS_REJECTED" : "sent");
       return outcomes;
     },
-    /** Of those that were deleted, too. */
-    listLogs: (): readonly EgressLog[] => [...logs, ...(coordinator.topics.get("dead-letters")?.logs ?? [])],
+    /** How many partitions a process may have believed the Kafka topic to have. */
+    listCounts(name: string, since: number, until: number): ReadonlySet<number> {
+      const history = all.find((one) => one.name === name)?.partitions ?? [];
+      return listDuring(history, since - maxKnowledgeMs - options.getMaxLagMs(), until);
+    },
+    /** Of those that exist. */
+    listLogs: (): readonly PartitionLog[] =>
+      [...all.map(({ name }) => name), "dead-letters"].flatMap(
+        (name) => cluster.topics.get(name)?.partitions.map(({ log }) => log) ?? [],
+      ),
   };
 }
 

@@ -6,10 +6,10 @@ import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
 import type { Host } from "./clock.ts";
-import type { DecidedTransaction } from "./kafka/coordinator.ts";
-import type { EgressRecord } from "./kafka/egress-log.ts";
-import type { PartitionLog, StoredRecord } from "./kafka/log.ts";
-import type { EventContent, Knowledges, RouterTopics, TopicVersion } from "./router-topics.ts";
+import type { PartitionLog, StoredRecord } from "./cluster/log.ts";
+import type { DecidedTransaction, WrittenRecord } from "./cluster/transactions.ts";
+import { choosePartition, findChange, getCodeOfUnusable, getText, parseEvent } from "./router-copies.ts";
+import type { Knowledges, RouterTopics, TopicVersion } from "./router-topics.ts";
 import { Violation } from "./violation.ts";
 
 /** Why an event cannot be forwarded to a Kafka topic. */
@@ -31,6 +31,8 @@ export interface RouterOracleOptions {
     readonly since: number;
     readonly until: number;
   }) => ReadonlySet<Obstacle | "sent">;
+  /** How many partitions a process may have believed a Kafka topic to have. */
+  readonly listCounts: (name: string, since: number, until: number) => ReadonlySet<number>;
 }
 
 /** A record as a process got it, and what that process knew then. */
@@ -49,31 +51,53 @@ interface StoredBatch {
 
 /** What a transaction does with one event. */
 interface Outcome {
-  readonly copies: readonly EgressRecord[];
-  readonly letters: readonly EgressRecord[];
+  readonly copies: readonly WrittenRecord[];
+  readonly letters: readonly WrittenRecord[];
 }
 
 export type RouterOracle = ReturnType<typeof createRouterOracle>;
 
 export function createRouterOracle(options: RouterOracleOptions) {
-  const { topic, getLog, getTime, topics, deadLetterTopic, unmatchedTopic, getEgressName, findOutcomes } =
-    options;
+  const {
+    topic,
+    getLog,
+    getTime,
+    topics,
+    deadLetterTopic,
+    unmatchedTopic,
+    getEgressName,
+    findOutcomes,
+    listCounts,
+  } = options;
   const delivered = new Map<Host, Map<string, Delivered[]>>();
   /** By partition. */
   const positions = new Map<number, number>();
-  const forwarded: EgressRecord[] = [];
+  const forwarded: WrittenRecord[] = [];
   /** The batches that a process has stored and not reported. */
   const unreported = new Map<Host, StoredBatch[]>();
   let checks = 0;
 
   const formatId = (partition: number, offset: number): string => `${topic}-${partition}-${offset}`;
 
-  /** The last delivery of a record to a process before a transaction began. */
-  function findDelivery(process: Host, id: string, beganAt: number): Delivered | undefined {
-    return delivered
-      .get(process)
-      ?.get(id)
-      ?.findLast(({ at }) => at <= beganAt);
+  /** The deliveries of a record to a process before a transaction began, the last one first. */
+  const listDeliveries = (process: Host, id: string, beganAt: number): readonly Delivered[] =>
+    (delivered.get(process)?.get(id) ?? []).filter(({ at }) => at <= beganAt).toReversed();
+
+  const findDelivery = (process: Host, id: string, beganAt: number): Delivered | undefined =>
+    listDeliveries(process, id, beganAt)[0];
+
+  /** A process may still handle what it was sent before a repetition. */
+  function checkByAny(id: string, deliveries: readonly Delivered[], outcome: Outcome): void {
+    let first = new Violation(`${id} is passed over, and was not fetched`);
+    for (const [index, delivery] of deliveries.entries())
+      try {
+        checkEvent(id, delivery, outcome);
+        return;
+      } catch (error) {
+        if (!(error instanceof Violation)) throw error;
+        if (index === 0) first = error;
+      }
+    throw first;
   }
 
   function checkEvent(id: string, { record, at, known }: Delivered, { copies, letters }: Outcome): void {
@@ -85,10 +109,12 @@ export function createRouterOracle(options: RouterOracleOptions) {
     const content = parseEvent(record.value);
     if (content === undefined) {
       if (copies.length > 0) fail("is no event, and was forwarded");
-      if (letter === undefined) fail("is no event, and has no dead letter");
+      if (letter === undefined) return fail("is no event, and has no dead letter");
+      checkLetter(letter, record, new Set([getCodeOfUnusable(record)]), fail);
       return;
     }
-    for (const copy of copies) checkCopy(copy, record, fail);
+    for (const copy of copies) checkCopy(copy, { record, at, id }, fail);
+    const reasons = new Set<string>();
     const named = findUndelivered(letter);
     let picked = 0;
     let mustBeUnmatched = true;
@@ -122,28 +148,32 @@ export function createRouterOracle(options: RouterOracleOptions) {
         picked += 1;
         if (matching.length === 0) fail(`has a dead letter for ${externalId}, which it does not match`);
       }
+      const obstacles = matching.flatMap((version) =>
+        listObstacles(toSent(getEgressName(version), record, at)),
+      );
+      for (const obstacle of obstacles) reasons.add(obstacle);
       if (!must && named?.has(externalId) !== true) continue;
       if (!mayBeInLetter) fail(`was not forwarded to ${externalId}`);
-      const hasObstacle = matching.some((version) =>
-        hasObstacles(toSent(getEgressName(version), record, at)),
-      );
-      if (!hasObstacle) fail(`has a dead letter for ${externalId} without a reason`);
+      if (obstacles.length === 0) fail(`has a dead letter for ${externalId} without a reason`);
     }
+    const unmatchedObstacles =
+      unmatchedTopic === undefined ? [] : listObstacles(toSent(unmatchedTopic, record, at));
+    if (mayBeUnmatched) for (const obstacle of unmatchedObstacles) reasons.add(obstacle);
     const unmatched = copies.filter((copy) => getText(copy, routedEventHeader.topic) === undefined);
     if (unmatched.length > 1) fail("is unmatched more than once");
     if (unmatched.length > 0) {
       if (picked > 0 || !mayBeUnmatched) fail("was forwarded as unmatched, but matches a topic");
       if (unmatched[0]?.topic !== unmatchedTopic) fail("was forwarded as unmatched, to another Kafka topic");
     } else if (mustBeUnmatched && unmatchedTopic !== undefined) {
-      if (letter === undefined || !hasObstacles(toSent(unmatchedTopic, record, at)))
-        fail("was not forwarded as unmatched");
+      if (letter === undefined || unmatchedObstacles.length === 0) fail("was not forwarded as unmatched");
     } else if (mustBeUnmatched && letter !== undefined) fail("has a dead letter, but matches no topic");
     if (letter !== undefined && named === undefined && copies.length > 0)
       fail("was forwarded, but its dead letter does not say so");
+    if (letter !== undefined) checkLetter(letter, record, reasons, fail);
   }
 
-  const hasObstacles = (sent: ReturnType<typeof toSent>): boolean =>
-    [...findOutcomes(sent)].some((outcome) => outcome !== "sent");
+  const listObstacles = (sent: ReturnType<typeof toSent>): readonly string[] =>
+    [...findOutcomes(sent)].filter((outcome) => outcome !== "sent");
 
   const toSent = (name: string, { value }: StoredRecord, since: number) => ({
     name,
@@ -153,7 +183,7 @@ export function createRouterOracle(options: RouterOracleOptions) {
   });
 
   /** Checks that events of one partition are in their order, except among dead letters. */
-  function checkOrder(records: readonly EgressRecord[]): void {
+  function checkOrder(records: readonly WrittenRecord[]): void {
     const last = new Map<string, number>();
     for (const record of records) {
       const { partition, offset } = parseId(getEventId(record));
@@ -165,7 +195,7 @@ export function createRouterOracle(options: RouterOracleOptions) {
     }
   }
 
-  const getEventId = (record: EgressRecord): string =>
+  const getEventId = (record: WrittenRecord): string =>
     getText(record, record.topic === deadLetterTopic ? deadLetterHeader.id : routedEventHeader.event) ?? "";
 
   function parseId(id: string): { readonly partition: number; readonly offset: number } {
@@ -175,12 +205,28 @@ export function createRouterOracle(options: RouterOracleOptions) {
   }
 
   function checkCopy(
-    copy: EgressRecord,
-    { key, value, timestamp }: StoredRecord,
+    copy: WrittenRecord,
+    { record, at, id }: { readonly record: StoredRecord; readonly at: number; readonly id: string },
     fail: (message: string) => never,
   ): void {
-    if (toText(copy.value) !== value || toText(copy.key) !== key || copy.timestamp !== String(timestamp))
-      fail(`was changed on its way to ${copy.topic}`);
+    const change = findChange(copy, record, "copy");
+    if (change !== undefined) fail(`lost ${change} on its way to ${copy.topic}`);
+    const counts = listCounts(copy.topic, at, getTime());
+    const ofEvent = parseId(id).partition;
+    if (![...counts].some((count) => choosePartition(record.key, ofEvent, count) === copy.partition))
+      fail(`is in partition ${copy.partition} of ${copy.topic}, which has ${[...counts].join(" or ")}`);
+  }
+
+  function checkLetter(
+    letter: WrittenRecord,
+    record: StoredRecord,
+    reasons: ReadonlySet<string>,
+    fail: (message: string) => never,
+  ): void {
+    const change = findChange(letter, record, "letter");
+    if (change !== undefined) fail(`lost ${change} on its way to the dead letters`);
+    const code = getText(letter, deadLetterHeader.code) ?? "";
+    if (!reasons.has(code)) fail(`is a dead letter as ${code} instead of ${[...reasons].join(" or ")}`);
   }
 
   return {
@@ -217,14 +263,12 @@ export function createRouterOracle(options: RouterOracleOptions) {
       }
       for (const id of ids) {
         checks += 1;
-        const delivery = findDelivery(process, id, beganAt);
-        if (delivery === undefined) throw new Violation(`${id} is passed over, and was not fetched`);
         const found = byEvent.get(id) ?? [];
         const [letters, copies] = [
           found.filter((record) => record.topic === deadLetterTopic),
           found.filter((record) => record.topic !== deadLetterTopic),
         ];
-        checkEvent(id, delivery, { copies, letters });
+        checkByAny(id, listDeliveries(process, id, beganAt), { copies, letters });
       }
       checkOrder(records);
       forwarded.push(...records);
@@ -250,14 +294,20 @@ export function createRouterOracle(options: RouterOracleOptions) {
       waiting.splice(at, 1);
     },
 
-    /** Checks what readers of all Kafka topics have been delivered. */
-    checkFinal(logs: readonly { readonly records: readonly EgressRecord[] }[]): void {
-      for (const { records } of logs) checkOrder(records);
-      const read = new Set(logs.flatMap(({ records }) => records));
-      if (read.size !== forwarded.length || forwarded.some((record) => !read.has(record)))
-        throw new Violation(
-          `readers are delivered ${read.size} records, of ${forwarded.length} that were committed`,
-        );
+    /** Checks what readers of the Kafka topics that exist are delivered: each committed record once, and no other. */
+    checkFinal(logs: readonly PartitionLog[]): void {
+      for (const log of logs) {
+        const read = log.readAll();
+        const expected = forwarded
+          .filter((record) => record.log === log)
+          .toSorted((one, other) => one.offset - other.offset);
+        checkOrder(expected);
+        const missing = expected.find((record, index) => read[index]?.offset !== record.offset);
+        if (missing !== undefined || read.length !== expected.length)
+          throw new Violation(
+            `readers are delivered ${read.length} records of a log, of ${expected.length} that were committed`,
+          );
+      }
     },
     getPosition: (partition: number): number => positions.get(partition) ?? 0,
     countChecks: () => checks,
@@ -271,26 +321,8 @@ const isEvent = (delivery: Delivered | undefined): boolean =>
 
 const byOffset = (a: string, b: string): number => Number(/\d+$/.exec(a)?.[0]) - Number(/\d+$/.exec(b)?.[0]);
 
-/** As the world's producers write events; undefined for what is none. */
-function parseEvent(value: string | null): EventContent | undefined {
-  if (value?.startsWith("{") !== true) return undefined;
-  const { eventType, event } = JSON.parse(value) as {
-    readonly eventType: unknown;
-    readonly event: { readonly level: string };
-  };
-  return typeof eventType === "string" ? { eventType, level: event.level } : undefined;
-}
-
 /** The topics that a dead letter names; undefined when it names none. */
-function findUndelivered(letter: EgressRecord | undefined): ReadonlySet<string> | undefined {
+function findUndelivered(letter: WrittenRecord | undefined): ReadonlySet<string> | undefined {
   const text = letter && getText(letter, routedEventHeader.undelivered);
   return text === undefined ? undefined : new Set(JSON.parse(text) as string[]);
 }
-
-function getText({ headers }: EgressRecord, name: string): string | undefined {
-  const given = headers?.[name];
-  return given === undefined ? undefined : String(given);
-}
-
-const toText = (bytes: Buffer | string | null | undefined): string | null =>
-  bytes == null ? null : String(bytes);

@@ -1,51 +1,57 @@
 /**
- * A world for the router: processes that run the product's reader, handler, index of topics and transactions unchanged, with
- * kafkajs' own producer, over a simulated events topic, transaction coordinator, brokers, topic store and network.
+ * A world for the router: processes that run the product's reader, handler, index of topics, Kafka client and transactions
+ * unchanged, with kafkajs itself, over simulated connections to a simulated Kafka cluster and a simulated store of topics.
  */
-import type { Admin } from "kafkajs";
-
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import { createEgressTopics } from "../../src/kafka/admin/egress-topics.ts";
+import { readConfig } from "../../src/config.ts";
+import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { choosePartition } from "../../src/kafka/partitioner.ts";
-import { createRoutingTransactions } from "../../src/kafka/transactions.ts";
+import { retryUntilAvailable } from "../../src/lib/retry.ts";
 import { createLiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { createEgressNaming } from "../../src/routing/egress.ts";
-import { toKafkaError } from "../../src/kafka/errors.ts";
-import type { KafkaRequests } from "../../src/kafka/requests.ts";
 import { createDatabaseOf } from "../../src/storage/database.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
-import { createHost, type Host } from "./clock.ts";
-import { createKafkaBroker } from "./kafka/broker.ts";
-import { createKafkaClient } from "./kafka/client.ts";
-import { createCoordinator, type DecidedTransaction } from "./kafka/coordinator.ts";
-import { createProducerClient } from "./kafka/producer-client.ts";
+import type { Host } from "./clock.ts";
+import { actOnCluster } from "./cluster-actions.ts";
+import { createCluster, type NewRecord } from "./cluster/cluster.ts";
+import type { Delivery } from "./cluster/fetches.ts";
+import type { Partition } from "./cluster/topics.ts";
+import type { DecidedTransaction } from "./cluster/transactions.ts";
 import { createMongoClient } from "./mongo/client.ts";
-import { createEgressInventory } from "./router-egress.ts";
+import { createEgressInventory, templates, type NamedBy } from "./router-egress.ts";
 import { createRouterOracle } from "./router-oracle.ts";
+import type { RouterAction, SentEvent } from "./router-steps.ts";
 import { createRouterTopics } from "./router-topics.ts";
-import type { RouterAction, SentEvent, Step } from "./steps.ts";
+import { createSocketNetwork } from "./sockets.ts";
+import type { Step } from "./steps.ts";
 import { withSimulatedTimers } from "./timers.ts";
 import { Violation } from "./violation.ts";
 import { createWorld, startOfTime, type OnTrace, type Process, type WorldResult } from "./world.ts";
 
 interface Service {
+  readonly broker: Broker;
   readonly consumer: GroupConsumer;
 }
 
 /** Once faults stop, the router must have caught up within this time: the lifetime of a transaction, and some retries. */
 const recoveryMs = 180_000;
+/** The member of the group, the admin and the look-up of offsets. */
+const clientsPerProcess = 3;
 const groupId = "router";
 const eventsTopic = "events";
 const deadLetterTopic = "dead-letters";
 const topicCount = 4;
+const maxEventPartitions = 3;
+/** How late a broker knows of a topic at most, when nothing makes it lag. */
+const maxPublishMs = 100;
 
 /** Runs steps in a world that the seed determines. Throws a Violation. */
 export const runRouterWorld = (
   seed: number,
   steps: readonly Step<RouterAction>[],
   onTrace?: OnTrace,
-): Promise<WorldResult> => withSimulatedTimers(() => run(seed, steps, onTrace));
+): Promise<WorldResult> => withSimulatedTimers(seed, () => run(seed, steps, onTrace));
 
 async function run(
   seed: number,
@@ -56,41 +62,56 @@ async function run(
     seed,
     onTrace,
     start,
-    stop: ({ consumer }) => consumer.stop(),
+    async stop({ broker, consumer }) {
+      await consumer.stop();
+      await broker.close();
+    },
     onGone: (host) => {
-      broker.expire(host);
+      sockets.forget(host);
     },
   });
-  const { clock, random, network, server, storeHost, brokerHost, log, trace, note, judge } = world;
-  const partitions = random.pick([1, 2]);
-  const maxOffsetsPerFetch = random.pick([1, 3, 10, 50]);
+  const { clock, random, network, server, storeHost, log, trace, note, judge } = world;
   const unmatchedTopic = random.pick([undefined, "unmatched"]);
-  const broker = createKafkaBroker(
-    { clock, random, host: brokerHost },
-    { partitions, maxOffsetsPerFetch, topic: eventsTopic },
-  );
-  const leaders = [createHost("leader 0"), createHost("leader 1")] as const;
-  const coordinator = createCoordinator({ clock, random, host: leaders[0], onDecided });
+  const namedBy = random.pick<NamedBy>(["nothing", "external id", "namespace"]);
+  const hasOddTimestamps = random.chance(0.5);
+  const sockets = createSocketNetwork({ clock, random });
+  const cluster = createCluster({
+    ...{ clock, random, trace, onDelivered, onDecided },
+    network: sockets,
+    now: () => startOfTime + Math.floor(clock.getTime()),
+    brokers: 2,
+    maxBatchesPerFetch: random.pick([1, 3, 20]),
+    maxFetchVersion: random.pick([17, 17, 13, 11]),
+  });
+  cluster.registry.create({ name: eventsTopic, partitions: random.pick([1, 2]) });
+  cluster.registry.create({ name: deadLetterTopic, partitions: random.pick([1, 2]) });
   const topics = createRouterTopics({ clock, random, network, host: storeHost }, topicCount);
-  const naming = createEgressNaming(
-    random.pick(["egress", "egress.{externalId}", "egress.{namespace}"]),
-    new Set([eventsTopic, deadLetterTopic]),
-  );
-  const inventory = createEgressInventory({ clock, random, coordinator, naming, topics, unmatchedTopic });
-  coordinator.createTopic(deadLetterTopic, random.pick([1, 2]), Infinity);
+  const inventory = createEgressInventory({
+    ...{ clock, random, cluster, topics, namedBy, unmatchedTopic },
+    getMaxLagMs: () => maxLagMs + maxPublishMs,
+  });
+  let maxLagMs = 0;
   const oracle = createRouterOracle({
     topic: eventsTopic,
-    getLog: (partition) => broker.getLog(partition),
+    getLog: (partition) => cluster.getPartition(eventsTopic, partition).log,
     getTime: clock.getTime,
     topics,
     deadLetterTopic,
     unmatchedTopic,
     getEgressName: inventory.getName,
     findOutcomes: inventory.findOutcomes,
+    listCounts: (name, since, until) => inventory.listCounts(name, since, until),
   });
-  /** How many producers of each process are connected. */
-  const connected = new Map<Host, number>();
   let lastTimestamp = startOfTime;
+
+  function onDelivered({ process, partition: { topic, partition }, read: { records } }: Delivery): void {
+    if (topic !== eventsTopic) return;
+    trace(
+      () =>
+        `${process.name} is sent ${records.map(({ offset }) => offset).join(" ")} of partition ${partition}`,
+    );
+    oracle.onDelivered(process, partition, records);
+  }
 
   function onDecided(transaction: DecidedTransaction): void {
     const { commit, process, records, offsets } = transaction;
@@ -105,53 +126,25 @@ async function run(
 
   async function start(process: Process<Service>): Promise<void> {
     const { host } = process;
-    const { createClient, requests } = createProducerClient({
-      network,
-      random,
-      coordinator,
-      leaders,
-      process: host,
-      onConnected(change) {
-        connected.set(host, (connected.get(host) ?? 0) + change);
-      },
-    });
-    const egressMetadata = {
-      fetchMetadata: () =>
-        network
-          .call(leaders[0], () => {
-            coordinator.requireUp();
-            const topics = [...coordinator.topics.values()];
-            return { topics: topics.map(({ name, logs }) => ({ error: 0, name, partitions: logs })) };
-          })
-          .catch((error: unknown) => {
-            throw toKafkaError(error);
-          }),
-    } as unknown as KafkaRequests;
-    const egressTopics = createEgressTopics({
-      admin: {} as Admin,
-      requests: egressMetadata,
-      create: undefined,
+    const { signal: abort } = new AbortController();
+    const { kafka } = readConfig({});
+    const broker = createBroker(
+      { ...kafka, brokers: cluster.addresses, groupId },
       log,
-    });
-    const database = createDatabaseOf(createMongoClient({ clock, network, server, host }), log);
-    await database.connect(new AbortController().signal);
+      sockets.createSockets(),
+    );
+    const naming = createEgressNaming(
+      templates[namedBy],
+      new Set([eventsTopic, deadLetterTopic, ...(unmatchedTopic === undefined ? [] : [unmatchedTopic])]),
+    );
     const index = createLiveTopicIndex(topics.createFeed(host), log, {
       keepsNamespaces: naming.usesNamespace,
     });
-    const kafka = createKafkaClient({
-      clock,
-      network,
-      broker,
-      host,
-      onDelivered({ partition, records }) {
-        trace(() => `fetches ${records.map(({ offset }) => offset).join(" ")} of partition ${partition}`);
-        oracle.onDelivered(host, partition, records);
-      },
-      onSending: () => undefined,
-    });
+    const egressTopics = broker.createEgressTopics(undefined);
+    const database = createDatabaseOf(createMongoClient({ clock, network, server, host }), log);
     const consumer = createGroupConsumer({
-      member: kafka.createMember(),
-      watch: kafka.watch,
+      member: broker.createMember({ topic: eventsTopic, groupId, commitsOffsets: false }),
+      watch: broker.watch(eventsTopic),
       logs: createLogStore(database),
       createHandler: (partition) =>
         createEventHandler({
@@ -159,7 +152,7 @@ async function run(
           groupId,
           index,
           naming,
-          transactions: createRoutingTransactions({ partition, groupId, createClient, requests, log }),
+          transactions: broker.createTransactions({ partition, groupId }),
           egressTopics,
           deadLetterTopic,
           maxEventBytes: 1024 * 1024,
@@ -178,41 +171,49 @@ async function run(
       log,
       onDied: clock.fail,
     });
-    process.service = { consumer };
-    await consumer.start();
+    process.service = { broker, consumer };
+    await database.connect(abort);
+    await broker.reach(abort);
+    await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
   }
 
+  const getEvents = (partition: number): Partition => {
+    const count = cluster.topics.get(eventsTopic)?.partitions.length ?? 1;
+    return cluster.getPartition(eventsTopic, partition % count);
+  };
+
+  const listEvents = (): readonly Partition[] => cluster.topics.get(eventsTopic)?.partitions ?? [];
+
   function produce(
-    partition: number,
+    partition: Partition,
     events: readonly SentEvent[],
     transaction?: "commit" | "abort" | "leave open",
   ): void {
-    broker.getLog(partition).append(
+    cluster.produce(
+      partition,
       events.map((event) => {
         lastTimestamp = Math.max(lastTimestamp + 1, startOfTime + Math.floor(clock.getTime()));
-        return { timestamp: lastTimestamp, ...toRecord(event) };
+        return toRecord(event, hasOddTimestamps ? lastTimestamp + event.skewMs : lastTimestamp);
       }),
       transaction,
     );
-    broker.notify();
   }
 
   function act(action: RouterAction): void {
     switch (action.do) {
       case "produce events":
         produce(
-          action.partition % partitions,
+          getEvents(action.partition),
           action.events,
           action.transaction === "none" ? undefined : action.transaction,
         );
         break;
       case "end transaction":
-        broker.getLog(action.partition % partitions).endTransaction((lastTimestamp += 1), action.commit);
-        broker.notify();
+        cluster.endTransaction(getEvents(action.partition), action.commit, (lastTimestamp += 1));
         break;
       case "truncate": {
-        const { getLow, getEnd, truncate } = broker.getLog(action.partition % partitions);
-        truncate(Math.floor(getLow() + (getEnd() - getLow()) * action.share));
+        const { log: events } = getEvents(action.partition);
+        events.truncate(Math.floor(events.low + (events.end - events.low) * action.share));
         break;
       }
       case "change topic":
@@ -224,80 +225,108 @@ async function run(
       case "delete egress topic":
         inventory.delete(action.number);
         break;
+      case "grow egress topic":
+        inventory.grow(action.number);
+        break;
+      case "revoke right":
+      case "grant right":
+        inventory.setRight(action.number, action.do === "grant right");
+        break;
+      case "move egress leader":
+        inventory.moveLeader(action.number, action.partition, action.to);
+        break;
+      case "move events leader":
+        cluster.moveLeader(eventsTopic, getEvents(action.partition).partition, action.to);
+        break;
+      case "grow events":
+        if (listEvents().length < maxEventPartitions)
+          cluster.registry.grow(eventsTopic, listEvents().length + 1);
+        break;
+      case "grow dead letters":
+        cluster.registry.grow(deadLetterTopic, 3);
+        break;
       case "lose feeds":
         topics.loseFeeds(world.getProcess(action.process).host);
-        break;
-      case "rebalance":
-        broker.rebalance();
-        break;
-      case "disturb transactions":
-        network.disturb(world.getProcess(action.process).host, leaders[action.leader], action.fault);
-        break;
-      case "cut transactions":
-        network.cut(world.getProcess(action.process).host, leaders[action.leader], action.ms);
-        break;
-      case "broker down":
-        broker.goDown(action.ms);
-        coordinator.goDown(action.ms);
-        break;
-      case "coordinator unavailable":
-        coordinator.beUnavailable(action.ms);
-        break;
-      case "delay markers":
-        coordinator.delayMarkers(action.ms);
         break;
       case "freeze":
         topics.noteFreeze(world.getProcess(action.process).host, clock.getTime() + action.ms);
         world.inflict(action);
         break;
-      default:
+      case "kill":
+      case "stop":
+      case "disturb":
+      case "cut":
         world.inflict(action);
+        break;
+      default:
+        if (action.do === "broker lags") maxLagMs = Math.max(maxLagMs, action.ms);
+        actOnCluster(action, {
+          cluster,
+          sockets,
+          groupId,
+          getHost: (process): Host => world.getProcess(process).host,
+        });
     }
   }
 
-  const isBehind = (partition: number): boolean =>
-    oracle.getPosition(partition) !== broker.getLog(partition).getEnd();
+  const isBehind = ({ partition, log: events }: Partition): boolean =>
+    oracle.getPosition(partition) !== events.end;
 
   for (let id = 0; id < topicCount; id += 1) topics.change(id, random.between(0, 12));
   await world.perform(steps, act);
   world.heal();
-  for (const partition of broker.getPartitions()) {
-    broker.getLog(partition).endTransaction((lastTimestamp += 1), true);
-    produce(partition, [{ kind: "event", key: undefined, eventType: "A", level: 1, isLarge: false }]);
+  sockets.heal();
+  inventory.grantAll();
+  for (const partition of listEvents()) {
+    cluster.endTransaction(partition, true, (lastTimestamp += 1));
+    produce(partition, [lastEvent]);
   }
   const isDone = (): boolean =>
-    !broker.getPartitions().some(isBehind) && !inventory.listLogs().some((one) => one.hasOpenTransaction());
+    !listEvents().some(isBehind) && !inventory.listLogs().some((one) => one.hasOpenTransaction);
   await clock.runUntil(clock.getTime() + recoveryMs, isDone);
   if (!isDone()) {
-    const places = broker
-      .getPartitions()
-      .map(
-        (partition) =>
-          `partition ${partition} is at ${oracle.getPosition(partition)} of ${broker.getLog(partition).getEnd()}`,
-      );
+    const places = listEvents().map(
+      ({ partition, log: events }) =>
+        `partition ${partition} is at ${oracle.getPosition(partition)} of ${events.end}`,
+    );
     throw new Violation(
       `the router has not caught up ${recoveryMs / 1_000} s after the last fault: ${places.join(", ")}`,
     );
   }
-  // A reader that was closed while it claimed ends its claim first.
   await clock.runUntil(clock.getTime() + 60_000, () => listLeaks().length === 0);
   if (listLeaks().length > 0) throw new Violation(listLeaks().join(", "));
-  oracle.checkFinal(inventory.listLogs().map((one) => ({ records: one.readCommitted() })));
+  oracle.checkFinal(inventory.listLogs());
   note(oracle.describe());
-  return world.getResult(oracle.countChecks());
+  const result = world.getResult(oracle.countChecks());
+  return { ...result, faults: result.faults + sockets.countDisturbed() };
 
-  /** Each partition that a process reads has one producer. */
+  /** A process has some clients, and one producer for each partition that it reads. */
   function listLeaks(): string[] {
     return [0, 1].flatMap((index) => {
       const { host, service } = world.getProcess(index);
       const owned = service?.consumer.status().partitions.length ?? 0;
-      const open = connected.get(host) ?? 0;
-      return open > owned ? [`${host.name} has ${open} producers for ${owned} partitions`] : [];
+      const open = sockets.countClients(host);
+      return open > clientsPerProcess + owned
+        ? [`${host.name} has ${open} clients that are connected, for ${owned} partitions`]
+        : [];
     });
   }
 }
 
-function toRecord({ kind, key, eventType, level, isLarge }: SentEvent) {
+const lastEvent: SentEvent = {
+  kind: "event",
+  key: undefined,
+  eventType: "A",
+  level: 1,
+  isLarge: false,
+  headers: 0,
+  skewMs: 0,
+};
+
+function toRecord(
+  { kind, key, eventType, level, isLarge, headers }: SentEvent,
+  timestamp: number,
+): NewRecord {
   const padding = isLarge ? "x".repeat(1_500) : "";
   const event = {
     eventId: "1",
@@ -306,7 +335,9 @@ function toRecord({ kind, key, eventType, level, isLarge }: SentEvent) {
     event: { level: String(level), padding },
   };
   return {
-    key: key === undefined ? null : `key ${key}`,
-    value: kind === "no JSON" ? "no JSON" : JSON.stringify(event),
+    timestamp,
+    key: key === undefined ? null : Buffer.from(`key ${key}`),
+    value: Buffer.from(kind === "no JSON" ? "no JSON" : JSON.stringify(event)),
+    headers: Array.from({ length: headers }, (_, index) => [`header ${index}`, Buffer.from([index, 255, 0])]),
   };
 }

@@ -3,12 +3,11 @@ import fc from "fast-check";
 
 import { runRegistrationWorld } from "./registration-world.ts";
 import { runRouterWorld } from "./router-world.ts";
+import { routerSteps, type RouterAction } from "./router-steps.ts";
 import {
   registrationSteps,
-  routerSteps,
   syncSteps,
   type RegistrationAction,
-  type RouterAction,
   type Step,
   type SyncAction,
 } from "./steps.ts";

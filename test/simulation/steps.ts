@@ -58,41 +58,6 @@ export type RegistrationAction =
     }
   | { readonly do: "remove" | "remove all"; readonly process: number; readonly user: number };
 
-/** An event as a producer sends it, or what is none. */
-export interface SentEvent {
-  readonly kind: "event" | "no JSON" | "no event";
-  readonly key: number | undefined;
-  readonly eventType: "A" | "B";
-  readonly level: number;
-  /** Larger than some Kafka topics take. */
-  readonly isLarge: boolean;
-}
-
-export type RouterAction =
-  | Exclude<Fault, { readonly do: "elect" | "stall replication" }>
-  | {
-      readonly do: "produce events";
-      readonly partition: number;
-      readonly events: readonly SentEvent[];
-      readonly transaction: "none" | "commit" | "abort" | "leave open";
-    }
-  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
-  | { readonly do: "truncate"; readonly partition: number; readonly share: number }
-  /** Without a variant, the topic is removed. */
-  | { readonly do: "change topic"; readonly id: number; readonly variant: number | undefined }
-  | { readonly do: "create egress topic" | "delete egress topic"; readonly number: number }
-  | { readonly do: "lose feeds"; readonly process: number }
-  | { readonly do: "rebalance" }
-  /** The brokers that take transactions: the first coordinates them, and each leads half of the partitions. */
-  | {
-      readonly do: "disturb transactions";
-      readonly process: number;
-      readonly leader: 0 | 1;
-      readonly fault: LinkFault;
-    }
-  | { readonly do: "cut transactions"; readonly process: number; readonly leader: 0 | 1; readonly ms: number }
-  | { readonly do: "broker down" | "coordinator unavailable" | "delay markers"; readonly ms: number };
-
 export type Server = "store" | "broker";
 
 /** An action, some time after the one before. */
@@ -113,22 +78,22 @@ const ordinary = new Set<string>([
   "remove all",
   "produce events",
   "change topic",
-] satisfies (SyncAction | RegistrationAction | RouterAction)["do"][]);
+] satisfies (SyncAction["do"] | RegistrationAction["do"] | "produce events" | "change topic")[]);
 
 export const isFault = ({ action }: Step<{ readonly do: string }>): boolean => !ordinary.has(action.do);
 
-const below = (count: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: count - 1 });
-const upTo = (...limits: readonly number[]): fc.Arbitrary<number> =>
+export const below = (count: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: count - 1 });
+export const upTo = (...limits: readonly number[]): fc.Arbitrary<number> =>
   fc.oneof(...limits.map((max) => fc.integer({ min: 0, max })));
-const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ arbitrary, weight });
+export const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ arbitrary, weight });
 
-const process = below(2);
-const partition = below(2);
+export const process = below(2);
+export const partition = below(2);
 const id = below(8);
 const variant = below(5);
 
 /** What goes wrong with processes and the network. */
-const createProcessFaults = (server: fc.Arbitrary<Server>) => [
+export const createProcessFaults = (server: fc.Arbitrary<Server>) => [
   weighted(
     4,
     fc.record({
@@ -213,77 +178,12 @@ const registrationAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
   weighted(40, fc.record({ do: fc.constantFrom("remove", "remove", "remove", "remove all"), process, user })),
 );
 
-const leader = fc.constantFrom<0 | 1>(0, 1);
-
-const sentEvent = fc.record<SentEvent>({
-  kind: fc.constantFrom<SentEvent["kind"]>(
-    "event",
-    "event",
-    "event",
-    "event",
-    "event",
-    "event",
-    "no JSON",
-    "no event",
-  ),
-  key: fc.option(below(4), { nil: undefined, freq: 4 }),
-  eventType: fc.constantFrom("A", "B"),
-  level: below(2),
-  isLarge: below(6).map((number) => number === 0),
-});
-
-const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
-  ...createProcessFaults(fc.constantFrom<Server>("store", "broker")),
-  weighted(
-    30,
-    fc.record({
-      do: fc.constant("disturb transactions"),
-      process,
-      leader,
-      fault: fc.constantFrom<LinkFault>("request", "response", "late", "slow", "slow"),
-    }),
-  ),
-  weighted(2, fc.record({ do: fc.constant("cut transactions"), process, leader, ms: upTo(8_000) })),
-  weighted(
-    30,
-    fc.record({
-      do: fc.constant("produce events"),
-      partition,
-      events: fc.array(sentEvent, { minLength: 1, maxLength: 6 }),
-      transaction: fc.constantFrom("none", "none", "none", "none", "commit", "abort", "leave open"),
-    }),
-  ),
-  weighted(3, fc.record({ do: fc.constant("end transaction"), partition, commit: fc.boolean() })),
-  weighted(
-    1,
-    fc.record({ do: fc.constant("truncate"), partition, share: fc.double({ min: 0, max: 1, noNaN: true }) }),
-  ),
-  weighted(
-    16,
-    fc.record({
-      do: fc.constant("change topic"),
-      id: below(4),
-      variant: fc.option(below(12), { nil: undefined, freq: 4 }),
-    }),
-  ),
-  weighted(
-    4,
-    fc.record({ do: fc.constantFrom("create egress topic", "delete egress topic"), number: below(8) }),
-  ),
-  weighted(3, fc.record({ do: fc.constant("lose feeds"), process })),
-  weighted(4, fc.record({ do: fc.constant("rebalance") })),
-  weighted(2, fc.record({ do: fc.constantFrom("broker down", "coordinator unavailable"), ms: upTo(3_000) })),
-  weighted(2, fc.record({ do: fc.constant("delay markers"), ms: upTo(500, 12_000) })),
-);
-
 /** Mostly short pauses, so that faults meet each other. */
 const afterMs = fc.oneof(weighted(6, upTo(12)), weighted(3, upTo(300)), weighted(1, upTo(3_000)));
 
-const stepsOf = <A>(action: fc.Arbitrary<A>, length: number): fc.Arbitrary<Step<A>[]> =>
+export const stepsOf = <A>(action: fc.Arbitrary<A>, length: number): fc.Arbitrary<Step<A>[]> =>
   fc.array(fc.record({ afterMs, action }), { minLength: 1, maxLength: length, size: "max" });
 
 export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> => stepsOf(syncAction, length);
-export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> =>
-  stepsOf(routerAction, length);
 export const registrationSteps = (length: number): fc.Arbitrary<Step<RegistrationAction>[]> =>
   stepsOf(registrationAction, length);

@@ -20,6 +20,9 @@ export type WorkerReport =
     ))
   | { readonly done: true };
 
+// Errors of simulated brokers are ordinary, and traces cost more than what throws them.
+Error.stackTraceLimit = 0;
+
 const { first, stride, end = Infinity, world: given, length } = workerData as WorkerTask;
 const report = (message: WorkerReport): void => parentPort?.postMessage(message);
 

@@ -1,97 +1,141 @@
+import { readConfig } from "../../../src/config.ts";
+import { createBroker, type Broker } from "../../../src/kafka/client.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { replacePlatform } from "../../../src/lib/platform.ts";
 import { createClock, createHost, type Clock, type Host } from "../clock.ts";
-import { createKafkaBroker, topicAbsenceMs } from "../kafka/broker.ts";
-import { createKafkaClient } from "../kafka/client.ts";
-import { createNetwork } from "../network.ts";
+import { createCluster, type Cluster, type ClusterOptions } from "../cluster/cluster.ts";
 import { createRandom } from "../random.ts";
+import { createSocketNetwork, type SocketNetwork } from "../sockets.ts";
+import { withSimulatedTimers } from "../timers.ts";
+import { createSimulatedPlatform } from "../world.ts";
 import type { KafkaUnderTest, TestRecord } from "./kafka-under-test.ts";
 
 const startOfTime = Date.UTC(2026, 0, 1);
 const hourMs = 3_600_000;
 const pollIntervalMs = 10;
 const limitMs = 600_000;
+const topic = "announcements";
+const letters = "letters";
+const log = await createLogger("silent");
 
-/** Runs a scene against a simulated Kafka, whose fetches and network follow from the seed. */
-export async function runSimulated<T>(
-  { seed, partitions }: { readonly seed: number; readonly partitions: number },
-  scene: (kafka: KafkaUnderTest) => Promise<T>,
+/** A simulated cluster for one scene. */
+export interface Stage {
+  readonly clock: Clock;
+  readonly outside: Host;
+  readonly network: SocketNetwork;
+  readonly cluster: Cluster;
+  /** Connects a client as the product does. */
+  readonly connect: () => Promise<Broker>;
+}
+
+/** Runs something on a simulated cluster, whose fetches and network follow from the seed. Replaces the platform meanwhile. */
+export async function onStage<T>(
+  seed: number,
+  options: Partial<ClusterOptions>,
+  play: (stage: Stage) => Promise<T>,
 ): Promise<T> {
   const outside = createHost("scene");
   const clock = createClock(outside);
   const random = createRandom(seed);
-  const brokerHost = createHost("broker");
-  const network = createNetwork(clock, random);
-  const broker = createKafkaBroker(
-    { clock, random, host: brokerHost },
-    { partitions, maxOffsetsPerFetch: 6 },
-  );
-  const createClient = (host: Host) =>
-    createKafkaClient({
-      ...{ clock, network, broker, host },
-      onDelivered: () => undefined,
-      onSending: () => undefined,
+  const simulated = createSimulatedPlatform(clock, { random, ids: createRandom(seed + 1) });
+  const platform = replacePlatform(simulated);
+  try {
+    const network = createSocketNetwork({ clock, random });
+    const cluster = createCluster({
+      ...{ clock, random, network },
+      now: simulated.now,
+      trace: () => undefined,
+      brokers: 2,
+      maxBatchesPerFetch: 4,
+      maxFetchVersion: 17,
+      ...options,
     });
-  const { watch, deadLetters } = createClient(createHost("queries"));
-  const stamp = (records: readonly TestRecord[]) =>
-    records.map(({ value, at = 0 }) => ({ key: null, value, timestamp: startOfTime + at }));
-  const getMarkerTime = (): number => startOfTime + hourMs + Math.floor(clock.getTime());
-  const members: Host[] = [];
-
-  const kafka: KafkaUnderTest = {
-    startOfTime,
-    topic: broker.topic,
-    watch,
-    createMember() {
-      const host = createHost(`member ${members.length}`);
-      members.push(host);
-      return createClient(host).createMember();
-    },
-    send: deadLetters.send,
-    append(partition, records) {
-      broker.getLog(partition).append(stamp(records));
-      broker.notify();
-      return Promise.resolve();
-    },
-    begin: (partition) =>
-      Promise.resolve({
-        append(records) {
-          broker.getLog(partition).append(stamp(records), "leave open");
-          broker.notify();
-          return Promise.resolve();
-        },
-        end(commit) {
-          broker.getLog(partition).endTransaction(getMarkerTime(), commit);
-          broker.notify();
-          return Promise.resolve();
-        },
-      }),
-    deleteBefore(partition, offset) {
-      broker.getLog(partition).truncate(offset);
-      return Promise.resolve();
-    },
-    async recreate() {
-      broker.recreate();
-      await new Promise<void>((resolve) => {
-        clock.schedule(outside, topicAbsenceMs, resolve);
-      });
-    },
-    setConnected(isConnected) {
-      if (isConnected) network.heal();
-      // The requests of a batch that a scene handles come from outside.
-      else for (const from of [outside, ...members]) network.cut(from, brokerHost, limitMs);
-    },
-    async until(what, isMet) {
-      const end = clock.getTime() + limitMs / 2;
-      while (!(await isMet())) {
-        if (clock.getTime() > end) throw new Error(`simulation: gave up waiting until ${what}`);
-        await new Promise<void>((resolve) => {
-          clock.schedule(outside, pollIntervalMs, resolve);
-        });
-      }
-    },
-  };
-
-  return playScene(clock, outside, () => scene(kafka));
+    const connect = async (): Promise<Broker> => {
+      const broker = createBroker(
+        { ...readConfig({}).kafka, brokers: cluster.addresses, groupId: "readers" },
+        log,
+        network.createSockets(),
+      );
+      await broker.reach(new AbortController().signal);
+      return broker;
+    };
+    return await withSimulatedTimers(seed, () =>
+      playScene(clock, outside, () => play({ clock, outside, network, cluster, connect })),
+    );
+  } finally {
+    replacePlatform(platform);
+  }
 }
+
+/** Runs a scene against a simulated Kafka. */
+export const runSimulated = <T>(
+  { seed, partitions }: { readonly seed: number; readonly partitions: number },
+  scene: (kafka: KafkaUnderTest) => Promise<T>,
+): Promise<T> =>
+  onStage(seed, {}, async ({ clock, outside, cluster, connect }) => {
+    const create = (): void => void cluster.registry.create({ name: topic, partitions });
+    create();
+    cluster.registry.create({ name: letters, partitions: 1 });
+    const broker = await connect();
+    const producer = broker.createProducer(letters);
+    const toNew = (records: readonly TestRecord[]) =>
+      records.map(({ value, at = 0 }) => ({
+        key: null,
+        value: Buffer.from(value),
+        timestamp: startOfTime + at,
+        headers: [],
+      }));
+    const getMarkerTime = (): number => startOfTime + hourMs + Math.floor(clock.getTime());
+    const produce = (
+      partition: number,
+      records: readonly TestRecord[],
+      end?: "leave open",
+    ): Promise<void> => {
+      cluster.produce(cluster.getPartition(topic, partition), toNew(records), end);
+      return Promise.resolve();
+    };
+    const wait = (ms: number): Promise<void> =>
+      new Promise((resolve) => {
+        clock.schedule(outside, ms, resolve);
+      });
+
+    return scene({
+      startOfTime,
+      topic,
+      watch: broker.watch(topic),
+      createMember: () => broker.createMember({ topic, groupId: "readers", commitsOffsets: true }),
+      send: (records) => producer.send(records),
+      append: produce,
+      begin: (partition) =>
+        Promise.resolve({
+          append: (records) => produce(partition, records, "leave open"),
+          end(commit) {
+            cluster.endTransaction(cluster.getPartition(topic, partition), commit, getMarkerTime());
+            return Promise.resolve();
+          },
+        }),
+      deleteBefore(partition, offset) {
+        cluster.getPartition(topic, partition).log.truncate(offset);
+        return Promise.resolve();
+      },
+      async recreate() {
+        cluster.deleteTopic(topic);
+        await wait(500);
+        create();
+        await wait(100);
+      },
+      setConnected(isConnected) {
+        for (const node of cluster.nodes) cluster.setUp(node, isConnected);
+      },
+      async until(what, isMet) {
+        const end = clock.getTime() + limitMs / 2;
+        while (!(await isMet())) {
+          if (clock.getTime() > end) throw new Error(`simulation: gave up waiting until ${what}`);
+          await wait(pollIntervalMs);
+        }
+      },
+    });
+  });
 
 /** Lets the time of a scene pass until it ends. */
 export async function playScene<T>(clock: Clock, outside: Host, scene: () => Promise<T>): Promise<T> {

@@ -1,60 +1,28 @@
-import { createRoutingTransactions } from "../../../src/kafka/transactions.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import { replacePlatform } from "../../../src/lib/platform.ts";
-import { createClock, createHost } from "../clock.ts";
-import { createCoordinator } from "../kafka/coordinator.ts";
-import { createProducerClient } from "../kafka/producer-client.ts";
-import { createNetwork } from "../network.ts";
-import { createRandom } from "../random.ts";
-import { withSimulatedTimers } from "../timers.ts";
-import { createSimulatedPlatform } from "../world.ts";
 import type { TransactionsUnderTest } from "./kafka-transaction-scenes.ts";
-import { playScene } from "./simulated-kafka.ts";
+import { onStage } from "./simulated-kafka.ts";
 
-const [topic, smallTopic] = ["egress", "small"] as const;
-const log = await createLogger("silent");
+const [events, topic, smallTopic] = ["events", "egress", "small"] as const;
 
-/** Runs a scene against a simulated coordinator, whose markers and network follow from the seed. Replaces the platform meanwhile. */
-export async function runSimulatedTransactions<T>(
+/** Runs a scene against a simulated cluster, whose markers and network follow from the seed. Replaces the platform meanwhile. */
+export const runSimulatedTransactions = <T>(
   seed: number,
   scene: (kafka: TransactionsUnderTest) => Promise<T>,
-): Promise<T> {
-  const outside = createHost("scene");
-  const clock = createClock(outside);
-  const random = createRandom(seed);
-  const leaders = [createHost("leader 0"), createHost("leader 1")] as const;
-  const coordinator = createCoordinator({ clock, random, host: leaders[0], onDecided: () => undefined });
-  coordinator.createTopic(topic, 2, Infinity);
-  coordinator.createTopic(smallTopic, 1, 1_000);
-  const network = createNetwork(clock, random);
-  // Leaders do not change here.
-  const withoutFaults = { ...random, chance: () => false };
-
-  const platform = replacePlatform(createSimulatedPlatform(clock, { random, ids: createRandom(seed + 1) }));
-  const kafka: TransactionsUnderTest = {
-    topic,
-    smallTopic,
-    createTransactions: () =>
-      createRoutingTransactions({
-        partition: { topic: "events", partition: 0 },
-        groupId: "router",
-        ...createProducerClient({
-          ...{ network, coordinator, leaders, random: withoutFaults },
-          process: outside,
-          onConnected: () => undefined,
-        }),
-        log,
-      }),
-    readCommitted: (name) =>
-      Promise.resolve(
-        (coordinator.topics.get(name)?.logs ?? []).map((one) =>
-          one.readCommitted().map(({ value }) => String(value)),
+): Promise<T> =>
+  onStage(seed, {}, async ({ cluster, connect }) => {
+    cluster.registry.create({ name: events, partitions: 1 });
+    cluster.registry.create({ name: topic, partitions: 2 });
+    cluster.registry.create({ name: smallTopic, partitions: 1, maxBatchBytes: 1_000 });
+    const broker = await connect();
+    return scene({
+      topic,
+      smallTopic,
+      createTransactions: () =>
+        broker.createTransactions({ partition: { topic: events, partition: 0 }, groupId: "router" }),
+      readCommitted: (name) =>
+        Promise.resolve(
+          (cluster.topics.get(name)?.partitions ?? []).map(({ log }) =>
+            log.readAll().map(({ value }) => String(value)),
+          ),
         ),
-      ),
-  };
-  try {
-    return await withSimulatedTimers(() => playScene(clock, outside, () => scene(kafka)));
-  } finally {
-    replacePlatform(platform);
-  }
-}
+    });
+  });

@@ -1,0 +1,310 @@
+/** The members of one consumer group, by the classic protocol (Kafka's GroupCoordinator, before KIP-848). */
+import type { Cancel } from "../../../src/lib/platform.ts";
+import type { Clock, Host } from "../clock.ts";
+import type { Request, Response } from "../wire/messages.ts";
+import { codes } from "./errors.ts";
+
+type Respond<T> = (response: T) => void;
+
+interface Member {
+  readonly id: string;
+  readonly clientId: string;
+  sessionTimeout: number;
+  rebalanceTimeout: number;
+  protocols: Request<"joinGroup5">["protocols"];
+  assignment: Buffer;
+  /** A coordinator that takes over knows it. */
+  isStored: boolean;
+  onJoined: Respond<Response<"joinGroup5">> | undefined;
+  onSynced: Respond<Response<"syncGroup3">> | undefined;
+  cancelSession: Cancel;
+}
+
+export interface GroupOptions {
+  readonly clock: Clock;
+  readonly id: string;
+  /** The host of the coordinator. */
+  readonly getHost: () => Host;
+  readonly createMemberId: (clientId: string) => string;
+  readonly trace: (getText: () => string) => void;
+}
+
+const initialRebalanceDelayMs = 50;
+
+export const failJoin = (error: number, memberId = ""): Response<"joinGroup5"> => ({
+  throttle: 0,
+  error,
+  generation: -1,
+  protocol: "",
+  leaderId: "",
+  memberId,
+  members: [],
+});
+
+export const failSync = (error: number): Response<"syncGroup3"> => ({
+  throttle: 0,
+  error,
+  assignment: Buffer.alloc(0),
+});
+
+export class Group {
+  readonly #options: GroupOptions;
+  #state: "empty" | "preparing" | "completing" | "stable" = "empty";
+  #isInitial = false;
+  #generation = 0;
+  #leaderId = "";
+  readonly #members = new Map<string, Member>();
+  /** Ids that were given to members that have not joined yet. */
+  readonly #expected = new Set<string>();
+  #cancelRebalance: Cancel = () => undefined;
+
+  constructor(options: GroupOptions) {
+    this.#options = options;
+  }
+
+  get isEmpty(): boolean {
+    return this.#members.size === 0;
+  }
+
+  join(body: Request<"joinGroup5">, clientId: string, respond: Respond<Response<"joinGroup5">>): void {
+    const { memberId, sessionTimeout, rebalanceTimeout, protocols } = body;
+    if (memberId === "") {
+      const id = this.#options.createMemberId(clientId);
+      this.#expected.add(id);
+      respond(failJoin(codes.memberIdRequired, id));
+      return;
+    }
+    let member = this.#members.get(memberId);
+    if (member === undefined && !this.#expected.delete(memberId)) {
+      respond(failJoin(codes.unknownMember, memberId));
+      return;
+    }
+    if (member !== undefined && this.#keepsGeneration(member, protocols)) {
+      this.#extend(member);
+      respond(this.#toJoined(member));
+      return;
+    }
+    member ??= {
+      id: memberId,
+      clientId,
+      sessionTimeout,
+      rebalanceTimeout,
+      protocols,
+      assignment: Buffer.alloc(0),
+      isStored: false,
+      onJoined: undefined,
+      onSynced: undefined,
+      cancelSession: () => undefined,
+    };
+    this.#members.set(memberId, member);
+    member.onJoined?.(failJoin(codes.unknownMember, memberId));
+    Object.assign(member, { sessionTimeout, rebalanceTimeout, protocols, onJoined: respond });
+    this.#extend(member);
+    this.rebalance();
+    this.#completeIfAllJoined();
+  }
+
+  sync(body: Request<"syncGroup3">, respond: Respond<Response<"syncGroup3">>): void {
+    const { error, member } = this.#find(body);
+    if (member === undefined || error !== codes.none) {
+      respond(failSync(error));
+      return;
+    }
+    if (this.#state === "preparing") {
+      respond(failSync(codes.rebalanceInProgress));
+      return;
+    }
+    this.#extend(member);
+    if (this.#state === "stable") {
+      respond({ throttle: 0, error: codes.none, assignment: member.assignment });
+      return;
+    }
+    member.onSynced = respond;
+    if (member.id !== this.#leaderId) return;
+    this.#state = "stable";
+    for (const { memberId, assignment } of body.assignments) {
+      const assigned = this.#members.get(memberId);
+      if (assigned !== undefined) assigned.assignment = Buffer.from(assignment);
+    }
+    for (const one of this.#members.values()) {
+      one.isStored = true;
+      const { onSynced } = one;
+      one.onSynced = undefined;
+      onSynced?.({ throttle: 0, error: codes.none, assignment: one.assignment });
+    }
+  }
+
+  heartbeat(body: Request<"heartbeat3">): number {
+    const { error, member } = this.#find(body);
+    if (member === undefined || error !== codes.none) return error;
+    this.#extend(member);
+    return this.#state === "preparing" ? codes.rebalanceInProgress : codes.none;
+  }
+
+  leave(memberId: string): number {
+    const member = this.#members.get(memberId);
+    if (member === undefined) return codes.unknownMember;
+    this.#remove(member);
+    return codes.none;
+  }
+
+  /** Whether a member may commit offsets now: an error code. */
+  checkCommit(body: { readonly memberId: string; readonly generation: number }): number {
+    if (body.generation < 0 && this.isEmpty) return codes.none;
+    const { error, member } = this.#find(body);
+    if (member === undefined || error !== codes.none) return error;
+    this.#extend(member);
+    return this.#state === "completing" ? codes.rebalanceInProgress : codes.none;
+  }
+
+  describe(): Pick<Response<"describeGroups2">["groups"][number], "state" | "protocol" | "members"> {
+    const members = [...this.#members.values()].map(({ id, clientId, protocols, assignment }) => ({
+      memberId: id,
+      clientId,
+      clientHost: "/simulated",
+      metadata: protocols[0]?.metadata ?? Buffer.alloc(0),
+      assignment,
+    }));
+    const protocol = [...this.#members.values()][0]?.protocols[0]?.name ?? "";
+    return { state: members.length === 0 ? "Empty" : "Stable", protocol, members };
+  }
+
+  /** Makes all members join again. */
+  rebalance(): void {
+    if (this.#state === "preparing" || this.isEmpty) return;
+    for (const member of this.#members.values()) {
+      const { onSynced } = member;
+      member.onSynced = undefined;
+      onSynced?.(failSync(codes.rebalanceInProgress));
+    }
+    this.#isInitial = this.#state === "empty";
+    this.#state = "preparing";
+    const timeouts = [...this.#members.values()].map(({ rebalanceTimeout }) => rebalanceTimeout);
+    this.#cancelRebalance();
+    this.#cancelRebalance = this.#options.clock.schedule(
+      this.#options.getHost(),
+      this.#isInitial ? initialRebalanceDelayMs : Math.max(0, ...timeouts),
+      () => {
+        if (this.#state === "preparing") this.#complete();
+      },
+    );
+  }
+
+  /** Another broker takes the group over. It has what was stored when the group was last stable. */
+  reload(): void {
+    this.#cancelRebalance();
+    this.#expected.clear();
+    for (const member of [...this.#members.values()]) {
+      const { onJoined, onSynced } = member;
+      member.onJoined = undefined;
+      member.onSynced = undefined;
+      onJoined?.(failJoin(codes.notCoordinator, member.id));
+      onSynced?.(failSync(codes.notCoordinator));
+      if (member.isStored) this.#extend(member);
+      else this.#forget(member);
+    }
+    this.#state = this.isEmpty ? "empty" : "stable";
+  }
+
+  #find({ memberId, generation }: { readonly memberId: string; readonly generation: number }): {
+    readonly error: number;
+    readonly member: Member | undefined;
+  } {
+    const member = this.#members.get(memberId);
+    if (member === undefined) return { error: codes.unknownMember, member };
+    return { error: generation === this.#generation ? codes.none : codes.illegalGeneration, member };
+  }
+
+  /** Whether a member that joins again is told the present generation, without a rebalance. */
+  #keepsGeneration(member: Member, protocols: Member["protocols"]): boolean {
+    if (this.#state !== "completing" && !(this.#state === "stable" && member.id !== this.#leaderId))
+      return false;
+    return (
+      protocols.length === member.protocols.length &&
+      protocols.every(({ name, metadata }, index) => {
+        const known = member.protocols[index];
+        return known?.name === name && known.metadata.equals(metadata);
+      })
+    );
+  }
+
+  #extend(member: Member): void {
+    member.cancelSession();
+    member.cancelSession = this.#options.clock.schedule(
+      this.#options.getHost(),
+      member.sessionTimeout,
+      () => {
+        if (this.#members.get(member.id) !== member) return;
+        // A member that waits for a response does not have to send heartbeats.
+        if (member.onJoined !== undefined || member.onSynced !== undefined) this.#extend(member);
+        else {
+          this.#options.trace(() => `${member.id} expires`);
+          this.#remove(member);
+        }
+      },
+    );
+  }
+
+  #forget(member: Member): void {
+    member.cancelSession();
+    this.#members.delete(member.id);
+  }
+
+  #remove(member: Member): void {
+    this.#forget(member);
+    member.onJoined?.(failJoin(codes.unknownMember, member.id));
+    if (this.isEmpty) {
+      this.#cancelRebalance();
+      this.#state = "empty";
+      this.#generation += 1;
+      return;
+    }
+    this.rebalance();
+    this.#completeIfAllJoined();
+  }
+
+  #completeIfAllJoined(): void {
+    if (this.#state !== "preparing" || this.#isInitial) return;
+    if ([...this.#members.values()].every(({ onJoined }) => onJoined !== undefined)) this.#complete();
+  }
+
+  #complete(): void {
+    this.#cancelRebalance();
+    for (const member of [...this.#members.values()]) if (member.onJoined === undefined) this.#forget(member);
+    this.#generation += 1;
+    const [first] = this.#members.keys();
+    if (first === undefined) {
+      this.#state = "empty";
+      return;
+    }
+    this.#state = "completing";
+    if (!this.#members.has(this.#leaderId)) this.#leaderId = first;
+    this.#options.trace(
+      () => `generation ${this.#generation} of ${this.#options.id}: ${this.#members.size} members`,
+    );
+    for (const member of this.#members.values()) {
+      const { onJoined } = member;
+      member.onJoined = undefined;
+      member.assignment = Buffer.alloc(0);
+      this.#extend(member);
+      onJoined?.(this.#toJoined(member));
+    }
+  }
+
+  #toJoined({ id, protocols }: Member): Response<"joinGroup5"> {
+    const members = id === this.#leaderId ? [...this.#members.values()] : [];
+    return {
+      throttle: 0,
+      error: codes.none,
+      generation: this.#generation,
+      protocol: protocols[0]?.name ?? "",
+      leaderId: this.#leaderId,
+      memberId: id,
+      members: members.map((member) => ({
+        memberId: member.id,
+        groupInstanceId: null,
+        metadata: member.protocols[0]?.metadata ?? Buffer.alloc(0),
+      })),
+    };
+  }
+}

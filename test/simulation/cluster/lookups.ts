@@ -1,0 +1,33 @@
+/** Which log a request reaches: what a broker tells of a topic may be ahead of the logs that it has. */
+import { codes } from "./errors.ts";
+import type { BrokerNode, Partition } from "./topics.ts";
+
+/** The error code of a request that reaches no log, or the partition. */
+export type Found =
+  | { readonly error: number; readonly partition?: never }
+  | { readonly error: typeof codes.none; readonly partition: Partition };
+
+/** `denied`: the topics that clients have no right on. */
+export function createLookups(denied: ReadonlySet<string>) {
+  /** Reaches a log of a topic that was deleted as long as the broker has no other. */
+  function findNamed(node: BrokerNode, topic: string, number: number): Found {
+    if (denied.has(topic)) return { error: codes.topicDenied };
+    if (node.metadata.topics.get(topic)?.partitions[number] === undefined)
+      return { error: codes.unknownTopicOrPartition };
+    const partition = node.logs.topics.get(topic)?.partitions[number]?.partition;
+    if (partition?.leader !== node.nodeId) return { error: codes.notLeader };
+    return { error: codes.none, partition };
+  }
+
+  function findById(node: BrokerNode, id: string, number: number): Found {
+    const [name] = [...node.metadata.topics].find(([, topic]) => topic.id === id) ?? [];
+    if (name === undefined) return { error: codes.unknownTopicId };
+    const found = findNamed(node, name, number);
+    const isOther = found.partition !== undefined && node.logs.topics.get(name)?.id !== id;
+    return isOther ? { error: codes.inconsistentTopicId } : found;
+  }
+
+  return { findNamed, findById };
+}
+
+export type Lookups = ReturnType<typeof createLookups>;

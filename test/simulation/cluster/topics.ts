@@ -1,0 +1,207 @@
+/** The topics of a cluster, as its controller knows them, and what each broker has heard of them. */
+import type { Clock, Host } from "../clock.ts";
+import type { Random } from "../random.ts";
+import { PartitionLog } from "./log.ts";
+
+export interface Partition {
+  readonly topic: string;
+  readonly partition: number;
+  /** -1 while there is none. */
+  leader: number;
+  leaderEpoch: number;
+  readonly log: PartitionLog;
+}
+
+export interface Topic {
+  readonly name: string;
+  readonly id: string;
+  readonly partitions: Partition[];
+  maxBatchBytes: number;
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+export interface NewTopic {
+  readonly name: string;
+  readonly partitions: number;
+  readonly maxBatchBytes?: number;
+  readonly settings?: ReadonlyMap<string, string>;
+}
+
+/** What was true of the cluster at one moment. */
+export interface Image {
+  readonly version: number;
+  readonly live: readonly number[];
+  readonly topics: ReadonlyMap<string, ImagedTopic>;
+}
+
+interface ImagedTopic {
+  readonly id: string;
+  readonly partitions: readonly {
+    readonly partition: Partition;
+    readonly leader: number;
+    readonly leaderEpoch: number;
+  }[];
+}
+
+/** A machine of the cluster. */
+export interface BrokerNode {
+  readonly nodeId: number;
+  readonly host: Host;
+  readonly name: string;
+  readonly port: number;
+  isUp: boolean;
+  /** What it tells clients. */
+  metadata: Image;
+  /** Which logs it has. Never ahead of what it tells. */
+  logs: Image;
+  /** Until then it hears nothing new. */
+  lagsUntil: number;
+}
+
+const emptyImage: Image = { version: 0, live: [], topics: new Map() };
+
+export const createNode = (nodeId: number, host: Host): BrokerNode => ({
+  nodeId,
+  host,
+  name: `broker-${nodeId}`,
+  port: 9092,
+  isUp: true,
+  metadata: emptyImage,
+  logs: emptyImage,
+  lagsUntil: 0,
+});
+
+export interface TopicRegistryOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nodes: readonly BrokerNode[];
+  /** Called after anything changed that requests wait for. */
+  readonly onChanged: () => void;
+}
+
+const maxPublishDelayMs = 30;
+/** A broker tells of a topic before it has its logs. */
+const maxLogDelayMs = 60;
+
+export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRegistryOptions) {
+  const topics = new Map<string, Topic>();
+  let lastVersion = 0;
+  let nextLogId = 1;
+  let nextTopicId = 1;
+
+  const getLive = (): number[] => nodes.filter(({ isUp }) => isUp).map(({ nodeId }) => nodeId);
+
+  const createPartition = (topic: string, partition: number): Partition => ({
+    topic,
+    partition,
+    leader: getLive()[partition % Math.max(1, getLive().length)] ?? -1,
+    leaderEpoch: 0,
+    log: new PartitionLog(nextLogId++),
+  });
+
+  function createImage(): Image {
+    lastVersion += 1;
+    return {
+      version: lastVersion,
+      live: getLive(),
+      topics: new Map(
+        [...topics].map(([name, { id, partitions }]) => [
+          name,
+          {
+            id,
+            partitions: partitions.map((partition) => ({
+              partition,
+              leader: partition.leader,
+              leaderEpoch: partition.leaderEpoch,
+            })),
+          },
+        ]),
+      ),
+    };
+  }
+
+  function learn(node: BrokerNode, image: Image): void {
+    if (image.version > node.metadata.version) node.metadata = image;
+    const follow = (): void => {
+      if (image.version <= node.logs.version) return;
+      node.logs = image;
+      onChanged();
+    };
+    if (clock.getTime() === 0 || random.chance(0.7)) follow();
+    else clock.schedule(node.host, random.between(1, maxLogDelayMs), follow);
+  }
+
+  /** Every broker hears of the present state some time later, and may miss what was before. */
+  function publish(): void {
+    const image = createImage();
+    for (const node of nodes) {
+      const hear = (): void => {
+        const waitMs = node.lagsUntil - clock.getTime();
+        if (waitMs > 0) clock.schedule(node.host, waitMs, hear);
+        else if (node.isUp) learn(node, image);
+      };
+      if (clock.getTime() === 0) learn(node, image);
+      else clock.schedule(node.host, random.between(0, maxPublishDelayMs), hear);
+    }
+    onChanged();
+  }
+
+  return {
+    topics,
+    publish,
+
+    create({ name, partitions, maxBatchBytes = Infinity, settings = new Map() }: NewTopic): Topic {
+      const id = Buffer.alloc(16);
+      id.writeUInt32BE(nextTopicId++, 12);
+      const topic: Topic = {
+        name,
+        id: id.toString("base64url"),
+        partitions: Array.from({ length: partitions }, (_, partition) => createPartition(name, partition)),
+        maxBatchBytes,
+        settings,
+      };
+      topics.set(name, topic);
+      publish();
+      return topic;
+    },
+
+    delete(name: string): void {
+      if (topics.delete(name)) publish();
+    },
+
+    grow(name: string, count: number): void {
+      const topic = topics.get(name);
+      if (topic === undefined) return;
+      for (let partition = topic.partitions.length; partition < count; partition += 1)
+        topic.partitions.push(createPartition(name, partition));
+      publish();
+    },
+
+    moveLeader(partition: Partition, leader: number): void {
+      if (partition.leader === leader) return;
+      partition.leader = leader;
+      partition.leaderEpoch += 1;
+      publish();
+    },
+
+    /** Whatever a broker that is down led gets another leader. */
+    failOver(): void {
+      const live = getLive();
+      for (const partition of [...topics.values()].flatMap(({ partitions }) => partitions)) {
+        if (live.includes(partition.leader)) continue;
+        partition.leader = live[0] ?? -1;
+        partition.leaderEpoch += 1;
+      }
+      publish();
+    },
+
+    /** A broker that starts knows the present state. */
+    restart(node: BrokerNode): void {
+      const image = createImage();
+      node.metadata = image;
+      node.logs = image;
+    },
+  };
+}
+
+export type TopicRegistry = ReturnType<typeof createTopicRegistry>;

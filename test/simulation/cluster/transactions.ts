@@ -1,0 +1,264 @@
+/** The coordinator of transactions. */
+import type { Clock, Host } from "../clock.ts";
+import type { Random } from "../random.ts";
+import { codes } from "./errors.ts";
+import type { PartitionLog, ProducerIdentity, StoredRecord } from "./log.ts";
+import type { CommittedOffset, GroupOffsets } from "./offsets.ts";
+import { toKey } from "./requests.ts";
+import type { Partition } from "./topics.ts";
+
+/** A record of a transaction, and where it is. */
+export interface WrittenRecord extends StoredRecord {
+  readonly log: PartitionLog;
+  readonly topic: string;
+  readonly partition: number;
+}
+
+export interface DecidedTransaction {
+  readonly transactionalId: string;
+  readonly commit: boolean;
+  /** The process that began it. */
+  readonly process: Host;
+  readonly beganAt: number;
+  readonly records: readonly WrittenRecord[];
+  /** By `topic-partition`. */
+  readonly offsets: ReadonlyMap<string, CommittedOffset>;
+}
+
+interface TransactionalProducer {
+  readonly transactionalId: string;
+  readonly producerId: number;
+  epoch: number;
+  state: "empty" | "ongoing" | "completing" | "complete";
+  isCommitted: boolean;
+  timeoutMs: number;
+  process: Host;
+  beganAt: number;
+  /** Numbers the transactions. */
+  begun: number;
+  /** The partitions that were announced, by `topic-partition`. */
+  readonly announced: Map<string, PartitionName>;
+  /** Those that records were written to. */
+  readonly written: Set<Partition>;
+  readonly groups: Set<string>;
+}
+
+export interface PartitionName {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+export interface Identity extends ProducerIdentity {
+  readonly transactionalId: string;
+}
+
+export interface TransactionOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The host of the coordinator. */
+  readonly getHost: () => Host;
+  readonly getOffsets: (groupId: string) => GroupOffsets;
+  /** Called when the outcome of a transaction is decided, before anybody can see it. */
+  readonly onDecided: (transaction: DecidedTransaction) => void;
+  /** Writes a marker to the log that the leader has by then. */
+  readonly mark: (partition: PartitionName, producer: ProducerIdentity, commit: boolean) => void;
+}
+
+export interface Initialised extends ProducerIdentity {
+  readonly error: number;
+}
+
+export function createTransactionCoordinator(options: TransactionOptions) {
+  const { clock, random, getHost, getOffsets, onDecided, mark: markPartition } = options;
+  /** Since Kafka 3.6 partitions and groups ask the coordinator before a transaction begins in them. */
+  const verifies = random.chance(0.6);
+  /** The most that a transaction may last, whatever its producer asks for; some worlds see that often. */
+  const maxTimeoutMs = random.pick([Infinity, Infinity, 4_000]);
+  const producers = new Map<string, TransactionalProducer>();
+  let nextProducerId = 1_000;
+  let markersFrom = 0;
+  let settlesAt = 0;
+
+  function find({ transactionalId, producerId, producerEpoch }: Identity) {
+    const producer = producers.get(transactionalId);
+    if (producer?.producerId !== producerId) return { error: codes.invalidProducerIdMapping };
+    if (producer.epoch !== producerEpoch) return { error: codes.invalidProducerEpoch };
+    return { error: codes.none, producer };
+  }
+
+  function begin(producer: TransactionalProducer, process: Host): number {
+    if (producer.state === "completing") return codes.concurrentTransactions;
+    if (producer.state === "ongoing") return codes.none;
+    producer.state = "ongoing";
+    producer.process = process;
+    producer.beganAt = clock.getTime();
+    producer.begun += 1;
+    producer.announced.clear();
+    producer.written.clear();
+    producer.groups.clear();
+    const { begun } = producer;
+    clock.schedule(getHost(), Math.min(producer.timeoutMs, maxTimeoutMs), () => {
+      if (producer.state !== "ongoing" || producer.begun !== begun) return;
+      producer.epoch += 1;
+      decide(producer, false);
+    });
+    return codes.none;
+  }
+
+  function decide(producer: TransactionalProducer, commit: boolean): void {
+    const { transactionalId, producerId, epoch, process, beganAt, announced, written, groups } = producer;
+    producer.state = "completing";
+    producer.isCommitted = commit;
+    onDecided({
+      transactionalId,
+      commit,
+      process,
+      beganAt,
+      records: [...written].flatMap(({ topic, partition, log }) =>
+        log.readOpen(producerId).map((record) => ({ ...record, log, topic, partition })),
+      ),
+      offsets: new Map([...groups].flatMap((id) => [...(getOffsets(id).getOpen(producerId) ?? [])])),
+    });
+    const marks = [...announced.values()].map((partition) => () => {
+      markPartition(partition, { producerId, producerEpoch: epoch }, commit);
+    });
+    for (const id of groups)
+      marks.push(() => {
+        markOffsets(id, { producerId, producerEpoch: epoch }, commit);
+      });
+    let left = marks.length;
+    if (left === 0) producer.state = "complete";
+    const write = (mark: () => void): void => {
+      if (clock.getTime() < markersFrom) {
+        clock.schedule(getHost(), markersFrom - clock.getTime(), () => {
+          write(mark);
+        });
+        return;
+      }
+      mark();
+      left -= 1;
+      if (left === 0) producer.state = "complete";
+    };
+    for (const mark of marks)
+      clock.schedule(getHost(), random.between(0, random.chance(0.8) ? 6 : 300), () => {
+        write(mark);
+      });
+  }
+
+  /** As in Kafka, the group takes over what a marker commits some time after the marker counts as written. */
+  function markOffsets(
+    groupId: string,
+    { producerId, producerEpoch }: ProducerIdentity,
+    commit: boolean,
+  ): void {
+    const take = getOffsets(groupId).mark(producerId, producerEpoch, commit);
+    if (take === undefined) return;
+    settlesAt = Math.max(settlesAt, clock.getTime() + random.between(0, 30));
+    clock.schedule(getHost(), settlesAt - clock.getTime(), take);
+  }
+
+  function initialise(transactionalId: string, timeoutMs: number, process: Host): Initialised {
+    const fail = (error: number): Initialised => ({ error, producerId: -1, producerEpoch: -1 });
+    let producer = producers.get(transactionalId);
+    if (producer === undefined) {
+      producer = {
+        transactionalId,
+        producerId: nextProducerId++,
+        epoch: -1,
+        state: "empty",
+        isCommitted: false,
+        timeoutMs,
+        process,
+        beganAt: 0,
+        begun: 0,
+        announced: new Map(),
+        written: new Set(),
+        groups: new Set(),
+      };
+      producers.set(transactionalId, producer);
+    }
+    if (producer.state === "ongoing") {
+      producer.epoch += 1;
+      decide(producer, false);
+    }
+    if (producer.state === "completing") return fail(codes.concurrentTransactions);
+    producer.epoch += 1;
+    producer.state = "empty";
+    producer.timeoutMs = timeoutMs;
+    return { error: codes.none, producerId: producer.producerId, producerEpoch: producer.epoch };
+  }
+
+  return {
+    createProducerId: (): number => nextProducerId++,
+    initialise,
+
+    addPartitions(identity: Identity, partitions: readonly PartitionName[], process: Host): number {
+      const { error, producer } = find(identity);
+      if (producer === undefined) return error;
+      const begun = begin(producer, process);
+      if (begun === codes.none)
+        for (const one of partitions) producer.announced.set(toKey(one.topic, one.partition), one);
+      return begun;
+    },
+
+    addOffsets(identity: Identity, groupId: string, process: Host): number {
+      const { error, producer } = find(identity);
+      if (producer === undefined) return error;
+      const begun = begin(producer, process);
+      if (begun === codes.none) producer.groups.add(groupId);
+      return begun;
+    },
+
+    /** Adds offsets to a transaction. */
+    commitOffsets(
+      identity: Identity,
+      groupId: string,
+      offsets: ReadonlyMap<string, CommittedOffset>,
+    ): number {
+      const { producerId, producerEpoch } = identity;
+      const ofGroup = getOffsets(groupId);
+      if (producerEpoch < ofGroup.getEpoch(producerId)) return codes.invalidProducerEpoch;
+      if (ofGroup.getOpen(producerId) === undefined && verifies) {
+        const { error, producer } = find(identity);
+        if (producer === undefined) return error;
+        if (producer.state !== "ongoing" || !producer.groups.has(groupId))
+          return codes.invalidTransactionState;
+      }
+      ofGroup.add(producerId, producerEpoch, offsets);
+      return codes.none;
+    },
+
+    /** Ends a transaction. Its markers are written later. */
+    end(identity: Identity, commit: boolean): number {
+      const { error, producer } = find(identity);
+      if (producer === undefined) return error;
+      if (producer.state === "completing") return codes.concurrentTransactions;
+      if (producer.state === "complete" && producer.isCommitted === commit) return codes.none;
+      if (producer.state !== "ongoing") return codes.invalidTransactionState;
+      decide(producer, commit);
+      return codes.none;
+    },
+
+    /** Whether a transaction may begin in a partition: an error code. */
+    verify(identity: Identity, { topic, partition }: PartitionName): number {
+      if (!verifies) return codes.none;
+      const { error, producer } = find(identity);
+      if (producer === undefined) return error;
+      return producer.state === "ongoing" && producer.announced.has(toKey(topic, partition))
+        ? codes.none
+        : codes.invalidTransactionState;
+    },
+
+    onWritten({ transactionalId, producerId, producerEpoch }: Identity, partition: Partition): void {
+      const producer = producers.get(transactionalId);
+      if (producer?.producerId === producerId && producer.epoch === producerEpoch)
+        producer.written.add(partition);
+    },
+
+    delayMarkers(ms: number): void {
+      markersFrom = clock.getTime() + ms;
+    },
+  };
+}
+
+export type TransactionCoordinator = ReturnType<typeof createTransactionCoordinator>;

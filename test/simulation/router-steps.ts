@@ -1,0 +1,174 @@
+/** The steps of a run of the router's world. */
+import fc from "fast-check";
+
+import type { CoordinatorKind } from "./cluster/coordination.ts";
+import type { LinkFault } from "./network.ts";
+import {
+  below,
+  createProcessFaults,
+  partition,
+  process,
+  stepsOf,
+  upTo,
+  weighted,
+  type Fault,
+  type Server,
+  type Step,
+} from "./steps.ts";
+
+/** An event as a producer sends it, or what is none. */
+export interface SentEvent {
+  readonly kind: "event" | "no JSON" | "no event";
+  readonly key: number | undefined;
+  readonly eventType: "A" | "B";
+  readonly level: number;
+  /** Larger than some Kafka topics take. */
+  readonly isLarge: boolean;
+  readonly headers: number;
+  /** How far its timestamp is off, where timestamps may be. */
+  readonly skewMs: number;
+}
+
+/** What happens to the brokers. */
+export type ClusterAction =
+  | {
+      readonly do: "disturb broker";
+      readonly process: number;
+      readonly broker: number;
+      readonly fault: LinkFault;
+    }
+  | { readonly do: "cut broker"; readonly process: number; readonly broker: number; readonly ms: number }
+  | { readonly do: "broker down"; readonly broker: number; readonly ms: number; readonly failOverMs: number }
+  | { readonly do: "broker lags"; readonly broker: number; readonly ms: number }
+  | { readonly do: "coordinator unavailable"; readonly kind: CoordinatorKind; readonly ms: number }
+  | { readonly do: "move coordinator"; readonly kind: CoordinatorKind; readonly to: number }
+  | { readonly do: "delay markers"; readonly ms: number }
+  | { readonly do: "rebalance" };
+
+export type RouterAction =
+  | Exclude<Fault, { readonly do: "elect" | "stall replication" }>
+  | ClusterAction
+  | {
+      readonly do: "produce events";
+      readonly partition: number;
+      readonly events: readonly SentEvent[];
+      readonly transaction: "none" | "commit" | "abort" | "leave open";
+    }
+  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
+  | { readonly do: "truncate"; readonly partition: number; readonly share: number }
+  /** Without a variant, the topic is removed. */
+  | { readonly do: "change topic"; readonly id: number; readonly variant: number | undefined }
+  | {
+      readonly do:
+        "create egress topic" | "delete egress topic" | "grow egress topic" | "revoke right" | "grant right";
+      readonly number: number;
+    }
+  | {
+      readonly do: "move egress leader";
+      readonly number: number;
+      readonly partition: number;
+      readonly to: number;
+    }
+  | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
+  | { readonly do: "grow events" | "grow dead letters" }
+  | { readonly do: "lose feeds"; readonly process: number };
+
+const broker = below(2);
+const kind = fc.constantFrom<CoordinatorKind>("group", "transaction");
+
+export const clusterFaults = [
+  weighted(
+    30,
+    fc.record({
+      do: fc.constant("disturb broker"),
+      process,
+      broker,
+      fault: fc.constantFrom<LinkFault>("request", "response", "late", "slow", "slow"),
+    }),
+  ),
+  // Up to three times as long as the session of a member.
+  weighted(3, fc.record({ do: fc.constant("cut broker"), process, broker, ms: upTo(3_000, 8_000, 30_000) })),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant("broker down"),
+      broker,
+      ms: upTo(500, 6_000),
+      failOverMs: upTo(50, 3_000),
+    }),
+  ),
+  weighted(2, fc.record({ do: fc.constant("broker lags"), broker, ms: upTo(300, 3_000) })),
+  weighted(2, fc.record({ do: fc.constant("coordinator unavailable"), kind, ms: upTo(500, 5_000) })),
+  weighted(2, fc.record({ do: fc.constant("move coordinator"), kind, to: broker })),
+  weighted(2, fc.record({ do: fc.constant("delay markers"), ms: upTo(500, 12_000) })),
+  weighted(3, fc.record({ do: fc.constant("rebalance") })),
+];
+
+const sentEvent = fc.record<SentEvent>({
+  kind: fc.constantFrom<SentEvent["kind"]>(
+    "event",
+    "event",
+    "event",
+    "event",
+    "event",
+    "event",
+    "no JSON",
+    "no event",
+  ),
+  key: fc.option(below(4), { nil: undefined, freq: 4 }),
+  eventType: fc.constantFrom("A", "B"),
+  level: below(2),
+  isLarge: below(6).map((number) => number === 0),
+  headers: below(3),
+  skewMs: fc.integer({ min: -100_000, max: 100_000 }),
+});
+
+const number = below(8);
+
+const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
+  ...createProcessFaults(fc.constant<Server>("store")),
+  ...clusterFaults,
+  weighted(
+    40,
+    fc.record({
+      do: fc.constant("produce events"),
+      partition,
+      events: fc.array(sentEvent, { minLength: 1, maxLength: 6 }),
+      transaction: fc.constantFrom("none", "none", "none", "none", "commit", "abort", "leave open"),
+    }),
+  ),
+  weighted(3, fc.record({ do: fc.constant("end transaction"), partition, commit: fc.boolean() })),
+  weighted(
+    1,
+    fc.record({ do: fc.constant("truncate"), partition, share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+  ),
+  weighted(
+    16,
+    fc.record({
+      do: fc.constant("change topic"),
+      id: below(4),
+      variant: fc.option(below(12), { nil: undefined, freq: 4 }),
+    }),
+  ),
+  weighted(
+    6,
+    fc.record({
+      do: fc.constantFrom(
+        "create egress topic",
+        "delete egress topic",
+        "grow egress topic",
+        "grow egress topic",
+        "revoke right",
+        "grant right",
+      ),
+      number,
+    }),
+  ),
+  weighted(4, fc.record({ do: fc.constant("move egress leader"), number, partition: below(3), to: broker })),
+  weighted(3, fc.record({ do: fc.constant("move events leader"), partition, to: broker })),
+  weighted(1, fc.record({ do: fc.constantFrom("grow events", "grow dead letters") })),
+  weighted(3, fc.record({ do: fc.constant("lose feeds"), process })),
+);
+
+export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> =>
+  stepsOf(routerAction, length);
