@@ -70,12 +70,15 @@ export async function identifyLog(
 ): Promise<number | undefined> {
   const { topicId, clusterId } = log;
   const epoch = topicId === undefined ? undefined : await logs.findEpoch(topic, topicId);
+  const isOther = stored !== undefined && isOtherLog(stored, topicId);
+  const isCut = stored !== undefined && !isOther && stored.offset > log.high;
   const isKnown = topicId === undefined || epoch !== undefined;
-  if (isKnown && stored !== undefined && stored.offset <= log.high) return epoch;
+  if (isKnown && stored !== undefined && !isCut) return epoch;
   // Nothing tells an older log from a newer one. Kafka also forgets a group's offsets with their topic, before a slow leader does.
   await watch.confirmLog(partition, log);
-  if (topicId === undefined || epoch !== undefined) return epoch;
-  const lowest = stored === undefined ? 1 : stored.epoch + (isOtherLog(stored, topicId) ? 1 : 0);
+  if (topicId === undefined || (epoch !== undefined && !isCut)) return epoch;
+  // What is written where records were lost must not be taken for them.
+  const lowest = stored === undefined ? 1 : stored.epoch + (isOther || isCut ? 1 : 0);
   return logs.beginEpoch(topic, { topicId, clusterId }, lowest);
 }
 

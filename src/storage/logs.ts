@@ -58,6 +58,30 @@ export function createLogStore(database: Database): LogStore {
       : Math.max(...known.map(({ epoch }) => epoch)) + 1;
   }
 
+  async function insert(log: { topic: string; topicId: string; clusterId: string | null; epoch: number }) {
+    const seenOn = currentDate();
+    const record: LogEpochRecord = {
+      _id: newId(),
+      kafka_topic: log.topic,
+      kafka_topic_id: log.topicId,
+      epoch: log.epoch,
+      cluster_id: log.clusterId,
+      first_seen_on: seenOn,
+      last_claimed_on: seenOn,
+    };
+    await logs.insertOne(record, { maxTimeMS: maxUpdateMs });
+  }
+
+  /** Returns false if another process has done so. */
+  async function replace(log: { topic: string; topicId: string; known: number; epoch: number }) {
+    const { matchedCount } = await logs.updateOne(
+      { kafka_topic: log.topic, kafka_topic_id: log.topicId, epoch: log.known },
+      { $set: { epoch: log.epoch } },
+      { maxTimeMS: maxUpdateMs },
+    );
+    return matchedCount === 1;
+  }
+
   return {
     findEpoch: (topic, topicId) => database.run(() => findEpoch(topic, topicId)),
 
@@ -65,22 +89,11 @@ export function createLogStore(database: Database): LogStore {
       database.run(async () => {
         for (let attempt = 1; ; attempt += 1) {
           const known = await findEpoch(topic, topicId);
-          if (known !== undefined) return known;
+          if (known !== undefined && known >= lowest) return known;
           const epoch = Math.max(lowest, await findNextEpoch(topic, topicId));
-          const seenOn = currentDate();
           try {
-            await logs.insertOne(
-              {
-                _id: newId(),
-                kafka_topic: topic,
-                kafka_topic_id: topicId,
-                epoch,
-                cluster_id: clusterId,
-                first_seen_on: seenOn,
-                last_claimed_on: seenOn,
-              },
-              { maxTimeMS: maxUpdateMs },
-            );
+            if (known === undefined) await insert({ topic, topicId, clusterId, epoch });
+            else if (!(await replace({ topic, topicId, known, epoch }))) continue;
             return epoch;
           } catch (error) {
             // Another process met the same log, or another one, at the same moment.

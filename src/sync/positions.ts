@@ -68,7 +68,7 @@ export interface LogStore {
   findEpoch(topic: string, topicId: string): Promise<number | undefined>;
   /**
    * Allots the next epoch of a Kafka topic to a log, at least `lowest`: after those of all known logs, or, for the first log, that
-   * of the stored positions, which were moved before ids were known. Returns the epoch that the log has if it has one already.
+   * of the stored positions, which were moved before ids were known. Returns the epoch that the log has if that is high enough.
    */
   beginEpoch(
     topic: string,

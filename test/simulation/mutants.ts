@@ -197,7 +197,7 @@ export const mutants: readonly Mutant[] = [
     name: "a log that ends before the position counts without a look at the other brokers",
     world: "sync",
     file: startPosition,
-    replace: "if (isKnown && stored !== undefined && stored.offset <= log.high) return epoch;",
+    replace: "if (isKnown && stored !== undefined && !isCut) return epoch;",
     by: "if (isKnown && stored !== undefined) return epoch;",
   },
   {

@@ -121,12 +121,11 @@ export function createOracle(options: OracleOptions) {
     );
   }
 
-  /** An epoch is never that of another topic id, and no topic id has two. */
+  /** An epoch is never that of another topic id. */
   function checkEpoch({ epoch, topicId }: Position): void {
     if (topicId === undefined) fail(`a position of epoch ${epoch} has no topic id`);
-    for (const [other, id] of topicIds)
-      if ((other === epoch) !== (id === topicId))
-        fail(`the topic ${topicId} has epoch ${epoch}, and the topic ${id} has epoch ${other}`);
+    const other = topicIds.get(epoch) ?? topicId;
+    if (other !== topicId) fail(`the topics ${topicId} and ${other} have the epoch ${epoch}`);
     topicIds.set(epoch, topicId);
   }
 

@@ -46,7 +46,7 @@ export function routerStage(addresses?: StackAddresses) {
   const { stack, kafka, admin, producer, scene } = stage(addresses);
   let broker: Broker;
   before(async () => {
-    const config = { ...readConfig({}).kafka, brokers: [stack.kafka] };
+    const config = { ...readConfig({}).kafka, brokers: stack.kafka.split(",") };
     broker = createBroker(config, await createLogger("silent"));
   });
   after(() => broker.close());

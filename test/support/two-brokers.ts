@@ -16,6 +16,8 @@ export interface Node {
   /** Kafka's id of it, for `replicaAssignment`. */
   readonly id: number;
   readonly address: string;
+  /** Where its logs are. */
+  readonly logs: string;
   stop(): Promise<void>;
   /** Ends it without a warning, as a crash does: it keeps its partitions until its session expires, after three seconds. */
   kill(): Promise<void>;
@@ -82,6 +84,7 @@ export async function startTwoBrokers(moreSettings: readonly string[] = []): Pro
     return {
       id,
       address,
+      logs: join(data, "logs"),
       start: launch,
       stop: () => end(),
       kill: () => end("SIGKILL"),

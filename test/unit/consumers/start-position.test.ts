@@ -39,8 +39,8 @@ describe("reading starts", () => {
   });
 
   it("at the end of a log that ends before the position, and says which records Kafka lost", () => {
-    assert.deepEqual(findStart(stored, { ...log, high: 7 }, 1), {
-      position: { ...stored, offset: 7 },
+    assert.deepEqual(findStart(stored, { ...log, high: 7 }, 2), {
+      position: { ...stored, offset: 7, epoch: 2 },
       lost: { from: 7, to: 9 },
     });
   });
@@ -139,6 +139,12 @@ describe("the epoch of a log", () => {
     const { sources, allotted } = createScene({});
     await identifyLog(partition, { offset: 10, epoch: 3 }, log, sources);
     assert.deepEqual(allotted, [["one", 3]]);
+  });
+
+  it("is a new one if Kafka lost records before the position", async () => {
+    const { sources, allotted } = createScene({ one: 1 });
+    assert.equal(await identifyLog(partition, stored, { ...log, high: 7 }, sources), 7);
+    assert.deepEqual(allotted, [["one", 2]]);
   });
 
   it("is not allotted while the brokers do not agree", async () => {
