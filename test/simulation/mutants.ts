@@ -26,6 +26,8 @@ const installations = "src/storage/installations.ts";
 
 const transactions = "src/kafka/transactions.ts";
 const events = "consumers/events/handler.ts";
+const index = "src/matching/live-topic-index.ts";
+const feed = "src/storage/topic-feed.ts";
 
 export const mutants: readonly Mutant[] = [
   {
@@ -497,5 +499,33 @@ export const mutants: readonly Mutant[] = [
     replace: "          this.generationId = noGeneration;\n",
     by: "",
     schedule: "member-that-lost-the-response-with-its-partitions",
+  },
+  {
+    name: "every change of a topic is taken for the echo of an own write",
+    world: "router",
+    file: index,
+    replace: "if (updatedOn === undefined || ownWrites.get(externalId) !== updatedOn) return true;",
+    by: "if (updatedOn === undefined) return true;",
+  },
+  {
+    name: "a replaced topic is not read again",
+    world: "router",
+    file: feed,
+    replace: '["insert", "replace", "update"]',
+    by: '["insert"]',
+  },
+  {
+    name: "a retired topic is not read again",
+    world: "router",
+    file: feed,
+    replace: "[collections.topics, collections.retiredTopics].map((name)",
+    by: "[collections.topics].map((name)",
+  },
+  {
+    name: "errors around an election count as unforeseen",
+    world: "sync",
+    file: "src/storage/failures.ts",
+    replace: "      175, 211, 217, 225,\n",
+    by: "",
   },
 ];

@@ -40,7 +40,7 @@ export async function runRegistrationWorld(
     stop: () => Promise.resolve(),
     onGone: () => undefined,
   });
-  const { clock, network, server, log, trace, note, judge } = world;
+  const { clock, random, network, server, log, trace, note, judge } = world;
   const oracle = createRegistrationOracle({ clock, getMajority: server.getMajority });
 
   server.observe({
@@ -60,7 +60,7 @@ export async function runRegistrationWorld(
 
   async function start(process: Process<Service>): Promise<void> {
     const { host } = process;
-    const database = createDatabaseOf(createMongoClient({ clock, network, server, host }), log);
+    const database = createDatabaseOf(createMongoClient({ clock, random, network, server, host }), log);
     await database.connect(new AbortController().signal);
     process.service = {
       groupCommit: createGroupCommit(createInstallationStore(database, newId, maxRemovedPerBatch)),

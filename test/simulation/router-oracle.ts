@@ -233,7 +233,7 @@ export function createRouterOracle(options: RouterOracleOptions) {
     onDelivered(process: Host, partition: number, records: readonly StoredRecord[]): void {
       const ofProcess = delivered.get(process) ?? new Map<string, Delivered[]>();
       delivered.set(process, ofProcess);
-      const known = topics.recordKnowledge(process);
+      const known = topics.recordKnowledge();
       for (const record of records) {
         const id = formatId(partition, record.offset);
         ofProcess.set(id, [...(ofProcess.get(id) ?? []), { record, at: getTime(), known }]);

@@ -5,7 +5,7 @@ import type { CoordinatorKind } from "./cluster/coordination.ts";
 import type { LinkFault } from "./network.ts";
 import {
   below,
-  createProcessFaults,
+  createFaults,
   partition,
   process,
   stepsOf,
@@ -46,7 +46,7 @@ export type ClusterAction =
   | { readonly do: "rebalance" };
 
 export type RouterAction =
-  | Exclude<Fault, { readonly do: "elect" | "stall replication" }>
+  | Fault
   | ClusterAction
   | {
       readonly do: "produce events";
@@ -70,8 +70,7 @@ export type RouterAction =
       readonly to: number;
     }
   | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
-  | { readonly do: "grow events" | "grow dead letters" }
-  | { readonly do: "lose feeds"; readonly process: number };
+  | { readonly do: "grow events" | "grow dead letters" };
 
 const broker = below(2);
 const kind = fc.constantFrom<CoordinatorKind>("group", "transaction");
@@ -126,7 +125,7 @@ const sentEvent = fc.record<SentEvent>({
 const number = below(8);
 
 const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
-  ...createProcessFaults(fc.constant<Server>("store")),
+  ...createFaults(fc.constant<Server>("store")),
   ...clusterFaults,
   weighted(
     40,
@@ -167,7 +166,6 @@ const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
   weighted(4, fc.record({ do: fc.constant("move egress leader"), number, partition: below(3), to: broker })),
   weighted(3, fc.record({ do: fc.constant("move events leader"), partition, to: broker })),
   weighted(1, fc.record({ do: fc.constantFrom("grow events", "grow dead letters") })),
-  weighted(3, fc.record({ do: fc.constant("lose feeds"), process })),
 );
 
 export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> =>

@@ -1,9 +1,33 @@
-/** The topics of the router's world, all of their versions, and the feed by which processes follow them. */
+/**
+ * The topics of the router's world and all of their versions. They are stored in the simulated MongoDB, where the processes
+ * follow them by the product's own feed, and where both the processes and others change them.
+ */
+import type { Logger } from "pino";
+
 import { UnavailableError } from "../../src/lib/errors.ts";
-import type { FeedListener, PickableTopic, TopicFeed } from "../../src/matching/feed.ts";
-import type { Clock, Host } from "./clock.ts";
-import { ConnectionLostError, type Network } from "./network.ts";
+import { currentDate } from "../../src/lib/platform.ts";
+import { newId } from "../../src/lib/sys-id.ts";
+import type { TopicFeed } from "../../src/matching/feed.ts";
+import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import { createDatabaseOf, type Database } from "../../src/storage/database.ts";
+import { collections } from "../../src/storage/names.ts";
+import { createTopicFeed } from "../../src/storage/topic-feed.ts";
+import {
+  toRetiredId,
+  toRetiredRecord,
+  toTopicRecord,
+  type RetiredRecord,
+  type TopicRecord,
+} from "../../src/storage/topic-records.ts";
+import type { RetiredTopic, Topic } from "../../src/topics/topic.ts";
+import { createHost, type Clock, type Host } from "./clock.ts";
+import { createMongoClient } from "./mongo/client.ts";
+import type { Commit } from "./mongo/commands.ts";
+import type { MongoServer } from "./mongo/server.ts";
+import type { Document } from "./mongo/documents.ts";
+import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
+import { Violation } from "./violation.ts";
 
 /** The members of an event that filters look at. */
 export interface EventContent {
@@ -33,199 +57,241 @@ const filters: readonly [Filter, ...Filter[]] = [
 export interface TopicVersion {
   readonly number: number;
   readonly storedAt: number;
-  readonly definition: { readonly topic: PickableTopic; readonly filter: Filter } | undefined;
+  readonly commit: number;
+  readonly definition:
+    { readonly topic: Pick<Topic, "externalId" | "namespace">; readonly filter: Filter } | undefined;
+  /** When an election took it back. */
+  lostAt: number;
 }
 
-/** How long a process may take to notice a change: the feed's delay, and the time until a lost feed is noticed. */
-export const maxNoticeMs = 1_000;
-const maxFeedDelayMs = 600;
-const maxLossNoticeMs = 300;
-const topicsPerPage = 2;
+/** How long a process may use what an election took back, or was replaced, after the last fault of the store. */
+export const settleMs = 90_000;
 const namespaces = ["a", "b", "bad name"];
 
-interface Subscription {
-  readonly process: Host;
-  readonly listener: FeedListener;
-  /** `closed`: the process has closed it, or could not open it, and hears nothing of it any more. */
-  state: "open" | "lost" | "closed";
-  deliversAt: number;
+/** What a process must know of the topics at a time. */
+export interface Knowledges {
+  readonly at: number;
+  /** The number of the oldest version of each topic that it may use. */
+  readonly first: ReadonlyMap<string, number>;
 }
 
-/** What a process has learnt about one topic. */
-interface Knowledge {
-  /** The newest version that it has read. */
-  read: number;
-  /** The newest version that it was asked to read. */
-  noticed: number;
+interface Writer {
+  readonly host: Host;
+  readonly database: Database;
+  readonly changed: LiveTopicIndex["changed"];
 }
 
-export interface RouterTopics {
-  readonly ids: readonly string[];
-  readonly namespaces: readonly string[];
-  /** Stores the next version of a topic; without a variant it is removed. */
-  readonly change: (id: number, variant: number | undefined) => void;
-  readonly loseFeeds: (process: Host) => void;
-  /** A process is frozen until a time, and learns nothing before. */
-  readonly noteFreeze: (process: Host, until: number) => void;
-  readonly createFeed: (process: Host) => TopicFeed;
-  /** The versions from what a process knew until a time, oldest first. */
-  readonly listUsable: (id: string, since: Knowledges, until: number) => readonly TopicVersion[];
-  /** What a process must know by now of each topic: the number of a version. */
-  readonly recordKnowledge: (process: Host) => Knowledges;
-}
+export type RouterTopics = ReturnType<typeof createRouterTopics>;
 
-export type Knowledges = ReadonlyMap<string, number>;
+interface RouterTopicsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly network: Network;
+  readonly server: MongoServer;
+  readonly log: Logger;
+}
 
 export function createRouterTopics(
-  { clock, random, network, host }: { clock: Clock; random: Random; network: Network; host: Host },
+  { clock, random, network, server, log }: RouterTopicsOptions,
   count: number,
-): RouterTopics {
+) {
   const ids = Array.from({ length: count }, (_, index) => (index === 0 ? "topic 0!" : `topic-${index}`));
   const versions = new Map<string, TopicVersion[]>(
-    ids.map((id) => [id, [{ number: 0, storedAt: 0, definition: undefined }]]),
+    ids.map((id) => [id, [{ number: 0, storedAt: 0, commit: 0, definition: undefined, lostAt: Infinity }]]),
   );
-  const knowledge = new Map<Host, Map<string, Knowledge>>();
-  const frozenUntil = new Map<Host, number>();
-  let subscriptions: Subscription[] = [];
+  /** The filters of what was written, by the text that marks it. */
+  const marks = new Map<string, Filter>();
+  const databases = new Map<Host, Database>();
+  const writers = new Map<Host, Writer>();
+  /** Processes whose feed was lost and which have not loaded the topics since. */
+  const unloaded = new Set<Host>();
+  /** How soon a change is known while nothing disturbs the store. */
+  const noticeMs = server.options.isReplicaSet ? 2_000 : 13_000;
+  let disturbedUntil = -Infinity;
 
   const getVersions = (id: string): TopicVersion[] => versions.get(id) ?? [];
 
-  function getCurrent(id: string): TopicVersion {
-    const current = getVersions(id).at(-1);
-    if (current === undefined) throw new Error(`there is no topic ${id}`);
-    return current;
-  }
-
-  function getKnowledge(process: Host, id: string): Knowledge {
-    const ofProcess = knowledge.get(process) ?? new Map<string, Knowledge>();
-    knowledge.set(process, ofProcess);
-    const known = ofProcess.get(id) ?? { read: 0, noticed: 0 };
-    ofProcess.set(id, known);
-    return known;
-  }
-
-  function noteRead(process: Host, read: readonly TopicVersionOf[]): PickableTopic[] {
-    for (const { id, version } of read) {
-      const known = getKnowledge(process, id);
-      known.read = Math.max(known.read, version.number);
+  function add(commit: Commit, isLost: boolean): void {
+    for (const { collection, before, after } of commit.changes) {
+      if (collection !== collections.topics) continue;
+      const record = (after ?? before) as Document;
+      const all = getVersions(String(record["topic_id"]));
+      const filter = marks.get(String(record["content_query"]));
+      all.push({
+        number: all.length,
+        storedAt: clock.getTime(),
+        commit: commit.number,
+        definition:
+          after === undefined || filter === undefined
+            ? undefined
+            : {
+                topic: { externalId: String(after["topic_id"]), namespace: String(after["namespace"]) },
+                filter,
+              },
+        lostAt: isLost ? clock.getTime() : Infinity,
+      });
     }
-    return read.flatMap(({ version }) =>
-      version.definition === undefined ? [] : [version.definition.topic],
-    );
   }
 
-  const ask = <T>(execute: () => T): Promise<T> =>
-    network.call(host, execute).catch((error: unknown) => {
-      throw error instanceof ConnectionLostError ? new UnavailableError("the store does not respond") : error;
-    });
+  server.observe({
+    onCommit: (commit) => {
+      add(commit, false);
+    },
+    onLost: (commit) => {
+      add(commit, true);
+    },
+    onRead: () => undefined,
+    onRollback(lastKept) {
+      for (const version of [...versions.values()].flat())
+        if (version.commit > lastKept) version.lostAt = Math.min(version.lostAt, clock.getTime());
+    },
+  });
 
-  const readAll = (wanted: readonly string[]): TopicVersionOf[] =>
-    wanted.filter((id) => versions.has(id)).map((id) => ({ id, version: getCurrent(id) }));
-
-  function deliver(
-    subscription: Subscription,
-    id: string,
-    { number, storedAt, definition }: TopicVersion,
-  ): void {
-    const { process, listener } = subscription;
-    subscription.deliversAt = Math.max(
-      subscription.deliversAt,
-      clock.getTime() + random.between(1, random.chance(0.8) ? 20 : maxFeedDelayMs),
-    );
-    clock.schedule(process, subscription.deliversAt - clock.getTime(), () => {
-      if (subscription.state !== "open") return;
-      const known = getKnowledge(process, id);
-      known.noticed = Math.max(known.noticed, number);
-      listener.onChanged([{ externalId: id, updatedOn: definition && storedAt }]);
-    });
+  function connect(host: Host): Database {
+    const database = createDatabaseOf(createMongoClient({ clock, random, network, server, host }), log);
+    database.connect(new AbortController().signal).catch(clock.fail);
+    databases.set(host, database);
+    return database;
   }
 
-  function change(index: number, variant: number | undefined): void {
-    const id = ids[index % count] ?? "";
-    const version: TopicVersion = {
-      number: getCurrent(id).number + 1,
-      storedAt: clock.getTime(),
-      definition: variant === undefined ? undefined : define(id, variant),
+  const others: Writer = (() => {
+    const host = createHost("administrator");
+    let database: Database | undefined;
+    return {
+      host,
+      get database() {
+        return (database ??= connect(host));
+      },
+      changed: () => undefined,
     };
-    getVersions(id).push(version);
-    for (const subscription of subscriptions) deliver(subscription, id, version);
-  }
+  })();
 
-  /** Nothing that is still on its way is delivered. */
-  function end(subscription: Subscription, state: "lost" | "closed"): void {
-    subscription.state = state;
-    subscriptions = subscriptions.filter((one) => one !== subscription);
+  /** Stores a version, or removes the topic. Reports it to the process that wrote it, once it is acknowledged. */
+  async function write(
+    { database, changed }: Writer,
+    id: string,
+    variant: number | undefined,
+  ): Promise<void> {
+    const topics = database.collection<TopicRecord>(collections.topics);
+    const at = currentDate();
+    const source = { kind: "http", user: "admin" } as const;
+    if (variant !== undefined) {
+      const topic: Topic = { ...define(id, variant, marks), source, createdOn: at, updatedOn: at };
+      const { _id, ...fields } = toTopicRecord(topic);
+      await database.run(() => topics.replaceOne({ _id }, fields, { upsert: true }));
+      changed({ updated: [topic] });
+      return;
+    }
+    const stored = await database.run(() => topics.findOne({ _id: id }));
+    if (stored === null) return;
+    const topic = { ...define(id, 0, new Map()), source, createdOn: at, updatedOn: stored.sys_updated_on };
+    const retired: RetiredTopic = { topic, retiredOn: at, retiredBy: source };
+    const remove = async (options: object): Promise<void> => {
+      await topics.deleteOne({ _id: id }, options);
+      await database
+        .collection<RetiredRecord>(collections.retiredTopics)
+        .replaceOne({ _id: toRetiredId(retired) }, toRetiredRecord(retired), { ...options, upsert: true });
+    };
+    const session = database.startSession();
+    if (session === undefined) await database.run(() => remove({}));
+    else await database.runTransaction(session, () => remove({ session }));
+    changed({ retired: [retired] });
   }
 
   return {
     ids,
-    namespaces,
-    change,
-    loseFeeds(process) {
-      for (const subscription of subscriptions.filter((one) => one.process === process)) {
-        end(subscription, "lost");
-        clock.schedule(process, random.between(0, maxLossNoticeMs), () => {
-          if (subscription.state === "lost")
-            subscription.listener.onLost(new UnavailableError("the feed is lost"));
+    namespaces: namespaces as readonly string[],
+    /** Whether nothing disturbs the store in this world, so that every change must be known soon. */
+    isCalm: random.chance(0.4),
+
+    /** Writes the next version of a topic; without a variant it is removed. */
+    change(index: number, variant: number | undefined): void {
+      const id = ids[index % count] ?? "";
+      const alive = [...writers.values()].filter(
+        ({ host }) => host.alive && host.frozenUntil <= clock.getTime(),
+      );
+      const own = random.chance(0.5) ? alive[random.between(0, alive.length)] : undefined;
+      const writer = own ?? others;
+      clock.schedule(writer.host, 0, () => {
+        write(writer, id, variant).catch((error: unknown) => {
+          if (!(error instanceof UnavailableError)) clock.fail(error);
         });
+      });
+    },
+
+    /** Something disturbs the store, or its connections, until a time. */
+    noteDisturbance(until: number): void {
+      disturbedUntil = Math.max(disturbedUntil, until);
+    },
+
+    /** The product's feed, on the simulated store. */
+    createFeed(host: Host): TopicFeed {
+      const feed = createTopicFeed(connect(host), log);
+      let isFollowed = false;
+      return {
+        find: (ids) => feed.find(ids),
+        async *streamAll() {
+          const wasFollowed = isFollowed;
+          yield* feed.streamAll();
+          if (wasFollowed && isFollowed) unloaded.delete(host);
+        },
+        async follow(listener) {
+          const following = await feed.follow({
+            onChanged: listener.onChanged,
+            onLost(error) {
+              isFollowed = false;
+              unloaded.add(host);
+              listener.onLost(error);
+            },
+          });
+          isFollowed = true;
+          return following;
+        },
+      };
+    },
+
+    /** Lets a process change topics, and checks that it uses its index only while that follows every change. */
+    guard(host: Host, index: LiveTopicIndex): LiveTopicIndex {
+      const database = databases.get(host);
+      if (database !== undefined) writers.set(host, { host, database, changed: index.changed });
+      return {
+        ...index,
+        pickNow(event) {
+          const picked = index.pickNow(event);
+          if (picked !== undefined && unloaded.has(host))
+            clock.fail(new Violation(`${host.name} uses its index although changes may have been missed`));
+          return picked;
+        },
+      };
+    },
+
+    recordKnowledge(): Knowledges {
+      const now = clock.getTime();
+      const isSettled = now >= disturbedUntil + settleMs;
+      const first = new Map<string, number>();
+      for (const [id, all] of versions) {
+        const due = all.findLast(({ storedAt, lostAt }) => storedAt < now - noticeMs && lostAt === Infinity);
+        first.set(id, isSettled ? (due?.number ?? 0) : 0);
       }
+      return { at: now, first };
     },
-    noteFreeze(process, until) {
-      frozenUntil.set(process, Math.max(frozenUntil.get(process) ?? 0, until));
-    },
-    createFeed: (process) => ({
-      async *streamAll() {
-        for (let at = 0; at < ids.length; at += topicsPerPage)
-          yield noteRead(process, await ask(() => readAll(ids.slice(at, at + topicsPerPage))));
-      },
-      find: async (wanted) => noteRead(process, await ask(() => readAll(wanted))),
-      async follow(listener) {
-        const subscription: Subscription = { process, listener, state: "open", deliversAt: 0 };
-        await ask(() => {
-          // The request may arrive after the process has given it up.
-          if (subscription.state === "open") subscriptions.push(subscription);
-        }).catch((error: unknown) => {
-          end(subscription, "closed");
-          throw error;
-        });
-        return {
-          close() {
-            end(subscription, "closed");
-            return Promise.resolve();
-          },
-        };
-      },
-    }),
-    recordKnowledge: (process) =>
-      new Map(
-        ids.map((id) => {
-          const { read, noticed } = getKnowledge(process, id);
-          // While the store does not respond, a change is known to exist, but not what it is.
-          if (noticed > read) return [id, read];
-          const since = Math.max(clock.getTime() - maxNoticeMs, 0);
-          const wasFrozen = (frozenUntil.get(process) ?? -1) >= since;
-          const due = getVersions(id).findLast(({ storedAt }) => storedAt < since)?.number ?? 0;
-          return [id, wasFrozen ? read : Math.max(read, due)];
-        }),
+
+    /** The versions from what a process knew until a time, oldest first. */
+    listUsable: (id: string, { at, first }: Knowledges, until: number): readonly TopicVersion[] =>
+      getVersions(id).filter(
+        ({ number, storedAt, lostAt }) =>
+          number >= (first.get(id) ?? 0) && storedAt <= until && lostAt + settleMs > at,
       ),
-    listUsable: (id, since, until) => {
-      const first = since.get(id) ?? 0;
-      return getVersions(id).filter(({ number, storedAt }) => number >= first && storedAt <= until);
-    },
   };
 }
 
-interface TopicVersionOf {
-  readonly id: string;
-  readonly version: TopicVersion;
-}
-
-function define(externalId: string, variant: number): NonNullable<TopicVersion["definition"]> {
+/** A topic whose content query has a condition that every event meets, and that no other version has. */
+function define(externalId: string, variant: number, marks: Map<string, Filter>) {
   const filter = filters[variant % filters.length] ?? filters[0];
   const namespace = namespaces[Math.floor(variant / filters.length) % namespaces.length] ?? "a";
-  const { headerQuery, contentQuery } = filter;
-  return {
-    topic: { id: externalId, externalId, name: externalId, namespace, headerQuery, contentQuery },
-    filter,
-  };
+  const mark = `padding!=${newId()}`;
+  const contentQuery = filter.contentQuery === "" ? mark : `${filter.contentQuery}&${mark}`;
+  marks.set(contentQuery, filter);
+  const { headerQuery } = filter;
+  return { id: externalId, externalId, name: externalId, namespace, headerQuery, contentQuery };
 }

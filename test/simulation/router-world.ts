@@ -22,7 +22,7 @@ import { createMongoClient } from "./mongo/client.ts";
 import { createEgressInventory, templates, type NamedBy } from "./router-egress.ts";
 import { createRouterOracle } from "./router-oracle.ts";
 import type { RouterAction, SentEvent } from "./router-steps.ts";
-import { createRouterTopics } from "./router-topics.ts";
+import { createRouterTopics, settleMs } from "./router-topics.ts";
 import { createSocketNetwork } from "./sockets.ts";
 import type { Step } from "./steps.ts";
 import { withSimulatedTimers } from "./timers.ts";
@@ -70,7 +70,7 @@ async function run(
       sockets.forget(host);
     },
   });
-  const { clock, random, network, server, storeHost, log, trace, note, judge } = world;
+  const { clock, random, network, server, log, trace, note, judge } = world;
   const unmatchedTopic = random.pick([undefined, "unmatched"]);
   const namedBy = random.pick<NamedBy>(["nothing", "external id", "namespace"]);
   const hasOddTimestamps = random.chance(0.5);
@@ -85,7 +85,7 @@ async function run(
   });
   cluster.registry.create({ name: eventsTopic, partitions: random.pick([1, 2]) });
   cluster.registry.create({ name: deadLetterTopic, partitions: random.pick([1, 2]) });
-  const topics = createRouterTopics({ clock, random, network, host: storeHost }, topicCount);
+  const topics = createRouterTopics({ clock, random, network, server, log }, topicCount);
   const inventory = createEgressInventory({
     ...{ clock, random, cluster, topics, namedBy, unmatchedTopic },
     getMaxLagMs: () => maxLagMs + maxPublishMs,
@@ -137,11 +137,12 @@ async function run(
       templates[namedBy],
       new Set([eventsTopic, deadLetterTopic, ...(unmatchedTopic === undefined ? [] : [unmatchedTopic])]),
     );
-    const index = createLiveTopicIndex(topics.createFeed(host), log, {
-      keepsNamespaces: naming.usesNamespace,
-    });
+    const index = topics.guard(
+      host,
+      createLiveTopicIndex(topics.createFeed(host), log, { keepsNamespaces: naming.usesNamespace }),
+    );
     const egressTopics = broker.createEgressTopics(undefined);
-    const database = createDatabaseOf(createMongoClient({ clock, network, server, host }), log);
+    const database = createDatabaseOf(createMongoClient({ clock, random, network, server, host }), log);
     const consumer = createGroupConsumer({
       member: broker.createMember({ topic: eventsTopic, groupId, commitsOffsets: false }),
       watch: broker.watch(eventsTopic),
@@ -200,6 +201,10 @@ async function run(
   }
 
   function act(action: RouterAction): void {
+    if (disturbsStore(action)) {
+      if (topics.isCalm) return;
+      topics.noteDisturbance(clock.getTime() + ("ms" in action ? action.ms : 0));
+    }
     switch (action.do) {
       case "produce events":
         produce(
@@ -245,13 +250,9 @@ async function run(
       case "grow dead letters":
         cluster.registry.grow(deadLetterTopic, 3);
         break;
-      case "lose feeds":
-        topics.loseFeeds(world.getProcess(action.process).host);
-        break;
       case "freeze":
-        topics.noteFreeze(world.getProcess(action.process).host, clock.getTime() + action.ms);
-        world.inflict(action);
-        break;
+      case "elect":
+      case "stall replication":
       case "kill":
       case "stop":
       case "disturb":
@@ -277,9 +278,10 @@ async function run(
   world.heal();
   sockets.heal();
   inventory.grantAll();
+  await clock.runUntil(clock.getTime() + settleMs + 15_000);
   for (const partition of listEvents()) {
     cluster.endTransaction(partition, true, (lastTimestamp += 1));
-    produce(partition, [lastEvent]);
+    produce(partition, lastEvents);
   }
   const isDone = (): boolean =>
     !listEvents().some(isBehind) && !inventory.listLogs().some((one) => one.hasOpenTransaction);
@@ -313,15 +315,18 @@ async function run(
   }
 }
 
-const lastEvent: SentEvent = {
-  kind: "event",
-  key: undefined,
-  eventType: "A",
-  level: 1,
-  isLarge: false,
-  headers: 0,
-  skewMs: 0,
-};
+/** One for each answer that the filters give. */
+const lastEvents = (["A", "B"] as const).flatMap((eventType) =>
+  [0, 1].map((level): SentEvent => ({
+    ...{ kind: "event", key: undefined, eventType, level },
+    ...{ isLarge: false, headers: 0, skewMs: 0 },
+  })),
+);
+
+/** Whether an action can delay what a process knows of the topics. */
+const disturbsStore = (action: RouterAction): boolean =>
+  ["elect", "stall replication", "freeze"].includes(action.do) ||
+  ("server" in action && action.server === "store");
 
 function toRecord(
   { kind, key, eventType, level, isLarge, headers }: SentEvent,

@@ -116,7 +116,7 @@ export const createProcessFaults = (server: fc.Arbitrary<Server>) => [
   weighted(3, fc.record({ do: fc.constant("cut"), process, server, ms: upTo(8_000) })),
 ];
 
-const createFaults = (server: fc.Arbitrary<Server>) => [
+export const createFaults = (server: fc.Arbitrary<Server>) => [
   ...createProcessFaults(server),
   weighted(5, fc.record({ do: fc.constant("elect"), downMs: upTo(4_000), losesUnreplicated: fc.boolean() })),
   weighted(2, fc.record({ do: fc.constant("stall replication"), ms: upTo(3_000) })),

@@ -96,7 +96,7 @@ export async function runSyncWorld(
 
   async function start(process: Process<Service>): Promise<void> {
     const { host } = process;
-    const database = createDatabaseOf(createMongoClient({ clock, network, server, host }), log);
+    const database = createDatabaseOf(createMongoClient({ clock, random, network, server, host }), log);
     const store = createTopicStore(database, log);
     const kafka = createKafkaClient({ clock, network, broker, host, onDelivered, onSending });
     await database.connect(new AbortController().signal);

@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 
 import { replacePlatform, type Platform } from "../../src/lib/platform.ts";
 import { createClock, createHost, type Clock, type Host } from "./clock.ts";
-import type { Dialect, MongoServer, ServerOptions } from "./mongo/commands.ts";
-import { createMongoServer } from "./mongo/server.ts";
+import type { Dialect, ServerOptions } from "./mongo/commands.ts";
+import { createMongoServer, type MongoServer } from "./mongo/server.ts";
 import { createNetwork, type Network } from "./network.ts";
 import { Violation } from "./violation.ts";
 import { createRandom, type Random } from "./random.ts";

@@ -108,7 +108,7 @@ export async function playSimulated(scene: Scene, dialect: Dialect = "mongodb"):
     { isReplicaSet: true, dialect, canKillSessions: true },
   );
   const host = createHost("client");
-  const client = createMongoClient({ clock, network, server, host });
+  const client = createMongoClient({ clock, random, network, server, host });
   let notes: readonly Note[] | undefined;
   clock.schedule(host, 0, () => {
     play(scene, { client, isSecantus: false }).then((all) => {

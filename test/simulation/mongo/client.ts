@@ -12,19 +12,23 @@ import {
 
 import type { Clock, Host } from "../clock.ts";
 import { ConnectionLostError, type Network } from "../network.ts";
+import type { Random } from "../random.ts";
 import { copy, formatValue, type Document, type Filter } from "./documents.ts";
 import {
   noMatch,
-  type MongoServer,
   type Statement,
   type StatementResult,
+  type StreamChange,
   type WriteResult,
 } from "./commands.ts";
+import type { MongoServer } from "./server.ts";
 import { createNotPrimaryError } from "./errors.ts";
+import type { Reign } from "./reign.ts";
 import { createName, createSession, type Session } from "./session.ts";
 
 export interface ClientOptions {
   readonly clock: Clock;
+  readonly random: Random;
   readonly network: Network;
   readonly server: MongoServer;
   readonly host: Host;
@@ -32,10 +36,17 @@ export interface ClientOptions {
 
 const serverSelectionTimeoutMs = 5_000;
 const serverSelectionPollMs = 100;
+const maxMonitorDelayMs = 10_000;
 const retryableCodes = new Set<unknown>([10107, 11602]);
+/** After these the driver waits until its monitor has found the primary. */
+const stateChangeCodes = retryableCodes;
 
 interface TopologyEvent {
   readonly newDescription: { readonly servers: ReadonlyMap<string, object> };
+}
+
+interface StreamFilter {
+  readonly $match: { readonly operationType: { readonly $in: readonly string[] } };
 }
 
 interface SessionOptions {
@@ -60,7 +71,7 @@ interface BulkOperation {
 }
 
 /** Creates the client of a host. */
-export function createMongoClient({ clock, network, server, host }: ClientOptions): MongoClient {
+export function createMongoClient({ clock, random, network, server, host }: ClientOptions): MongoClient {
   const { isReplicaSet } = server.options;
 
   const wait = (ms: number): Promise<void> =>
@@ -71,37 +82,52 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
     });
 
   let onTopology: (event: TopologyEvent) => void = () => undefined;
-  let shownTerm = -1;
+  /** The primary that this client knows of; undefined until it has connected. */
+  let known: Reign | undefined;
+  /** Whether the known primary has answered that it is none any more. */
+  let isUnknown = true;
 
-  function showPrimary(term: number): void {
-    if (term === shownTerm) return;
-    shownTerm = term;
-    const primary = isReplicaSet
-      ? { type: "RSPrimary", electionId: { toHexString: () => String(term) } }
+  function showPrimary(primary: Reign): void {
+    if (known !== undefined && primary.term < known.term) return;
+    isUnknown = false;
+    if (primary === known) return;
+    known = primary;
+    const description = isReplicaSet
+      ? { type: "RSPrimary", electionId: { toHexString: () => String(primary.term) } }
       : { type: "Standalone" };
-    onTopology({ newDescription: { servers: new Map([["store", primary]]) } });
+    onTopology({ newDescription: { servers: new Map([[`member ${primary.term}`, description]]) } });
   }
 
-  async function selectServer(): Promise<void> {
+  // A monitor hears of an election soon, or with its next heartbeat.
+  server.onElection((primary) => {
+    const delayMs = random.between(0, random.pick([20, 20, 20, maxMonitorDelayMs]));
+    clock.schedule(host, delayMs, () => {
+      if (known !== undefined) showPrimary(primary);
+    });
+  });
+
+  async function selectServer(): Promise<Reign> {
     const deadline = clock.getTime() + serverSelectionTimeoutMs;
-    while (!server.isUp()) {
-      if (clock.getTime() >= deadline)
+    for (;;) {
+      if (known !== undefined && !isUnknown) return known;
+      if (server.isUp()) showPrimary(server.getPrimary());
+      else if (clock.getTime() >= deadline)
         throw new MongoServerSelectionError("no primary is available", {} as never);
-      await wait(serverSelectionPollMs);
+      else await wait(serverSelectionPollMs);
     }
   }
 
-  async function sendOnce<T>(execute: () => T | Promise<T>, isInTransaction: boolean): Promise<T> {
-    await selectServer();
-    const term = server.getTerm();
-    showPrimary(term);
+  async function sendOnce<T>(
+    execute: (primary: Reign) => T | Promise<T>,
+    isInTransaction: boolean,
+  ): Promise<T> {
+    const primary = await selectServer();
     try {
-      return await network.call(server.host, () => {
-        // It arrives at the primary that it was sent to.
-        if (server.getTerm() !== term) throw createNotPrimaryError();
-        return execute();
-      });
+      return await network.call(server.host, () => execute(primary));
     } catch (error) {
+      const isStateChange = error instanceof MongoServerError && stateChangeCodes.has(error.code);
+      if (primary === known && (isStateChange || (error instanceof ConnectionLostError && !primary.isUp())))
+        isUnknown = true;
       if (!(error instanceof ConnectionLostError)) throw error;
       const lost = new MongoNetworkError(error.message);
       if (isInTransaction) lost.addErrorLabel("TransientTransactionError");
@@ -114,7 +140,7 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
     (error instanceof MongoServerError && retryableCodes.has(error.code));
 
   async function send<T>(
-    execute: () => T | Promise<T>,
+    execute: (primary: Reign) => T | Promise<T>,
     { canRetry, isInTransaction = false }: { canRetry: boolean; isInTransaction?: boolean },
   ): Promise<T> {
     try {
@@ -127,15 +153,68 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
 
   function createSessionOfClient(): Session {
     return createSession({
-      commit: (transaction) => send(() => server.commit(transaction), { canRetry: true }),
+      commit: (transaction) => send((primary) => primary.commit(transaction), { canRetry: true }),
       abort: (transaction) =>
         send(
-          () => {
-            server.abort(transaction);
+          (primary) => {
+            primary.abort(transaction);
           },
           { canRetry: true },
         ),
     });
+  }
+
+  /** A change stream: resumes on the present primary after a lost connection and after 10107 and the like, otherwise it ends. */
+  function createStream(name: string, { $match }: StreamFilter) {
+    let cursor: { readonly member: Reign; readonly after: number } | undefined;
+    let isClosed = false;
+    const buffered: StreamChange[] = [];
+
+    async function open(after?: number): Promise<void> {
+      cursor = await send(
+        (primary) => {
+          const last = primary.openStream();
+          return { member: primary, after: after ?? last };
+        },
+        { canRetry: true },
+      );
+    }
+
+    async function fetchMore(): Promise<void> {
+      if (cursor === undefined) await open();
+      if (cursor === undefined) return;
+      const { member, after } = cursor;
+      try {
+        const batch = await network.call(server.host, () => member.readStream(name, after));
+        cursor = { member, after: batch.after };
+        buffered.push(
+          ...batch.changes.filter(({ operationType }) => $match.operationType.$in.includes(operationType)),
+        );
+      } catch (error) {
+        if (isClosed || !(error instanceof ConnectionLostError)) throw error;
+        if (member === known && !member.isUp()) isUnknown = true;
+        await open(after);
+      }
+    }
+
+    return {
+      async tryNext() {
+        if (cursor === undefined) await open();
+        return null;
+      },
+      async next() {
+        for (;;) {
+          if (isClosed) throw new Error("the change stream is closed");
+          const change = buffered.shift();
+          if (change !== undefined) return change;
+          await fetchMore();
+        }
+      },
+      close() {
+        isClosed = true;
+        return Promise.resolve();
+      },
+    };
   }
 
   function createCollection(name: string) {
@@ -146,7 +225,7 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
       const transaction = session?.use();
       const filter = copy(given);
       const found = await send(
-        () => server.find({ client: host, collection: name, filter, projection, transaction }),
+        (primary) => primary.find({ client: host, collection: name, filter, projection, transaction }),
         { canRetry: transaction === undefined, isInTransaction: transaction !== undefined },
       );
       return limit === undefined ? found : found.slice(0, limit);
@@ -162,8 +241,8 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
         isReplicaSet && transaction === undefined && !statements.some((one) => "multi" in one && one.multi);
       const retryId = isRetried ? createName() : undefined;
       return send(
-        () =>
-          server.write({
+        (primary) =>
+          primary.write({
             client: host,
             collection: name,
             statements,
@@ -212,8 +291,10 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
           async *[Symbol.asyncIterator]() {
             yield* await find(filter, options);
           },
+          ...createBatches(() => find(filter)),
         };
       },
+      watch: (pipeline: readonly [StreamFilter]) => createStream(name, pipeline[0]),
       async insertOne(document: Document, options: WriteOptions = {}) {
         await writeOne({ kind: "insert", document }, options);
       },
@@ -264,8 +345,8 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
       },
       createIndex(key: Document, { name: indexName, unique = false }: { name: string; unique?: boolean }) {
         return send(
-          () => {
-            server.createIndex(name, indexName, Object.keys(key), unique);
+          (primary) => {
+            primary.createIndex(name, indexName, Object.keys(key), unique);
           },
           { canRetry: true },
         );
@@ -285,8 +366,8 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
     async command(command: UpdateCommand | { readonly ping: 1 }) {
       if ("ping" in command)
         return send(
-          () => {
-            if (!server.isUp()) throw createNotPrimaryError();
+          (primary) => {
+            if (!primary.isUp()) throw createNotPrimaryError();
           },
           { canRetry: false },
         );
@@ -298,8 +379,8 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
         multi,
       }));
       const { errors } = await send(
-        () =>
-          server.write({
+        (primary) =>
+          primary.write({
             client: host,
             collection: command.update,
             statements,
@@ -315,8 +396,8 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
     admin: () => ({
       command: ({ killSessions }: { readonly killSessions: readonly { readonly id: unknown }[] }) =>
         send(
-          () => {
-            server.killSessions(killSessions.map(({ id }) => formatValue(id)));
+          (primary) => {
+            primary.killSessions(killSessions.map(({ id }) => formatValue(id)));
           },
           { canRetry: false },
         ),
@@ -331,9 +412,31 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
     connect: () => sendOnce(() => undefined, false),
     close: () => Promise.resolve(),
     startSession: createSessionOfClient,
-    withSession: (use: (session: Session) => Promise<void>) => use(createSessionOfClient()),
   };
   return client as unknown as MongoClient;
+}
+
+const recordsPerBatch = 2;
+
+/** The part of a cursor that `streamBatches` uses. Each batch is read by itself, so that a scan is no snapshot. */
+function createBatches(find: () => Promise<readonly Document[]>) {
+  const seen = new Set<string>();
+  let buffered: readonly Document[] = [];
+  return {
+    async hasNext() {
+      if (buffered.length > 0) return true;
+      const all = await find();
+      buffered = all.filter(({ _id }) => !seen.has(String(_id))).slice(0, recordsPerBatch);
+      for (const { _id } of buffered) seen.add(String(_id));
+      return buffered.length > 0;
+    },
+    readBufferedDocuments() {
+      const documents = buffered;
+      buffered = [];
+      return documents;
+    },
+    close: () => Promise.resolve(),
+  };
 }
 
 const noResult = { getWriteConcernError: () => undefined };

@@ -67,6 +67,19 @@ export interface FindCommand extends CommandOptions {
   readonly projection: Document | undefined;
 }
 
+/** A change as change streams report it, with the record as it was after it. */
+export interface StreamChange {
+  readonly operationType: string;
+  readonly fullDocument: Document;
+}
+
+/** What a change stream returns. */
+export interface StreamBatch {
+  readonly changes: readonly StreamChange[];
+  /** Where the stream continues: the number of a commit. */
+  readonly after: number;
+}
+
 export interface Change {
   readonly collection: string;
   readonly before: Document | undefined;
@@ -87,38 +100,11 @@ export interface Commit {
   readonly changes: readonly Change[];
 }
 
-export interface MongoServer {
-  readonly host: Host;
-  readonly options: ServerOptions;
-  readonly createIndex: (
-    collection: string,
-    name: string,
-    fields: readonly string[],
-    unique: boolean,
-  ) => void;
-  readonly find: (command: FindCommand) => readonly Document[];
-  readonly write: (command: WriteCommand) => Promise<WriteResult>;
-  readonly commit: (transaction: TransactionId) => Promise<void>;
-  readonly abort: (transaction: TransactionId) => void;
-  readonly killSessions: (sessions: readonly string[]) => void;
-  /** The number of the election: commands to the primary of an earlier one fail. */
-  readonly getTerm: () => number;
-  /** Whether there is a primary. */
-  readonly isUp: () => boolean;
-  /** Loses the primary. What a majority does not have may be lost with it. */
-  readonly elect: (downMs: number, losesUnreplicated: boolean) => void;
-  /** Keeps commits from a majority for some time. */
-  readonly stallReplication: (ms: number) => void;
-  readonly readAll: (collection: string) => readonly Document[];
-  /** The last commit that a majority has. */
-  readonly getMajority: () => number;
-  readonly getLastCommit: () => number;
-  readonly observe: (observer: ServerObserver) => void;
-}
-
 export interface ServerObserver {
   readonly onCommit: (commit: Commit) => void;
   readonly onRead: (read: Read) => void;
+  /** What a former primary commits, and nobody else ever gets. */
+  readonly onLost?: (commit: Commit) => void;
   /** Every later commit is lost. */
   readonly onRollback: (lastKept: number) => void;
 }

@@ -13,5 +13,10 @@ export const createNotPrimaryError = (): MongoServerError =>
 export const createConflict = (message: string): MongoServerError =>
   createError(112, message, ["TransientTransactionError"]);
 
-export const createNoTransaction = (): MongoServerError =>
-  createError(251, "Transaction does not match any in-progress transactions.", ["TransientTransactionError"]);
+/** Without the label, another primary may have stored the transaction. */
+export const createNoTransaction = (hasLabel = true): MongoServerError =>
+  createError(
+    251,
+    "Transaction does not match any in-progress transactions.",
+    hasLabel ? ["TransientTransactionError"] : [],
+  );

@@ -35,7 +35,7 @@ export interface Transaction {
   readonly locks: Set<string>;
 }
 
-interface UniqueIndex {
+export interface UniqueIndex {
   readonly name: string;
   readonly fields: readonly string[];
 }
@@ -46,8 +46,7 @@ export class LockedError extends Error {}
 export const readFrom = (from: State, collection: string): Records =>
   from.get(collection) ?? new Map<string, Document>();
 
-export function createRecordAccess(dialect: Dialect) {
-  const indexes = new Map<string, UniqueIndex[]>();
+export function createRecordAccess(dialect: Dialect, indexes: Map<string, UniqueIndex[]>) {
   /** The transaction that holds a record or a unique value. */
   const locks = new Map<string, Transaction>();
   /** The commit that wrote a record or added a unique value last. */

@@ -66,11 +66,6 @@ export function createSession({ commit, abort }: SessionCommands) {
       if (!isEmpty) await abort({ session, number, isFirst: false }).catch(() => undefined);
     },
     endSession: () => (inTransaction() ? api.abortTransaction() : Promise.resolve()),
-    async withTransaction(use: () => Promise<void>) {
-      api.startTransaction();
-      await use();
-      await api.commitTransaction();
-    },
   };
   return api;
 }
