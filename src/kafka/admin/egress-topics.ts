@@ -1,9 +1,10 @@
 import type { NewEgress } from "../../config.ts";
-import { getErrorMessage } from "../../lib/errors.ts";
+import { getErrorMessage, KafkaUnavailableError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { elapsed } from "../../lib/platform.ts";
+import { elapsed, sleep } from "../../lib/platform.ts";
 import type { EgressObstacle, EgressTopics } from "../../routing/transactions.ts";
 import { findDenial, hasType, toKafkaError } from "../errors.ts";
+import { failOnError } from "../protocol/request.ts";
 import type { AdminClients } from "./topics.ts";
 
 export interface EgressTopicsOptions extends AdminClients {
@@ -21,39 +22,95 @@ export interface EgressTopicsAdmin extends EgressTopics {
 }
 
 /** How soon partitions that were added are used. */
-const maxAgeMs = 60_000;
-/** How long events of a Kafka topic become dead letters without another attempt. */
-const maxDenialAgeMs = 60_000;
+const maxAgeMs = 20_000;
+/** A broker that has just started, or lags behind, does not know every Kafka topic. */
+const confirmationDelayMs = 2_000;
+/** How long events of a Kafka topic become dead letters without another attempt to write to it or to create it. */
+const maxRefusalAgeMs = 60_000;
 /** A request of this size takes the broker less than its time limit. */
 const maxTopicsPerRequest = 200;
 
+/** The errors of names that do not exist, are hidden from this user, or cannot exist. */
+const missingErrors: ReadonlySet<number> = new Set([3, 29, 17]);
+
+/** Why a Kafka topic is not created, unless that may be different in a moment. */
+const finalRefusals = [
+  "INVALID_TOPIC_EXCEPTION",
+  "POLICY_VIOLATION",
+  "INVALID_CONFIG",
+  "INVALID_PARTITIONS",
+  "TOPIC_AUTHORIZATION_FAILED",
+  "CLUSTER_AUTHORIZATION_FAILED",
+];
+
+interface Known {
+  readonly partitions: number;
+  readonly readAt: number;
+}
+
+interface Refusal {
+  readonly obstacle: EgressObstacle;
+  readonly until: number;
+}
+
 /** Creates the look-up of Kafka topics, and of those that are missing. */
 export function createEgressTopics({ admin, requests, create, log }: EgressTopicsOptions): EgressTopicsAdmin {
-  /** The number of partitions by name. */
-  let known = new Map<string, number>();
-  let readAt = -Infinity;
-  /** Why a Kafka topic takes no records, and until when that counts. */
-  const denied = new Map<string, { readonly reason: string; readonly until: number }>();
+  const known = new Map<string, Known>();
+  /** Those that two look-ups did not find. The next one need not be confirmed. */
+  const missing = new Set<string>();
+  /** Those that cannot be written to or created, by name. */
+  const refused = new Map<string, Refusal>();
 
-  function findRemembered(name: string): EgressObstacle | undefined {
-    const denial = denied.get(name);
-    if (denial === undefined) return undefined;
-    if (denial.until > elapsed()) return { code: "EGRESS_REJECTED", reason: denial.reason };
-    denied.delete(name);
+  const refuse = (name: string, obstacle: EgressObstacle): void => {
+    refused.set(name, { obstacle, until: elapsed() + maxRefusalAgeMs });
+  };
+
+  function isKnown(name: string): boolean {
+    const found = known.get(name);
+    return found !== undefined && elapsed() - found.readAt <= maxAgeMs;
+  }
+
+  function findRefusal(name: string): EgressObstacle | undefined {
+    const refusal = refused.get(name);
+    if (refusal === undefined || refusal.until > elapsed()) return refusal?.obstacle;
+    refused.delete(name);
     return undefined;
   }
 
-  async function read(): Promise<void> {
-    const { topics } = await requests.fetchMetadata(null);
-    const found = topics.filter(({ error }) => error === 0);
-    known = new Map(found.map(({ name, partitions }) => [name, partitions.length]));
-    readAt = elapsed();
+  /** Asks one broker for these Kafka topics. Returns those that it does not know. */
+  async function lookUp(names: readonly string[]): Promise<readonly string[]> {
+    if (names.length === 0) return [];
+    const { brokers, topics } = await requests.fetchMetadata(names);
+    if (brokers.length === 0) throw new KafkaUnavailableError("the broker does not know its cluster yet");
+    const readAt = elapsed();
+    const unknown: string[] = [];
+    for (const { name, error, partitions } of topics) {
+      if (missingErrors.has(error)) {
+        known.delete(name);
+        unknown.push(name);
+        continue;
+      }
+      failOnError(error);
+      known.set(name, { partitions: partitions.length, readAt });
+      missing.delete(name);
+    }
+    return unknown;
+  }
+
+  /** An outage must not make dead letters: one answer of one broker is not enough. */
+  async function lookUpTwice(names: readonly string[]): Promise<readonly string[]> {
+    const unknown = await lookUp(names);
+    if (unknown.every((name) => missing.has(name))) return unknown;
+    await sleep(confirmationDelayMs);
+    const confirmed = await lookUp(unknown);
+    for (const name of confirmed) missing.add(name);
+    return confirmed;
   }
 
   /** Returns why topics were not created. */
-  async function createTopics(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const reasons = new Map<string, string>();
-    if (create === undefined) return reasons;
+  async function createTopics(names: readonly string[]): Promise<ReadonlyMap<string, CreationFailure>> {
+    const failures = new Map<string, CreationFailure>();
+    if (create === undefined) return failures;
     const { partitions: numPartitions = -1, replication: replicationFactor = -1 } = create;
     for (let first = 0; first < names.length; first += maxTopicsPerRequest) {
       const topics = names
@@ -66,62 +123,85 @@ export function createEgressTopics({ admin, requests, create, log }: EgressTopic
           "egress topics created",
         );
       } catch (error) {
-        for (const [topic, reason] of findReasons(error, topics)) reasons.set(topic, reason);
+        for (const [topic, failure] of findFailures(error, topics)) failures.set(topic, failure);
       }
     }
-    return reasons;
+    return failures;
   }
 
-  /** Creates those that are missing, and returns why some were not created. */
-  async function createMissing(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    if (names.length === 0 || create === undefined) return new Map();
-    const reasons = await createTopics(names);
-    await read();
-    return reasons;
+  /** Throws UnavailableError if they may be created in a moment. */
+  async function createMissing(names: readonly string[]): Promise<void> {
+    if (names.length === 0 || create === undefined) return;
+    for (const [name, { reason, isFinal }] of await createTopics(names)) {
+      if (!isFinal) throw new KafkaUnavailableError(`the Kafka topic "${name}" is missing, and ${reason}`);
+      refuse(name, { code: "NO_EGRESS_TOPIC", reason });
+    }
+    for (const name of names) missing.delete(name);
+    await lookUpTwice(names.filter((name) => findRefusal(name) === undefined));
   }
+
+  const describe = (name: string): number | EgressObstacle =>
+    findRefusal(name) ??
+    known.get(name)?.partitions ?? {
+      code: "NO_EGRESS_TOPIC",
+      reason: "it does not exist, or this user may not see it",
+    };
 
   return {
     async find(names) {
       const wanted = [...names];
-      const listMissing = (): string[] => wanted.filter((name) => !known.has(name));
-      if (elapsed() - readAt > maxAgeMs || listMissing().length > 0) await read();
-      const reasons = await createMissing(listMissing());
-      return new Map(
-        wanted.map((name) => [
-          name,
-          findRemembered(name) ??
-            known.get(name) ?? {
-              code: "NO_EGRESS_TOPIC",
-              reason: reasons.get(name) ?? "it does not exist, or this user may not see it",
-            },
-        ]),
-      );
+      const unsure = wanted.filter((name) => !isKnown(name) && findRefusal(name) === undefined);
+      await attempt(async () => createMissing(await lookUpTwice(unsure)));
+      return new Map(wanted.map((name) => [name, describe(name)]));
     },
     deny(name, reason) {
-      denied.set(name, { reason, until: elapsed() + maxDenialAgeMs });
+      refuse(name, { code: "EGRESS_REJECTED", reason });
     },
     forget() {
-      readAt = -Infinity;
+      known.clear();
     },
     async list() {
-      await read();
-      return [...known.keys()];
+      const { topics } = await attempt(() => requests.fetchMetadata(null));
+      return topics.filter(({ error }) => error === 0).map(({ name }) => name);
     },
-    create: createTopics,
+    async create(names) {
+      return new Map([...(await createTopics(names))].map(([name, { reason }]) => [name, reason]));
+    },
   };
 }
 
+async function attempt<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw toKafkaError(error);
+  }
+}
+
+interface CreationFailure {
+  readonly reason: string;
+  readonly isFinal: boolean;
+}
+
 /** The reason for each topic that the broker refused to create. Throws UnavailableError in an outage. */
-function findReasons(error: unknown, topics: readonly { readonly topic: string }[]): Map<string, string> {
+function findFailures(
+  error: unknown,
+  topics: readonly { readonly topic: string }[],
+): Map<string, CreationFailure> {
   const parts =
     error instanceof Error && "errors" in error && Array.isArray(error.errors) ? error.errors : [];
-  const reasons = new Map<string, string>();
+  const failures = new Map<string, CreationFailure>();
   for (const part of parts as readonly (Error & { readonly topic?: string })[]) {
     // Another process created it.
     if (part.topic === undefined || hasType(part, "TOPIC_ALREADY_EXISTS")) continue;
-    reasons.set(part.topic, `it cannot be created: ${part.message}`);
+    failures.set(part.topic, toFailure(part));
   }
-  if (reasons.size > 0) return reasons;
+  if (parts.length > 0) return failures;
   if (findDenial(error) === undefined) throw toKafkaError(error);
-  return new Map(topics.map(({ topic }) => [topic, `it cannot be created: ${getErrorMessage(error)}`]));
+  return new Map(topics.map(({ topic }) => [topic, toFailure(error)]));
 }
+
+const toFailure = (error: unknown): CreationFailure => ({
+  reason: `it cannot be created: ${getErrorMessage(error)}`,
+  isFinal: hasType(error, ...finalRefusals),
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+
+import type { Admin } from "kafkajs";
+
+import { createEgressTopics } from "../../../../src/kafka/admin/egress-topics.ts";
+import type { Metadata } from "../../../../src/kafka/protocol/metadata.ts";
+import { createLogger } from "../../../../src/lib/logger.ts";
+import { replacePlatform, type Platform } from "../../../../src/lib/platform.ts";
+import { connectBroker } from "../../../support/broker.ts";
+import { createKafkaTopics } from "../../../support/kafka-topics.ts";
+import { unique } from "../../../support/names.ts";
+import { sharedStack, testKafka } from "../../../support/stack.ts";
+
+const missingReason = {
+  code: "NO_EGRESS_TOPIC",
+  reason: "it does not exist, or this user may not see it",
+} as const;
+
+describe("the look-up of an egress topic", () => {
+  const log = createLogger("silent");
+  let former: Platform;
+  let timeMs = 0;
+
+  beforeEach(() => {
+    former = replacePlatform({
+      now: () => timeMs,
+      elapsed: () => timeMs,
+      schedule(delayMs, action) {
+        timeMs += delayMs;
+        queueMicrotask(action);
+        return () => undefined;
+      },
+      scheduleSoon: () => () => undefined,
+      random: Math.random,
+      fillRandom: () => undefined,
+    });
+  });
+  afterEach(() => void replacePlatform(former));
+
+  /** Each answer names the topics that the asked broker knows; the last one is repeated. */
+  async function createScene(answers: readonly (readonly string[])[], brokers = 1) {
+    const asked: string[][] = [];
+    const egressTopics = createEgressTopics({
+      admin: {} as Admin,
+      requests: {
+        fetchMetadata(names) {
+          const known = answers[Math.min(asked.length, answers.length - 1)] ?? [];
+          asked.push([...(names ?? [])]);
+          return Promise.resolve(createMetadata(names ?? known, known, brokers));
+        },
+      },
+      create: undefined,
+      log: await log,
+    });
+    return { egressTopics, asked };
+  }
+
+  it("asks for what it does not know yet, by name, and again after 20 seconds", async () => {
+    const { egressTopics, asked } = await createScene([["a", "b"]]);
+    for (const wanted of [["a"], ["a", "b"], ["b"]]) await egressTopics.find(wanted);
+    timeMs += 20_001;
+    assert.deepEqual([...(await egressTopics.find(["a"]))], [["a", 3]]);
+    assert.deepEqual(asked, [["a"], ["b"], ["a"]]);
+  });
+
+  it("does not believe the answer of one broker that it is missing", async () => {
+    const { egressTopics, asked } = await createScene([[], ["a"]]);
+    const before = timeMs;
+    assert.deepEqual(
+      [...(await egressTopics.find(["a", "b"]))],
+      [
+        ["a", 3],
+        ["b", missingReason],
+      ],
+    );
+    assert.deepEqual(asked, [
+      ["a", "b"],
+      ["a", "b"],
+    ]);
+    assert.equal(timeMs - before, 2_000);
+  });
+
+  it("need not be confirmed as long as it stays missing", async () => {
+    const { egressTopics, asked } = await createScene([[]]);
+    for (let times = 0; times < 3; times += 1)
+      assert.deepEqual((await egressTopics.find(["a"])).get("a"), missingReason);
+    assert.equal(asked.length, 4);
+  });
+
+  it("fails while the broker knows no brokers, as it does when it has just started", async () => {
+    const { egressTopics } = await createScene([[]], 0);
+    await assert.rejects(egressTopics.find(["a"]), { name: "UnavailableError" });
+  });
+
+  it("is put off for a minute after the user was denied to write there", async () => {
+    const { egressTopics, asked } = await createScene([["a"]]);
+    egressTopics.deny("a", "no right");
+    assert.deepEqual((await egressTopics.find(["a"])).get("a"), {
+      code: "EGRESS_REJECTED",
+      reason: "no right",
+    });
+    assert.deepEqual(asked, []);
+    timeMs += 60_001;
+    assert.equal((await egressTopics.find(["a"])).get("a"), 3);
+  });
+});
+
+describe("the creation of a missing egress topic", () => {
+  it("is an outage if Kafka may accept it later: too few brokers for the replicas", async () => {
+    const broker = await connectBroker();
+    const egressTopics = broker.createEgressTopics({ partitions: 1, replication: 3 });
+    await assert.rejects(egressTopics.find([unique("egress")]), {
+      name: "UnavailableError",
+      message: /is missing, and it cannot be created: Replication-factor/u,
+    });
+  });
+
+  it("is refused for good if no Kafka topic can have the name, and the others are created", async () => {
+    const { admin } = testKafka(sharedStack().kafka);
+    await admin.connect();
+    const [existing, missing, unnameable] = [unique("egress"), unique("egress"), "x".repeat(250)];
+    await createKafkaTopics(admin, { topic: existing, numPartitions: 4 });
+    const broker = await connectBroker();
+    const egressTopics = broker.createEgressTopics({ partitions: 2, replication: 1 });
+    const found = await egressTopics.find([existing, missing, unnameable]);
+    assert.deepEqual([found.get(existing), found.get(missing)], [4, 2]);
+    const obstacle = found.get(unnameable);
+    assert.ok(typeof obstacle === "object");
+    assert.equal(obstacle.code, "NO_EGRESS_TOPIC");
+    assert.match(obstacle.reason, /^it cannot be created: /u);
+    assert.deepEqual((await egressTopics.find([unnameable])).get(unnameable), obstacle);
+  });
+});
+
+function createMetadata(names: readonly string[], known: readonly string[], brokers: number): Metadata {
+  const partition = { error: 0, leader: 1, leaderEpoch: 0, replicas: [1] };
+  return {
+    brokers: Array.from({ length: brokers }, (_, nodeId) => ({ nodeId, host: "h", port: 1, rack: null })),
+    clusterId: "cluster",
+    controllerId: 1,
+    topics: names.map((name) => ({
+      error: known.includes(name) ? 0 : 3,
+      name,
+      topicId: undefined,
+      partitions: known.includes(name)
+        ? [0, 1, 2].map((number) => ({ ...partition, partition: number }))
+        : [],
+    })),
+  };
+}
