@@ -1,4 +1,4 @@
-import { getErrorMessage, UnavailableError } from "../src/lib/errors.ts";
+import { ConfigurationError, getErrorMessage, UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { elapsed, scheduleSoon, sleep } from "../src/lib/platform.ts";
 import { FencedError, type ClaimedPosition, type LogStore, type Position } from "../src/sync/positions.ts";
@@ -27,7 +27,7 @@ export interface ReaderOptions<Prepared extends PreparedBatch> {
   readonly log: Logger;
   /** Resolves when this process has no other reader of the partition that may still write. */
   readonly previousClosed: Promise<void>;
-  /** Called when the reader cannot continue by itself: a bug. */
+  /** Called when the reader cannot continue by itself: a missing right at its start, or a bug. */
   readonly onFailed: (error: unknown) => void;
 }
 
@@ -206,6 +206,11 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
         this.#log.info({ offset: next.next.offset, pausedMs }, "partition resumed");
         return;
       } catch (error) {
+        // At the start, the process says which right is missing, and ends. Later it waits until the right is granted again.
+        if (error instanceof ConfigurationError && !this.#hasStarted) {
+          this.#options.onFailed(error);
+          return;
+        }
         this.#failures += 1;
         const cause = toPauseCause(error);
         this.#mode = { kind: "paused", reason: getErrorMessage(error), cause };

@@ -60,6 +60,7 @@ const isolationLevels: Readonly<Record<Isolation, number>> = { uncommitted: 0, c
 const unknownTopicOrPartition = 3;
 const leaderNotAvailable = 5;
 const notLeader = 6;
+const topicAuthorizationFailed = 29;
 const maxAttempts = 3;
 const retryDelayMs = 200;
 
@@ -157,8 +158,12 @@ export function createRequests(createCluster: () => object): KafkaRequests {
           ...named,
           timestamp: latest,
         });
-        if (topicId !== undefined && canFetchById(broker))
-          return { ...(await proveBounds(broker, topicId, { partition, end: high })), topicId, ...rest };
+        if (topicId !== undefined && canFetchById(broker)) {
+          const bounds = await ask({ TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` }, () =>
+            proveBounds(broker, topicId, { partition, end: high }),
+          );
+          return { ...bounds, topicId, ...rest };
+        }
         const [[, low] = [partition, 0]] = await listOffsetsAt(broker, topic, {
           ...named,
           timestamp: earliest,
@@ -244,6 +249,7 @@ async function proveBounds(
     topics: [{ topicId, partitions: [{ partition, offset: end, maxBytes: 1 }] }],
   });
   const fetched = topics[0]?.partitions[0];
+  if (fetched?.error === topicAuthorizationFailed) failOnError(fetched.error);
   if (error !== 0 || fetched === undefined || fetched.error !== 0)
     throw new KafkaUnavailableError("the log of the partition is being replaced");
   return { low: Number(fetched.logStartOffset), high: Number(fetched.highWatermark) };
