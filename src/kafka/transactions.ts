@@ -67,6 +67,9 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
       return new FencedError("another process took the partition over, or the transaction took too long", {
         cause: error,
       });
+    // kafkajs looks up all topics that a producer ever used, and fails if one of them is denied now. The next producer looks up others.
+    if (hasType(error, "TOPIC_AUTHORIZATION_FAILED"))
+      return new KafkaUnavailableError(`Kafka does not respond: ${getErrorMessage(error)}`, { cause: error });
     return toKafkaError(error, rights);
   }
 

@@ -40,6 +40,7 @@ export interface ClusterOptions {
 /** A transaction of a program outside of the product. */
 interface ForeignTransaction extends ProducerIdentity {
   nextSequence: number;
+  isOpen: boolean;
 }
 
 const firstForeignProducer = 1_000_000;
@@ -247,7 +248,8 @@ export function createCluster(options: ClusterOptions) {
       return;
     }
     let producer = foreign.get(log);
-    producer ??= { producerId: nextForeignProducer++, producerEpoch: 0, nextSequence: 0 };
+    producer ??= { producerId: nextForeignProducer++, producerEpoch: 0, nextSequence: 0, isOpen: true };
+    producer.isOpen = true;
     foreign.set(log, producer);
     const { producerId, producerEpoch, nextSequence: firstSequence } = producer;
     log.append(
@@ -259,8 +261,8 @@ export function createCluster(options: ClusterOptions) {
 
   function endTransaction({ log, leaderEpoch }: Partition, commit: boolean, timestamp: number): void {
     const producer = foreign.get(log);
-    if (producer === undefined) return;
-    foreign.delete(log);
+    if (producer?.isOpen !== true) return;
+    producer.isOpen = false;
     log.mark(producer, { commit, timestamp, leaderEpoch });
   }
 }
