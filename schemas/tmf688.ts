@@ -1,5 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { maxTopicTextCharacters } from "./topic.ts";
+
 const id = { type: ["string", "null"], format: "text", minLength: 1 } as const;
 const optionalText = { type: ["string", "null"], format: "text" } as const;
 
@@ -27,7 +29,10 @@ export const topicNotificationSchema = {
 
 export type TopicNotification = FromSchema<typeof topicNotificationSchema>;
 
-/** The topic of a TopicDeleteEvent: one of its two ids is enough. */
+/**
+ * The topic of a TopicDeleteEvent: one of its two ids is enough. Longer texts than a new topic may have are allowed, so
+ * that every stored topic can be retired.
+ */
 export const deletedTopicSchema = {
   $id: "tmf688-deleted-topic",
   type: "object",
@@ -46,14 +51,20 @@ export const deletedTopicSchema = {
   patternProperties: { "^@": {} },
 } as const;
 
+const maxLength = maxTopicTextCharacters;
+const { id: identifier, externalId, namespace, ...others } = deletedTopicSchema.properties;
+
 /** TMF688's Topic resource, in full: a compacted log keeps only the last announcement of a key. */
 export const definedTopicSchema = {
   ...deletedTopicSchema,
   $id: "tmf688-topic",
   required: ["name"],
   properties: {
-    ...deletedTopicSchema.properties,
-    name: { type: "string", format: "text", minLength: 1, description: "Name of the topic." },
+    ...others,
+    id: { ...identifier, maxLength },
+    externalId: { ...externalId, maxLength },
+    namespace: { ...namespace, maxLength },
+    name: { type: "string", format: "text", minLength: 1, maxLength, description: "Name of the topic." },
   },
 } as const;
 

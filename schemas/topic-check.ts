@@ -2,7 +2,7 @@ import type { FromSchema } from "json-schema-to-ts";
 
 import { topicBodySchema } from "./topic.ts";
 
-const { name, externalId, ...optional } = topicBodySchema.properties;
+const { name, externalId, namespace, ...filters } = topicBodySchema.properties;
 const draft = { type: ["string", "null"], format: "text" } as const;
 
 /** A definition that may be incomplete. */
@@ -13,7 +13,8 @@ export const topicDraftSchema = {
   properties: {
     name: { ...draft, description: name.description },
     externalId: { ...draft, description: externalId.description },
-    ...optional,
+    namespace: { ...draft, description: namespace.description },
+    ...filters,
   },
 } as const;
 

@@ -3,6 +3,9 @@ import type { FromSchema } from "json-schema-to-ts";
 const text = { type: "string", format: "text" } as const;
 const optionalText = { type: ["string", "null"], format: "text" } as const;
 
+/** Copies of events carry the external id in a header. Topics stored before this limit may exceed it. */
+export const maxTopicTextCharacters = 1_000;
+
 /** A topic as it is sent: the body of `POST …/topic` and the value of an announcement alike (specification 4.3). */
 export const topicBodySchema = {
   $id: "topic-body",
@@ -10,14 +13,21 @@ export const topicBodySchema = {
   additionalProperties: false,
   required: ["name", "externalId"],
   properties: {
-    name: { ...text, minLength: 1, description: "Name of the topic." },
+    name: {
+      ...text,
+      minLength: 1,
+      maxLength: maxTopicTextCharacters,
+      description: "Name of the topic.",
+    },
     externalId: {
       ...text,
       minLength: 1,
+      maxLength: maxTopicTextCharacters,
       description: "Unique external identifier of the topic, such as a GUID.",
     },
     namespace: {
       ...optionalText,
+      maxLength: maxTopicTextCharacters,
       description: 'Namespace of the topic; "", null or absent when there is none.',
     },
     headerQuery: {

@@ -102,7 +102,7 @@ export async function createInputProducer(
 
   /** A tenth are larger than one fetch. */
   function createHarmfulRecords(records: readonly GeneratedRecord[]): Message[] {
-    const padding = random.chance(0.1) ? "x".repeat(90_000) : "";
+    const padding = random.chance(0.1) ? " ".repeat(90_000) : "";
     return records.slice(0, 8).map(({ partition, key }, index) => ({
       partition,
       key,

@@ -49,7 +49,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     {
       topic: input.topic,
       createHarmfulValue: (index, padding) =>
-        values.chance(0.5) ? null : JSON.stringify({ externalId: `aborted/${index}`, name: padding || "no" }),
+        values.chance(0.5) ? null : JSON.stringify({ externalId: `aborted/${index}`, name: "no" }) + padding,
       // The tombstone of an unknown topic.
       last: { key: "never/last", value: null, headers: { [moveHeader]: "last" } },
     },

@@ -62,6 +62,31 @@ describe("creating a topic", () => {
     assertError(again, 400, "DUPLICATE_COMBINATION");
   });
 
+  it("rejects names, external ids and namespaces of more than 1,000 characters", async () => {
+    const longest = unique("id").padEnd(1_000, "x");
+    assert.equal((await create({ name: longest, externalId: longest, namespace: longest })).status, 201);
+    const longer = `${longest}x`;
+    const body = { name: longer, externalId: longer, namespace: longer };
+    const paths = ["/externalId", "/name", "/namespace"];
+    const response = await create(body);
+    assertError(response, 400, "SCHEMA_VIOLATION");
+    assert.deepEqual(response.json.error.details.map((one: { path: string }) => one.path).toSorted(), paths);
+    const { json } = await call(topicUrl("/api/topicsync/v1/topic-check"), { body });
+    assert.deepEqual(json.faults.map((one: { path: string }) => one.path).toSorted(), paths);
+  });
+
+  it("still shows and disables a stored topic with longer texts", async () => {
+    const text = unique("id").padEnd(2_000, "x");
+    const { json: created } = await create(definition());
+    const fields = { topic_id: text, topic_name: text, namespace: text };
+    await records.updateOne({ _id: created.id }, { $set: fields });
+    const url = topicUrl(`/api/topicsync/v1/topics/${text}`);
+    const { status, json: found } = await call(url, { method: "GET" });
+    assert.deepEqual([status, found.externalId], [200, text]);
+    const { status: disabled } = await call(`${url}/disable`, { body: {} });
+    assert.equal(disabled, 200);
+  });
+
   it("rejects an existing external id, asking for a unique topic external id", async () => {
     const body = definition();
     await create(body);
@@ -179,8 +204,12 @@ describe("an invalid topic", () => {
   });
 
   it("is rejected with 413 above 100 kB only", async () => {
-    assertError(await create({ ...definition(), name: "x".repeat(102_400) }), 413, "BODY_TOO_LARGE");
-    assert.equal((await create({ ...definition(), name: "x".repeat(100_000) })).status, 201);
+    const pad = (bytes: number) => ({
+      body: JSON.stringify(definition()).padEnd(bytes),
+      headers: { "Content-Type": "application/json" },
+    });
+    assertError(await call(topicUrl(), pad(102_401)), 413, "BODY_TOO_LARGE");
+    assert.equal((await call(topicUrl(), pad(102_400))).status, 201);
   });
 
   it("is rejected with 415 for another content type or none", async () => {

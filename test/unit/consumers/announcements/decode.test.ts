@@ -46,6 +46,21 @@ describe("decoding a record", () => {
     assert.equal(getCode(decodeOne(`{"externalId":"e","name":"${"n".repeat(102_400)}"}`)), "TOO_LARGE");
   });
 
+  it("rejects names, external ids and namespaces of more than 1,000 characters, each with its path", () => {
+    const [longest, longer] = ["\u{1F600}".repeat(1_000), "x".repeat(1_001)];
+    const value = (text: string) => JSON.stringify({ externalId: text, name: text, namespace: text });
+    assert.equal(getCode(decodeOne(value(longest), longest)), "define");
+    const announcement = decodeOne(value(longer), longer);
+    assert.ok(announcement.kind === "unusable");
+    assert.equal(announcement.rejection.code, "SCHEMA_VIOLATION");
+    assert.deepEqual(
+      announcement.rejection.details.map(({ path, message }) => `${path} ${message}`).toSorted(),
+      ["/externalId", "/name", "/namespace"].map((path) => `${path} must have at most 1000 characters`),
+    );
+    // A topic that was stored before the limit.
+    assert.equal(getCode(decodeOne(null, longer)), "retire");
+  });
+
   it("rejects invalid filters, each with its path and position", () => {
     const topic = { externalId: "e", name: "n", headerQuery: "a=1&", contentQuery: "b" };
     const event = { specversion: "1.0", id: "1", source: "/s", type: "t", data: topic };

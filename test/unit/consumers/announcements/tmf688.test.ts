@@ -134,6 +134,17 @@ describe("decoding a TMF688 notification", () => {
       /is not a known member/,
     ],
     [
+      "texts of more than 1,000 characters",
+      createNotification(create, {
+        ...topic,
+        name: "x".repeat(1_001),
+        externalId: "x".repeat(1_001),
+        namespace: "x".repeat(1_001),
+      }),
+      ["/event/topic/externalId", "/event/topic/name", "/event/topic/namespace"],
+      /must have at most 1000 characters/,
+    ],
+    [
       "a CloudEvent in place of the topic",
       createNotification(create, createCloudEvent({ data: topic })),
       ["data", "name", "source", "specversion", "type"].map((name) => `/event/topic/${name}`),
