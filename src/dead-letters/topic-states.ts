@@ -73,7 +73,9 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
       retired: record.value === null,
       pending: { replayOf: getHeaderText(record.headers, deadLetterHeader.replayOf) },
     };
-    pending.set(externalId, [...(pending.get(externalId) ?? []), state]);
+    const states = pending.get(externalId);
+    if (states === undefined) pending.set(externalId, [state]);
+    else states.push(state);
   }
 
   async function readPending(): Promise<void> {
