@@ -42,6 +42,9 @@ describe("the systemd unit", () => {
   it("restarts the service except after errors that a restart cannot fix", () => {
     const { usage, databaseConflict, configuration } = exitCodes;
     assert.deepEqual(readValues("Restart"), ["on-failure"]);
+    // Zero turns the limit off: otherwise some crashes in a row would end the service for good.
+    assert.deepEqual(readValues("StartLimitIntervalSec"), ["0"]);
+    assert.deepEqual(readValues("StartLimitBurst"), []);
     assert.deepEqual(readValues("RestartPreventExitStatus"), [
       [usage, databaseConflict, configuration].join(" "),
     ]);
