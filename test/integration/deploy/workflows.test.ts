@@ -10,7 +10,11 @@ interface Job {
   readonly uses?: string;
   readonly needs?: string;
   readonly permissions?: Readonly<Record<string, string>>;
-  readonly steps?: readonly { readonly uses?: string; readonly with?: Readonly<Record<string, unknown>> }[];
+  readonly steps?: readonly {
+    readonly uses?: string;
+    readonly run?: string;
+    readonly with?: Readonly<Record<string, unknown>>;
+  }[];
 }
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -54,6 +58,25 @@ describe("the workflows", () => {
     assert.equal(npm?.permissions?.["id-token"], "write");
     const built = image?.steps?.find(({ uses = "" }) => uses.startsWith("docker/build-push-action@"));
     assert.deepEqual([built?.with?.["provenance"], built?.with?.["sbom"]], ["mode=max", true]);
+  });
+
+  it("run no code of a dependency in the job that can publish to npm", () => {
+    const { steps = [] } = readJobs(".github/workflows/release.yml")["package"] ?? {};
+    assert.deepEqual(
+      steps.flatMap(({ run }) => run ?? []),
+      ["npm publish --ignore-scripts --access public ./topicsync-*.tgz"],
+    );
+    assert.ok(!steps.some(({ uses }) => uses?.startsWith("actions/checkout@")));
+  });
+
+  it("keep actions, packages and base images up to date", () => {
+    const { updates } = parse(readText(".github/dependabot.yml")) as {
+      updates: readonly Readonly<Record<string, unknown>>[];
+    };
+    assert.deepEqual(
+      updates.map((update) => update["package-ecosystem"]),
+      ["github-actions", "npm", "docker"],
+    );
   });
 
   it("publish nothing before every check has passed", () => {
