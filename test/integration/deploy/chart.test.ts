@@ -267,8 +267,8 @@ for (const name of goodNames)
       const rest = getManifests(name).filter(({ kind }) => kind !== "Secret");
       for (const secret of Object.values(plainSecrets))
         assert.ok(!JSON.stringify(rest).includes(secret), "a manifest contains a secret");
-      // Weak secrets can be guessed from an unsalted digest.
-      assert.doesNotMatch(JSON.stringify(rest), /[0-9a-f]{64}/, "a manifest contains a digest");
+      // Weak secrets can be guessed from an unsalted digest. That of an image is public.
+      assert.doesNotMatch(JSON.stringify(rest), /(?<!sha256:)[0-9a-f]{64}/, "a manifest contains a digest");
     });
   });
 
