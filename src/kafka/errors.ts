@@ -35,6 +35,23 @@ export function toKafkaError(error: unknown, rights: Rights = {}): UnavailableEr
   return new ConfigurationError(`Kafka denies its user ${right} (${denial})`, { cause: error });
 }
 
+/** kafkajs does not repeat a request after one of these either. */
+const programFaults: ReadonlySet<string> = new Set([
+  "RangeError",
+  "ReferenceError",
+  "SyntaxError",
+  "TypeError",
+]);
+
+/**
+ * The fault of the program, such as a value that cannot be encoded, that kafkajs wraps as it does failures of the cluster. As an
+ * outage it would be tried again for ever.
+ */
+export function findProgramFault(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return findProgramFault(error.cause) ?? (programFaults.has(error.name) ? error : undefined);
+}
+
 /** The denial's error code; undefined when the error is not a denial. */
 export const findDenial = (error: unknown): Denial | undefined =>
   findTypes(error).find((type): type is Denial => Object.hasOwn(denials, type));

@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 
 import type { BatchHandler, PreparedBatch } from "../../../consumers/batch.ts";
 import { PartitionReader } from "../../../consumers/partition-reader.ts";
+import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Position } from "../../../src/sync/positions.ts";
 import type { PartitionLog, RecordBatch } from "../../../src/sync/records.ts";
@@ -98,6 +99,18 @@ describe("the reader of a partition", () => {
       [10, { offset: 11, epoch: 1, topicId: "one" }],
       [11, { offset: 12, epoch: 1, topicId: "one" }],
     ]);
+  });
+
+  it("pauses when a batch fails, and says whether that is an outage or an error", async (t) => {
+    for (const [error, cause] of [
+      [new KafkaUnavailableError("away"), "outage"],
+      [new SyntaxError("not a number"), "error"],
+    ] as const) {
+      const { reader } = await createScene(t, { write: () => Promise.reject(error) });
+      await reader.batch(createBatch(10));
+      const { state, reason, cause: found } = reader.status();
+      assert.deepEqual([state, reason, found], ["paused", error.message, cause]);
+    }
   });
 
   it("moves its position over markers, aborted records and what compaction removed", async (t) => {
