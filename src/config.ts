@@ -7,6 +7,7 @@ import ipaddr from "ipaddr.js";
 import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
 import { ConfigurationError, getErrorMessage } from "./lib/errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
+import { requireTrusted } from "./lib/trusted-path.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
 
@@ -108,8 +109,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
 
-/** Adds the variables of a `.env` file, if there is one; those of `environment` take precedence. */
+/**
+ * Adds the variables of a `.env` file, if there is one; those of `environment` take precedence. Throws a ConfigurationError if
+ * it cannot be read, or if another user may have written it.
+ */
 export function readEnvironment(environment: Environment, file = ".env"): Environment {
+  requireTrusted(file);
   try {
     return { ...parseEnv(readFileSync(file, "utf8")), ...environment };
   } catch (error) {

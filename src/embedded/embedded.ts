@@ -3,9 +3,10 @@ import { connect } from "node:net";
 import { join, resolve } from "node:path";
 
 import type { Config } from "../config.ts";
-import { UnavailableError } from "../lib/errors.ts";
+import { ConfigurationError, UnavailableError } from "../lib/errors.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
+import { requireTrusted } from "../lib/trusted-path.ts";
 import { startBroker, startStore } from "./resolve.ts";
 import type { Running } from "./stack.ts";
 
@@ -28,7 +29,7 @@ const component = "embedded";
 /**
  * Returns the addresses of the settings; starts an embedded store or broker for a missing one. `ended` is
  * called if an embedded server exits by itself. Throws an UnavailableError that says what is missing if none
- * can be started.
+ * can be started, and a ConfigurationError in production.
  */
 export async function resolveAddresses(
   options: EmbeddedOptions & { readonly ended: (error: unknown) => void },
@@ -38,7 +39,8 @@ export async function resolveAddresses(
   if (mongodbUri !== undefined && kafka.brokers !== undefined)
     return { mongodbUri, kafkaBrokers: kafka.brokers };
 
-  const folder = resolve(config.stack.dataFolder);
+  rejectInProduction(config);
+  const folder = getDataFolder(config);
   await rejectSecond(config, folder);
   const log = options.log.child({ component });
   const register = <R extends Running>(running: R): R => {
@@ -67,12 +69,13 @@ export async function resolveAddresses(
 
 /**
  * Returns the store of the settings, or else the embedded one running on this data folder; otherwise starts
- * one.
+ * one. Throws as resolveAddresses does.
  */
 export async function resolveStore(options: EmbeddedOptions): Promise<string> {
   const { config, lifecycle } = options;
   if (config.mongodbUri !== undefined) return config.mongodbUri;
-  const { store } = readAddresses(resolve(config.stack.dataFolder));
+  rejectInProduction(config);
+  const { store } = readAddresses(getDataFolder(config));
   if (store !== undefined && (await isReachable(new URL(store)))) return withDatabase(store);
   const started = await startStore(createLaunchOptions(options, "store"));
   lifecycle.onStop(started.description, () => started.stop());
@@ -85,7 +88,7 @@ export async function resolveStore(options: EmbeddedOptions): Promise<string> {
  */
 export async function resolveBroker({ config }: Pick<EmbeddedOptions, "config">): Promise<readonly string[]> {
   if (config.kafka.brokers !== undefined) return config.kafka.brokers;
-  const { broker } = readAddresses(resolve(config.stack.dataFolder));
+  const { broker } = readAddresses(getDataFolder(config));
   if (broker !== undefined) {
     const brokers = broker.split(",");
     if (await isAnyReachable(brokers)) return brokers;
@@ -93,6 +96,25 @@ export async function resolveBroker({ config }: Pick<EmbeddedOptions, "config">)
   throw new UnavailableError(
     `no embedded stack is running on ${config.stack.dataFolder}; start the service first, or set KAFKA_BROKERS`,
   );
+}
+
+/** An embedded server has no password. In production, a missing setting is a mistake, not a wish for one. */
+function rejectInProduction({ mongodbUri, kafka }: Config): void {
+  if (process.env["NODE_ENV"] !== "production") return;
+  const missing = [
+    ...(mongodbUri === undefined ? ["MONGODB_URI"] : []),
+    ...(kafka.brokers === undefined ? ["KAFKA_BROKERS"] : []),
+  ].join(" and ");
+  throw new ConfigurationError(
+    `NODE_ENV is "production", where no embedded broker or store is started: set ${missing}, or unset NODE_ENV`,
+  );
+}
+
+/** The folder of the embedded stack. Its programs are executed, so it must not be another user's. */
+function getDataFolder({ stack }: Config): string {
+  const folder = resolve(stack.dataFolder);
+  requireTrusted(folder);
+  return folder;
 }
 
 /**
@@ -116,7 +138,7 @@ async function rejectSecond({ stack, mongodbUri, kafka }: Config, folder: string
 function createLaunchOptions(options: EmbeddedOptions, part: "store" | "broker") {
   const { config } = options;
   const log = options.log.child({ component });
-  const folder = resolve(config.stack.dataFolder);
+  const folder = getDataFolder(config);
   const reported = new Map<string, number>();
   const report = (step: string, done = 0): void => {
     const tenth = Math.floor(done * 10);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -262,6 +262,29 @@ describe("a .env file", () => {
   it("is overridden by the environment", () => {
     const path = writeSecretFile(".env", "HTTP_PORT=1\nLOG_LEVEL=debug # comment\n");
     assert.deepEqual(readEnvironment({ HTTP_PORT: "2" }, path), { HTTP_PORT: "2", LOG_LEVEL: "debug" });
+  });
+
+  it("is not used if other users may write to it", () => {
+    const path = writeSecretFile("shared.env", "HTTP_PORT=1\n");
+    chmodSync(path, 0o646);
+    assert.throws(
+      () => readEnvironment({}, path),
+      (error) => error instanceof ConfigurationError && error.message.startsWith(`${path} may be changed`),
+    );
+  });
+
+  it("is not used if it belongs to another user", (t) => {
+    const path = writeSecretFile("foreign.env", "HTTP_PORT=1\n");
+    const owner = statSync(path).uid;
+    const { getuid } = process;
+    process.getuid = () => owner + 1;
+    t.after(() => Object.assign(process, { getuid }));
+    // Only root can make a file another user's; root's own files are trusted.
+    if (owner === 0) chownSync(path, 12_345, 12_345);
+    assert.throws(
+      () => readEnvironment({}, path),
+      (error) => error instanceof ConfigurationError && error.message.startsWith(`${path} belongs to`),
+    );
   });
 
   it("is optional", () => {
