@@ -8,6 +8,7 @@ import { getHeaderText, type LogRecord } from "../../../src/sync/records.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
 
 const { admin } = testKafka(sharedStack().kafka);
@@ -29,6 +30,12 @@ async function createScene() {
   const partition = { topic: events, partition: 0 };
   const transactions = broker.createTransactions({ partition, groupId });
   after(() => transactions.close());
+  // A new broker loads its coordinators with the first transaction.
+  await until("the coordinators are loaded", async () => {
+    await transactions.claim();
+    await (await transactions.begin({ offset: 0, epoch: 1 })).commit();
+    return true;
+  });
   return { partition, egress, letters, groupId, transactions };
 }
 
