@@ -17,6 +17,7 @@ import { createNaming } from "./egress-naming.ts";
 import { createInstallations } from "./installations.ts";
 import { createMetrics, createMetricsText } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
+import { warnAboutPlaintext } from "./plaintext.ts";
 import { createReadiness } from "./readiness.ts";
 import { createRouter } from "./router.ts";
 import { createSync } from "./sync.ts";
@@ -68,6 +69,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const broker = createBroker(kafkaConfig, log.child({ component: "kafka" }));
   lifecycle.onStop("Kafka", () => broker.close());
 
+  warnAboutPlaintext(config, log);
   const { topicStore, ...topics } = createTopics({
     database,
     audit,

@@ -1,4 +1,4 @@
-import type { MongoClientOptions } from "mongodb";
+import { MongoClient, type MongoClientOptions } from "mongodb";
 
 /** A command without a response after this time fails and closes its connection. */
 export const socketTimeoutMs = 15_000;
@@ -48,4 +48,10 @@ export function removeFixedOptions(uri: string): {
     uri: kept.length === 0 ? address : `${address}?${kept.join("&")}`,
     ignored: options.filter((option) => !kept.includes(option)).map(getName),
   };
+}
+
+/** Whether a client of this URI logs in without TLS, or without verifying the server's certificate. */
+export function sendsUnprotectedCredentials(uri: string): boolean {
+  const { credentials, tls, rejectUnauthorized } = new MongoClient(uri).options;
+  return credentials !== undefined && (!tls || rejectUnauthorized === false);
 }
