@@ -73,7 +73,7 @@ const lostTopicIds: ReadonlySet<number> = new Set([100, 103]);
 /**
  * Makes kafkajs 2.2.4 fetch by topic id, in the whole process: a fetch by name may return records of a log that was deleted.
  * Offsets out of range become a placeholder, so that kafkajs does not commit another offset for the group, and records of
- * aborted transactions are hidden. See docs/decisions/018-topic-ids.md and 009-aborted-transactions.md.
+ * aborted transactions are hidden. See docs/decisions/020-topic-ids.md and 009-aborted-transactions.md.
  */
 export function fetchByTopicId(): void {
   patchMethod<"fetch", Broker>(
