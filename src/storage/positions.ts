@@ -249,7 +249,8 @@ export function createPositions(
 
 function fromRecord({ next_offset, epoch, kafka_topic_id }: PositionRecord): Position | undefined {
   if (next_offset === undefined) return undefined;
-  return { offset: next_offset, epoch: epoch ?? 1, topicId: kafka_topic_id };
+  const log = kafka_topic_id === undefined ? {} : { topicId: kafka_topic_id };
+  return { offset: next_offset, epoch: epoch ?? 1, ...log };
 }
 
 const toId = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] => ({
