@@ -35,6 +35,7 @@ const defaultRecordsPerWrite = 2_000;
 const firstRetryDelayMs = 250;
 /** Short, because the failed call has already waited for its own timeout. */
 const maxRetryDelayMs = 1_000;
+const idleCheckIntervalMs = 20_000;
 /** Longer: each claim fences the other process, which may be the one that the group has chosen. */
 const maxDelayAfterFenceMs = 15_000;
 
@@ -98,6 +99,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
     this.#limit = createBatchLimit(handler.maxRecordsPerWrite ?? defaultRecordsPerWrite);
     this.#writing = previousClosed.then(() => undefined);
     this.#startPositioning();
+    this.#checkWhileIdle().catch(options.onFailed);
   }
 
   status(): PartitionStatus {
@@ -217,6 +219,24 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
         if (cause === "error") this.#log.error({ err: error }, "partition paused by an unexpected error");
         else this.#log.warn({ reason: this.#mode.reason }, "partition paused");
       }
+    }
+  }
+
+  /** A new log that ends at the position delivers nothing, so it is looked for while nothing arrives. */
+  async #checkWhileIdle(): Promise<void> {
+    const { watch, partition } = this.#options;
+    while (!this.#isClosed()) {
+      const reading = this.#mode;
+      const next = reading.kind === "reading" ? reading.next : undefined;
+      const isIdle = (): boolean =>
+        !this.#isClosed() && this.#mode === reading && reading.kind === "reading" && reading.next === next;
+      await sleep(idleCheckIntervalMs, this.#closing.signal);
+      if (!isIdle() || reading.kind !== "reading") continue;
+      // An outage pauses the partition when it is next read or written.
+      const log = await watch.fetchLog(partition.partition).catch(() => undefined);
+      if (log === undefined || !isIdle()) continue;
+      if (log.topicId !== reading.topicId || log.high < reading.next.offset)
+        this.#pause("the log is a new one");
     }
   }
 

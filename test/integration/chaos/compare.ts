@@ -15,8 +15,6 @@ export interface Found {
   readonly user: string;
   /** The log end offset by partition. */
   readonly ends: ReadonlyMap<number, number>;
-  /** The largest timestamp of a record, by partition. */
-  readonly newest: ReadonlyMap<number, number>;
   readonly letters: readonly LogEntry[];
 }
 
@@ -111,14 +109,11 @@ async function readRetired({ db }: Found): Promise<Map<string, unknown>> {
   return new Map(all.map(({ _id, ...record }) => [_id, record]));
 }
 
-const predictPositions = ({ ends, newest }: Found): Map<string, unknown> =>
+const predictPositions = ({ ends }: Found): Map<string, unknown> =>
   new Map(
     [...ends]
       .filter(([, end]) => end > 0)
-      .map(([partition, end]) => {
-        const on = new Date(newest.get(partition) ?? NaN);
-        return [String(partition), { next_offset: end, newest_record: { on, before: end } }];
-      }),
+      .map(([partition, end]) => [String(partition), { next_offset: end }]),
   );
 
 async function readPositions({ db, group, topic }: Found): Promise<Map<string, unknown>> {
@@ -128,7 +123,7 @@ async function readPositions({ db, group, topic }: Found): Promise<Map<string, u
   const found = await positions
     .find(
       { "_id.group": group, "_id.topic": topic },
-      { projection: { updated_on: 0, sessions: 0, moved_by: 0, claim: 0 } },
+      { projection: { updated_on: 0, sessions: 0, moved_by: 0, claim: 0, kafka_topic_id: 0 } },
     )
     .toArray();
   const moved = found.filter((position) => "next_offset" in position);

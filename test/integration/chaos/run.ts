@@ -26,9 +26,6 @@ export interface ChaosResult {
 }
 
 const httpTopicCount = 40;
-/** Later timestamps are not in milliseconds. */
-const maxTimestampMs = Date.UTC(2100, 0);
-
 /**
  * Announces and injects faults, waits until everything is applied, stops the service and compares the state with
  * the oracle's. Throws if an instance exits by itself or the time is over.
@@ -82,12 +79,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 
   const oracle = createOracle(partitions, generator.httpTopics);
   const letters: LogEntry[] = [];
-  const newest = new Map<number, number>();
   await readLog(environment.kafka, { topic: input.topic, ends }, (entry) => {
     if (abortedHeader in entry.headers) throw new Error("the oracle read a record of an aborted transaction");
     oracle.take(entry);
-    if (entry.timestamp <= maxTimestampMs)
-      newest.set(entry.partition, Math.max(newest.get(entry.partition) ?? -1, entry.timestamp));
   });
   const letterEnds = await readLogEnds(environment.admin, environment.names.deadLetterTopic);
   await readLog(environment.kafka, { topic: environment.names.deadLetterTopic, ends: letterEnds }, (entry) =>
@@ -98,7 +92,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     db: environment.db,
     user: environment.administrator.user,
     ends,
-    newest,
     letters,
   };
   return {

@@ -20,6 +20,10 @@ describe("a MongoDB that does not accept writes", () => {
   before(async () => {
     await own.createTopic();
     service = await own.start({ MONGODB_URI: store.uri(own.db.databaseName) });
+    // The first claim inserts the record of the log.
+    await own.announce(next, next + 1);
+    next += 1;
+    await own.inStep();
   });
 
   const announceWhile = async (answer: Document, times: number): Promise<void> => {
