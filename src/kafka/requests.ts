@@ -159,9 +159,11 @@ export function createRequests(createCluster: () => object): KafkaRequests {
           timestamp: latest,
         });
         if (topicId !== undefined && canFetchById(broker)) {
-          const bounds = await ask({ TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` }, () =>
-            proveBounds(broker, topicId, { partition, end: high }),
-          );
+          const rights = { TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` };
+          const proof = proveBounds(broker, topicId, { partition, end: high });
+          const bounds = await proof.catch((error: unknown) => {
+            throw toKafkaError(error, rights);
+          });
           return { ...bounds, topicId, ...rest };
         }
         const [[, low] = [partition, 0]] = await listOffsetsAt(broker, topic, {
