@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 
 import Table from "cli-table3";
 
-import { mutants, type Mutant } from "./mutants.ts";
+import { mutants, type Mutant } from "./mutants/index.ts";
 import type { Summary, WorldName } from "./run.ts";
 
 const root = resolve(import.meta.dirname, "../..");

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
 
 import { chooseWorld, runSeed, runSteps, type AnyStep, type WorldName } from "./run.ts";
-import { mutants } from "./mutants.ts";
+import { mutants } from "./mutants/index.ts";
 
 const seeds = 240;
 const routerSeeds = 60;
