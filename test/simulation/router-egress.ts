@@ -152,9 +152,10 @@ export function createEgressInventory(options: InventoryOptions) {
       const lagMs = options.getMaxLagMs();
       const rights = listDuring(known.rights, since - maxKnowledgeMs, until);
       if (since < createdAt + lagMs || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
-      if (until < createdAt || since >= deletedAt + lagMs) return outcomes;
-      // Who may not write to a topic may not see it either.
+      if (until < createdAt) return outcomes;
+      // Who may not write to a topic may not see it either. A process remembers a denial for a while, also of a topic that is deleted.
       if (rights.has(false)) outcomes.add("NO_EGRESS_TOPIC").add("EGRESS_REJECTED");
+      if (since >= deletedAt + lagMs) return outcomes;
       if (rights.has(true)) outcomes.add(bytes > maxBatchBytes ? "EGRESS_REJECTED" : "sent");
       return outcomes;
     },
