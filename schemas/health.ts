@@ -24,7 +24,7 @@ export const readinessSchema = {
         required: ["ok"],
         properties: {
           ok: { type: "boolean" },
-          reason: { type: "string", description: "Why the check fails." },
+          reason: { type: "string", description: "Why the check fails. Shown to users with any role." },
         },
       },
     },

@@ -2,7 +2,7 @@ import { parse } from "basic-auth";
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-import { UnavailableError } from "../../src/lib/errors.ts";
+import { OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
 import type { Authenticate } from "../../src/users/authenticate.ts";
 import { InvalidTokenError } from "../../src/users/openid.ts";
@@ -100,6 +100,26 @@ export const authenticateWith =
       next();
     });
   };
+
+/** Creates the middleware that sets the caller of a request with an `Authorization` header. */
+export const authenticateIfGiven =
+  (authenticate: AuthenticateRequest): Handler =>
+  async (request, { locals }, next) => {
+    if (request.headers.authorization !== undefined) {
+      try {
+        locals.caller = await authenticate(request, locals);
+      } catch (error) {
+        if (!isOutage(error)) throw error;
+      }
+    }
+    next();
+  };
+
+/** Whether the credentials cannot be checked at the moment. */
+const isOutage = (error: unknown): boolean =>
+  error instanceof UnavailableError ||
+  error instanceof OverloadedError ||
+  (error instanceof HttpError && error.code === "UNAVAILABLE");
 
 /** Creates the middleware that rejects callers without the role. */
 export const requireRole =

@@ -91,7 +91,7 @@ function toAddress(ip: string | undefined, remoteAddress = ""): string {
 
 const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** Whether machines poll the path so often that it is neither logged nor traced. */
+/** Whether machines poll the path so often that it is not traced, and logged only when it is rejected. */
 export const isProbe = (path: string): boolean => probes.has(path);
 
 /** Creates the middleware that logs each request after its response: no headers, no bodies, so no secrets. */
@@ -100,24 +100,24 @@ export function createRequestLog(log: Logger): Handler {
   const requestLog = log.child({}, { redact: [] });
   return (request, response, next) => {
     const path = getPath(request.url);
-    if (!isProbe(path)) {
-      response.once("close", () => {
-        const { statusCode: status, writableFinished, locals } = response;
-        const { requestId, startedAt, audited } = locals;
-        const level = getLevel(status, { audited, completed: writableFinished });
-        if (!requestLog.isLevelEnabled(level)) return;
-        const durationMs = Math.round(performance.now() - startedAt);
-        const clientRequestId = readRequestId(request.headers);
-        const fields = {
-          requestId,
-          ...(clientRequestId === undefined || clientRequestId === requestId ? {} : { clientRequestId }),
-          ...{ method: request.method, path, durationMs },
-          ...(rejections.has(status) ? describeRejected(locals) : {}),
-        };
-        if (writableFinished) requestLog[level]({ ...fields, status }, "request completed");
-        else requestLog[level](fields, "request aborted");
-      });
-    }
+    const logRequest = (): void => {
+      const { statusCode: status, writableFinished, locals } = response;
+      if (isProbe(path) && !rejections.has(status)) return;
+      const { requestId, startedAt, audited } = locals;
+      const level = getLevel(status, { audited, completed: writableFinished });
+      if (!requestLog.isLevelEnabled(level)) return;
+      const durationMs = Math.round(performance.now() - startedAt);
+      const clientRequestId = readRequestId(request.headers);
+      const fields = {
+        requestId,
+        ...(clientRequestId === undefined || clientRequestId === requestId ? {} : { clientRequestId }),
+        ...{ method: request.method, path, durationMs },
+        ...(rejections.has(status) ? describeRejected(locals) : {}),
+      };
+      if (writableFinished) requestLog[level]({ ...fields, status }, "request completed");
+      else requestLog[level](fields, "request aborted");
+    };
+    response.once("close", logRequest);
     next();
   };
 }

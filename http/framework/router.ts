@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Audit } from "../../src/lib/audit.ts";
 import { UnavailableError } from "../../src/lib/errors.ts";
 import { hasAnyRole, type User } from "../../src/users/user.ts";
-import { authenticateWith, requireRole, type AuthenticateRequest } from "./auth.ts";
+import { authenticateIfGiven, authenticateWith, requireRole, type AuthenticateRequest } from "./auth.ts";
 import { readBody } from "./body.ts";
 import type { Handler, RequestContext } from "./context.ts";
 import { rejectCrossSite } from "./cross-site.ts";
@@ -66,11 +66,12 @@ const recordRoute =
 
 /** The handlers of an operation, in order. The body is not read before the caller is authorized. */
 function createHandlers(operation: Operation, options: RouterOptions): Handler[] {
-  const { access, body, method, page, replies } = operation;
+  const { access, body, method, optionalLogin, page, replies } = operation;
   const handlers: Handler[] = [];
   if (method !== "GET") handlers.push(rejectCrossSite(options.publicUrl));
   if (page !== undefined) handlers.push(pageSecurityHeaders(page));
   if (access !== "anybody") handlers.push(authenticateWith(options.authenticate));
+  else if (optionalLogin) handlers.push(authenticateIfGiven(options.authenticate));
   if (access !== "anybody" && access !== "user") handlers.push(requireRole(access));
   if (returnsJson(replies)) handlers.push(requireJsonAccepted);
   if (body !== undefined) handlers.push(...readBody(body));

@@ -98,7 +98,7 @@ interface Context {
 }
 
 function describeOperation(operation: Operation, path: string, { components, schemes }: Context): object {
-  const { summary, tag, access, body } = operation;
+  const { summary, tag, body } = operation;
   const parameters = [...toPathParameters(operation, path), ...toQueryParameters(operation)];
   return {
     operationId: toOperationId(operation, path),
@@ -115,8 +115,15 @@ function describeOperation(operation: Operation, path: string, { components, sch
           },
         }),
     responses: buildResponses(operation, components),
-    security: access === "anybody" ? [] : Object.keys(schemes).map((name) => ({ [name]: [] })),
+    security: describeSecurity(operation, Object.keys(schemes)),
   };
+}
+
+/** An empty requirement makes the others optional. */
+function describeSecurity({ access, optionalLogin }: Operation, schemes: readonly string[]): object[] {
+  const toRequirements = (names: readonly string[]) => names.map((name) => ({ [name]: [] }));
+  if (access !== "anybody") return toRequirements(schemes);
+  return optionalLogin ? [{}, ...toRequirements(schemes.filter((name) => name !== "session"))] : [];
 }
 
 /** The operation's id for its first path; for others it is followed by the segments that the first lacks. */

@@ -122,10 +122,11 @@ function listErrors(operation: Operation): ReadonlyMap<number, readonly ErrorCod
   const add = (status: number, code: ErrorCode) => {
     errors.set(status, [...(errors.get(status) ?? []), code]);
   };
-  const { access, body, method, replies, rejections = [] } = operation;
+  const { access, body, method, optionalLogin, replies, rejections = [] } = operation;
 
   const codes: ErrorCode[] = [...commonErrors, ...rejections];
   if (access !== "anybody") codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE");
+  else if (optionalLogin) codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS");
   const needsRole = access !== "anybody" && access !== "user";
   if (needsRole || method !== "GET") codes.push("FORBIDDEN");
   if (returnsJson(replies)) codes.push("NOT_ACCEPTABLE");

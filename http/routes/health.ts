@@ -1,4 +1,5 @@
 import { healthSchema, readinessSchema } from "../../schemas/health.ts";
+import { hasAnyRole } from "../../src/users/user.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
 /** Result of a readiness check, with the reason if it failed. */
@@ -22,7 +23,7 @@ export interface MetricsText {
   render(): Promise<string>;
 }
 
-/** The probes and the metrics. They need no credentials, since they reveal no stored data. */
+/** The probes and the metrics. They need no credentials, since they reveal neither stored data nor texts of errors. */
 export const healthOperations = (
   checkReadiness: CheckReadiness,
   metrics: MetricsText,
@@ -45,14 +46,16 @@ export const healthOperations = (
     access: "anybody",
     tag: "operation",
     summary: "Readiness probe",
+    optionalLogin: true,
     description:
-      "Checks MongoDB, Kafka and the consumer, and gives the reason for each failed check. MongoDB and Kafka are checked at most once a second.",
+      "Checks MongoDB, Kafka and the consumers. Credentials are optional: users with any role also get the reason for each failed check, unless their credentials cannot be checked at the moment. MongoDB and Kafka are checked at most once a second.",
     replies: {
       200: { description: "All checks passed.", schema: readinessSchema },
       503: { description: "At least one check failed.", schema: readinessSchema },
     },
-    async handle() {
-      const checks = await checkReadiness();
+    async handle({ user }) {
+      const found = await checkReadiness();
+      const checks = hasAnyRole(user) ? found : hideReasons(found);
       const ready = Object.values(checks).every(({ ok }) => ok);
       return { status: ready ? 200 : 503, json: { status: ready ? "ready" : "not ready", checks } };
     },

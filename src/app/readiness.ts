@@ -6,7 +6,7 @@ import type { Broker } from "../kafka/client.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { Database } from "../storage/database.ts";
 
-/** MongoDB and Kafka are pinged at most once a second, since /readyz needs no credentials. */
+/** MongoDB and Kafka are pinged at most once a second, since /readyz requires no credentials. */
 const pingIntervalMs = 1_000;
 
 /** Creates the readiness check of MongoDB, Kafka, and the consumers by name. */

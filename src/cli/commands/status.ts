@@ -51,7 +51,7 @@ interface Credentials {
 
 async function queryService(url: string, credentials: Credentials | undefined): Promise<ServiceResponse> {
   try {
-    const readiness = await get(`${url}/readyz`);
+    const readiness = await getReadiness(url, credentials);
     const note = `The service at ${url} is ${formatReadiness(readiness.json)}.`;
     if (credentials === undefined)
       return { note: `${note} Its counts require a login: see --user.`, status: undefined };
@@ -67,6 +67,14 @@ async function queryService(url: string, credentials: Credentials | undefined): 
   } catch (error) {
     return { note: `No service responds at ${url} (${getReason(error)}).`, status: undefined };
   }
+}
+
+/** Asks with credentials only for the reasons, so that the state is known even if they are rejected. */
+async function getReadiness(url: string, credentials: Credentials | undefined) {
+  const readiness = await get(`${url}/readyz`);
+  if (credentials === undefined || readiness.status === 200) return readiness;
+  const detailed = await get(`${url}/readyz`, credentials);
+  return detailed.status === 401 || detailed.status === 429 ? readiness : detailed;
 }
 
 async function get(url: string, as?: Credentials): Promise<{ status: number; json: unknown }> {

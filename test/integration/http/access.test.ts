@@ -22,13 +22,18 @@ const { paths } = JSON.parse(
 /** The operations that require a user, and their role if they require one. */
 const guarded = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods)
-    .filter(([, { security }]) => security.length > 0)
+    .filter(([, { security }]) => security.length > 0 && !security.some(isOptional))
     .map(([method, { description }]) => ({
       method: method.toUpperCase(),
       path: path.replaceAll(/\{\w+\}/g, "name"),
       role: /Requires the role `([^`]+)`/.exec(description)?.[1],
     })),
 );
+/** The empty requirement of an operation that also serves callers without credentials. */
+function isOptional(requirement: object): boolean {
+  return Object.keys(requirement).length === 0;
+}
+
 const password = "a password of a user";
 const userWithout = (role: string) => ({ user: `all but ${role}`, password });
 

@@ -23,8 +23,6 @@ const countRebalances = ({ log }: TestService): number =>
 const countFailedWrites = ({ log }: TestService): number =>
   log.filter(({ msg }) => msg?.includes("could not be written") === true).length;
 
-const noAnswer = /MongoDB does not respond|no response within/;
-
 describe("a failing network between the service and MongoDB", () => {
   it("does not stop the sync if it closes the connections repeatedly", async () => {
     const own = scene();
@@ -34,7 +32,7 @@ describe("a failing network between the service and MongoDB", () => {
     for (const part of [1, 2_000]) {
       await until(`${part} announcements are applied`, async () => (await own.applied()) >= part);
       store.cut();
-      await waitUntilNotReady(service, "mongodb", noAnswer);
+      await waitUntilNotReady(service, "mongodb");
       store.heal();
       await waitUntilReady(service);
     }
@@ -70,8 +68,8 @@ describe("a failing network between the service and MongoDB", () => {
       assert.equal(status, 503);
       assert.equal(json.error.code, "UNAVAILABLE");
     }
-    await waitUntilNotReady(service, "mongodb", noAnswer);
-    await waitUntilNotReady(service, "consumer", /the sync is paused/);
+    await waitUntilNotReady(service, "mongodb");
+    await waitUntilNotReady(service, "consumer");
     store.heal();
     await waitUntilReady(service);
     await own.inStep();
