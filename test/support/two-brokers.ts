@@ -30,33 +30,65 @@ export interface Node {
 
 /** Two brokers of one cluster. */
 export interface TwoBrokers {
-  /** Also the controller. It has the offsets of all groups and the state of all transactions. */
+  /** Also the controller. Unless they are replicated, it has the offsets of all groups and the state of all transactions. */
   readonly first: Node;
   readonly second: Node;
   /** The addresses of both. */
   readonly addresses: string;
 }
 
+export interface ClusterOptions {
+  /** More lines of server.properties, for both. */
+  readonly settings?: readonly string[];
+  /** Both brokers have everything, the offsets and transactions too. Otherwise Kafka's own topics are on the first one only. */
+  readonly isReplicated?: boolean;
+}
+
 const controllerId = 1;
+
+/** A new topic gets these, too. A broker that was away never becomes the leader before it has what is acknowledged. */
+const replication = [
+  "default.replication.factor=2",
+  "min.insync.replicas=1",
+  "unclean.leader.election.enable=false",
+  "offsets.topic.replication.factor=2",
+  "transaction.state.log.replication.factor=2",
+  // Several, so that each broker coordinates some groups and transactions.
+  "offsets.topic.num.partitions=4",
+  "transaction.state.log.num.partitions=4",
+];
 
 /**
  * Starts two brokers for this file only. Create topics with `replicaAssignment: [{ partition: 0, replicas: [second.id] }]` to
  * choose the leaders; without, Kafka distributes partitions to both.
  */
-export async function startTwoBrokers(moreSettings: readonly string[] = []): Promise<TwoBrokers> {
+export async function startTwoBrokers(options: ClusterOptions = {}): Promise<TwoBrokers> {
   const folder = mkdtempSync(join(tmpdir(), "topicsync-cluster-"));
+  const started = new AsyncDisposableStack();
+  after(async () => {
+    await started.disposeAsync();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return startCluster(folder, started, options);
+}
+
+/** Starts two brokers with their data in this folder. They are stopped with `started`. */
+export async function startCluster(
+  folder: string,
+  started: AsyncDisposableStack,
+  { settings = [], isReplicated = false }: ClusterOptions = {},
+): Promise<TwoBrokers> {
   const controllerPort = await findFreePort();
   const running = new Set<ServerProcess>();
-  after(async () => {
+  started.defer(async () => {
     await Promise.all([...running].map((server) => server.stop()));
-    rmSync(folder, { recursive: true, force: true });
   });
 
   async function startNode(id: number): Promise<Node> {
     const port = await findFreePort();
     const address = `${localhost}:${port}`;
     const data = join(folder, String(id));
-    const settings = [
+    const lines = [
       formatServerProperties({
         logs: join(data, "logs"),
         metadata: join(data, "metadata"),
@@ -65,13 +97,14 @@ export async function startTwoBrokers(moreSettings: readonly string[] = []): Pro
       }),
       // In a properties file the last value of a key is used.
       ...(id === controllerId ? [] : toBrokerOnly(id, address)),
+      ...(isReplicated ? replication : []),
       // The files of deleted topics stay mapped for a minute otherwise, and tests delete many.
       "log.segment.delete.delay.ms=1000",
-      ...moreSettings,
+      ...settings,
     ];
     let server: ServerProcess;
     const launch = async (): Promise<void> => {
-      server = await startKafkaNode(data, settings);
+      server = await startKafkaNode(data, lines);
       running.add(server);
     };
     const end = async (signal?: "SIGKILL"): Promise<void> => {
@@ -94,8 +127,9 @@ export async function startTwoBrokers(moreSettings: readonly string[] = []): Pro
   }
 
   const first = await startNode(controllerId);
-  await createInternalTopics(first.address);
+  if (!isReplicated) await createInternalTopics(first.address);
   const second = await startNode(controllerId + 1);
+  if (isReplicated) await createInternalTopics(first.address);
   return { first, second, addresses: `${first.address},${second.address}` };
 }
 
@@ -106,7 +140,7 @@ const toBrokerOnly = (id: number, address: string): readonly string[] => [
   `listeners=PLAINTEXT://${address}`,
 ];
 
-/** While there is only one broker, so that it gets all of their partitions. */
+/** While there is only one broker, it gets all of their partitions. */
 async function createInternalTopics(address: string): Promise<void> {
   const kafka = new kafkajs.Kafka({
     brokers: [address],

@@ -20,7 +20,7 @@ describe("the sync under chaos", () => {
       announcements: 3_000,
       partitions: 4,
       instances: 3,
-      faults: { kill: 3, freeze: 1, store: 1, broker: 1 },
+      faults: { kill: 3, freeze: 1, store: 1, broker: 1, grow: 0 },
       limitMs: 240_000,
       folder,
       log: (line) => {

@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: sends announcements of every kind while instances, store and broker are killed repeatedly,
- * then compares the final state with an independent model. With `--events`, sends events instead, and compares what is
+ * `npm run chaos`: sends announcements of every kind while instances, store and two brokers are killed
+ * repeatedly, then compares the final state with an independent model. With `--events`, sends events instead, and compares what is
  * forwarded. `npm run chaos -- --help` lists the options.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -27,6 +27,7 @@ interface Options {
   readonly freezes: number;
   readonly storeKills: number;
   readonly brokerKills: number;
+  readonly growths: number;
   readonly instances: number;
   readonly partitions: number;
   readonly minutes: number;
@@ -34,7 +35,7 @@ interface Options {
 
 const options = new Command("npm run chaos --")
   .description(
-    "Compares the service with an independent model while instances, store and broker are killed repeatedly.",
+    "Compares the service with an independent model while instances, store and two brokers are killed repeatedly.",
   )
   .option("--announcements <n>", "number of announcements", parseCount, 100_000)
   .option("--events [n]", "send this many events instead of announcements (default: 100000)", parseCount)
@@ -44,7 +45,8 @@ const options = new Command("npm run chaos --")
   .option("--kills <n>", "number of times an instance is killed", parseCount, 20)
   .option("--freezes <n>", "number of times an instance is paused until the group removes it", parseCount, 3)
   .option("--store-kills <n>", "number of times the store is killed", parseCount, 2)
-  .option("--broker-kills <n>", "number of times the broker is killed", parseCount, 1)
+  .option("--broker-kills <n>", "number of times one of the two brokers is killed", parseCount, 4)
+  .option("--growths <n>", "number of times partitions are added; with --events", parseCount, 6)
   .option("--instances <n>", "maximum number of concurrent instances", parseCount, 3)
   .option("--partitions <n>", "partitions of the announcements topic and of the events topic", parseCount, 4)
   .option("--minutes <n>", "time limit of the run", parseCount, 30)
@@ -78,8 +80,8 @@ async function runEvents(scene: SceneOptions, events: number): Promise<Report> {
 }
 
 async function run(): Promise<number> {
-  const { announcements, seed, kills, freezes, storeKills, brokerKills, instances, partitions, minutes } =
-    options;
+  const { announcements, seed, kills, freezes, storeKills, brokerKills } = options;
+  const { growths, instances, partitions, minutes } = options;
   const events = options.events === true ? 100_000 : options.events;
   const folder = mkdtempSync(join(tmpdir(), "topicsync-chaos-"));
   print(`seed ${seed}, logs in ${folder}`);
@@ -91,7 +93,13 @@ async function run(): Promise<number> {
     seed,
     partitions,
     instances,
-    faults: { kill: kills, freeze: freezes, store: storeKills, broker: brokerKills },
+    faults: {
+      kill: kills,
+      freeze: freezes,
+      store: storeKills,
+      broker: brokerKills,
+      grow: events === undefined ? 0 : growths,
+    },
     limitMs: minutes * 60_000,
     folder,
     log: (line: string) => {
@@ -140,7 +148,7 @@ const toRows = (result: ChaosResult): Report["rows"] => [
   ...listByName(result.requests, "requests, "),
 ];
 
-const toEventRows = ({ counts, announcements, requests }: EventChaosResult): Report["rows"] => [
+const toEventRows = ({ counts, announcements, requests, partitions }: EventChaosResult): Report["rows"] => [
   ["committed events", sum(counts.events)],
   ...listByName(counts.events, "  "),
   ["events that no topic wants", counts.unmatched],
@@ -150,6 +158,7 @@ const toEventRows = ({ counts, announcements, requests }: EventChaosResult): Rep
   ["most copies of an event", counts.maxCopies],
   ["copies that depend on the time of a change", counts.undecided],
   ["dead letters", counts.letters],
+  ...listByName(partitions, "partitions in the end, "),
   ...listByName(requests, "requests, "),
 ];
 

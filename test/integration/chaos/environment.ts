@@ -5,23 +5,27 @@ import type { Admin, Kafka } from "kafkajs";
 
 import type { TopicBody } from "../../../schemas/topic.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { startCluster, type TwoBrokers } from "../../support/two-brokers.ts";
 import { connectKafka, readLogEnds } from "./log.ts";
 import type { Deadline } from "./deadline.ts";
 import { watchStoredPositions, type Positions, type StoredPositions } from "./positions.ts";
-import { startChaosBroker, startChaosStore, type Server } from "./servers.ts";
+import { startChaosStore, type Store } from "./servers.ts";
 import { watchSysIds } from "./sys-ids.ts";
 
 /** A Kafka topic that the service reads. */
 export interface Input {
   readonly topic: string;
   readonly group: string;
+  /** May grow. */
   readonly partitions: number;
   readonly positions: Positions;
 }
 
 export interface Environment {
-  readonly broker: Server;
-  readonly store: Server;
+  readonly brokers: TwoBrokers;
+  readonly store: Store;
+  /** Which servers they are. */
+  readonly stack: string;
   readonly kafka: Kafka;
   readonly admin: Admin;
   readonly db: StoredPositions["db"];
@@ -36,7 +40,7 @@ export interface Environment {
 const names = { group: "chaos", topic: "announcements", deadLetterTopic: "dead-letters" } as const;
 const administrator = { user: "chaos", password: "correct horse battery staple" } as const;
 
-/** The broker accepts any timestamp. */
+/** The brokers accept any timestamp. */
 const anyTime = "9223372036854775807";
 
 export const acceptAnyTimestamp = [
@@ -51,21 +55,20 @@ export const keepEveryRecord = [
   ...acceptAnyTimestamp,
 ];
 
-/** Starts a broker and a store and creates the announcements topic. All of it is disposed of with `started`. */
+/** Starts two brokers and a store and creates the announcements topic. All of it is disposed of with `started`. */
 export async function startEnvironment(
   folder: string,
   partitions: number,
   started: AsyncDisposableStack,
 ): Promise<Environment> {
   mkdirSync(folder, { recursive: true });
-  const broker = await startChaosBroker(folder);
-  started.defer(() => broker.remove());
+  const brokers = await startCluster(join(folder, "brokers"), started, { isReplicated: true });
   const store = await startChaosStore(folder);
   started.defer(() => store.remove());
   const uri = new URL(store.address);
   uri.pathname = "/chaos";
 
-  const kafka = connectKafka(broker.address);
+  const kafka = connectKafka(brokers.addresses);
   const admin = kafka.admin();
   await admin.connect();
   started.defer(() => admin.disconnect());
@@ -78,8 +81,9 @@ export async function startEnvironment(
   started.defer(() => positions.close());
 
   return {
-    broker,
+    brokers,
     store,
+    stack: `two brokers (processes), ${store.description}`,
     kafka,
     admin,
     db: positions.db,
@@ -89,7 +93,7 @@ export async function startEnvironment(
     administrator,
     settings: {
       MONGODB_URI: uri.href,
-      KAFKA_BROKERS: broker.address,
+      KAFKA_BROKERS: brokers.addresses,
       KAFKA_GROUP_ID: names.group,
       KAFKA_ANNOUNCEMENTS_TOPIC: names.topic,
       KAFKA_DEAD_LETTER_TOPIC: names.deadLetterTopic,

@@ -22,7 +22,7 @@ describe("the router under chaos", () => {
       changesTopics: false,
       partitions: 4,
       instances: 3,
-      faults: { kill: 2, freeze: 0, store: 0, broker: 1 },
+      faults: { kill: 2, freeze: 0, store: 0, broker: 1, grow: 3 },
       limitMs: 240_000,
       folder,
       log: (line) => {

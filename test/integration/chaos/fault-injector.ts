@@ -4,17 +4,17 @@ import type { Instances, Instance } from "./instances.ts";
 import type { Deadline } from "./deadline.ts";
 import type { PlannedFault, Fault } from "./plan.ts";
 import type { Random } from "../../support/random.ts";
-import type { Server } from "./servers.ts";
+import type { Restartable } from "./servers.ts";
 
 export interface FaultInjectorOptions {
   readonly random: Random;
   readonly instances: Instances;
   readonly maxInstances: number;
-  readonly store: Server;
-  readonly broker: Server;
+  readonly store: Restartable;
+  readonly brokers: readonly [Restartable, Restartable];
+  /** Adds partitions to a Kafka topic. Returns a description. */
+  readonly addPartitions: () => Promise<string>;
   readonly deadline: Deadline;
-  /** Whether instances are frozen while the broker is killed; see `killBroker`. */
-  readonly freezesForBroker: boolean;
   /** Client ids of the group's members; undefined during a rebalance. */
   readonly getMembers: () => Promise<readonly string[] | undefined>;
   /** Returns a check whether every partition has advanced since the call. */
@@ -24,14 +24,12 @@ export interface FaultInjectorOptions {
 
 /** Longer than any retry. */
 const maxDowntimeMs = 3_000;
-/** The broker completes transactions that have ended within this time. */
-const completionMs = 2_000;
 /** Faults are delayed at random, so that they hit every phase of a batch. */
 const maxDelayMs = 80;
 
 export function createFaultInjector(options: FaultInjectorOptions) {
-  const { random, instances, maxInstances, store, broker, deadline, getMembers, watchAdvance, log } = options;
-  const { freezesForBroker } = options;
+  const { random, instances, maxInstances, store, brokers, deadline, getMembers, watchAdvance, log } =
+    options;
   /** Resolve when frozen instances are resumed. */
   const frozen: Promise<void>[] = [];
 
@@ -85,31 +83,27 @@ export function createFaultInjector(options: FaultInjectorOptions) {
     }
   }
 
-  async function killAndRestart(what: string, server: Server): Promise<void> {
-    log(`kill the ${what}`);
+  async function killAndRestart(what: string, server: Restartable): Promise<void> {
+    log(`kill ${what}`);
     await server.kill();
     await wait(maxDowntimeMs);
-    await server.restart();
-    log(`the ${what} is back`);
+    await server.start();
+    log(`${what} is back`);
   }
 
-  /**
-   * A single broker can lose the markers of a transaction that it is completing when it is killed, and nothing continues
-   * then (docs/reliability.md). With the instances frozen, their transactions are open, but not being completed.
-   */
   async function killBroker(): Promise<void> {
-    const paused = freezesForBroker ? getActive() : [];
-    for (const instance of paused) instance.freeze();
-    if (paused.length > 0) await sleep(completionMs);
-    await killAndRestart("broker", broker);
-    for (const instance of paused) instance.resume();
+    const victim = random.pick(brokers);
+    await killAndRestart(`broker ${brokers.indexOf(victim) + 1}`, victim);
   }
 
   const injectors: Readonly<Record<Fault, () => Promise<void> | void>> = {
     kill,
     freeze,
-    store: () => killAndRestart("store", store),
+    store: () => killAndRestart("the store", store),
     broker: killBroker,
+    async grow() {
+      log(await options.addPartitions());
+    },
   };
 
   return {

@@ -13,7 +13,7 @@ export interface LogEntry extends RawRecord {
   readonly timestamp: number;
 }
 
-/** Retries long enough to survive a broker restart. */
+/** Retries long enough to survive the restart of a broker. */
 export function connectKafka(brokers: string): Kafka {
   boundFetches(readConfig({}).kafka.maxBatchBytes);
   stopIdleChecks();
@@ -28,10 +28,18 @@ export function connectKafka(brokers: string): Kafka {
   });
 }
 
-/** Returns the log end offset by partition. */
+/** Returns the log end offset by partition. Throws if a partition has no leader. */
 export async function readLogEnds(admin: Admin, topic: string): Promise<Map<number, number>> {
   const offsets = await admin.fetchTopicOffsets(topic);
+  // kafkajs leaves out partitions without a leader.
+  const count = await countPartitions(admin, topic);
+  if (offsets.length !== count) throw new Error(`${offsets.length} of ${count} partitions have a leader`);
   return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
+}
+
+export async function countPartitions(admin: Admin, topic: string): Promise<number> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+  return topics[0]?.partitions.length ?? 0;
 }
 
 /** Passes every record below `ends` to `take`, in offset order per partition. */

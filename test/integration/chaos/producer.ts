@@ -1,4 +1,10 @@
-import kafkajs, { type Kafka, type Message, type Producer, type ProducerRecord } from "kafkajs";
+import kafkajs, {
+  type Kafka,
+  type Message,
+  type Producer,
+  type ProducerRecord,
+  type RecordMetadata,
+} from "kafkajs";
 
 import { getErrorMessage } from "../../../src/lib/errors.ts";
 import type { GeneratedRecord } from "./generator.ts";
@@ -14,7 +20,7 @@ const codecNames = {
   [ZSTD]: "zstd",
 } as const;
 
-/** About the largest request that the broker accepts uncompressed. */
+/** About the largest request that a broker accepts uncompressed. */
 const maxRequestBytes = 800_000;
 
 /** Marks records of aborted transactions, which no consumer may see. */
@@ -30,7 +36,10 @@ const oddTimestamps = [
   () => BigInt(Date.now()) * 1_000_000n,
 ] as const;
 
-type Send = (record: ProducerRecord) => Promise<unknown>;
+type Send = (record: ProducerRecord) => Promise<RecordMetadata[]>;
+
+/** How soon it uses partitions that were added, and new leaders. */
+const metadataMaxAgeMs = 1_000;
 
 /** What is sent besides the generated records. */
 export interface ProducedTopic {
@@ -52,7 +61,7 @@ export async function createInputProducer(
 ) {
   // It keeps the partition that a record names.
   const createPartitioner = kafkajs.Partitioners.DefaultPartitioner;
-  const options = { createPartitioner, allowAutoTopicCreation: false };
+  const options = { createPartitioner, allowAutoTopicCreation: false, metadataMaxAge: metadataMaxAgeMs };
   const producer = kafka.producer(options);
   await producer.connect();
   const transactional = new Map<string, Producer>();
@@ -75,7 +84,7 @@ export async function createInputProducer(
       headers: { ...headers },
       ...pickTimestamp(),
     }));
-    await send({ topic, acks: -1, compression: codec, messages });
+    checkAcknowledged(messages, await send({ topic, acks: -1, compression: codec, messages }));
     count(codecNames[codec]);
   }
 
@@ -145,7 +154,7 @@ export async function createInputProducer(
 
   return {
     requests: requests as ReadonlyMap<string, number>,
-    /** Retries while the broker is down, which may duplicate records. */
+    /** Retries while a broker is down, which may duplicate records. */
     async send(records: readonly GeneratedRecord[], checkDeadline: () => void): Promise<void> {
       let batch: GeneratedRecord[] = [];
       let bytes = 0;
@@ -179,6 +188,7 @@ export async function createInputProducer(
     async sendLast(partitions: number): Promise<ReadonlyMap<number, number>> {
       const messages = Array.from({ length: partitions }, (_, partition) => ({ partition, ...last }));
       const sent = await producer.send({ topic, acks: -1, messages });
+      checkAcknowledged(messages, sent);
       return new Map(sent.map(({ partition, baseOffset }) => [partition, Number(baseOffset)]));
     },
     close: async (): Promise<void> => {
@@ -188,7 +198,17 @@ export async function createInputProducer(
   };
 }
 
-/** Whether the broker was unavailable. */
+/** Throws if kafkajs left out messages: it does so for partitions that had no leader when it read the metadata. */
+export function checkAcknowledged(
+  messages: readonly { readonly partition: number }[],
+  acknowledged: readonly RecordMetadata[],
+): void {
+  const found = new Set(acknowledged.map(({ partition }) => partition));
+  const missing = messages.find(({ partition }) => !found.has(partition));
+  if (missing !== undefined) throw new Error(`partition ${missing.partition} has no leader`);
+}
+
+/** Whether a broker was unavailable. */
 const isTransient = (error: unknown): boolean =>
   (error instanceof Error && "retriable" in error && error.retriable === true) ||
   /connect|timed? ?out|retries|leader|closed/i.test(getErrorMessage(error));

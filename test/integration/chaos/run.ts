@@ -36,7 +36,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const scene = await startScene(options, started, (made) => ({
     input: made.announcements,
     settings: {},
-    usesTransactions: false,
+    addPartitions: () => Promise.reject(new Error("the order of announcements depends on their partition")),
   }));
   const { environment, input, deadline, instances, injector, random } = scene;
   const generator = createGenerator(random.fork(), { partitions, httpTopicCount });
@@ -103,6 +103,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     deadLetters: letters.length,
     records: [...ends.values()].reduce((sum, end) => sum + end, 0),
     requests: producer.requests,
-    stack: `${environment.broker.description}, ${environment.store.description}`,
+    stack: environment.stack,
   };
 }

@@ -23,13 +23,14 @@ export interface SceneOptions {
   readonly instances: number;
   readonly faults: FaultCounts;
   readonly limitMs: number;
-  /** For the data of broker and store, and the logs. The caller removes it unless the run fails. */
+  /** For the data of brokers and store, and the logs. The caller removes it unless the run fails. */
   readonly folder: string;
   readonly log: (line: string) => void;
   readonly progress: (applied: number) => void;
 }
 
-export interface Scene {
+export interface Scene<S extends Subject = Subject> {
+  readonly subject: S;
   readonly environment: Environment;
   /** What the service reads under chaos. */
   readonly input: Input;
@@ -43,20 +44,21 @@ export interface Scene {
 export interface Subject {
   readonly input: Input;
   readonly settings: Readonly<Record<string, string>>;
-  /** Whether the service writes to Kafka in transactions. */
-  readonly usesTransactions: boolean;
+  /** Adds partitions to a Kafka topic. Returns a description. */
+  readonly addPartitions: (deadline: Deadline) => Promise<string>;
 }
 
-/** Starts broker and store. No instance is started yet. All of it is disposed of with `started`. */
-export async function startScene(
+/** Starts brokers and a store. No instance is started yet. All of it is disposed of with `started`. */
+export async function startScene<S extends Subject>(
   options: SceneOptions,
   started: AsyncDisposableStack,
-  prepare: (environment: Environment) => Promise<Subject> | Subject,
-): Promise<Scene> {
+  prepare: (environment: Environment) => Promise<S> | S,
+): Promise<Scene<S>> {
   const { seed, partitions, folder, limitMs } = options;
   const data = join(folder, "data");
   const environment = await startEnvironment(data, partitions, started);
-  const { input, settings, usesTransactions } = await prepare(environment);
+  const subject = await prepare(environment);
+  const { input, settings, addPartitions } = subject;
   const deadline = createDeadline(limitMs, () => describePositions(input));
   const instances = createInstances({
     settings: { ...environment.settings, ...settings },
@@ -72,16 +74,16 @@ export async function startScene(
   const injector = createFaultInjector({
     log: options.log,
     store: environment.store,
-    broker: environment.broker,
+    brokers: [environment.brokers.first, environment.brokers.second],
+    addPartitions: () => addPartitions(deadline),
     random: random.fork(),
     instances,
     maxInstances: options.instances,
     deadline,
-    freezesForBroker: usesTransactions,
     getMembers: () => getGroupMembers(environment, input),
     watchAdvance: () => watchAdvance(environment, input),
   });
-  return { environment, input, deadline, instances, injector, random };
+  return { subject, environment, input, deadline, instances, injector, random };
 }
 
 /** Sends a last record to each partition, and returns the log's ends once they no longer move. */
@@ -90,7 +92,7 @@ export async function endLog(
   { topic, partitions }: Input,
   producer: Awaited<ReturnType<typeof createInputProducer>>,
 ): Promise<ReadonlyMap<number, number>> {
-  const last = await deadline.waitUntil("the broker takes the last records", () =>
+  const last = await deadline.waitUntil("the brokers take the last records", () =>
     producer.sendLast(partitions),
   );
   return deadline.waitUntil("every transaction is over", async () => {

@@ -1,37 +1,32 @@
 import { join, resolve } from "node:path";
 
 import { readConfig } from "../../../src/config.ts";
-import { startBroker, startStore, type ResolveOptions } from "../../../src/embedded/resolve.ts";
-import type { Running } from "../../../src/embedded/stack.ts";
+import { startStore } from "../../../src/embedded/resolve.ts";
 import { getPort } from "../../unit/embedded/local.ts";
 
-/** A broker or a store that can be killed. */
-export interface Server {
-  readonly description: string;
-  readonly address: string;
+/** A server that can be killed. */
+export interface Restartable {
   /** Sends SIGKILL. A container is stopped instead, because its process belongs to the engine. */
   kill(): Promise<void>;
-  /** Restarts it with the same data and port. */
-  restart(): Promise<void>;
+  /** Starts it again with the same data and port. */
+  start(): Promise<void>;
+}
+
+/** A store that can be killed. */
+export interface Store extends Restartable {
+  readonly description: string;
+  readonly address: string;
   /** Stops it and removes data outside the folder. */
   remove(): Promise<void>;
 }
 
-export const startChaosBroker = (folder: string): Promise<Server> =>
-  start(startBroker, join(folder, "broker"));
-
-export const startChaosStore = (folder: string): Promise<Server> => start(startStore, join(folder, "store"));
-
-async function start(
-  launch: (options: ResolveOptions) => Promise<Running>,
-  dataFolder: string,
-): Promise<Server> {
+export async function startChaosStore(folder: string): Promise<Store> {
   // Only the settings that select the stack; others must not reach it.
   const environment = Object.entries(process.env).filter(([name]) => name.startsWith("TOPICSYNC_"));
   const { stack } = readConfig(Object.fromEntries(environment));
   const toolsFolder = resolve(import.meta.dirname, "../../../.topicsync/tools");
-  const options = { ...stack, dataFolder, toolsFolder, report: () => undefined };
-  let running = await launch(options);
+  const options = { ...stack, dataFolder: join(folder, "store"), toolsFolder, report: () => undefined };
+  let running = await startStore(options);
   const { description, address } = running;
 
   return {
@@ -42,8 +37,8 @@ async function start(
       process.kill(running.pid, "SIGKILL");
       await running.ended;
     },
-    async restart() {
-      running = await launch({ ...options, port: getPort(address) });
+    async start() {
+      running = await startStore({ ...options, port: getPort(address) });
     },
     async remove() {
       await running.stop();

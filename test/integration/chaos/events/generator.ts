@@ -16,13 +16,14 @@ import {
 
 export interface EventOptions {
   readonly topics: number;
-  readonly partitions: number;
+  /** Returns how many partitions the events topic has now. */
+  readonly countPartitions: () => number;
 }
 
 const keyCount = 300;
 
 /** Generates events, reproducibly: with and without keys, in every envelope; some are no events. */
-export function createEventGenerator(random: Random, { topics, partitions }: EventOptions) {
+export function createEventGenerator(random: Random, { topics, countPartitions }: EventOptions) {
   const { pickEventType, pickSite } = createVocabulary(random.fork(), topics);
   let generated = 0;
 
@@ -106,7 +107,7 @@ export function createEventGenerator(random: Random, { topics, partitions }: Eve
       key,
       value,
       headers: { ...headers, ...own, [moveHeader]: move, [sentHeader]: String(Date.now()) },
-      partition: random.between(0, partitions - 1),
+      partition: random.between(0, countPartitions() - 1),
     };
   }
 

@@ -8,16 +8,15 @@ export interface History {
   findReadTime(partition: number, offset: number): number;
 }
 
-export function createHistory({ partitions, positions }: Input): History {
+export function createHistory(input: Input): History {
+  const { positions } = input;
   /** By partition, in order of their offsets and times. */
-  const seen = Array.from(
-    { length: partitions },
-    (): { readonly at: number; readonly offset: number }[] => [],
-  );
+  const seen: { readonly at: number; readonly offset: number }[][] = [];
 
   return {
     async refresh() {
       await positions.refresh();
+      while (seen.length < input.partitions) seen.push([]);
       for (const [partition, entries] of seen.entries()) {
         const offset = positions.get(partition);
         if (offset > (entries.at(-1)?.offset ?? 0)) entries.push({ at: Date.now(), offset });

@@ -1,15 +1,23 @@
+import { choosePartition } from "../../../simulation/router-copies.ts";
 import { findLetterFaults } from "../compare.ts";
 import { decodeEventForModel } from "../decoder.ts";
 import { moveHeader } from "../generator.ts";
 import type { LogEntry } from "../log.ts";
 import { digestRecord, type ExpectedLetter } from "../oracle.ts";
 import type { History } from "./history.ts";
+import type { Growth } from "./growth.ts";
 import { createValueFinder } from "./matching.ts";
 import { sentHeader } from "./topics.ts";
 import type { Versions } from "./versions.ts";
 
+/** When an event was forwarded, at the earliest and at the latest, in milliseconds since 1970. */
+interface Moment {
+  readonly sentAt: number;
+  readonly readAt: number;
+}
+
 /** An event, and what is still to be found of it. */
-interface ExpectedEvent {
+interface ExpectedEvent extends Moment {
   readonly digest: string;
   readonly timestamp: number;
   readonly move: string;
@@ -23,8 +31,11 @@ interface ExpectedEvent {
 export interface EventOracleOptions {
   /** The events topic. */
   readonly topic: string;
+  readonly egress: string;
+  readonly deadLetterTopic: string;
   readonly history: History;
   readonly versions: Pick<Versions, "findWanted">;
+  readonly growth: Pick<Growth, "findCounts">;
 }
 
 export interface EventCounts {
@@ -49,15 +60,14 @@ export interface EventOracle {
   readonly counts: EventCounts;
 }
 
-export function createEventOracle({ topic, history, versions }: EventOracleOptions): EventOracle {
+export function createEventOracle(options: EventOracleOptions): EventOracle {
+  const { topic, egress, deadLetterTopic, history, versions, growth } = options;
   /** By `partition-offset`. */
   const events = new Map<string, ExpectedEvent>();
-  const letters = new Map<string, ExpectedLetter & { readonly timestamp: number }>();
+  const letters = new Map<string, ExpectedLetter & Moment & { readonly timestamp: number }>();
   const differences: string[] = [];
   /** The offset of the last copy, by the partitions of event and copy. */
   const lastOffsets = new Map<string, number>();
-  /** The partition of the copies, by key. */
-  const keyPartitions = new Map<string, number>();
   const counts: EventCounts = {
     events: new Map(),
     unmatched: 0,
@@ -72,22 +82,22 @@ export function createEventOracle({ topic, history, versions }: EventOracleOptio
     const id = `${partition}-${offset}`;
     const move = headers[moveHeader] ?? "";
     const digest = digestRecord(entry);
+    const sentAt = Number(headers[sentHeader] ?? -Infinity);
+    const readAt = history.findReadTime(partition, offset);
     counts.events.set(move, (counts.events.get(move) ?? 0) + 1);
     const decoded = decodeEventForModel(entry);
     if ("code" in decoded) {
-      letters.set(id, { code: decoded.code, digest, move, timestamp });
+      letters.set(id, { code: decoded.code, digest, move, timestamp, sentAt, readAt });
       return;
     }
-    const { required, possible } = versions.findWanted(
-      createValueFinder(decoded.event),
-      Number(headers[sentHeader] ?? -Infinity),
-      history.findReadTime(partition, offset),
-    );
+    const find = createValueFinder(decoded.event);
+    const { required, possible } = versions.findWanted(find, sentAt, readAt);
     if (required.length + possible.length === 0) counts.unmatched += 1;
     counts.maxCopies = Math.max(counts.maxCopies, required.length);
     counts.undecided += possible.length;
     const missing = new Set(required);
-    events.set(id, { digest, timestamp, move, missing, possible: new Set(possible), found: new Set() });
+    const found = new Set<string>();
+    events.set(id, { digest, timestamp, move, missing, possible: new Set(possible), found, sentAt, readAt });
   }
 
   function findCopyFaults(copy: LogEntry, id: string): string[] {
@@ -107,21 +117,29 @@ export function createEventOracle({ topic, history, versions }: EventOracleOptio
       faults.push(`has the timestamp ${timestamp}, not ${expected.timestamp}`);
     const more = Object.keys(headers).filter((header) => header.startsWith("topicsync."));
     if (more.length !== 2) faults.push(`has the headers ${more.join(", ")}`);
-    return [...faults, ...findOrderFaults(copy, id)];
+    return [...faults, ...findOrderFaults(copy, id), ...findPartitionFaults(copy, id, egress, expected)];
   }
 
-  function findOrderFaults({ key, partition }: LogEntry, id: string): string[] {
+  /** Accepts the partition for each number of partitions that the router may have known. */
+  function findPartitionFaults(
+    { key, partition }: LogEntry,
+    id: string,
+    of: string,
+    { sentAt, readAt }: Moment,
+  ): string[] {
+    const [ofEvent] = id.split("-");
+    const sizes = growth.findCounts(of, sentAt, readAt);
+    const expected = sizes.map((count) => choosePartition(key, Number(ofEvent), count));
+    return expected.includes(partition) ? [] : [`is not in partition ${[...new Set(expected)].join(" or ")}`];
+  }
+
+  function findOrderFaults({ partition }: LogEntry, id: string): string[] {
     const faults: string[] = [];
     const [from = "", offset = ""] = id.split("-");
     const stream = `${from} to ${partition}`;
     const last = lastOffsets.get(stream) ?? -1;
     if (Number(offset) < last) faults.push(`comes after a copy of the event at offset ${last}`);
     lastOffsets.set(stream, Math.max(last, Number(offset)));
-    if (key !== null) {
-      const known = keyPartitions.get(key.toString("latin1")) ?? partition;
-      keyPartitions.set(key.toString("latin1"), known);
-      if (known !== partition) faults.push(`is not in partition ${known} as others with its key`);
-    }
     return faults;
   }
 
@@ -151,7 +169,11 @@ export function createEventOracle({ topic, history, versions }: EventOracleOptio
         return;
       }
       letters.delete(id);
-      differences.push(...findLetterFaults(letter, expected, id).map((fault) => `${name}: ${fault}`));
+      const faults = [
+        ...findLetterFaults(letter, expected, id),
+        ...findPartitionFaults(letter, id, deadLetterTopic, expected),
+      ];
+      differences.push(...faults.map((fault) => `${name}: ${fault}`));
       const time = Number(headers["topicsync.time"] ?? timestamp);
       if (time !== expected.timestamp)
         differences.push(`${name} has the timestamp ${time}, not ${expected.timestamp}`);

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { createKafkaTopics } from "../../../support/kafka-topics.ts";
+import { createRandom } from "../../../support/random.ts";
 import { acceptAnyTimestamp, keepEveryRecord, type Environment } from "../environment.ts";
 import { moveHeader } from "../generator.ts";
 import { readLog, readLogEnds, type LogEntry } from "../log.ts";
 import { watchCommittedOffsets } from "../positions.ts";
-import { abortedHeader, createInputProducer } from "../producer.ts";
+import { abortedHeader, checkAcknowledged, createInputProducer } from "../producer.ts";
 import {
   endLog,
   startScene,
@@ -17,6 +18,7 @@ import {
 } from "../scene.ts";
 import { runWorkload } from "../workload.ts";
 import { createEventGenerator } from "./generator.ts";
+import { createGrowth, type Growth } from "./growth.ts";
 import { createHistory, type History } from "./history.ts";
 import { createEventOracle, type EventCounts, type EventOracle } from "./oracle.ts";
 import { createTopicGenerator } from "./topics.ts";
@@ -37,6 +39,8 @@ export interface EventChaosResult {
   /** Announcements of topics by their kind. */
   readonly announcements: Versions["announcements"];
   readonly requests: ReadonlyMap<string, number>;
+  /** How many partitions each Kafka topic has in the end. */
+  readonly partitions: ReadonlyMap<string, number>;
   readonly stack: string;
 }
 
@@ -47,6 +51,7 @@ const names = {
   deadLetterTopic: "event-letters",
 } as const;
 const egressPartitions = 3;
+const deadLetterPartitions = 2;
 
 /** How many events there are for each change of a topic. */
 const eventsPerChange = 20;
@@ -63,11 +68,15 @@ const endHeader = "chaos-end";
 export async function runEventChaos(options: EventChaosOptions): Promise<EventChaosResult> {
   const { partitions, events, topics, changesTopics } = options;
   await using started = new AsyncDisposableStack();
-  const scene = await startScene(options, started, (environment) => prepare(environment, partitions));
+  const scene = await startScene(options, started, (environment) => prepare(environment, options));
+  const { growth } = scene.subject;
   const { environment, input, deadline, injector, random } = scene;
   const { kafka, announcements } = environment;
   const topicGenerator = createTopicGenerator(random.fork(), { topics, partitions });
-  const eventGenerator = createEventGenerator(random.fork(), { topics, partitions });
+  const eventGenerator = createEventGenerator(random.fork(), {
+    topics,
+    countPartitions: () => input.partitions,
+  });
   const announcer = await createInputProducer(
     kafka,
     {
@@ -109,7 +118,7 @@ export async function runEventChaos(options: EventChaosOptions): Promise<EventCh
   const settledAt = Date.now();
 
   const following = new AbortController();
-  const followed = changesTopics ? follow([applied, forwarded], following.signal) : undefined;
+  const followed = follow([applied, forwarded], following.signal);
   try {
     let changes = 0;
     await runWorkload(
@@ -142,30 +151,48 @@ export async function runEventChaos(options: EventChaosOptions): Promise<EventCh
   }
 
   const versions = createVersions({ history: applied, settledAt, propagationMs });
-  const oracle = createEventOracle({ topic: input.topic, history: forwarded, versions });
+  const { topic, egress, deadLetterTopic } = names;
+  const oracle = createEventOracle({ topic, egress, deadLetterTopic, history: forwarded, versions, growth });
   await deadline.waitFor("the logs are read", compare(scene, versions, oracle));
   return {
     differences: oracle.findDifferences(),
     counts: oracle.counts,
     announcements: versions.announcements,
     requests: producer.requests,
-    stack: `${environment.broker.description}, ${environment.store.description}`,
+    partitions: new Map([topic, egress, deadLetterTopic].map((name) => [name, growth.count(name)])),
+    stack: environment.stack,
   };
 }
 
-async function prepare({ admin }: Environment, partitions: number): Promise<Subject> {
+async function prepare(
+  { admin }: Environment,
+  { seed, partitions }: EventChaosOptions,
+): Promise<Subject & { readonly growth: Growth }> {
   const { topic, group, egress, deadLetterTopic } = names;
   await createKafkaTopics(
     admin,
     { topic, numPartitions: partitions, configEntries: keepEveryRecord },
     { topic: egress, numPartitions: egressPartitions, configEntries: acceptAnyTimestamp },
     // It rejects odd timestamps, so that some dead letters are sent again without them.
-    { topic: deadLetterTopic, numPartitions: 2 },
+    { topic: deadLetterTopic, numPartitions: deadLetterPartitions },
   );
   const positions = watchCommittedOffsets(admin, { groupId: group, topic });
+  const growth = createGrowth(admin, createRandom(seed), {
+    [topic]: partitions,
+    [egress]: egressPartitions,
+    [deadLetterTopic]: deadLetterPartitions,
+  });
   return {
-    usesTransactions: true,
-    input: { topic, group, partitions, positions },
+    growth,
+    addPartitions: growth.addPartitions,
+    input: {
+      topic,
+      group,
+      positions,
+      get partitions() {
+        return growth.count(topic);
+      },
+    },
     settings: {
       KAFKA_EVENTS_TOPIC: topic,
       KAFKA_EVENTS_GROUP_ID: group,
@@ -185,36 +212,42 @@ async function follow(histories: readonly History[], signal: AbortSignal): Promi
 
 /** Reads all logs, the input before the output. */
 async function compare(
-  { environment, input }: Scene,
+  { environment, input, deadline }: Scene,
   versions: Versions,
   oracle: EventOracle,
 ): Promise<void> {
   const { announcements } = environment;
-  await readCommitted(environment, announcements.topic, (entry) => {
-    versions.take(entry);
-  });
-  await readCommitted(environment, input.topic, oracle.takeEvent);
-  await readCommitted(environment, names.egress, oracle.takeCopy);
-  await readCommitted(environment, names.deadLetterTopic, oracle.takeLetter);
+  const read = async (topic: string, take: (entry: LogEntry) => void): Promise<void> => {
+    const ends = await deadline.waitUntil(`${topic} is ended`, () => endPartitions(environment, topic));
+    await readCommitted(environment, { topic, ends }, take);
+  };
+  await read(announcements.topic, versions.take);
+  await read(input.topic, oracle.takeEvent);
+  await read(names.egress, oracle.takeCopy);
+  await read(names.deadLetterTopic, oracle.takeLetter);
 }
 
 /** Ends each partition with a record: a reader would wait for one after the marker of the last transaction. */
+async function endPartitions({ admin, kafka }: Environment, topic: string): Promise<Map<number, number>> {
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  try {
+    await producer.connect();
+    const partitions = [...(await readLogEnds(admin, topic)).keys()];
+    const headers = { [endHeader]: "true" };
+    const messages = partitions.map((partition) => ({ partition, value: null, headers }));
+    checkAcknowledged(messages, await producer.send({ topic, acks: -1, messages }));
+    return await readLogEnds(admin, topic);
+  } finally {
+    await producer.disconnect();
+  }
+}
+
 async function readCommitted(
-  { admin, kafka }: Environment,
-  topic: string,
+  { kafka }: Environment,
+  { topic, ends }: { readonly topic: string; readonly ends: ReadonlyMap<number, number> },
   take: (entry: LogEntry) => void,
 ): Promise<void> {
-  const producer = kafka.producer({ allowAutoTopicCreation: false });
-  await producer.connect();
-  const partitions = [...(await readLogEnds(admin, topic)).keys()];
-  const messages = partitions.map((partition) => ({
-    partition,
-    value: null,
-    headers: { [endHeader]: "true" },
-  }));
-  await producer.send({ topic, acks: -1, messages });
-  await producer.disconnect();
-  await readLog(kafka, { topic, ends: await readLogEnds(admin, topic) }, (entry) => {
+  await readLog(kafka, { topic, ends }, (entry) => {
     if (endHeader in entry.headers) return;
     if (abortedHeader in entry.headers) throw new Error(`a record of an aborted transaction is in ${topic}`);
     take(entry);

@@ -25,7 +25,7 @@ interface Version {
 /** The definitions of the topics over time. */
 export interface Versions {
   /** Takes the next announcement; those of a partition must come in offset order. */
-  take(entry: LogEntry): void;
+  readonly take: (entry: LogEntry) => void;
   /** Evaluates every topic, one after another. Times are in milliseconds since 1970. */
   findWanted(find: FindValues, from: number, to: number): Wanted;
   readonly announcements: ReadonlyMap<string, number>;
