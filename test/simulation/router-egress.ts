@@ -7,7 +7,7 @@ import type { Cluster } from "./cluster/cluster.ts";
 import type { PartitionLog } from "./cluster/log.ts";
 import type { Topic } from "./cluster/topics.ts";
 import type { Random } from "./random.ts";
-import type { Obstacle } from "./router-oracle.ts";
+import type { Obstacle } from "./router-event-check.ts";
 import type { RouterTopics, TopicVersion } from "./router-topics.ts";
 
 /** What the names of Kafka topics depend on. */

@@ -27,7 +27,27 @@ export interface SentEvent {
   readonly headers: number;
   /** How far its timestamp is off, where timestamps may be. */
   readonly skewMs: number;
+  /** Whether it has headers that only topicsync may write. */
+  readonly isForged?: boolean;
 }
+
+/** What happens to the events topic. */
+export type EventsAction =
+  | {
+      readonly do: "produce events";
+      readonly partition: number;
+      readonly events: readonly SentEvent[];
+      readonly transaction: "none" | "commit" | "abort" | "leave open";
+    }
+  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
+  | { readonly do: "truncate" | "cut events"; readonly partition: number; readonly share: number }
+  /** Without a share of the log, the offset is lost. */
+  | { readonly do: "set offset"; readonly partition: number; readonly share: number | undefined }
+  /** Deleted, and created again some time later. */
+  | { readonly do: "recreate events"; readonly partitions: number; readonly ms: number }
+  | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
+  /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
+  | { readonly do: "grow events" | "old bounds" };
 
 /** What happens to the brokers. */
 export type ClusterAction =
@@ -48,14 +68,7 @@ export type ClusterAction =
 export type RouterAction =
   | Fault
   | ClusterAction
-  | {
-      readonly do: "produce events";
-      readonly partition: number;
-      readonly events: readonly SentEvent[];
-      readonly transaction: "none" | "commit" | "abort" | "leave open";
-    }
-  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
-  | { readonly do: "truncate"; readonly partition: number; readonly share: number }
+  | EventsAction
   /** Without a variant, the topic is removed. */
   | { readonly do: "change topic"; readonly id: number; readonly variant: number | undefined }
   | {
@@ -69,8 +82,7 @@ export type RouterAction =
       readonly partition: number;
       readonly to: number;
     }
-  | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
-  | { readonly do: "grow events" | "grow dead letters" };
+  | { readonly do: "grow dead letters" };
 
 const broker = below(2);
 const kind = fc.constantFrom<CoordinatorKind>("group", "transaction");
@@ -120,7 +132,30 @@ const sentEvent = fc.record<SentEvent>({
   isLarge: below(6).map((number) => number === 0),
   headers: below(3),
   skewMs: fc.integer({ min: -100_000, max: 100_000 }),
+  isForged: below(8).map((number) => number === 0),
 });
+
+const share = fc.double({ min: 0, max: 1, noNaN: true });
+const eventsActions = [
+  weighted(2, fc.record({ do: fc.constantFrom("truncate", "cut events"), partition, share })),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant("set offset"),
+      partition,
+      share: fc.option(share, { nil: undefined, freq: 3 }),
+    }),
+  ),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant("recreate events"),
+      partitions: fc.integer({ min: 1, max: 2 }),
+      ms: upTo(5, 200, 5_000),
+    }),
+  ),
+  weighted(3, fc.record({ do: fc.constant("move events leader"), partition, to: broker })),
+];
 
 const number = below(8);
 
@@ -137,10 +172,7 @@ const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
     }),
   ),
   weighted(3, fc.record({ do: fc.constant("end transaction"), partition, commit: fc.boolean() })),
-  weighted(
-    1,
-    fc.record({ do: fc.constant("truncate"), partition, share: fc.double({ min: 0, max: 1, noNaN: true }) }),
-  ),
+  ...eventsActions,
   weighted(
     16,
     fc.record({
@@ -164,8 +196,7 @@ const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
     }),
   ),
   weighted(4, fc.record({ do: fc.constant("move egress leader"), number, partition: below(3), to: broker })),
-  weighted(3, fc.record({ do: fc.constant("move events leader"), partition, to: broker })),
-  weighted(1, fc.record({ do: fc.constantFrom("grow events", "grow dead letters") })),
+  weighted(1, fc.record({ do: fc.constantFrom("grow events", "grow dead letters", "old bounds") })),
 );
 
 export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> =>

@@ -14,15 +14,17 @@ import { createDatabaseOf } from "../../src/storage/database.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import type { Host } from "./clock.ts";
 import { actOnCluster } from "./cluster-actions.ts";
-import { createCluster, type NewRecord } from "./cluster/cluster.ts";
+import { createCluster } from "./cluster/cluster.ts";
 import type { Delivery } from "./cluster/fetches.ts";
-import type { Partition } from "./cluster/topics.ts";
 import type { DecidedTransaction } from "./cluster/transactions.ts";
 import { createMongoClient } from "./mongo/client.ts";
 import { createEgressInventory, templates, type NamedBy } from "./router-egress.ts";
+import { createEventsTopic } from "./router-events.ts";
 import { createRouterOracle } from "./router-oracle.ts";
-import type { RouterAction, SentEvent } from "./router-steps.ts";
+import { RouterPositions } from "./router-positions.ts";
+import type { RouterAction } from "./router-steps.ts";
 import { createRouterTopics, settleMs } from "./router-topics.ts";
+import { createRandom } from "./random.ts";
 import { createSocketNetwork } from "./sockets.ts";
 import type { Step } from "./steps.ts";
 import { withSimulatedTimers } from "./timers.ts";
@@ -42,7 +44,8 @@ const groupId = "router";
 const eventsTopic = "events";
 const deadLetterTopic = "dead-letters";
 const topicCount = 4;
-const maxEventPartitions = 3;
+/** The first version of Fetch that names logs by topic id. */
+const fetchById = 13;
 /** How late a broker knows of a topic at most, when nothing makes it lag. */
 const maxPublishMs = 100;
 
@@ -69,21 +72,35 @@ async function run(
     onGone: (host) => {
       sockets.forget(host);
     },
+    mayLogError: (message) => positions.hasCuts && message.startsWith("kafka lost records"),
   });
   const { clock, random, network, server, log, trace, note, judge } = world;
   const unmatchedTopic = random.pick([undefined, "unmatched"]);
   const namedBy = random.pick<NamedBy>(["nothing", "external id", "namespace"]);
   const hasOddTimestamps = random.chance(0.5);
+  // Chance of its own, so that a further limit does not change which faults follow.
+  const limits = createRandom(seed + 3);
+  const maxCopies = limits.pick([10_000, 10_000, 2]);
+  const maxRecordsPerWrite = limits.pick([4_000, 4_000, 2]);
   const sockets = createSocketNetwork({ clock, random });
+  const maxBatchesPerFetch = random.pick([1, 3, 20]);
+  const maxFetchVersion = random.pick([17, 17, fetchById, 11]);
   const cluster = createCluster({
     ...{ clock, random, trace, onDelivered, onDecided },
     network: sockets,
     now: () => startOfTime + Math.floor(clock.getTime()),
     brokers: 2,
-    maxBatchesPerFetch: random.pick([1, 3, 20]),
-    maxFetchVersion: random.pick([17, 17, 13, 11]),
+    maxBatchesPerFetch,
+    maxFetchVersion,
   });
-  cluster.registry.create({ name: eventsTopic, partitions: random.pick([1, 2]) });
+  const positions = new RouterPositions();
+  const events = createEventsTopic({
+    ...{ clock, cluster, groupId, hasOddTimestamps, positions },
+    host: world.brokerHost,
+    name: eventsTopic,
+    hasTopicIds: maxFetchVersion >= fetchById,
+  });
+  events.create(random.pick([1, 2]));
   cluster.registry.create({ name: deadLetterTopic, partitions: random.pick([1, 2]) });
   const topics = createRouterTopics({ clock, random, network, server, log }, topicCount);
   const inventory = createEgressInventory({
@@ -93,24 +110,25 @@ async function run(
   let maxLagMs = 0;
   const oracle = createRouterOracle({
     topic: eventsTopic,
-    getLog: (partition) => cluster.getPartition(eventsTopic, partition).log,
+    positions,
     getTime: clock.getTime,
     topics,
     deadLetterTopic,
     unmatchedTopic,
+    maxCopies,
     getEgressName: inventory.getName,
     findOutcomes: inventory.findOutcomes,
     listCounts: (name, since, until) => inventory.listCounts(name, since, until),
   });
-  let lastTimestamp = startOfTime;
 
-  function onDelivered({ process, partition: { topic, partition }, read: { records } }: Delivery): void {
+  function onDelivered({ process, partition: { topic, partition, log: ofTopic }, read }: Delivery): void {
+    const { records } = read;
     if (topic !== eventsTopic) return;
     trace(
       () =>
         `${process.name} is sent ${records.map(({ offset }) => offset).join(" ")} of partition ${partition}`,
     );
-    oracle.onDelivered(process, partition, records);
+    oracle.onDelivered(process, ofTopic, records);
   }
 
   function onDecided(transaction: DecidedTransaction): void {
@@ -147,8 +165,8 @@ async function run(
       member: broker.createMember({ topic: eventsTopic, groupId, commitsOffsets: false }),
       watch: broker.watch(eventsTopic),
       logs: createLogStore(database),
-      createHandler: (partition) =>
-        createEventHandler({
+      createHandler: (partition) => ({
+        ...createEventHandler({
           partition,
           groupId,
           index,
@@ -158,7 +176,7 @@ async function run(
           deadLetterTopic,
           maxEventBytes: 1024 * 1024,
           unmatchedTopic,
-          maxCopies: 10_000,
+          maxCopies,
           getProofKey: () => Promise.resolve(Buffer.alloc(32)),
           choosePartition,
           routed(batch) {
@@ -169,6 +187,8 @@ async function run(
           },
           tracing: undefined,
         }),
+        maxRecordsPerWrite,
+      }),
       log,
       onDied: clock.fail,
     });
@@ -178,28 +198,6 @@ async function run(
     await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
   }
 
-  const getEvents = (partition: number): Partition => {
-    const count = cluster.topics.get(eventsTopic)?.partitions.length ?? 1;
-    return cluster.getPartition(eventsTopic, partition % count);
-  };
-
-  const listEvents = (): readonly Partition[] => cluster.topics.get(eventsTopic)?.partitions ?? [];
-
-  function produce(
-    partition: Partition,
-    events: readonly SentEvent[],
-    transaction?: "commit" | "abort" | "leave open",
-  ): void {
-    cluster.produce(
-      partition,
-      events.map((event) => {
-        lastTimestamp = Math.max(lastTimestamp + 1, startOfTime + Math.floor(clock.getTime()));
-        return toRecord(event, hasOddTimestamps ? lastTimestamp + event.skewMs : lastTimestamp);
-      }),
-      transaction,
-    );
-  }
-
   function act(action: RouterAction): void {
     if (disturbsStore(action)) {
       if (topics.isCalm) return;
@@ -207,20 +205,16 @@ async function run(
     }
     switch (action.do) {
       case "produce events":
-        produce(
-          getEvents(action.partition),
-          action.events,
-          action.transaction === "none" ? undefined : action.transaction,
-        );
-        break;
       case "end transaction":
-        cluster.endTransaction(getEvents(action.partition), action.commit, (lastTimestamp += 1));
+      case "truncate":
+      case "set offset":
+      case "move events leader":
+      case "grow events":
+      case "cut events":
+      case "recreate events":
+      case "old bounds":
+        events.act(action);
         break;
-      case "truncate": {
-        const { log: events } = getEvents(action.partition);
-        events.truncate(Math.floor(events.low + (events.end - events.low) * action.share));
-        break;
-      }
       case "change topic":
         topics.change(action.id, action.variant);
         break;
@@ -239,13 +233,6 @@ async function run(
         break;
       case "move egress leader":
         inventory.moveLeader(action.number, action.partition, action.to);
-        break;
-      case "move events leader":
-        cluster.moveLeader(eventsTopic, getEvents(action.partition).partition, action.to);
-        break;
-      case "grow events":
-        if (listEvents().length < maxEventPartitions)
-          cluster.registry.grow(eventsTopic, listEvents().length + 1);
         break;
       case "grow dead letters":
         cluster.registry.grow(deadLetterTopic, 3);
@@ -270,31 +257,21 @@ async function run(
     }
   }
 
-  const isBehind = ({ partition, log: events }: Partition): boolean =>
-    oracle.getPosition(partition) !== events.end;
-
   for (let id = 0; id < topicCount; id += 1) topics.change(id, random.between(0, 12));
   await world.perform(steps, act);
   world.heal();
   sockets.heal();
   inventory.grantAll();
+  events.create(1);
   await clock.runUntil(clock.getTime() + settleMs + 15_000);
-  for (const partition of listEvents()) {
-    cluster.endTransaction(partition, true, (lastTimestamp += 1));
-    produce(partition, lastEvents);
-  }
+  events.finish();
   const isDone = (): boolean =>
-    !listEvents().some(isBehind) && !inventory.listLogs().some((one) => one.hasOpenTransaction);
+    events.listBehind().length === 0 && !inventory.listLogs().some((one) => one.hasOpenTransaction);
   await clock.runUntil(clock.getTime() + recoveryMs, isDone);
-  if (!isDone()) {
-    const places = listEvents().map(
-      ({ partition, log: events }) =>
-        `partition ${partition} is at ${oracle.getPosition(partition)} of ${events.end}`,
-    );
+  if (!isDone())
     throw new Violation(
-      `the router has not caught up ${recoveryMs / 1_000} s after the last fault: ${places.join(", ")}`,
+      `the router has not caught up ${recoveryMs / 1_000} s after the last fault: ${events.listBehind().join(", ")}`,
     );
-  }
   await clock.runUntil(clock.getTime() + 60_000, () => listLeaks().length === 0);
   if (listLeaks().length > 0) throw new Violation(listLeaks().join(", "));
   oracle.checkFinal(inventory.listLogs());
@@ -315,34 +292,7 @@ async function run(
   }
 }
 
-/** One for each answer that the filters give. */
-const lastEvents = (["A", "B"] as const).flatMap((eventType) =>
-  [0, 1].map((level): SentEvent => ({
-    ...{ kind: "event", key: undefined, eventType, level },
-    ...{ isLarge: false, headers: 0, skewMs: 0 },
-  })),
-);
-
 /** Whether an action can delay what a process knows of the topics. */
 const disturbsStore = (action: RouterAction): boolean =>
   ["elect", "stall replication", "freeze"].includes(action.do) ||
   ("server" in action && action.server === "store");
-
-function toRecord(
-  { kind, key, eventType, level, isLarge, headers }: SentEvent,
-  timestamp: number,
-): NewRecord {
-  const padding = isLarge ? "x".repeat(1_500) : "";
-  const event = {
-    eventId: "1",
-    "@type": "Event",
-    eventType: kind === "no event" ? 1 : eventType,
-    event: { level: String(level), padding },
-  };
-  return {
-    timestamp,
-    key: key === undefined ? null : Buffer.from(`key ${key}`),
-    value: Buffer.from(kind === "no JSON" ? "no JSON" : JSON.stringify(event)),
-    headers: Array.from({ length: headers }, (_, index) => [`header ${index}`, Buffer.from([index, 255, 0])]),
-  };
-}

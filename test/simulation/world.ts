@@ -63,6 +63,8 @@ export interface WorldOptions<Service> {
   readonly stop: (service: Service) => Promise<void>;
   /** Called some time after a process has died. */
   readonly onGone: (host: Host) => void;
+  /** Whether the product may log an error; by default it never may. */
+  readonly mayLogError?: (message: string) => boolean;
 }
 
 export const startOfTime = Date.UTC(2026, 0, 1);
@@ -83,7 +85,7 @@ export const createSimulatedPlatform = (
 });
 
 export function createWorld<Service>(options: WorldOptions<Service>): World<Service> {
-  const { seed, onTrace, start, stop, onGone } = options;
+  const { seed, onTrace, start, stop, onGone, mayLogError = () => false } = options;
   const random = createRandom(seed);
   const ids = createRandom(seed + 1);
   const storeSettings: ServerOptions = {
@@ -108,9 +110,13 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
     onTrace?.(`${clock.getTime().toFixed(1).padStart(9)} ${clock.getHost().name.padEnd(13)} ${getText()}`);
   }
 
-  const log = createLog(clock.fail, (message, details) => {
+  const onLine: WriteLine = (details, message) => {
     lines.set(message, (lines.get(message) ?? 0) + 1);
     trace(() => `${message} ${JSON.stringify(details)}`);
+  };
+  const log = createLog(onLine, (details, message) => {
+    if (mayLogError(message)) onLine(details, message);
+    else clock.fail(new Violation(`${message}: ${String(details.err)}`, { cause: details.err }));
   });
 
   function startProcess(): Process<Service> {
@@ -224,24 +230,10 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
   };
 }
 
-type WriteLine = (details: object, message: string) => void;
+type WriteLine = (details: { readonly err?: unknown }, message: string) => void;
 
 /** The product logs an error only for what should not happen. */
-function createLog(
-  onError: (error: unknown) => void,
-  onLine: (message: string, details: object) => void,
-): Logger {
-  const write: WriteLine = (details, message) => {
-    onLine(message, details);
-  };
-  const log = {
-    child: () => log,
-    debug: () => undefined,
-    info: write,
-    warn: write,
-    error: (details: { readonly err?: unknown }, message: string) => {
-      onError(new Violation(`${message}: ${String(details.err)}`, { cause: details.err }));
-    },
-  };
+function createLog(write: WriteLine, error: WriteLine): Logger {
+  const log = { child: () => log, debug: () => undefined, info: write, warn: write, error };
   return log as unknown as Logger;
 }

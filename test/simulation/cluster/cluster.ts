@@ -230,6 +230,13 @@ export function createCluster(options: ClusterOptions) {
       if (end === "commit" || end === "abort") endTransaction(partition, end === "commit", timestamp);
       fetches.notify();
     },
+    /** A log loses its end. */
+    cut({ log }: Partition, offset: number): void {
+      log.cut(offset);
+      const producer = foreign.get(log);
+      if (producer !== undefined) producer.isOpen = log.hasOpenTransaction;
+      fetches.notify();
+    },
     /** It ends its transaction, if there is one. */
     endTransaction(partition: Partition, commit: boolean, timestamp: number): void {
       endTransaction(partition, commit, timestamp);

@@ -1,0 +1,255 @@
+/** What a transaction has to do with one event, by the topics that its process could know. */
+import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
+import type { StoredRecord } from "./cluster/log.ts";
+import type { WrittenRecord } from "./cluster/transactions.ts";
+import { choosePartition, findChange, getCodeOfUnusable, getText, parseEvent } from "./router-copies.ts";
+import type { Knowledges, RouterTopics, TopicVersion } from "./router-topics.ts";
+import { Violation } from "./violation.ts";
+
+/** Why an event cannot be forwarded to a Kafka topic. */
+export type Obstacle = "NO_EGRESS_TOPIC" | "EGRESS_REJECTED";
+
+export interface EventCheckOptions {
+  readonly topic: string;
+  readonly getTime: () => number;
+  readonly topics: RouterTopics;
+  /** Undefined: events that no topic wants are dropped. */
+  readonly unmatchedTopic: string | undefined;
+  readonly maxCopies: number;
+  readonly getEgressName: (version: TopicVersion) => string;
+  /** Whether, at some time from `since` to `until`, the event could be sent, and why it could not. Empty: it can never be. */
+  readonly findOutcomes: (sent: {
+    readonly name: string;
+    readonly bytes: number;
+    readonly since: number;
+    readonly until: number;
+  }) => ReadonlySet<Obstacle | "sent">;
+  /** How many partitions a process may have believed a Kafka topic to have. */
+  readonly listCounts: (name: string, since: number, until: number) => ReadonlySet<number>;
+}
+
+/** A record as a process got it, and what that process knew then. */
+export interface Delivered {
+  readonly record: StoredRecord;
+  readonly at: number;
+  readonly known: Knowledges;
+}
+
+/** An event by its place in a log. */
+export interface EventName {
+  readonly id: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly epoch: number;
+}
+
+/** What a transaction does with one event. */
+export interface Outcome {
+  readonly copies: readonly WrittenRecord[];
+  readonly letters: readonly WrittenRecord[];
+}
+
+type Fail = (message: string) => never;
+
+/** Creates the check. It throws a Violation. */
+export function createEventCheck(options: EventCheckOptions) {
+  const { topics, unmatchedTopic, maxCopies, getEgressName, findOutcomes, listCounts, getTime } = options;
+
+  const toSent = (name: string, { value }: StoredRecord, since: number) => ({
+    name,
+    bytes: value?.length ?? 0,
+    since,
+    until: getTime(),
+  });
+
+  const listObstacles = (name: string, { record, at }: Delivered): readonly string[] =>
+    [...findOutcomes(toSent(name, record, at))].filter((outcome) => outcome !== "sent");
+
+  function checkCopy(
+    copy: WrittenRecord,
+    { record, at }: Delivered,
+    { partition }: EventName,
+    fail: Fail,
+  ): void {
+    const change = findChange(copy, record, "copy");
+    if (change !== undefined) fail(`lost ${change} on its way to ${copy.topic}`);
+    const counts = listCounts(copy.topic, at, getTime());
+    if (![...counts].some((count) => choosePartition(record.key, partition, count) === copy.partition))
+      fail(`is in partition ${copy.partition} of ${copy.topic}, which has ${[...counts].join(" or ")}`);
+  }
+
+  function checkLetter(
+    letter: WrittenRecord,
+    record: StoredRecord,
+    { name, reasons }: { readonly name: EventName; readonly reasons: ReadonlySet<string> },
+    fail: Fail,
+  ): void {
+    const change = findChange(letter, record, "letter");
+    if (change !== undefined) fail(`lost ${change} on its way to the dead letters`);
+    const code = getText(letter, deadLetterHeader.code) ?? "";
+    if (!reasons.has(code)) fail(`is a dead letter as ${code} instead of ${[...reasons].join(" or ")}`);
+    const expected = {
+      [deadLetterHeader.topic]: options.topic,
+      [deadLetterHeader.partition]: String(name.partition),
+      [deadLetterHeader.offset]: String(name.offset),
+      [deadLetterHeader.epoch]: String(name.epoch),
+      [deadLetterHeader.className]: `topicsync.${code}`,
+    };
+    for (const [header, text] of Object.entries(expected)) {
+      const found = getText(letter, header);
+      if (found !== text) fail(`has a dead letter with ${header} ${found} instead of ${text}`);
+    }
+  }
+
+  /** What becomes of an event for one topic. */
+  function checkTopic(
+    externalId: string,
+    delivery: Delivered,
+    outcome: TopicOutcome,
+    fail: Fail,
+  ): TopicFindings {
+    const { record, at, known } = delivery;
+    const { copies, letter, named } = outcome;
+    const content = parseEvent(record.value);
+    const usable = topics.listUsable(externalId, known, getTime());
+    const matching = usable.filter(
+      ({ definition }) => content !== undefined && definition?.filter.matches(content) === true,
+    );
+    // A topic that no Kafka topic can be named after is skipped.
+    const routable = matching.filter(
+      (version) => findOutcomes(toSent(getEgressName(version), record, at)).size > 0,
+    );
+    const findings = {
+      may: routable.length > 0,
+      must: matching.length === usable.length && routable.length === matching.length,
+      mayMatch: matching.length > 0,
+      mustMatch: matching.length === usable.length,
+      isPicked: false,
+      obstacles: [] as readonly string[],
+    };
+    const [copy, ...others] = copies.filter((one) => getText(one, routedEventHeader.topic) === externalId);
+    if (others.length > 0) fail(`was forwarded to ${externalId} more than once`);
+    const isNamed = named?.has(externalId) === true;
+    if (copy !== undefined) {
+      if (isNamed) fail(`was forwarded to ${externalId}, and its dead letter denies that`);
+      if (matching.length === 0) fail(`was forwarded to ${externalId}, which it does not match`);
+      if (!usable.map(getEgressName).includes(copy.topic))
+        fail(`was forwarded to ${externalId} at ${copy.topic}`);
+      if (!findOutcomes(toSent(copy.topic, record, at)).has("sent"))
+        fail(`was forwarded to ${copy.topic}, which does not exist or does not take it`);
+      return { ...findings, isPicked: true };
+    }
+    if (isNamed && matching.length === 0)
+      fail(`has a dead letter for ${externalId}, which it does not match`);
+    const obstacles = matching.flatMap((version) => listObstacles(getEgressName(version), delivery));
+    if (findings.must || isNamed) {
+      // Without a list, the dead letter is for all of the topics.
+      if (letter === undefined || (named !== undefined && !isNamed))
+        fail(`was not forwarded to ${externalId}`);
+      if (obstacles.length === 0) fail(`has a dead letter for ${externalId} without a reason`);
+    }
+    return { ...findings, obstacles, isPicked: isNamed };
+  }
+
+  /** Whether it is an event that belongs to too many topics, and was treated as one. */
+  function isTooMany(delivery: Delivered, { copies, letters: [letter] }: Outcome, fail: Fail): boolean {
+    const isLetter = letter !== undefined && getText(letter, deadLetterHeader.code) === "TOO_MANY_TOPICS";
+    if (!isLetter) {
+      if (copies.length > maxCopies) fail(`was forwarded ${copies.length} times`);
+      return false;
+    }
+    const findings = topics.ids.map((externalId) =>
+      checkTopic(externalId, delivery, { copies: [], letter, named: undefined }, fail),
+    );
+    if (copies.length > 0 || findings.filter(({ may }) => may).length <= maxCopies)
+      fail("has a dead letter as TOO_MANY_TOPICS");
+    return true;
+  }
+
+  function checkUnmatched(
+    delivery: Delivered,
+    { copies, letters: [letter] }: Outcome,
+    { may, must, isPicked }: { readonly may: boolean; readonly must: boolean; readonly isPicked: boolean },
+    fail: Fail,
+  ): readonly string[] {
+    const obstacles = unmatchedTopic === undefined ? [] : listObstacles(unmatchedTopic, delivery);
+    const [unmatched, ...others] = copies.filter(
+      (copy) => getText(copy, routedEventHeader.topic) === undefined,
+    );
+    if (others.length > 0) fail("is unmatched more than once");
+    if (unmatched !== undefined) {
+      if (isPicked || !may) fail("was forwarded as unmatched, but matches a topic");
+      if (unmatched.topic !== unmatchedTopic) fail("was forwarded as unmatched, to another Kafka topic");
+    } else if (must && unmatchedTopic !== undefined) {
+      if (letter === undefined || obstacles.length === 0) fail("was not forwarded as unmatched");
+    } else if (must && letter !== undefined) fail("has a dead letter, but matches no topic");
+    return may ? obstacles : [];
+  }
+
+  return (name: EventName, delivery: Delivered, outcome: Outcome): void => {
+    const { record } = delivery;
+    const { copies, letters } = outcome;
+    const fail: Fail = (message) => {
+      throw new Violation(`${name.id}: ${message}`);
+    };
+    if (letters.length > 1) fail("has more than one dead letter");
+    const [letter] = letters;
+    if (parseEvent(record.value) === undefined) {
+      if (copies.length > 0) fail("is no event, and was forwarded");
+      if (letter === undefined) return fail("is no event, and has no dead letter");
+      checkLetter(letter, record, { name, reasons: new Set([getCodeOfUnusable(record)]) }, fail);
+      return;
+    }
+    if (isTooMany(delivery, outcome, fail)) {
+      if (letter !== undefined)
+        checkLetter(letter, record, { name, reasons: new Set(["TOO_MANY_TOPICS"]) }, fail);
+      return;
+    }
+    for (const copy of copies) checkCopy(copy, delivery, name, fail);
+    const named = findUndelivered(letter);
+    const findings = topics.ids.map((externalId) =>
+      checkTopic(externalId, delivery, { copies, letter, named }, fail),
+    );
+    if (findings.filter(({ must }) => must).length > maxCopies) fail("belongs to too many topics");
+    const unmatchedObstacles = checkUnmatched(
+      delivery,
+      outcome,
+      {
+        may: !findings.some(({ mustMatch }) => mustMatch),
+        must: !findings.some(({ mayMatch }) => mayMatch),
+        isPicked: findings.some(({ isPicked }) => isPicked),
+      },
+      fail,
+    );
+    if (letter === undefined) return;
+    if (named === undefined && copies.length > 0) fail("was forwarded, but its dead letter does not say so");
+    const reasons = new Set([...findings.flatMap(({ obstacles }) => obstacles), ...unmatchedObstacles]);
+    checkLetter(letter, record, { name, reasons }, fail);
+  };
+}
+
+interface TopicOutcome {
+  readonly copies: readonly WrittenRecord[];
+  readonly letter: WrittenRecord | undefined;
+  /** The topics that the dead letter names; undefined when it is for all of them. */
+  readonly named: ReadonlySet<string> | undefined;
+}
+
+interface TopicFindings {
+  /** Whether the event may, and must, have a copy or be a dead letter for it. */
+  readonly may: boolean;
+  readonly must: boolean;
+  /** Also if no Kafka topic can be named after it. */
+  readonly mayMatch: boolean;
+  readonly mustMatch: boolean;
+  /** Whether the event was forwarded to it, or has a dead letter that names it. */
+  readonly isPicked: boolean;
+  readonly obstacles: readonly string[];
+}
+
+/** The topics that a dead letter names; undefined when it names none. */
+function findUndelivered(letter: WrittenRecord | undefined): ReadonlySet<string> | undefined {
+  const text = letter && getText(letter, routedEventHeader.undelivered);
+  return text === undefined ? undefined : new Set(JSON.parse(text) as string[]);
+}

@@ -1,0 +1,163 @@
+/**
+ * Where the router's group is in each partition, and what the ids of events stand for. The events topic may be deleted and created
+ * again, lose its end, and have the offsets of its group set by hand or lost.
+ */
+import type { PartitionLog, StoredRecord } from "./cluster/log.ts";
+import type { Topic } from "./cluster/topics.ts";
+import { Violation } from "./violation.ts";
+
+/** An offset of the group. */
+interface Place {
+  readonly offset: number;
+  readonly epoch: number;
+  /** Undefined when it was set by hand: it counts for the log that is there. */
+  readonly log: PartitionLog | undefined;
+  /** Where the log ended when it lost records before this offset. */
+  lostFrom: number | undefined;
+}
+
+/** How a transaction moves the position of a partition. */
+export interface Move {
+  readonly partition: number;
+  /** Undefined where brokers have no topic ids. */
+  readonly topicId: string | undefined;
+  readonly epoch: number;
+  readonly to: number;
+  /** The first offset of which it has copies or dead letters. */
+  readonly first: number | undefined;
+}
+
+export interface Range {
+  readonly log: PartitionLog;
+  readonly from: number;
+  readonly to: number;
+}
+
+export class RouterPositions {
+  /** Each Kafka topic that was the events topic, by topic id. */
+  readonly #topics = new Map<string, Topic>();
+  #current: Topic | undefined;
+  /** What the group may have committed: after a change by hand, a process that has not seen it may still move the former offset. */
+  readonly #places = new Map<number, readonly (Place | undefined)[]>();
+  readonly #cut = new Set<PartitionLog>();
+  /** The partitions with a position that was set by hand, or lost. */
+  readonly #setByHand = new Set<number>();
+  readonly #named = new Map<string, { readonly log: PartitionLog; readonly record: StoredRecord }>();
+
+  /** The events topic was created. */
+  onCreated(topic: Topic): void {
+    this.#topics.set(topic.id, topic);
+    this.#current = topic;
+  }
+
+  /** The events topic was deleted, and the offsets of its group with it. */
+  onDeleted(): void {
+    for (const partition of this.#places.keys()) this.#add(partition, undefined);
+  }
+
+  /** A person set the offset of the group, or it is lost. */
+  onSet(partition: number, offset: number | undefined): void {
+    this.#setByHand.add(partition);
+    this.#add(
+      partition,
+      offset === undefined ? undefined : { offset, epoch: 1, log: undefined, lostFrom: undefined },
+    );
+  }
+
+  /** The log has lost its end. */
+  onCut(partition: number, log: PartitionLog): void {
+    this.#cut.add(log);
+    for (const place of this.#places.get(partition) ?? [])
+      if (place !== undefined && (place.log ?? log) === log && place.offset > log.end)
+        place.lostFrom = Math.min(place.lostFrom ?? Infinity, log.end);
+  }
+
+  get hasCuts(): boolean {
+    return this.#cut.size > 0;
+  }
+
+  wasCut(log: PartitionLog): boolean {
+    return this.#cut.has(log);
+  }
+
+  /** Whether the group has not reached the end of the partition's log. */
+  isBehind(partition: number, log: PartitionLog): boolean {
+    const place = this.#places.get(partition)?.at(-1);
+    return (place?.log ?? log) !== log || (place?.offset ?? 0) < log.end;
+  }
+
+  describe(partition: number): string {
+    const place = this.#places.get(partition)?.at(-1);
+    return place === undefined
+      ? "nowhere"
+      : `${place.offset} of log ${place.log?.id ?? "any"}, epoch ${place.epoch}`;
+  }
+
+  /**
+   * A transaction moves the position. `check` is called with the records that it may be about, and throws a Violation if it is not.
+   * Returns what `check` returned; throws if that never happened.
+   */
+  move<T>(move: Move, check: (range: Range) => T): readonly T[] {
+    const log = this.#findLog(move);
+    const results: T[] = [];
+    let first: unknown;
+    for (const place of this.#places.get(move.partition) ?? [undefined])
+      try {
+        results.push(check({ log, from: findStart(place, move, log), to: move.to }));
+      } catch (error) {
+        if (!(error instanceof Violation)) throw error;
+        first ??= error;
+      }
+    if (results.length === 0) throw first;
+    const lostFrom = this.#cut.has(log) && move.to > log.end ? log.end : undefined;
+    this.#places.set(move.partition, [{ offset: move.to, epoch: move.epoch, log, lostFrom }]);
+    return results;
+  }
+
+  /** An id stands for a record from now on. Throws a Violation if it stands for another one. */
+  name(id: string, partition: number, log: PartitionLog, record: StoredRecord): void {
+    const known = this.#named.get(id);
+    this.#named.set(id, { log, record });
+    if (known === undefined || known.record === record) return;
+    // What is written where records were lost is not recognised when a position before them was set by hand.
+    if (known.log === log && this.#cut.has(log) && this.#setByHand.has(partition)) return;
+    throw new Violation(
+      `the id ${id} is used for a record of log ${log.id}, and for one of log ${known.log.id}`,
+    );
+  }
+
+  #add(partition: number, place: Place | undefined): void {
+    this.#places.set(partition, [...(this.#places.get(partition) ?? [undefined]), place]);
+  }
+
+  #findLog({ partition, topicId }: Move): PartitionLog {
+    const topic = topicId === undefined ? this.#current : this.#topics.get(topicId);
+    const log = topic?.partitions[partition]?.log;
+    if (log === undefined)
+      throw new Violation(`a position names the log ${topicId ?? ""}, which there never was`);
+    return log;
+  }
+}
+
+/** The offset from which records have to be forwarded. Throws a Violation. */
+function findStart(
+  place: Place | undefined,
+  { partition, epoch, to, first }: Move,
+  log: PartitionLog,
+): number {
+  if (place === undefined) return 0;
+  const at = `the position of partition ${partition}, ${place.offset} in epoch ${place.epoch},`;
+  if (place.log !== undefined && place.log !== log) {
+    if (log.id < place.log.id) throw new Violation(`${at} moves to a log that was replaced`);
+    if (epoch <= place.epoch) throw new Violation(`${at} moves to another log in epoch ${epoch}`);
+    return 0;
+  }
+  if (epoch < place.epoch) throw new Violation(`${at} moves back to epoch ${epoch}`);
+  const { offset, lostFrom = offset } = place;
+  // Reading continues at the end that the log had when that was noticed.
+  const from = Math.max(lostFrom, Math.min(offset, first ?? offset, to));
+  if (to < from) throw new Violation(`${at} moves back to ${to}`);
+  if (from < offset && epoch === place.epoch && place.log !== undefined)
+    throw new Violation(`${at} moves back to ${from}, where records were lost, without another epoch`);
+  return from;
+}
