@@ -31,6 +31,8 @@ export interface ClusterOptions {
   readonly maxBatchesPerFetch: number;
   /** The last version of Fetch that brokers have. */
   readonly maxFetchVersion: number;
+  /** Whether partitions and groups ask the coordinator before a transaction begins in them; by chance when it is left out. */
+  readonly verifies?: boolean;
   readonly onDelivered?: (delivery: Delivery) => void;
   readonly onDecided?: (transaction: DecidedTransaction) => void;
   /** Called with what was written outside of transactions. */
@@ -87,6 +89,7 @@ export function createCluster(options: ClusterOptions) {
   const transactions = createTransactionCoordinator({
     clock,
     random,
+    ...(options.verifies === undefined ? {} : { verifies: options.verifies }),
     getHost: () => coordination.getHost("transaction"),
     getOffsets: (groupId) => groups.getOffsets(groupId),
     onDecided,
@@ -99,7 +102,7 @@ export function createCluster(options: ClusterOptions) {
     },
   });
   const data = createDataHandlers({
-    ...{ clock, random, registry, getNode, transactions, lookups, denied },
+    ...{ clock, random, now, registry, getNode, transactions, lookups, denied },
     notify: fetches.notify,
     onProduced: options.onProduced ?? quiet,
   });

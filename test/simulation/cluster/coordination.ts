@@ -3,8 +3,9 @@ import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
 import type { Request, Response } from "../wire/messages.ts";
 import { codes } from "./errors.ts";
-import { failJoin, failSync, Group } from "./groups.ts";
+import { failJoin, Group } from "./groups.ts";
 import { GroupOffsets, noOffset, type CommittedOffset } from "./offsets.ts";
+import { refusals, type GroupRequest, type TransactionRequest } from "./refusals.ts";
 import { mapPartitions, toKey, type Handler, type Handlers } from "./requests.ts";
 import type { BrokerNode } from "./topics.ts";
 import type { TransactionCoordinator } from "./transactions.ts";
@@ -45,6 +46,9 @@ export function createGroups({ clock, random, getHost, trace }: CoordinationOpti
       offsets.set(id, known);
       return known;
     },
+    /** Whether anybody joined it or committed offsets. */
+    exists: (id: string): boolean =>
+      groups.get(id)?.wasJoined === true || (offsets.get(id)?.list().size ?? 0) > 0,
     listAll: () => [...groups.values()],
     delete(id: string): void {
       groups.delete(id);
@@ -60,65 +64,7 @@ export function createGroups({ clock, random, getHost, trace }: CoordinationOpti
 
 export type Groups = ReturnType<typeof createGroups>;
 
-type GroupRequest =
-  | "joinGroup5"
-  | "syncGroup3"
-  | "heartbeat3"
-  | "leaveGroup3"
-  | "offsetCommit5"
-  | "offsetFetch4"
-  | "offsetFetch7"
-  | "describeGroups2"
-  | "deleteGroups1"
-  | "txnOffsetCommit1";
-type TransactionRequest = "initProducerId1" | "addPartitionsToTxn1" | "addOffsetsToTxn1" | "endTxn1";
-
 const throttle = 0;
-
-/** A response that says nothing but an error. */
-const refusals: {
-  readonly [Name in GroupRequest | TransactionRequest]: (
-    error: number,
-    body: Request<Name>,
-  ) => Response<Name>;
-} = {
-  joinGroup5: (error, { memberId }) => failJoin(error, memberId),
-  syncGroup3: failSync,
-  heartbeat3: (error) => ({ throttle, error }),
-  leaveGroup3: (error) => ({ throttle, error, members: [] }),
-  offsetCommit5: (error, { topics }) => ({
-    throttle,
-    topics: mapPartitions(topics, (_, { partition }) => ({ partition, error })),
-  }),
-  offsetFetch4: (error) => ({ throttle, topics: [], error }),
-  offsetFetch7: (error) => ({ throttle, topics: [], error }),
-  describeGroups2: (error, { groups }) => ({
-    throttle,
-    groups: groups.map((groupId) => ({
-      error,
-      groupId,
-      state: "",
-      protocolType: "",
-      protocol: "",
-      members: [],
-    })),
-  }),
-  deleteGroups1: (error, { groups }) => ({
-    throttle,
-    results: groups.map((groupId) => ({ groupId, error })),
-  }),
-  txnOffsetCommit1: (error, { topics }) => ({
-    throttle,
-    topics: mapPartitions(topics, (_, { partition }) => ({ partition, error })),
-  }),
-  initProducerId1: (error) => ({ throttle, error, producerId: -1, producerEpoch: -1 }),
-  addPartitionsToTxn1: (error, { topics }) => ({
-    throttle,
-    topics: mapPartitions(topics, (_, partition) => ({ partition, error })),
-  }),
-  addOffsetsToTxn1: (error) => ({ throttle, error }),
-  endTxn1: (error) => ({ throttle, error }),
-};
 
 export function createCoordinationHandlers(
   options: CoordinationOptions,
@@ -148,7 +94,7 @@ export function createCoordinationHandlers(
       else respond(refuse(error, body));
     };
 
-  const groupHandlers = createGroupHandlers(groups, { transactions, denied });
+  const groupHandlers = createGroupHandlers(groups, { transactions, getNode, denied });
   const transactionHandlers = createTransactionHandlers(transactions, { getNode, denied });
   const guardAll = <Name extends GroupRequest | TransactionRequest>(
     kind: CoordinatorKind,
@@ -179,6 +125,8 @@ export function createCoordinationHandlers(
   };
 }
 
+const unknownGroup = { state: "Dead", protocolType: "", protocol: "", members: [] } as const;
+
 const toOffsets = (topics: Request<"txnOffsetCommit1">["topics"]): ReadonlyMap<string, CommittedOffset> =>
   new Map(
     topics.flatMap(({ topic, partitions }) =>
@@ -189,10 +137,22 @@ const toOffsets = (topics: Request<"txnOffsetCommit1">["topics"]): ReadonlyMap<s
     ),
   );
 
+interface GroupHandlerOptions {
+  readonly transactions: TransactionCoordinator;
+  readonly getNode: (nodeId: number) => BrokerNode;
+  readonly denied: ReadonlySet<string>;
+}
+
 function createGroupHandlers(
   groups: Groups,
-  { transactions, denied }: { transactions: TransactionCoordinator; denied: ReadonlySet<string> },
+  { transactions, getNode, denied }: GroupHandlerOptions,
 ): Handlers<GroupRequest> {
+  /** As Kafka does, a broker looks at the names of topics only. */
+  function checkTopic(topic: string, brokerId: number): number {
+    if (denied.has(topic)) return codes.topicDenied;
+    return getNode(brokerId).metadata.topics.has(topic) ? codes.none : codes.unknownTopicOrPartition;
+  }
+
   function readOffset(groupId: string, topic: string, partition: number, requireStable = false) {
     const key = toKey(topic, partition);
     const offsets = groups.getOffsets(groupId);
@@ -225,12 +185,15 @@ function createGroupHandlers(
       }));
       respond({ throttle, error: codes.none, members: left });
     },
-    offsetCommit5({ topics, ...body }, respond) {
-      const error = groups.get(body.groupId).checkCommit(body);
+    offsetCommit5({ topics, ...body }, respond, { brokerId }) {
+      const isUnknown = body.generation >= 0 && !groups.exists(body.groupId);
+      const refusal = isUnknown ? codes.illegalGeneration : groups.get(body.groupId).checkCommit(body);
       const offsets = groups.getOffsets(body.groupId);
       respond({
         throttle,
         topics: mapPartitions(topics, (topic, { partition, offset, metadata }) => {
+          const checked = checkTopic(topic, brokerId);
+          const error = checked === codes.none ? refusal : checked;
           if (error === codes.none)
             offsets.set(toKey(topic, partition), { offset, metadata: metadata ?? "" });
           return { partition, error };
@@ -251,13 +214,13 @@ function createGroupHandlers(
       const described = ids.map((groupId) => ({
         error: codes.none,
         groupId,
-        protocolType: "consumer",
-        ...groups.get(groupId).describe(),
+        ...(groups.exists(groupId) ? groups.get(groupId).describe() : unknownGroup),
       }));
       respond({ throttle, groups: described });
     },
     deleteGroups1({ groups: ids }, respond) {
       const results = ids.map((groupId) => {
+        if (!groups.exists(groupId)) return { groupId, error: codes.groupNotFound };
         const { isEmpty } = groups.get(groupId);
         if (isEmpty) groups.delete(groupId);
         return { groupId, error: isEmpty ? codes.none : codes.nonEmptyGroup };

@@ -8,12 +8,15 @@ import { codes } from "./errors.ts";
 import { readCommitted } from "./fetches.ts";
 import type { Lookups } from "./lookups.ts";
 import { mapPartitions, type Handlers, type RequestContext } from "./requests.ts";
+import { checkBatch, checkNewTopic, isValidName } from "./rejections.ts";
 import type { BrokerNode, Partition, TopicRegistry } from "./topics.ts";
 import type { TransactionCoordinator } from "./transactions.ts";
 
 export interface DataOptions {
   readonly clock: Clock;
   readonly random: Random;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   readonly registry: TopicRegistry;
   readonly getNode: (nodeId: number) => BrokerNode;
   readonly transactions: TransactionCoordinator;
@@ -68,8 +71,8 @@ export function createDataHandlers(options: DataOptions) {
     const { error, partition } = findNamed(node, topic, number);
     const result = { partition: number, error, baseOffset: -1, logAppendTime: -1, logStartOffset: 0 };
     if (partition === undefined) return result;
-    const maxBytes = registry.topics.get(topic)?.maxBatchBytes ?? Infinity;
-    if (records.length > maxBytes) return { ...result, error: codes.messageTooLarge };
+    const refusal = checkBatch(records, registry.topics.get(topic), options.now());
+    if (refusal !== codes.none) return { ...result, error: refusal };
     const identity = { transactionalId: transactionalId ?? "", ...readHeader(records) };
     const appended = partition.log.append(records, partition.leaderEpoch, () =>
       transactions.verify(identity, partition),
@@ -88,6 +91,7 @@ export function createDataHandlers(options: DataOptions) {
     const known = node.metadata.topics.get(topic);
     const base = { topic, isInternal: false, partitions: [], id: noUuid };
     if (denied.has(topic)) return { ...base, error: codes.topicDenied };
+    if (!isValidName(topic)) return { ...base, error: codes.invalidTopic };
     if (known === undefined) return { ...base, error: codes.unknownTopicOrPartition };
     return {
       ...base,
@@ -171,10 +175,12 @@ export function createDataHandlers(options: DataOptions) {
 
     createTopics3({ topics }, respond, { brokerId }) {
       const isRefused = clock.getTime() < refusesTopicsUntil;
-      const results = topics.map(({ topic, partitions, configs }) => {
+      const results = topics.map(({ topic, partitions, replicationFactor, configs }) => {
         const fail = (error: number) => ({ topic, error, errorMessage: null });
         if (denied.has(topic)) return fail(codes.topicDenied);
         if (registry.topics.has(topic)) return fail(codes.topicExists);
+        const refusal = checkNewTopic({ topic, partitions, replicationFactor }, getNode(brokerId));
+        if (refusal !== codes.none) return fail(refusal);
         if (isRefused) return fail(random.pick([codes.invalidReplicationFactor, codes.notController]));
         const settings = new Map(configs.map(({ name, value }) => [name, value ?? ""]));
         registry.create({ name: topic, partitions: Math.max(1, partitions), settings });

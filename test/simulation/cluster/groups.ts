@@ -31,6 +31,14 @@ export interface GroupOptions {
 
 const initialRebalanceDelayMs = 50;
 
+/** As DescribeGroups names them. */
+const stateNames = {
+  empty: "Empty",
+  preparing: "PreparingRebalance",
+  completing: "CompletingRebalance",
+  stable: "Stable",
+} as const;
+
 export const failJoin = (error: number, memberId = ""): Response<"joinGroup5"> => ({
   throttle: 0,
   error,
@@ -52,6 +60,8 @@ export class Group {
   #state: "empty" | "preparing" | "completing" | "stable" = "empty";
   #isInitial = false;
   #generation = 0;
+  /** That of its first member. */
+  #protocolType = "";
   #leaderId = "";
   readonly #members = new Map<string, Member>();
   /** Ids that were given to members that have not joined yet. */
@@ -64,6 +74,11 @@ export class Group {
 
   get isEmpty(): boolean {
     return this.#members.size === 0;
+  }
+
+  /** Whether there ever was a member. */
+  get wasJoined(): boolean {
+    return this.#protocolType !== "";
   }
 
   join(body: Request<"joinGroup5">, clientId: string, respond: Respond<Response<"joinGroup5">>): void {
@@ -97,6 +112,7 @@ export class Group {
       cancelSession: () => undefined,
     };
     this.#members.set(memberId, member);
+    this.#protocolType = body.protocolType;
     member.onJoined?.(failJoin(codes.unknownMember, memberId));
     Object.assign(member, { sessionTimeout, rebalanceTimeout, protocols, onJoined: respond });
     this.#extend(member);
@@ -157,16 +173,17 @@ export class Group {
     return this.#state === "completing" ? codes.rebalanceInProgress : codes.none;
   }
 
-  describe(): Pick<Response<"describeGroups2">["groups"][number], "state" | "protocol" | "members"> {
+  describe(): Omit<Response<"describeGroups2">["groups"][number], "error" | "groupId"> {
+    const isStable = this.#state === "stable";
     const members = [...this.#members.values()].map(({ id, clientId, protocols, assignment }) => ({
       memberId: id,
       clientId,
       clientHost: "/simulated",
-      metadata: protocols[0]?.metadata ?? Buffer.alloc(0),
-      assignment,
+      metadata: (isStable ? protocols[0]?.metadata : undefined) ?? Buffer.alloc(0),
+      assignment: isStable ? assignment : Buffer.alloc(0),
     }));
-    const protocol = [...this.#members.values()][0]?.protocols[0]?.name ?? "";
-    return { state: members.length === 0 ? "Empty" : "Stable", protocol, members };
+    const protocol = isStable ? ([...this.#members.values()][0]?.protocols[0]?.name ?? "") : "";
+    return { state: stateNames[this.#state], protocolType: this.#protocolType, protocol, members };
   }
 
   /** Makes all members join again. */

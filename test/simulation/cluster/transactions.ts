@@ -55,6 +55,7 @@ export interface Identity extends ProducerIdentity {
 export interface TransactionOptions {
   readonly clock: Clock;
   readonly random: Random;
+  readonly verifies?: boolean;
   /** The host of the coordinator. */
   readonly getHost: () => Host;
   readonly getOffsets: (groupId: string) => GroupOffsets;
@@ -71,7 +72,7 @@ export interface Initialised extends ProducerIdentity {
 export function createTransactionCoordinator(options: TransactionOptions) {
   const { clock, random, getHost, getOffsets, onDecided, mark: markPartition } = options;
   /** Since Kafka 3.6 partitions and groups ask the coordinator before a transaction begins in them. */
-  const verifies = random.chance(0.6);
+  const { verifies = random.chance(0.6) } = options;
   /** The most that a transaction may last, whatever its producer asks for; some worlds see that often. */
   const maxTimeoutMs = random.pick([Infinity, Infinity, 4_000]);
   const producers = new Map<string, TransactionalProducer>();

@@ -225,13 +225,13 @@ export function struct<F extends Fields>(fields: F): Type<Struct<F>> {
   };
 }
 
-/** A structure of a flexible version, which ends with its number of tagged fields. None are sent here. */
+/** A structure of a flexible version, which ends with its tagged fields. None are written, and those that are read are skipped. */
 export function tagged<F extends Fields>(fields: F): Type<Struct<F>> {
   const { read, write } = struct(fields);
   return {
     read(reader) {
       const value = read(reader);
-      if (unsignedVarint.read(reader) > 0) throw new RangeError("an unknown tagged field");
+      skipTags(reader);
       return value;
     },
     write(writer, value) {
@@ -239,4 +239,11 @@ export function tagged<F extends Fields>(fields: F): Type<Struct<F>> {
       unsignedVarint.write(writer, 0);
     },
   };
+}
+
+export function skipTags(reader: Reader): void {
+  for (let left = unsignedVarint.read(reader); left > 0; left -= 1) {
+    unsignedVarint.read(reader);
+    reader.take(unsignedVarint.read(reader));
+  }
 }

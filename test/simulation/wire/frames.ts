@@ -1,6 +1,6 @@
 /** Requests and responses as they are on a connection: a length, a header and a body. */
-import { int16, int32, nullableString, Reader, unsignedVarint, Writer } from "./format.ts";
-import { messages, type MessageName, type Response } from "./messages.ts";
+import { int16, int32, nullableString, Reader, skipTags, unsignedVarint, Writer } from "./format.ts";
+import { messages, type MessageName, type Request, type Response } from "./messages.ts";
 
 /** A request of any kind. */
 export interface Frame {
@@ -29,7 +29,7 @@ export function readRequest(frame: Buffer): Frame {
   const name = names.get(toIndex({ key, version }));
   if (name === undefined) throw new Error(`unexpected request: key ${key}, version ${version}`);
   const { isFlexible, request } = messages[name];
-  if (isFlexible) unsignedVarint.read(reader);
+  if (isFlexible) skipTags(reader);
   const body = request.read(reader);
   if (reader.at !== frame.length) throw new Error(`${name}: ${frame.length - reader.at} bytes were not read`);
   return { name, correlationId, clientId, body };
@@ -50,6 +50,37 @@ export function writeResponse<Name extends MessageName>(
   const frame = writer.finish();
   frame.writeInt32BE(frame.length - 4, lengthAt);
   return frame;
+}
+
+/** Writes a request with its length, as a client does. */
+export function writeRequest<Name extends MessageName>(
+  name: Name,
+  correlationId: number,
+  body: Request<Name>,
+): Buffer {
+  const { key, version, isFlexible, request } = messages[name];
+  const writer = new Writer();
+  const lengthAt = writer.take(4);
+  int16.write(writer, key);
+  int16.write(writer, version);
+  int32.write(writer, correlationId);
+  nullableString.write(writer, "conformance");
+  if (isFlexible) unsignedVarint.write(writer, 0);
+  request.write(writer, body as never);
+  const frame = writer.finish();
+  frame.writeInt32BE(frame.length - 4, lengthAt);
+  return frame;
+}
+
+/** Reads a response without its length. Throws for one with bytes left over. */
+export function readResponse<Name extends MessageName>(name: Name, frame: Buffer): Response<Name> {
+  const { isFlexible, response } = messages[name];
+  const reader = new Reader(frame);
+  int32.read(reader);
+  if (isFlexible) skipTags(reader);
+  const body = response.read(reader);
+  if (reader.at !== frame.length) throw new Error(`${name}: ${frame.length - reader.at} bytes were not read`);
+  return body as Response<Name>;
 }
 
 /** Splits what arrives on a connection into frames, without their lengths. */
