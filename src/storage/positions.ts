@@ -69,6 +69,8 @@ export interface PositionsOptions {
 interface OwnedPartition {
   /** Undefined before the first claim, and on a store without transactions. */
   session: ClientSession | undefined;
+  /** Whether a transaction of the session may still be open on the server: set until a commit succeeds. */
+  mayBeOpen: boolean;
   /** Settles when the last claim or batch that was begun has ended. Never rejects. */
   lastEnded: Promise<void>;
 }
@@ -93,7 +95,11 @@ export function createPositions(
   /** Waits for the claim or batch before. The caller calls `unlock` when it has ended. */
   async function lock(key: PositionKey): Promise<{ partition: OwnedPartition; unlock: () => void }> {
     const name = formatKey(key);
-    const partition = partitions.get(name) ?? { session: undefined, lastEnded: Promise.resolve() };
+    const partition = partitions.get(name) ?? {
+      session: undefined,
+      mayBeOpen: false,
+      lastEnded: Promise.resolve(),
+    };
     partitions.set(name, partition);
     const previousEnded = partition.lastEnded;
     let unlock = (): void => undefined;
@@ -107,12 +113,16 @@ export function createPositions(
   /**
    * Aborts transactions that owners of the partition have open on the server. Each claim kills the sessions
    * of all of them: a former owner that does not know yet may have begun another transaction after its
-   * session was killed.
+   * session was killed. Killing may go on after this has returned, so the own session is spared where possible: its next
+   * transaction could be aborted.
    */
-  async function abortOpenTransactions(_id: PositionRecord["_id"]): Promise<void> {
+  async function abortOpenTransactions(_id: PositionRecord["_id"], own: OwnedPartition): Promise<void> {
     const { sessions = [] } = (await positions.findOne({ _id })) ?? {};
-    if (sessions.length === 0) return;
-    await database.killSessions(sessions);
+    const spared = own.mayBeOpen ? undefined : own.session?.id?.id;
+    const killed = sessions.filter(
+      (id) => spared === undefined || Buffer.compare(id.buffer, spared.buffer) !== 0,
+    );
+    if (killed.length > 0) await database.killSessions(killed);
     const surplus = sessions.slice(0, -maxSessions);
     if (surplus.length > 0) await positions.updateOne({ _id }, { $pullAll: { sessions: surplus } });
   }
@@ -144,7 +154,7 @@ export function createPositions(
   async function claim(key: PositionKey, owned: OwnedPartition): Promise<ClaimedPosition | undefined> {
     const _id = toId(key);
     // Otherwise a former owner's transaction may still hold the position's record.
-    await abortOpenTransactions(_id);
+    await abortOpenTransactions(_id, owned);
     owned.session ??= database.startSession();
     const session = owned.session?.id?.id;
     const $set = { claim: new UUID(newId()) };
@@ -202,6 +212,7 @@ export function createPositions(
         if (session === undefined) return;
         // Not again: a session that was ended meanwhile must not move the position without the records.
         if (!hasBegun) session.startTransaction();
+        partition.mayBeOpen = true;
         hasBegun = true;
         options = { session };
       }
@@ -239,6 +250,7 @@ export function createPositions(
             // A transaction ends with its primary: this is the one that has run all of it.
             requirePrimary(step);
             if (session !== undefined) await commit(session);
+            partition.mayBeOpen = false;
           }),
         canRetry: createConflictRetry(),
         end: () => abort().finally(unlock),

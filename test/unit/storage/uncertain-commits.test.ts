@@ -7,6 +7,7 @@ import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
 import { collections } from "../../../src/storage/names.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
+import type { PositionKey } from "../../../src/sync/positions.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
@@ -65,6 +66,31 @@ describe("a commit whose transaction another primary may have stored", () => {
     proxy.fail(storedByAnother);
     assert.equal((await topicSwitch.disable(externalId, "ann")).changed, true);
     assert.equal((await topicSwitch.disable(externalId, "ann")).changed, false);
+  });
+});
+
+describe("claiming a partition again", () => {
+  const apply = (key: PositionKey, from: number) =>
+    applyAnnouncements({
+      store,
+      key,
+      from: from === 0 ? undefined : { offset: from, epoch: 1 },
+      to: { offset: from + 1, epoch: 1 },
+      announcements: [{ kind: "define", offset: from, definition: definition(unique("topic")) }],
+    });
+
+  it("kills the own session only if its last transaction may be open", async () => {
+    const key = createKey();
+    await store.claim(key);
+    await apply(key, 0);
+    commands.length = 0;
+    await store.claim(key);
+    assert.equal(countSent("killSessions"), 0);
+    const answer = mongoErrors.hostUnreachable;
+    proxy.fail({ command: "commitTransaction", executed: false, answer, times: 2 });
+    await assert.rejects(apply(key, 1), UnavailableError);
+    await store.claim(key);
+    assert.equal(countSent("killSessions"), 1);
   });
 });
 
