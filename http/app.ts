@@ -13,6 +13,7 @@ import type { TopicService } from "../src/topics/service.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
 import type { TopicSwitch } from "../src/topics/switch.ts";
 import type { Authenticate } from "../src/users/authenticate.ts";
+import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
 import type { VerifyToken } from "../src/users/bearer-token.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
 import { createAuthentication } from "./framework/auth.ts";
@@ -55,6 +56,7 @@ export interface AppOptions {
   readonly verify: Authenticate;
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
+  readonly forgeries: ForgeryThrottle;
   readonly consoleFiles: ConsoleFiles | undefined;
   readonly audit: Audit;
   readonly checkReadiness: CheckReadiness;
@@ -76,7 +78,8 @@ export interface AppOptions {
 }
 
 /** Options of the framework, which no operation needs. */
-type FrameworkOption = "audit" | "overTls" | "publicUrl" | "trustedProxies" | "tracing" | "log" | "stopping";
+type FrameworkOption =
+  "audit" | "forgeries" | "overTls" | "publicUrl" | "trustedProxies" | "tracing" | "log" | "stopping";
 
 /** All operations of the HTTP API, the most frequent first: the router tries them in this order. */
 export function listOperations(options: Omit<AppOptions, FrameworkOption>): readonly Operation[] {

@@ -193,6 +193,11 @@ export const settingsSchema = {
       description: "Claim with the user's roles, or a path to it.",
     },
     OIDC_USER_CLAIM: { ...name, default: "sub", description: "Claim with the user's name." },
+    OIDC_TOKEN_TYPE: {
+      ...name,
+      description:
+        "Media type that the header `typ` of bearer tokens must have: `at+jwt` accepts only access tokens as in RFC 9068. Unset: it is not checked.",
+    },
     OIDC_CLIENT_ID: {
       ...name,
       description: "Client id of the console at the provider. Enables signing in with OpenID.",
@@ -260,6 +265,7 @@ export const settingsSchema = {
     OIDC_AUDIENCE: ["OIDC_ISSUER"],
     OIDC_CLIENT_ID: ["OIDC_ISSUER", "HTTP_PUBLIC_URL"],
     OIDC_CLIENT_SECRET: ["OIDC_CLIENT_ID"],
+    OIDC_TOKEN_TYPE: ["OIDC_ISSUER"],
     KAFKA_EVENTS_GROUP_ID: ["KAFKA_EVENTS_TOPIC"],
     KAFKA_EVENTS_DEAD_LETTER_TOPIC: ["KAFKA_EVENTS_TOPIC"],
     KAFKA_UNMATCHED_TOPIC: ["KAFKA_EVENTS_TOPIC"],

@@ -356,6 +356,7 @@ function toOidc(settings: Settings, faults: string[]): OidcConfig | undefined {
     audience,
     rolesClaim: settings.OIDC_ROLES_CLAIM,
     userClaim: settings.OIDC_USER_CLAIM,
+    tokenType: settings.OIDC_TOKEN_TYPE,
   });
 }
 

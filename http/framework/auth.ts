@@ -5,7 +5,8 @@ import type { IncomingMessage } from "node:http";
 import { OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
 import type { Authenticate } from "../../src/users/authenticate.ts";
-import { InvalidTokenError } from "../../src/users/openid.ts";
+import { ForgedTokenError, InvalidTokenError } from "../../src/users/openid.ts";
+import type { ForgeryThrottle, Presented } from "../../src/users/forgery-throttle.ts";
 import type { VerifyToken } from "../../src/users/bearer-token.ts";
 import type { User } from "../../src/users/user.ts";
 import type { Caller, Handler, RequestContext } from "./context.ts";
@@ -32,6 +33,7 @@ export interface AuthenticationOptions {
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
   readonly sessions: Pick<Sessions, "find">;
+  readonly forgeries: ForgeryThrottle;
 }
 
 /** Creates the authentication by HTTP Basic (RFC 7617), bearer token (RFC 6750) or console session. */
@@ -39,6 +41,7 @@ export function createAuthentication({
   verify,
   checkToken,
   sessions,
+  forgeries,
 }: AuthenticationOptions): AuthenticateRequest {
   const schemes = checkToken === undefined ? basic : `${basic}, ${bearer}`;
 
@@ -47,12 +50,17 @@ export function createAuthentication({
     throw unauthenticated("The user name or the password is wrong, or the user is disabled.", schemes);
   }
 
-  async function findSessionCaller(request: IncomingMessage, id: string): Promise<Caller> {
+  async function findSessionCaller(request: IncomingMessage, id: string, address: string): Promise<Caller> {
+    const presented = { secret: id, address };
+    await forgeries.check(presented);
     const session = await sessions.find(id);
-    if (session === undefined)
+    if (session === undefined) {
+      await forgeries.recordFailure(presented);
       throw new HttpError("UNAUTHENTICATED", "The session has ended. Sign in again.", {
         headers: sessionChallenge,
       });
+    }
+    forgeries.recordSuccess(presented);
     if (!isRead(request.method) && !isEqual(request.headers[csrfHeader], session.csrfToken)) {
       throw new HttpError("UNAUTHENTICATED", "The CSRF token is missing or wrong.", {
         detail: "Requests in a session must send the session's token as X-CSRF-Token.",
@@ -62,11 +70,22 @@ export function createAuthentication({
     return { user: session.user, session };
   }
 
+  async function awaitToken(checking: Promise<User>, presented: Presented): Promise<Caller> {
+    try {
+      const user = await checking;
+      forgeries.recordSuccess(presented);
+      return { user };
+    } catch (error) {
+      if (error instanceof ForgedTokenError) await forgeries.recordFailure(presented);
+      return rejectToken(error);
+    }
+  }
+
   return (request, client) => {
     const { address, secure } = client;
     const { authorization } = request.headers;
     const sessionId = authorization === undefined ? readSessionId(request, secure) : undefined;
-    if (sessionId !== undefined) return findSessionCaller(request, sessionId);
+    if (sessionId !== undefined) return findSessionCaller(request, sessionId, address);
     const credentials = parse(authorization ?? "");
     if (credentials !== undefined) {
       client.claimedUser = credentials.name;
@@ -79,8 +98,9 @@ export function createAuthentication({
         throw new HttpError("UNAUTHENTICATED", "Not signed in.", { headers: sessionChallenge });
       throw unauthenticated("Authentication is required.", schemes);
     }
-    const user = checkToken(token);
-    return user instanceof Promise ? user.then(toCaller, rejectToken) : toCaller(user);
+    const presented = { secret: token, address };
+    const user = checkToken(token, () => forgeries.check(presented));
+    return user instanceof Promise ? awaitToken(user, presented) : toCaller(user);
   };
 }
 

@@ -10,6 +10,7 @@ import { createSessionStore } from "../storage/sessions.ts";
 import { createUserStore } from "../storage/users.ts";
 import { createUserAdministration } from "../users/administration.ts";
 import { createAuthenticate } from "../users/authenticate.ts";
+import { createForgeryThrottle } from "../users/forgery-throttle.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
 import type { VerifyToken } from "../users/bearer-token.ts";
 import type { OidcConfig, SignInConfig } from "../users/openid.ts";
@@ -17,7 +18,10 @@ import { hashPassword } from "../users/password.ts";
 import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle.ts";
 import type { UserStore } from "../users/user.ts";
 
-export interface Users extends Pick<AppOptions, "users" | "sessions" | "verify" | "checkToken" | "openId"> {
+export interface Users extends Pick<
+  AppOptions,
+  "users" | "sessions" | "verify" | "forgeries" | "checkToken" | "openId"
+> {
   readonly userStore: UserStore;
 }
 
@@ -36,6 +40,11 @@ export async function createUsers(
       log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins, rejecting more");
     },
   });
+  const forgeries = createForgeryThrottle({
+    onLimit(address) {
+      log.warn({ address }, "too many unknown sessions or forged tokens, rejecting more");
+    },
+  });
   return {
     userStore,
     users: createUserAdministration({
@@ -46,6 +55,7 @@ export async function createUsers(
     }),
     sessions: createSessions({ store: sessionStore, users: userStore, issuer: signIn?.issuer }),
     verify: createAuthenticate({ users: userStore, throttle, hashQueue }),
+    forgeries,
     checkToken: oidc && (await loadTokenCheck(oidc)),
     openId: signIn && (await loadOpenIdOptions(signIn, throttle, log)),
   };

@@ -4,14 +4,14 @@ import { LRUCache } from "lru-cache";
 
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
-import { InvalidTokenError, isTrustworthy, toUser, type OidcConfig } from "./openid.ts";
+import { ForgedTokenError, InvalidTokenError, isTrustworthy, toUser, type OidcConfig } from "./openid.ts";
 import type { User } from "./user.ts";
 
 /**
- * Verifies a bearer token and returns its user; synchronously when it was verified recently. Throws InvalidTokenError, and
- * UnavailableError while the issuer's keys cannot be fetched.
+ * Verifies a bearer token and returns its user; synchronously when it was verified recently, otherwise after `admit` resolves.
+ * Throws InvalidTokenError, and UnavailableError while the issuer's keys cannot be fetched.
  */
-export type VerifyToken = (token: string) => User | Promise<User>;
+export type VerifyToken = (token: string, admit: () => Promise<void>) => User | Promise<User>;
 
 /** Asymmetric signatures only: neither `none`, nor HMAC, for which a public key would serve as the secret. */
 const algorithms = [
@@ -36,7 +36,7 @@ const maxRemembered = 10_000;
 
 /** Creates the verifier. The issuer is contacted when the first token arrives. */
 export function createVerifyToken(config: OidcConfig, clock: () => number = Date.now): VerifyToken {
-  const { issuer, audience } = config;
+  const { issuer, audience, tokenType } = config;
   const verified = new LRUCache<string, { readonly user: User; readonly until: number }>({
     max: maxRemembered,
   });
@@ -59,6 +59,7 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
         issuer,
         audience,
         algorithms,
+        ...(tokenType === undefined ? {} : { typ: tokenType }),
         clockTolerance: clockToleranceSeconds,
         requiredClaims: ["exp"],
         currentDate: new Date(clock()),
@@ -71,10 +72,11 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
     }
   }
 
-  return (token) => {
+  return (token, admit) => {
     const digest = hash("sha256", token, "base64");
     const known = verified.get(digest);
-    return known !== undefined && clock() < known.until ? known.user : verify(token, digest);
+    if (known !== undefined && clock() < known.until) return known.user;
+    return admit().then(() => verify(token, digest));
   };
 }
 
@@ -108,7 +110,10 @@ function translateError(error: unknown): unknown {
     return new UnavailableError("fetching the issuer's keys timed out");
   if (error instanceof errors.JWKSInvalid || isUnreadable(error))
     return new UnavailableError(`the issuer's response cannot be read: ${getErrorMessage(error)}`);
-  if (error instanceof errors.JOSEError) return new InvalidTokenError(error.message, { cause: error });
+  // The claims are validated after the signature.
+  if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
+    return new InvalidTokenError(error.message, { cause: error });
+  if (error instanceof errors.JOSEError) return new ForgedTokenError(error.message, { cause: error });
   return error;
 }
 

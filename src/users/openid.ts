@@ -9,6 +9,8 @@ export interface OidcConfig {
   /** Name or path of the claim with the roles: `realm_access.roles`. */
   readonly rolesClaim: string;
   readonly userClaim: string;
+  /** What the header `typ` of bearer tokens must be; undefined: anything. */
+  readonly tokenType?: string | undefined;
 }
 
 /** How people sign in on the console through the provider. */
@@ -26,6 +28,9 @@ export interface SignInConfig extends OidcConfig {
 export class InvalidTokenError extends Error {
   override readonly name = "InvalidTokenError";
 }
+
+/** The token is malformed, or not signed by the issuer. */
+export class ForgedTokenError extends InvalidTokenError {}
 
 /** A sign-in with OpenID failed. The message is for the log; the console explains the reason to the user. */
 export class SignInError extends Error {

@@ -77,7 +77,8 @@ describe("a bearer token", () => {
   it("is rejected once it expires, even if it was accepted before", async () => {
     let clock = Date.now();
     const config = { issuer: issuer.url, audience, rolesClaim: "roles", userClaim: "sub" };
-    const check = createVerifyToken(config, () => clock);
+    const verify = createVerifyToken(config, () => clock);
+    const check = (one: string) => verify(one, () => Promise.resolve());
     const token = await issuer.token({ exp: Math.floor(clock / 1_000) + 60 });
     assert.equal((await check(token)).name, "oidc:ann");
     clock += 59_000;
@@ -214,6 +215,38 @@ describe("the issuer", () => {
     await other.stop();
   });
 
+  it("may demand access tokens (RFC 9068), so that ID tokens are rejected", async () => {
+    const other = await startTopicsync({ ...service.settings, ...ownNames(), OIDC_TOKEN_TYPE: "at+jwt" });
+    await other.ready();
+    const post = async (typ?: string) =>
+      createTopic(
+        await issuer.token({ roles: [roles.eventManagement] }, typ === undefined ? {} : { typ }),
+        unique("topic"),
+        other,
+      );
+    assert.equal((await post("at+jwt")).status, 201);
+    assert.equal((await post("application/at+jwt")).status, 201);
+    assertRejected(await post("JWT"), /typ/);
+    assertRejected(await post(), /typ/);
+    await other.stop();
+  });
+
+  it("is checked no more after many forged ones from its network, unless it was accepted before", async () => {
+    const other = await startTopicsync({ ...service.settings, ...ownNames() });
+    await other.ready();
+    const get = (token: string) =>
+      call(`${other.url}/api/topicsync/v1/sync`, { method: "GET", ...as(token) });
+    const known = await issuer.token();
+    assert.equal((await get(known)).status, 200);
+    const expired = await issuer.token({ exp: now() - 60 });
+    for (let count = 0; count < 150; count += 1) assert.equal((await get(expired)).status, 401);
+    for (let count = 0; count < 100; count += 1) assertRejected(await get(`forged.${count}`), /./);
+    assertError(await get("forged"), 429, "TOO_MANY_ATTEMPTS");
+    assertError(await get(await issuer.token({ sub: "bob" })), 429, "TOO_MANY_ATTEMPTS");
+    assert.equal((await get(known)).status, 200);
+    await other.stop();
+  });
+
   it("may use other claims for roles and users", async () => {
     const names = { OIDC_ROLES_CLAIM: "realm_access.roles", OIDC_USER_CLAIM: "preferred_username" };
     const other = await startTopicsync({ ...service.settings, ...ownNames(), ...names });
@@ -235,6 +268,7 @@ describe("the issuer", () => {
       audience: "topicsync",
       rolesClaim: "roles",
       userClaim: "sub",
+      tokenType: undefined,
     });
     for (const [wrong, name] of [
       [{ OIDC_ISSUER: good.OIDC_ISSUER }, "OIDC_AUDIENCE"],

@@ -252,3 +252,27 @@ describe("the session cookie over TLS", () => {
     await service.stop();
   });
 });
+
+describe("unknown sessions", () => {
+  it("lead to 429 after many, which touches neither known sessions nor logins", async () => {
+    const other = await startTopicsync({ ...here.settings, ...ownNames() });
+    await other.ready();
+    const user = await addUser();
+    const browser = await signInBrowser(user);
+    assert.equal((await getSession(other, browser)).status, 200);
+    const [name = ""] = browser.Cookie.split("=");
+    for (let count = 0; count < 100; count += 1)
+      assert.equal(
+        (await getSession(other, { Cookie: `${name}=${"x".repeat(40)}${count + 100}` })).status,
+        401,
+      );
+    assert.equal((await getSession(other, { Cookie: `${name}=${"y".repeat(43)}` })).status, 429);
+    assert.equal((await getSession(other, browser)).status, 200);
+    const body = { user, password };
+    assert.equal((await call(`${other.url}${path}`, { as: undefined, body })).status, 200);
+    await until("it is logged once", () =>
+      other.log.find(({ msg }) => msg?.startsWith("too many unknown sessions") === true),
+    );
+    await other.stop();
+  });
+});

@@ -1,0 +1,62 @@
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { RateLimiterMemory } from "rate-limiter-flexible";
+
+import { TooManyAttemptsError } from "../lib/errors.ts";
+import { toNetwork } from "./login-throttle.ts";
+
+/** A session id or a bearer token that a caller presents. */
+export interface Presented {
+  readonly secret: string;
+  /** IP address of the caller. */
+  readonly address: string;
+}
+
+/** Counts unknown session ids and forged tokens by network, and rejects further ones unchecked beyond a limit. */
+export interface ForgeryThrottle {
+  /** Throws TooManyAttemptsError, unless the same secret was accepted recently. */
+  check(presented: Presented): Promise<void>;
+  recordFailure(presented: Presented): Promise<void>;
+  recordSuccess(presented: Presented): void;
+}
+
+/** Failures allowed within five minutes of the first. */
+export const maxForgeries = 100;
+const windowSeconds = 5 * 60;
+
+const maxRemembered = 10_000;
+
+export interface ForgeryThrottleOptions {
+  /** Called when the limit is reached, once per window and network. */
+  readonly onLimit: (address: string) => void;
+}
+
+/**
+ * Nobody can guess these secrets; the limit saves look-ups and signature checks. It is separate from that of logins, so that
+ * expired sessions keep nobody from signing in again.
+ */
+export function createForgeryThrottle({ onLimit }: ForgeryThrottleOptions): ForgeryThrottle {
+  const limiter = new RateLimiterMemory({ points: maxForgeries, duration: windowSeconds });
+  const accepted = new LRUCache<string, true>({ max: maxRemembered, ttl: windowSeconds * 1_000 });
+  return {
+    async check({ secret, address }) {
+      const state = await limiter.get(toNetwork(address));
+      if (state === null || state.remainingPoints > 0 || accepted.has(toDigest(secret))) return;
+      throw new TooManyAttemptsError(
+        "too many unknown sessions or tokens",
+        Math.ceil(state.msBeforeNext / 1_000),
+      );
+    },
+
+    async recordFailure({ address }) {
+      const { consumedPoints } = await limiter.penalty(toNetwork(address));
+      if (consumedPoints === maxForgeries) onLimit(address);
+    },
+
+    recordSuccess({ secret }) {
+      accepted.set(toDigest(secret), true);
+    },
+  };
+}
+
+const toDigest = (secret: string): string => hash("sha256", secret, "base64");
