@@ -28,6 +28,9 @@ const maxStores = maxConcurrentFiles;
 /** Java's optimising compiler takes half of a broker's first minutes; few test brokers live longer. */
 const quickJava = "-XX:TieredStopAtLevel=1";
 
+/** Only a test that hangs needs so long; the slowest one takes half a minute on two idle cores. */
+const fileTimeoutMs = 900_000;
+
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 function findTestFiles(): string[] {
@@ -139,7 +142,7 @@ async function runFiles(files: readonly string[]): Promise<boolean> {
     files: files.map((file) => resolve(root, file)),
     cwd: root,
     concurrency: maxConcurrentFiles,
-    timeout: 300_000,
+    timeout: fileTimeoutMs,
     signal: abort.signal,
   });
   let passed = false;

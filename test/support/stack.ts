@@ -60,7 +60,7 @@ export function databaseUri(store: string, database: string): string {
  */
 export function testDatabase(store = sharedStack().mongodb, name = unique("test")): { uri: string; db: Db } {
   const uri = databaseUri(store, name);
-  const client = new MongoClient(uri, { serverSelectionTimeoutMS: 10_000 });
+  const client = new MongoClient(uri);
   const db = client.db();
   after(() => client.close());
   return { uri, db };

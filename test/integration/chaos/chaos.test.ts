@@ -21,7 +21,7 @@ describe("the sync under chaos", () => {
       partitions: 4,
       instances: 3,
       faults: { kill: 3, freeze: 1, store: 1, broker: 1, grow: 0 },
-      limitMs: 240_000,
+      limitMs: 800_000,
       folder,
       log: (line) => {
         t.diagnostic(line);

@@ -23,7 +23,7 @@ describe("the router under chaos", () => {
       partitions: 4,
       instances: 3,
       faults: { kill: 2, freeze: 0, store: 0, broker: 1, grow: 3 },
-      limitMs: 240_000,
+      limitMs: 800_000,
       folder,
       log: (line) => {
         t.diagnostic(line);

@@ -18,7 +18,7 @@ async function withItems<T>(
   address: string,
   use: (items: Collection<Item>, client: MongoClient) => Promise<T>,
 ): Promise<T> {
-  const client = new MongoClient(address, { serverSelectionTimeoutMS: 5_000 });
+  const client = new MongoClient(address);
   try {
     return await use(client.db("test").collection<Item>("items"), client);
   } finally {

@@ -247,7 +247,8 @@ describe("the group commit", () => {
     const proxy = await startTcpProxy(getPort(sharedStack().mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&serverSelectionTimeoutMS=500`;
     const { submit } = createGroupCommit(await connectStore(databaseUri(proxied, db.databaseName)));
-    await submit(registration(unique("before")));
+    // Half a second may be too short for the first connection.
+    await until("the store is found", () => submit(registration(unique("before"))).then(() => true));
     proxy.cut();
     const lost = await Promise.allSettled([1, 2, 3].map(() => submit(registration(unique("lost")))));
     for (const outcome of lost)

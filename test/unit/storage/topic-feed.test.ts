@@ -124,7 +124,7 @@ describe("the feed of stored topics", () => {
     assert.equal(logged(polling), 1);
     await there.service.create(createBody("polled", "a=2"), "user");
     // A long transaction decided this long ago and commits only now.
-    const decidedOn = new Date(Date.now() - 170_000);
+    const decidedOn = new Date(Date.now() - 120_000);
     const late = createTopicRecord({ externalId: "late", contentQuery: "a=3" });
     const topics = db.collection<StoredDocument>("svc_api_notif_mgmt_topic");
     const retired = db.collection<StoredDocument>("svc_api_notif_mgmt_topic_retired");
