@@ -1,8 +1,10 @@
+import { getErrorMessage } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import type { LogStore } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
-import { PartitionReader, type PartitionStatus } from "./partition-reader.ts";
+import { PartitionReader } from "./partition-reader.ts";
+import type { PartitionStatus } from "./partition-status.ts";
 
 export interface GroupConsumerOptions<Prepared extends PreparedBatch> {
   readonly member: GroupMember;
@@ -37,6 +39,7 @@ export function createGroupConsumer<Prepared extends PreparedBatch>(
   /** By partition: when its last reader here that was closed has written its last batch. */
   const closed = new Map<number, Promise<void>>();
   let state: "joining" | "assigned" | "dead" = "joining";
+  let isFirstAssignment = true;
 
   function die(error: unknown): void {
     state = "dead";
@@ -69,16 +72,22 @@ export function createGroupConsumer<Prepared extends PreparedBatch>(
                 handler,
                 log,
                 previousClosed,
+                endsOnDenial: isFirstAssignment,
                 onFailed: die,
               }),
             );
           }
+          isFirstAssignment = false;
           state = "assigned";
           log.info({ partitions: partitions.map(({ partition }) => partition) }, "partitions assigned");
           first.resolve(undefined);
         },
         async onBatch(batch) {
           await readers.get(batch.partition.partition)?.batch(batch);
+        },
+        onDenied(error) {
+          log.error({ reason: getErrorMessage(error) }, "consumer paused, until the right is granted");
+          for (const reader of readers.values()) reader.deny(error);
         },
         onDied(error) {
           die(error);

@@ -1,22 +1,11 @@
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { elapsed, scheduleSoon, sleep } from "../src/lib/platform.ts";
-import { FencedError, type ClaimedPosition, type LogStore, type Position } from "../src/sync/positions.ts";
+import type { ClaimedPosition, LogStore, Position } from "../src/sync/positions.ts";
 import type { GroupMember, LogRecord, LogWatch, Partition, RecordBatch } from "../src/sync/records.ts";
 import { createBatchLimit, takeBatch, whileBeating, type BatchHandler, type PreparedBatch } from "./batch.ts";
+import { toPauseCause, type PartitionStatus, type PauseCause } from "./partition-status.ts";
 import { findStart, identifyLog, warnAboutLongAbsence, type Start } from "./start-position.ts";
-
-export type PauseCause = "outage" | "error";
-
-export interface PartitionStatus extends Partition {
-  readonly state: "reading" | "paused";
-  /** Undefined while it is read. */
-  readonly reason: string | undefined;
-  /** The failure that paused it: an outage of a service, or an unexpected error. Undefined when nothing failed. */
-  readonly cause: PauseCause | undefined;
-  /** The offset of the next record to apply; undefined before it was looked up, or when there is none. */
-  readonly offset: number | undefined;
-}
 
 export interface ReaderOptions<Prepared extends PreparedBatch> {
   readonly partition: Partition;
@@ -27,7 +16,9 @@ export interface ReaderOptions<Prepared extends PreparedBatch> {
   readonly log: Logger;
   /** Resolves when this process has no other reader of the partition that may still write. */
   readonly previousClosed: Promise<void>;
-  /** Called when the reader cannot continue by itself: a missing right at its start, or a bug. */
+  /** Whether a missing right at the reader's start is a failure. Otherwise it waits until the right is granted. */
+  readonly endsOnDenial: boolean;
+  /** Called when the reader cannot continue: a missing right at its start, or a bug. */
   readonly onFailed: (error: unknown) => void;
 }
 
@@ -87,9 +78,11 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
   #failures = 0;
   #wasFenced = false;
-  /** A write of which it is not known whether it was stored, until the next claim. */
+  /** A failed write that may have been stored, until the next claim. */
   #unconfirmed: FailedWrite<Prepared> | undefined;
   #hasStarted = false;
+  /** Why the member left the group, if Kafka denies it a right. The next assignment creates another reader. */
+  #denial: Error | undefined;
 
   /** Starts at once by looking up the position. */
   constructor(options: ReaderOptions<Prepared>) {
@@ -117,6 +110,12 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
     await this.#options.handler.close?.();
   }
 
+  /** Pauses because Kafka denies the member a right. */
+  deny(error: Error): void {
+    this.#denial = error;
+    this.#pause(getErrorMessage(error), toPauseCause(error));
+  }
+
   /** Never throws. */
   async batch(batch: RecordBatch): Promise<void> {
     const reading = this.#mode;
@@ -139,7 +138,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
     do rest = await this.#apply(reading, batch, rest);
     while (rest !== undefined && rest.length > 0);
     if (rest === undefined) return;
-    // At the end of the log nothing follows that could be prepared meanwhile.
+    // At the end of the log there is nothing to prepare during the write.
     if (batch.isAtEnd) await whileBeating(batch, this.#writing);
   }
 
@@ -208,15 +207,16 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
         this.#log.info({ offset: next.next.offset, pausedMs }, "partition resumed");
         return;
       } catch (error) {
-        // At the start, the process says which right is missing, and ends. Later it waits until the right is granted again.
-        if (error instanceof ConfigurationError && !this.#hasStarted) {
+        // At the start, the process names the missing right, and ends. Later it waits until the right is granted again.
+        if (error instanceof ConfigurationError && this.#options.endsOnDenial && !this.#hasStarted) {
           this.#options.onFailed(error);
           return;
         }
         this.#failures += 1;
         const cause = toPauseCause(error);
         this.#mode = { kind: "paused", reason: getErrorMessage(error), cause };
-        if (cause === "error") this.#log.error({ err: error }, "partition paused by an unexpected error");
+        if (cause === "error" && !(error instanceof ConfigurationError))
+          this.#log.error({ err: error }, "partition paused by an unexpected error");
         else this.#log.warn({ reason: this.#mode.reason }, "partition paused");
       }
     }
@@ -251,7 +251,8 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
   async #claim(): Promise<Omit<Reading, "kind">> {
     const { member, partition, handler, watch, logs } = this.#options;
     // A process that the group has given up would fence the owner again and again.
-    if (!member.isInGroup()) throw new UnavailableError("this process is not in the consumer group");
+    if (!member.isInGroup())
+      throw this.#denial ?? new UnavailableError("this process is not in the consumer group");
     const claimed = await handler.claim();
     this.#confirm(claimed);
     const log = await watch.fetchLog(partition.partition);
@@ -331,10 +332,4 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
     else this.#log.warn({ err: error }, "batch write failed, retrying");
     this.#pause(getErrorMessage(error), cause);
   }
-}
-
-/** Undefined when another consumer moved the position: nothing failed then. */
-function toPauseCause(error: unknown): PauseCause | undefined {
-  if (error instanceof FencedError) return undefined;
-  return error instanceof UnavailableError ? "outage" : "error";
 }

@@ -28,8 +28,11 @@ const metadataMaxAgeMs = 10_000;
 /** How long a killed member keeps its partitions, which nobody reads meanwhile. */
 const sessionTimeoutMs = 10_000;
 const heartbeatIntervalMs = 2_000;
+const commitTimeoutMs = 2_000;
 const leaveTimeoutMs = 5_000;
 const restartDelayMs = 1_000;
+/** Longer, because every attempt without the right is an error in the log of the broker, too. */
+const deniedRestartDelayMs = 5_000;
 
 /** Creates a member of a consumer group. */
 export function createMember(
@@ -64,6 +67,7 @@ export function createMember(
   let stopCommits: Cancel = () => undefined;
   let cancelRestart: Cancel = () => undefined;
   let joined = false;
+  let hasJoinedOnce = false;
   let lastHeartbeatAt = -Infinity;
 
   /** kafkajs throws while there is no member. Skipping is safe: after the next join the listener starts over. */
@@ -104,6 +108,7 @@ export function createMember(
       const partitions = payload.memberAssignment[topic] ?? [];
       uncommitted.clear();
       joined = true;
+      hasJoinedOnce = true;
       lastHeartbeatAt = elapsed();
       listener.onAssigned(partitions.map((partition) => ({ topic, partition })));
     });
@@ -116,11 +121,18 @@ export function createMember(
     consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
       joined = false;
       if (payload.restart || stopping) return;
-      if (findDenial(payload.error) !== undefined) listener.onDied(toKafkaError(payload.error, rights));
-      else if (isOutage(payload.error))
-        cancelRestart = schedule(restartDelayMs, () => void consume(listener));
-      else listener.onDied(payload.error);
+      const denial =
+        findDenial(payload.error) === undefined ? undefined : toKafkaError(payload.error, rights);
+      if (denial !== undefined && hasJoinedOnce) {
+        listener.onDenied(denial);
+        restartAfter(deniedRestartDelayMs, listener);
+      } else if (isOutage(payload.error)) restartAfter(restartDelayMs, listener);
+      else listener.onDied(denial ?? payload.error);
     });
+  }
+
+  function restartAfter(delayMs: number, listener: GroupListener): void {
+    cancelRestart = schedule(delayMs, () => void consume(listener));
   }
 
   /** Never rejects: errors arrive as CRASH events. */
@@ -167,7 +179,8 @@ export function createMember(
       stopping = true;
       stopCommits();
       cancelRestart();
-      await flushCommits();
+      // During an outage, kafkajs retries the commit for more than a minute.
+      await waitAtMost(commitTimeoutMs, flushCommits());
       // The broker may delay the response until killed members expire; there is no need to wait for it.
       await waitAtMost(leaveTimeoutMs, consumer.disconnect());
     },

@@ -114,7 +114,9 @@ export interface GroupListener {
   onAssigned(partitions: readonly Partition[]): void;
   /** Never throws. */
   onBatch(batch: RecordBatch): Promise<void>;
-  /** The member ended and will not rejoin by itself. */
+  /** Kafka denies a right that the member had. It tries to join again until the right is granted. */
+  onDenied(error: Error): void;
+  /** The member ended and does not join again. */
   onDied(error: Error): void;
 }
 

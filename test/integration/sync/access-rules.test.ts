@@ -2,22 +2,29 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 
-import kafkajs from "kafkajs";
-
-import { aclPassword, startAclBroker } from "../../support/acl-broker.ts";
-import { definition, waitUntilNotReady, stage, type Scene } from "../../support/scene.ts";
+import {
+  CREATE,
+  createBothTopics,
+  DESCRIBE,
+  PREFIXED,
+  READ,
+  readAnnouncements,
+  readDeadLetters,
+  stageWithRights,
+  TOPIC,
+  TRANSACTIONAL_ID,
+  useGroups,
+  WRITE,
+  writeDeadLetters,
+  type Right,
+} from "../../support/access-rules.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
+import { definition, waitUntilNotReady, type Scene } from "../../support/scene.ts";
 import { runCli, startTopicsync, startTopicsyncHere } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
 
-const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
-const { CREATE, DELETE, DESCRIBE, READ, WRITE } = AclOperationTypes;
-const { TOPIC, GROUP, TRANSACTIONAL_ID } = AclResourceTypes;
-const { LITERAL, PREFIXED } = ResourcePatternTypes;
-
-const users = [
+const { admin, producer, grant, createSceneAs } = await stageWithRights([
   "least",
   "no_group",
   "no_read",
@@ -26,72 +33,7 @@ const users = [
   "no_letters",
   "creates",
   "routes",
-] as const;
-const broker = await startAclBroker(users);
-const { admin, producer, scene } = stage({ ...sharedStack(), kafka: broker.address });
-
-interface Right {
-  readonly type: typeof TOPIC | typeof GROUP | typeof TRANSACTIONAL_ID;
-  readonly name: string;
-  readonly pattern?: typeof LITERAL | typeof PREFIXED;
-  readonly operations: readonly (
-    typeof CREATE | typeof DELETE | typeof DESCRIBE | typeof READ | typeof WRITE
-  )[];
-}
-
-/** Grants rights to a user. */
-async function grant(user: (typeof users)[number], rights: readonly Right[]): Promise<void> {
-  const acl = rights.flatMap(({ type, name, pattern = LITERAL, operations }) =>
-    operations.map((operation) => ({
-      resourceType: type,
-      resourceName: name,
-      resourcePatternType: pattern,
-      principal: `User:${user}`,
-      host: "*",
-      operation,
-      permissionType: AclPermissionTypes.ALLOW,
-    })),
-  );
-  await admin.createAcls({ acl });
-}
-
-/** A scene whose `asUser` are the settings of a service that is this user, with these rights. */
-async function createSceneAs(
-  user: (typeof users)[number],
-  rightsIn: (at: Scene) => readonly Right[],
-): Promise<Scene & { readonly asUser: Record<string, string> }> {
-  const at = scene();
-  await grant(user, rightsIn(at));
-  const asUser = {
-    ...at.settings,
-    KAFKA_BROKERS: broker.guarded,
-    KAFKA_SASL_MECHANISM: "plain",
-    KAFKA_SASL_USERNAME: user,
-    KAFKA_SASL_PASSWORD: aclPassword,
-  };
-  return { ...at, asUser };
-}
-
-const createBothTopics = ({ createTopic, createDeadLetterTopic }: Scene) =>
-  Promise.all([createTopic(), createDeadLetterTopic()]);
-
-const readAnnouncements = ({ topic }: Scene): Right => ({ type: TOPIC, name: topic, operations: [READ] });
-const readDeadLetters = ({ deadLetterTopic: name }: Scene): Right => ({
-  type: TOPIC,
-  name,
-  operations: [READ],
-});
-const writeDeadLetters = ({ deadLetterTopic: name }: Scene): Right => ({
-  type: TOPIC,
-  name,
-  operations: [WRITE],
-});
-const useGroups = ({ key: { group: name } }: Scene): Right => ({
-  type: GROUP,
-  name,
-  pattern: PREFIXED,
-  operations: [READ, DELETE],
-});
+]);
 
 /** Starts a service that must exit with 78, and returns the message of its fatal error. */
 async function getFatalError(settings: Record<string, string>): Promise<string> {

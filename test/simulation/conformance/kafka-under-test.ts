@@ -134,6 +134,9 @@ export async function startReader(
       if (batch.fetchedFrom === expected) reader.take(batch);
       else reader.seek(partition, expected);
     },
+    onDenied(error) {
+      died = error;
+    },
     onDied(error) {
       died = error;
     },

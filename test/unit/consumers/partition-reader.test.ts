@@ -78,6 +78,7 @@ async function createScene(t: TestContext, handler: Partial<BatchHandler<Prepare
       ...handler,
     },
     log,
+    endsOnDenial: true,
     onFailed: (error) => {
       throw error;
     },

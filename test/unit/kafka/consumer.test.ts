@@ -5,6 +5,7 @@ import kafkajs, { type Consumer } from "kafkajs";
 
 import { createMember } from "../../../src/kafka/consumer.ts";
 import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
+import type { GroupListener } from "../../../src/sync/records.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { until } from "../../support/poll.ts";
 
@@ -12,10 +13,10 @@ type Retry = (options: { readonly retries: number }) => (attempt: () => Promise<
 
 const log = await createLogger("silent");
 
-/** Runs a member, lets its consumer crash, and returns how often it ran and what it died of. */
-async function crash(error: unknown) {
+/** A member whose consumer answers without a broker. */
+function createScene(options: { readonly commitsOffsets: boolean }) {
   const listeners = new Map<string, (event: object) => void>();
-  let runs = 0;
+  const counts = { runs: 0, disconnects: 0 };
   const consumer = {
     events: {
       GROUP_JOIN: "join",
@@ -27,9 +28,13 @@ async function crash(error: unknown) {
     on: (event: string, listener: (event: object) => void) => listeners.set(event, listener),
     connect: () => Promise.resolve(),
     subscribe: () => Promise.resolve(),
-    disconnect: () => Promise.resolve(),
+    commitOffsets: () => Promise.withResolvers<undefined>().promise,
+    disconnect() {
+      counts.disconnects += 1;
+      return Promise.resolve();
+    },
     run() {
-      runs += 1;
+      counts.runs += 1;
       return Promise.resolve();
     },
   };
@@ -38,18 +43,27 @@ async function crash(error: unknown) {
   });
   const member = createMember(
     { kafka, dropConnection: () => undefined, close: () => undefined },
-    { groupId: "group", topic: "topic", commitsOffsets: false, log },
+    { groupId: "group", topic: "topic", ...options, log },
   );
   const died: Error[] = [];
-  await member.run({
+  const listener: GroupListener = {
     onAssigned: () => undefined,
     onBatch: () => Promise.resolve(),
+    onDenied: () => undefined,
     onDied: (reason) => died.push(reason),
-  });
-  listeners.get("crash")?.({ payload: { error, groupId: "group", restart: false } });
-  await until("the member ran again or died", () => runs === 2 || died.length > 0);
+  };
+  const emit = (event: string, payload: object): void => listeners.get(event)?.({ payload });
+  return { member, listener, emit, counts, died };
+}
+
+/** Runs a member, lets its consumer crash, and returns how often it ran and what it died of. */
+async function crash(error: unknown) {
+  const { member, listener, emit, counts, died } = createScene({ commitsOffsets: false });
+  await member.run(listener);
+  emit("crash", { error, groupId: "group", restart: false });
+  await until("the member ran again or died", () => counts.runs === 2 || died.length > 0);
   await member.stop();
-  return { runs, died };
+  return { runs: counts.runs, died };
 }
 
 /** As kafkajs throws it while a running member joins again (consumer/runner.js). */
@@ -71,4 +85,12 @@ it("joins again after an outage of the group's coordinator", async () => {
 it("dies of every other error", async () => {
   const error = new kafkajs.KafkaJSNonRetriableError("unexpected");
   assert.deepEqual(await crash(error), { runs: 1, died: [error] });
+});
+
+it("stops although the last commit of offsets gets no response", async () => {
+  const { member, listener, counts } = createScene({ commitsOffsets: true });
+  await member.run(listener);
+  member.commit({ topic: "topic", partition: 0 }, 1);
+  await member.stop();
+  assert.equal(counts.disconnects, 1);
 });
