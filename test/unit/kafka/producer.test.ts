@@ -59,6 +59,13 @@ describe("a producer", () => {
     assert.deepEqual(read, timestamps);
   });
 
+  it("does not take a fault of the program for an outage", async () => {
+    await assert.rejects(producer.send([createRecord("a", { timestamp: "soon" })]), {
+      name: "SyntaxError",
+      message: "Cannot convert soon to a BigInt",
+    });
+  });
+
   it("sends the other records if the topic rejects one", async () => {
     const results = await producer.send([
       createRecord("a"),
