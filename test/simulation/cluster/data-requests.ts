@@ -179,7 +179,7 @@ export function createDataHandlers(options: DataOptions) {
         const fail = (error: number) => ({ topic, error, errorMessage: null });
         if (denied.has(topic)) return fail(codes.topicDenied);
         if (registry.topics.has(topic)) return fail(codes.topicExists);
-        const refusal = checkNewTopic({ topic, partitions, replicationFactor }, getNode(brokerId));
+        const refusal = checkNewTopic({ topic, partitions, replicationFactor, configs }, getNode(brokerId));
         if (refusal !== codes.none) return fail(refusal);
         if (isRefused) return fail(random.pick([codes.invalidReplicationFactor, codes.notController]));
         const settings = new Map(configs.map(({ name, value }) => [name, value ?? ""]));

@@ -122,7 +122,7 @@ export function createFetchHandlers(options: FetchOptions) {
 
   const handlers: Handlers<"fetch11" | "fetch13"> = {
     fetch11(body, respond, context) {
-      fetch({ body, asked: body.topics, context }, lookups.findNamed, (toPartition) => {
+      fetch({ body, asked: body.topics, context }, lookups.findFetched, (toPartition) => {
         respond({ throttle: 0, error: 0, sessionId: 0, topics: mapPartitions(body.topics, toPartition) });
       });
     },

@@ -19,15 +19,24 @@ export function createLookups(denied: ReadonlySet<string>) {
     return { error: codes.none, partition };
   }
 
+  /** As `findNamed`. Consumers may also fetch from copies, since KIP-392. */
+  function findFetched(node: BrokerNode, topic: string, number: number): Found {
+    const found = findNamed(node, topic, number);
+    const copy = node.logs.topics.get(topic)?.partitions[number]?.partition;
+    return found.error === codes.notLeader && copy?.isCopied === true
+      ? { error: codes.none, partition: copy }
+      : found;
+  }
+
   function findById(node: BrokerNode, id: string, number: number): Found {
     const [name] = [...node.metadata.topics].find(([, topic]) => topic.id === id) ?? [];
     if (name === undefined) return { error: codes.unknownTopicId };
-    const found = findNamed(node, name, number);
+    const found = findFetched(node, name, number);
     const isOther = found.partition !== undefined && node.logs.topics.get(name)?.id !== id;
     return isOther ? { error: codes.inconsistentTopicId } : found;
   }
 
-  return { findNamed, findById };
+  return { findNamed, findFetched, findById };
 }
 
 export type Lookups = ReturnType<typeof createLookups>;

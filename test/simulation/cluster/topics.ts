@@ -10,6 +10,8 @@ export interface Partition {
   leader: number;
   leaderEpoch: number;
   readonly log: PartitionLog;
+  /** Brokers that do not lead it have it, too, and answer fetches. */
+  isCopied: boolean;
 }
 
 export interface Topic {
@@ -97,6 +99,7 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
     leader: getLive()[partition % Math.max(1, getLive().length)] ?? -1,
     leaderEpoch: 0,
     log: new PartitionLog(nextLogId++),
+    isCopied: false,
   });
 
   function createImage(): Image {

@@ -13,6 +13,7 @@ import {
   type ClusterScene,
   type ClusterUnderTest,
   type Place,
+  type Settings,
 } from "./cluster-under-test.ts";
 
 const earliest = -2;
@@ -107,6 +108,26 @@ export const topicScenes: readonly ClusterScene[] = [
     },
   },
   {
+    name: "a broker that has a copy and does not lead",
+    async play(cluster) {
+      const topic = cluster.name("copied");
+      await cluster.createTopic(topic, 1);
+      await append(cluster, { topic }, "a", "b");
+      await cluster.addCopy(topic, 0);
+      const { topicId } = await describeTopic(cluster, 0, topic);
+      const copy = { broker: 1, topic } as const;
+      await cluster.until(
+        "the copy serves all records",
+        async () => (await fetchByName(cluster, copy))?.bounds.at(-1) === 2,
+      );
+      return {
+        requests: await tryLog(cluster, copy, topicId),
+        read: await fetchById(cluster, { broker: 1, topic: topicId }),
+        outside: await fetchByName(cluster, copy, { from: 3 }),
+      };
+    },
+  },
+  {
     name: "a log whose beginning is deleted",
     async play(cluster) {
       const topic = cluster.name("cut");
@@ -149,12 +170,18 @@ export const topicScenes: readonly ClusterScene[] = [
       await cluster.createTopic(small, 1, { "max.message.bytes": "500" });
       await cluster.createTopic(compacted, 1, { "cleanup.policy": "compact" });
       await cluster.createTopic(dated, 1, { "message.timestamp.before.max.ms": "3600000" });
+      const segmented = cluster.name("segmented");
+      await cluster.createTopic(segmented, 1, {
+        "segment.bytes": String(2 ** 20),
+        "max.message.bytes": String(2 ** 21),
+      });
       const corrupt = createBatch(createRecords(["a"]));
       corrupt.writeUInt8(corrupt.readUInt8(corrupt.length - 1) ^ 1, corrupt.length - 1);
       return {
         large: await append(cluster, { topic: small }, "x".repeat(600)),
         together: await append(cluster, { topic: small }, "x".repeat(300), "y".repeat(300)),
         fitting: await append(cluster, { topic: small }, "x".repeat(300)),
+        largerThanSegment: await append(cluster, { topic: segmented }, "x".repeat(2 ** 20)),
         withoutKey: await append(cluster, { topic: compacted }, "a"),
         withKey: await produce(
           cluster,
@@ -173,9 +200,10 @@ export const topicScenes: readonly ClusterScene[] = [
       await cluster.createTopic(topic, 1);
       const dotted = cluster.name("with_mark");
       await cluster.createTopic(dotted, 1);
-      const create = async (name: string, partitions = 1, replicationFactor = 1) => {
+      const create = async (name: string, partitions = 1, replicationFactor = 1, configs: Settings = {}) => {
+        const entries = Object.entries(configs).map(([key, value]) => ({ name: key, value }));
         const { topics } = await cluster.ask(0, "createTopics3", {
-          topics: [{ topic: name, partitions, replicationFactor, assignments: [], configs: [] }],
+          topics: [{ topic: name, partitions, replicationFactor, assignments: [], configs: entries }],
           timeout: 5_000,
           validateOnly: false,
         });
@@ -193,6 +221,7 @@ export const topicScenes: readonly ClusterScene[] = [
         negative: await create(`${topic}-2`, -2),
         replication: await create(`${topic}-3`, 1, 3),
         noReplicas: await create(`${topic}-4`, 1, 0),
+        unknownSetting: await create(`${topic}-6`, 1, 1, { "no.such.setting": "1" }),
         byDefault: await create(`${topic}-5`, -1, -1),
         described: [
           (await describeTopic(cluster, 0, `${topic}/x`)).error,

@@ -182,6 +182,34 @@ export const transactionScenes: readonly ClusterScene[] = [
     },
   },
   {
+    name: "a transaction that begins while the last one is completed",
+    async play(cluster) {
+      const topic = cluster.name("egress");
+      await cluster.createTopic(topic, 2);
+      const identity = await initialise(cluster, cluster.name("id"));
+      // A broker that completes it at once is asked again.
+      await cluster.until("a transaction is refused", async () => {
+        await untilAdded(cluster, identity, topic);
+        await addPartition(cluster, identity, topic, 1);
+        await end(cluster, identity, true);
+        return (await addPartition(cluster, identity, topic)) === "concurrentTransactions";
+      });
+      const { topics } = await cluster.ask(0, "addPartitionsToTxn1", {
+        ...identity,
+        topics: [{ topic, partitions: [0, 7] }],
+      });
+      return {
+        refused: "concurrentTransactions",
+        // Kafka has them in an order of its own.
+        partly: Object.fromEntries(
+          topics.flatMap(({ partitions }) =>
+            partitions.map(({ partition, error }) => [partition, nameError(error)]),
+          ),
+        ),
+      };
+    },
+  },
+  {
     name: "offsets that a transaction commits",
     async play(cluster) {
       const topic = cluster.name("events");

@@ -28,6 +28,8 @@ export interface ClusterUnderTest {
   readonly deleteBefore: (topic: string, partition: number, offset: number) => Promise<void>;
   /** Only the new leader has the partition then. */
   readonly moveLeader: (topic: string, partition: number, to: BrokerIndex) => Promise<void>;
+  /** Lets the broker that does not lead a partition have a copy of it. */
+  readonly addCopy: (topic: string, partition: number) => Promise<void>;
   readonly until: (what: string, isMet: () => boolean | Promise<boolean>) => Promise<void>;
 }
 

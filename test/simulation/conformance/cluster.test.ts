@@ -4,8 +4,10 @@ import { before, describe, it } from "node:test";
 import { groupScenes } from "./cluster-group-scenes.ts";
 import { topicScenes } from "./cluster-topic-scenes.ts";
 import { transactionScenes } from "./cluster-transaction-scenes.ts";
+import { nameError } from "./cluster-under-test.ts";
 import { startRealCluster } from "./real-cluster.ts";
 import { runSimulatedCluster } from "./simulated-cluster.ts";
+import { findTreatedErrors, treatedErrors } from "./treated-errors.ts";
 
 /** Each delays the network and what brokers learn in another way. */
 const seeds = 10;
@@ -19,6 +21,16 @@ describe("the simulated cluster", () => {
   before(async () => {
     const runReal = await startRealCluster();
     for (const { name, play } of scenes) expected.set(name, await runReal(play));
+  });
+
+  it("has been asked for every error that the product treats by name", () => {
+    const seen = new Set(JSON.stringify([...expected]).match(/\w+/g));
+    const rows = new Map(Object.entries(treatedErrors));
+    const missing = findTreatedErrors().filter((name) => !rows.has(name));
+    assert.deepEqual(missing, [], "add rows to treated-errors.ts");
+    for (const [name, row] of rows) {
+      if ("code" in row) assert.ok(seen.has(nameError(row.code)), `no scene provokes ${name}`);
+    }
   });
 
   for (const { name, play } of scenes)

@@ -28,6 +28,10 @@ export async function startRealCluster() {
           if ((await describeTopic(cluster, broker, topic)).partitions.length !== partitions) return false;
         return true;
       });
+    const reassign = (topic: string, partition: number, replicas: number[]): Promise<unknown> =>
+      admin.alterPartitionReassignments({
+        topics: [{ topic, partitionAssignment: [{ partition, replicas }] }],
+      });
     const cluster: ClusterUnderTest = {
       ask: (broker, name, body) => client.ask(nodes[broker].address, name, body),
       name: unique,
@@ -59,11 +63,17 @@ export async function startRealCluster() {
         await admin.fetchTopicOffsets(topic);
         await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
       },
-      async moveLeader(topic, partition, to) {
-        const replicas = [nodes[to].id];
-        await admin.alterPartitionReassignments({
-          topics: [{ topic, partitionAssignment: [{ partition, replicas }] }],
+      async addCopy(topic, partition) {
+        const leader = getReplicas(partition);
+        const replicas = [...leader, ...nodes.map(({ id }) => id).filter((id) => !leader.includes(id))];
+        await reassign(topic, partition, replicas);
+        await until("the copy is complete", async () => {
+          const { topics } = await admin.listPartitionReassignments({});
+          return topics.length === 0;
         });
+      },
+      async moveLeader(topic, partition, to) {
+        await reassign(topic, partition, [nodes[to].id]);
         await until("both brokers know the new leader", async () => {
           for (const broker of [0, 1] as const) {
             const { partitions } = await describeTopic(cluster, broker, topic);

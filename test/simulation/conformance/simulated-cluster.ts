@@ -49,6 +49,10 @@ export const runSimulatedCluster = <T>(
         cluster.moveLeader(topic, partition, to);
         await wait(settleMs);
       },
+      addCopy(topic, partition) {
+        cluster.getPartition(topic, partition).isCopied = true;
+        return Promise.resolve();
+      },
       async until(what, isMet) {
         const end = clock.getTime() + limitMs;
         while (!(await isMet())) {
