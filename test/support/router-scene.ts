@@ -58,7 +58,16 @@ export function routerStage(addresses?: StackAddresses) {
     const groupId = `${own.key.group}.router`;
     let produced = 0;
 
+    /** Kafka completes a transaction partition by partition: the group's offsets may move before its copies are readable. */
+    async function hasNoOpenTransaction(topic: string): Promise<boolean> {
+      const bounds = await broker.fetchBounds(topic);
+      if (bounds === undefined) return true;
+      const ends = await admin.fetchTopicOffsets(topic);
+      return ends.every(({ partition, high }) => bounds.get(partition)?.high === Number(high));
+    }
+
     async function readAll(topic: string): Promise<ReadRecord[]> {
+      await until(`no transaction is open in ${topic}`, () => hasNoOpenTransaction(topic));
       const records: ReadRecord[] = [];
       for await (const { partition, record } of broker.read(topic, { abort: new AbortController().signal }))
         records.push({ ...record, partition });
