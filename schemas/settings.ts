@@ -144,6 +144,14 @@ export const settingsSchema = {
       maximum: 100,
       description: "Replicas of Kafka topics that KAFKA_EGRESS_CREATE creates. Unset: the broker's default.",
     },
+    KAFKA_EGRESS_MAX_CREATED: {
+      type: "integer",
+      minimum: 0,
+      maximum: 1_000_000,
+      default: 1_000,
+      description:
+        "Kafka topics that KAFKA_EGRESS_CREATE creates at most until the process ends. Events for further ones become dead letters.",
+    },
     KAFKA_MAX_COPIES: {
       type: "integer",
       minimum: 1,

@@ -47,6 +47,8 @@ export interface RouterConfig extends ConsumerChannel {
   readonly newEgress: NewEgress;
   /** Undefined: the router does not create missing ones. */
   readonly createEgress: NewEgress | undefined;
+  /** How many one process creates at most. */
+  readonly maxCreatedEgress: number;
   /** An event of more topics is a dead letter. */
   readonly maxCopies: number;
   /** Undefined: events that no topic wants are only counted. */
@@ -251,6 +253,7 @@ function toRouter(settings: Settings): RouterConfig | undefined {
     egressTopic: settings.KAFKA_EGRESS_TOPIC,
     newEgress,
     createEgress: settings.KAFKA_EGRESS_CREATE ? newEgress : undefined,
+    maxCreatedEgress: settings.KAFKA_EGRESS_MAX_CREATED,
     maxCopies: settings.KAFKA_MAX_COPIES,
     unmatchedTopic: settings.KAFKA_UNMATCHED_TOPIC,
   });

@@ -3,6 +3,7 @@ import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-c
 import type { KafkaConfig, RouterConfig } from "../config.ts";
 import type { Broker } from "../kafka/client.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
+import type { Audit } from "../lib/audit.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createRouterTally } from "../routing/tally.ts";
@@ -19,6 +20,7 @@ export interface RouterOptions extends Pick<Topics, "topicIndex"> {
   readonly broker: Broker;
   /** Reads the key of the proofs of replays. Throws UnavailableError. */
   readonly getProofKey: () => Promise<Buffer>;
+  readonly audit: Audit;
   readonly metrics: Metrics;
   readonly lifecycle: Lifecycle;
   /** Undefined: nothing is traced. */
@@ -35,11 +37,17 @@ export interface Router extends WatchedRouter {
 
 /** Wires the router, which forwards events to their topics. */
 export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: RouterOptions): Router {
-  const { database, broker, topicIndex, metrics, lifecycle, tracing, onDied } = options;
+  const { database, broker, topicIndex, audit, metrics, lifecycle, tracing, onDied } = options;
   const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
   const log = options.log.child({ component: "router" });
   const naming = createNaming(kafka, config);
-  const egressTopics = broker.createEgressTopics(config.createEgress);
+  const egressTopics = broker.createEgressTopics(config.createEgress, {
+    maxTopics: config.maxCreatedEgress,
+    onCreated(topics) {
+      const origin = { via: "channel", by: groupId, from: topic } as const;
+      audit.record({ action: "egress-topics.created", topics }, origin);
+    },
+  });
   const tally = createRouterTally();
   const consumer = createGroupConsumer({
     // The offsets are committed in the transactions.

@@ -85,6 +85,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const router =
     config.kafka.router &&
     createRouter(config.kafka, config.kafka.router, {
+      audit,
       database,
       topicIndex: topics.topicIndex,
       broker,

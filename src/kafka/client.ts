@@ -36,7 +36,7 @@ import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
 import { rejoinAfterFailedSyncs } from "./workarounds/failed-syncs.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
-import { createEgressTopics, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
+import { createEgressTopics, type AutomaticCreation, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
 
@@ -59,7 +59,7 @@ export interface Broker extends LogReader {
   /** The transactional producer of a partition. Connects with the first claim. */
   createTransactions(routed: RoutedPartition): RoutingTransactions;
   /** Looks up the Kafka topics that events are forwarded to, and creates missing ones where that is configured. */
-  createEgressTopics(create: NewEgress | undefined): EgressTopicsAdmin;
+  createEgressTopics(create: NewEgress | undefined, automatic?: AutomaticCreation): EgressTopicsAdmin;
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
   close(): Promise<void>;
@@ -184,7 +184,8 @@ export function createBroker(
         requests,
         log,
       }),
-    createEgressTopics: (create) => createEgressTopics({ admin, requests, create, log }),
+    createEgressTopics: (create, automatic) =>
+      createEgressTopics({ admin, requests, create, automatic, log }),
     async fetchCommittedOffsets({ topic, groupId }) {
       const fetched = await observer.fetchOffsets({ groupId, topics: [topic] }).catch((error: unknown) => {
         throw toKafkaError(error, { GROUP_AUTHORIZATION_FAILED: `Describe on ${quoteGroup(groupId)}` });

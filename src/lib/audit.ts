@@ -68,6 +68,11 @@ export type AuditEvent =
       /** The ids, or the first of many. */
       readonly ids: readonly string[];
     }
+  | {
+      readonly action: "egress-topics.created";
+      /** The names of Kafka topics. */
+      readonly topics: readonly string[];
+    }
   | { readonly action: "dead-letters.read"; readonly id: string };
 
 /** Who made a change, how, and from where. */

@@ -174,6 +174,7 @@ describe("the settings", () => {
       newEgress: { partitions: undefined, replication: undefined },
       maxCopies: 10_000,
       createEgress: undefined,
+      maxCreatedEgress: 1_000,
       unmatchedTopic: undefined,
     });
     const given = {
@@ -194,6 +195,7 @@ describe("the settings", () => {
       egressTopic: "out.{namespace}.{externalId}",
       newEgress: { partitions: 6, replication: undefined },
       createEgress: { partitions: 6, replication: undefined },
+      maxCreatedEgress: 1_000,
       maxCopies: 10_000,
       unmatchedTopic: "unmatched",
     });

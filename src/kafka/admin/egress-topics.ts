@@ -7,9 +7,17 @@ import { findDenial, hasType, toKafkaError } from "../errors.ts";
 import { failOnError } from "../protocol/request.ts";
 import type { AdminClients } from "./topics.ts";
 
+/** The Kafka topics that are created because an event needs them, not on a person's command. */
+export interface AutomaticCreation {
+  /** How many at most until the process ends. */
+  readonly maxTopics: number;
+  readonly onCreated: (names: readonly string[]) => void;
+}
+
 export interface EgressTopicsOptions extends AdminClients {
   /** Undefined: missing Kafka topics are not created. */
   readonly create: NewEgress | undefined;
+  readonly automatic?: AutomaticCreation | undefined;
   readonly log: Logger;
 }
 
@@ -54,12 +62,16 @@ interface Refusal {
 }
 
 /** Creates the look-up of Kafka topics, and of those that are missing. */
-export function createEgressTopics({ admin, requests, create, log }: EgressTopicsOptions): EgressTopicsAdmin {
+export function createEgressTopics(options: EgressTopicsOptions): EgressTopicsAdmin {
+  const { admin, requests, create, automatic, log } = options;
   const known = new Map<string, Known>();
   /** Those that two look-ups did not find. The next one need not be confirmed. */
   const missing = new Set<string>();
   /** Those that cannot be written to or created, by name. */
   const refused = new Map<string, Refusal>();
+
+  let created = 0;
+  let isLimitLogged = false;
 
   const refuse = (name: string, obstacle: EgressObstacle): void => {
     refused.set(name, { obstacle, until: elapsed() + maxRefusalAgeMs });
@@ -129,10 +141,27 @@ export function createEgressTopics({ admin, requests, create, log }: EgressTopic
     return failures;
   }
 
+  /** Returns those that may be created within the limit. */
+  function refuseSurplus(names: readonly string[]): readonly string[] {
+    const { maxTopics = Infinity } = automatic ?? {};
+    const surplus = names.slice(Math.max(0, maxTopics - created));
+    const reason = `it does not exist, and KAFKA_EGRESS_MAX_CREATED (${maxTopics}) Kafka topics have been created`;
+    for (const name of surplus) refuse(name, { code: "NO_EGRESS_TOPIC", reason });
+    if (surplus.length > 0 && !isLimitLogged)
+      log.warn({ maxTopics, topics: surplus.slice(0, 10) }, "no more egress topics are created");
+    isLimitLogged ||= surplus.length > 0;
+    return names.slice(0, names.length - surplus.length);
+  }
+
   /** Throws UnavailableError if they may be created in a moment. */
   async function createMissing(names: readonly string[]): Promise<void> {
     if (names.length === 0 || create === undefined) return;
-    for (const [name, { reason, isFinal }] of await createTopics(names)) {
+    const allowed = refuseSurplus(names);
+    const failures = await createTopics(allowed);
+    const successful = allowed.filter((name) => !failures.has(name));
+    created += successful.length;
+    if (successful.length > 0) automatic?.onCreated(successful);
+    for (const [name, { reason, isFinal }] of failures) {
       if (!isFinal) throw new KafkaUnavailableError(`the Kafka topic "${name}" is missing, and ${reason}`);
       refuse(name, { code: "NO_EGRESS_TOPIC", reason });
     }

@@ -116,6 +116,22 @@ describe("the creation of a missing egress topic", () => {
     });
   });
 
+  it("ends at the limit, and is reported", async () => {
+    const broker = await connectBroker();
+    const created: string[] = [];
+    const automatic = { maxTopics: 1, onCreated: (names: readonly string[]) => void created.push(...names) };
+    const egressTopics = broker.createEgressTopics({ partitions: 2, replication: 1 }, automatic);
+    const [first, second, third] = [unique("egress"), unique("egress"), unique("egress")];
+    const found = await egressTopics.find([first, second]);
+    assert.equal(found.get(first), 2);
+    assert.deepEqual(found.get(second), {
+      code: "NO_EGRESS_TOPIC",
+      reason: "it does not exist, and KAFKA_EGRESS_MAX_CREATED (1) Kafka topics have been created",
+    });
+    assert.equal(typeof (await egressTopics.find([third])).get(third), "object");
+    assert.deepEqual(created, [first]);
+  });
+
   it("is refused for good if no Kafka topic can have the name, and the others are created", async () => {
     const { admin } = testKafka(sharedStack().kafka);
     await admin.connect();
