@@ -102,15 +102,8 @@ export function createEventCheck(options: EventCheckOptions) {
     }
   }
 
-  /** What becomes of an event for one topic. */
-  function checkTopic(
-    externalId: string,
-    delivery: Delivered,
-    outcome: TopicOutcome,
-    fail: Fail,
-  ): TopicFindings {
-    const { record, at, known } = delivery;
-    const { copies, letter, named } = outcome;
+  /** Whether an event belongs to a topic, by the versions that its process could know. */
+  function match(externalId: string, { record, at, known }: Delivered): Match {
     const content = parseEvent(record.value);
     const usable = topics.listUsable(externalId, known, getTime());
     const matching = usable.filter(
@@ -120,14 +113,20 @@ export function createEventCheck(options: EventCheckOptions) {
     const routable = matching.filter(
       (version) => findOutcomes(toSent(getEgressName(version), record, at)).size > 0,
     );
-    const findings = {
+    return {
+      usable,
+      matching,
       may: routable.length > 0,
       must: matching.length === usable.length && routable.length === matching.length,
-      mayMatch: matching.length > 0,
-      mustMatch: matching.length === usable.length,
-      isPicked: false,
-      obstacles: [] as readonly string[],
     };
+  }
+
+  /** Checks what becomes of an event for one topic. */
+  function checkTopic(externalId: string, delivery: Delivered, outcome: TopicOutcome, fail: Fail): Findings {
+    const { record, at } = delivery;
+    const { copies, letter, named } = outcome;
+    const { usable, matching, must } = match(externalId, delivery);
+    const findings = { mayMatch: matching.length > 0, mustMatch: matching.length === usable.length, must };
     const [copy, ...others] = copies.filter((one) => getText(one, routedEventHeader.topic) === externalId);
     if (others.length > 0) fail(`was forwarded to ${externalId} more than once`);
     const isNamed = named?.has(externalId) === true;
@@ -138,32 +137,28 @@ export function createEventCheck(options: EventCheckOptions) {
         fail(`was forwarded to ${externalId} at ${copy.topic}`);
       if (!findOutcomes(toSent(copy.topic, record, at)).has("sent"))
         fail(`was forwarded to ${copy.topic}, which does not exist or does not take it`);
-      return { ...findings, isPicked: true };
+      return { ...findings, isPicked: true, obstacles: [] };
     }
     if (isNamed && matching.length === 0)
       fail(`has a dead letter for ${externalId}, which it does not match`);
     const obstacles = matching.flatMap((version) => listObstacles(getEgressName(version), delivery));
-    if (findings.must || isNamed) {
+    if (must || isNamed) {
       // Without a list, the dead letter is for all of the topics.
       if (letter === undefined || (named !== undefined && !isNamed))
         fail(`was not forwarded to ${externalId}`);
       if (obstacles.length === 0) fail(`has a dead letter for ${externalId} without a reason`);
     }
-    return { ...findings, obstacles, isPicked: isNamed };
+    return { ...findings, isPicked: isNamed, obstacles };
   }
 
   /** Whether it is an event that belongs to too many topics, and was treated as one. */
   function isTooMany(delivery: Delivered, { copies, letters: [letter] }: Outcome, fail: Fail): boolean {
-    const isLetter = letter !== undefined && getText(letter, deadLetterHeader.code) === "TOO_MANY_TOPICS";
-    if (!isLetter) {
+    if (letter === undefined || getText(letter, deadLetterHeader.code) !== "TOO_MANY_TOPICS") {
       if (copies.length > maxCopies) fail(`was forwarded ${copies.length} times`);
       return false;
     }
-    const findings = topics.ids.map((externalId) =>
-      checkTopic(externalId, delivery, { copies: [], letter, named: undefined }, fail),
-    );
-    if (copies.length > 0 || findings.filter(({ may }) => may).length <= maxCopies)
-      fail("has a dead letter as TOO_MANY_TOPICS");
+    const possible = topics.ids.filter((externalId) => match(externalId, delivery).may);
+    if (copies.length > 0 || possible.length <= maxCopies) fail("has a dead letter as TOO_MANY_TOPICS");
     return true;
   }
 
@@ -236,9 +231,15 @@ interface TopicOutcome {
   readonly named: ReadonlySet<string> | undefined;
 }
 
-interface TopicFindings {
-  /** Whether the event may, and must, have a copy or be a dead letter for it. */
+interface Match {
+  readonly usable: readonly TopicVersion[];
+  readonly matching: readonly TopicVersion[];
+  /** Whether the event may, and must, have a copy or a dead letter for the topic. */
   readonly may: boolean;
+  readonly must: boolean;
+}
+
+interface Findings {
   readonly must: boolean;
   /** Also if no Kafka topic can be named after it. */
   readonly mayMatch: boolean;

@@ -98,7 +98,10 @@ export function createRouterOracle(options: RouterOracleOptions) {
       throw new Violation(`a commit moves ${offsets.size} positions`);
     const [key, { offset: to, metadata }] = moved;
     const partition = Number(/-(\d+)$/.exec(key)?.[1]);
-    const { epoch, topicId } = JSON.parse(metadata) as { readonly epoch: number; readonly topicId?: string };
+    const { epoch = 1, topicId } = JSON.parse(metadata) as {
+      readonly epoch?: number;
+      readonly topicId?: string;
+    };
     const offsetsOfEvents = records.map((record) => parseId(getEventId(record)).offset);
     const first = offsetsOfEvents.length === 0 ? undefined : Math.min(...offsetsOfEvents);
     return { partition, topicId, epoch, to, first };

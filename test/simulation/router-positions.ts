@@ -44,6 +44,12 @@ export class RouterPositions {
   readonly #setByHand = new Set<number>();
   readonly #named = new Map<string, { readonly log: PartitionLog; readonly record: StoredRecord }>();
 
+  readonly #hasTopicIds: boolean;
+
+  constructor({ hasTopicIds }: { readonly hasTopicIds: boolean }) {
+    this.#hasTopicIds = hasTopicIds;
+  }
+
   /** The events topic was created. */
   onCreated(topic: Topic): void {
     this.#topics.set(topic.id, topic);
@@ -131,6 +137,8 @@ export class RouterPositions {
   }
 
   #findLog({ partition, topicId }: Move): PartitionLog {
+    if (topicId === undefined && this.#hasTopicIds)
+      throw new Violation(`the position of partition ${partition} names no log`);
     const topic = topicId === undefined ? this.#current : this.#topics.get(topicId);
     const log = topic?.partitions[partition]?.log;
     if (log === undefined)

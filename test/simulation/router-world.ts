@@ -93,12 +93,12 @@ async function run(
     maxBatchesPerFetch,
     maxFetchVersion,
   });
-  const positions = new RouterPositions();
+  const hasTopicIds = maxFetchVersion >= fetchById;
+  const positions = new RouterPositions({ hasTopicIds });
   const events = createEventsTopic({
-    ...{ clock, cluster, groupId, hasOddTimestamps, positions },
+    ...{ clock, cluster, groupId, hasOddTimestamps, hasTopicIds, positions },
     host: world.brokerHost,
     name: eventsTopic,
-    hasTopicIds: maxFetchVersion >= fetchById,
   });
   events.create(random.pick([1, 2]));
   cluster.registry.create({ name: deadLetterTopic, partitions: random.pick([1, 2]) });

@@ -4,6 +4,9 @@ const transactions = "src/kafka/transactions.ts";
 const events = "consumers/events/handler.ts";
 const index = "src/matching/live-topic-index.ts";
 const feed = "src/storage/topic-feed.ts";
+const reader = "consumers/partition-reader.ts";
+const startPosition = "consumers/start-position.ts";
+const plan = "src/routing/plan.ts";
 
 export const routerMutants: readonly Mutant[] = [
   {
@@ -95,7 +98,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "Kafka topics are named when events are sent",
     world: "router",
-    file: "src/routing/plan.ts",
+    file: plan,
     replace: "    known.set(externalId, found);\n",
     by: "",
   },
@@ -155,5 +158,183 @@ export const routerMutants: readonly Mutant[] = [
     file: feed,
     replace: "[collections.topics, collections.retiredTopics].map((name)",
     by: "[collections.topics].map((name)",
+  },
+  {
+    name: "offsets are committed without their epoch and topic id",
+    world: "router",
+    file: transactions,
+    replace: "metadata: JSON.stringify(metadata)",
+    by: "metadata: JSON.stringify({ by: metadata.by })",
+  },
+  {
+    name: "offsets are committed without the topic id",
+    world: "router",
+    file: transactions,
+    replace: "...(topicId === undefined ? {} : { topicId }), by }",
+    by: "by }",
+  },
+  {
+    name: "a log that lost its end keeps its epoch",
+    world: "router",
+    file: startPosition,
+    replace: "(isOther || isCut ? 1 : 0)",
+    by: "(isOther ? 1 : 0)",
+  },
+  {
+    name: "a log that lost its end is read from its beginning",
+    world: "router",
+    file: startPosition,
+    replace: "return { position: { ...position, offset: high }, lost:",
+    by: "return { position: { ...position, offset: low }, lost:",
+  },
+  {
+    name: "a new log is read from the position in the former one",
+    world: "router",
+    file: startPosition,
+    replace: "return startNewLog({ offset: low, epoch: epoch ?? 1, topicId });",
+    by: "return startNewLog({ offset: Math.min(stored.offset, high), epoch: epoch ?? 1, topicId });",
+  },
+  {
+    name: "a position that was set by hand is ignored",
+    world: "router",
+    file: "src/kafka/committed-position.ts",
+    replace: "if (offset < 0) return undefined;",
+    by: 'if (offset < 0 || metadata === "") return undefined;',
+  },
+  {
+    name: "records of a new log count for the former one",
+    world: "router",
+    file: reader,
+    replace: "if (batch.topicId !== reading.topicId) {",
+    by: 'if (batch.topicId === "") {',
+  },
+  {
+    name: "a part of a fetch moves the position over the whole",
+    world: "router",
+    file: reader,
+    replace: "const end = rest[0] === undefined ? batch.end : (prepared.records.at(-1)?.offset ?? -1) + 1;",
+    by: "const end = batch.end;",
+  },
+  {
+    name: "a fetch from before a seek is applied",
+    world: "router",
+    file: reader,
+    replace: "if (batch.fetchedFrom !== reading.next.offset) {",
+    by: "if (batch.fetchedFrom < 0) {",
+  },
+  {
+    name: "acknowledgements are compared by Kafka topic only",
+    world: "router",
+    file: transactions,
+    replace:
+      "const found = new Set(acknowledged.map(({ topicName, partition }) => `${topicName}-${partition}`));",
+    by: "const found = { has: (key: string) => acknowledged.some(({ topicName }) => key.startsWith(topicName)) };",
+  },
+  {
+    name: "a fencing error is taken for an outage",
+    world: "router",
+    file: transactions,
+    replace: 'if (hasType(error, "INVALID_PRODUCER_EPOCH"))',
+    by: 'if (hasType(error, "NONE"))',
+    isEquivalent: "the partition is claimed again in either case, only after other delays",
+  },
+  {
+    name: "the proof of a replay is not checked",
+    world: "router",
+    file: events,
+    replace:
+      "if (proofKey !== undefined && isProvenReplay(proofKey, partition.topic, record)) return record;",
+    by: 'if (proofKey !== undefined && names.includes("topicsync.replay-of")) return record;',
+  },
+  {
+    name: "the limit of copies is ignored",
+    world: "router",
+    file: plan,
+    replace: "if (wanted.length > maxCopies)",
+    by: "if (wanted.length > maxCopies * 1_000)",
+  },
+  {
+    name: "names that no Kafka topic can have are looked up",
+    world: "router",
+    file: plan,
+    replace: "naming.findFault(name) === undefined ? name : undefined;",
+    by: "name;",
+  },
+  {
+    name: "copies are spread without a look at their key",
+    world: "router",
+    file: plan,
+    replace: "(key === null ? partition % partitions : choosePartition(key, partitions))",
+    by: "partition % partitions",
+  },
+  {
+    name: "copies lose the headers of their event",
+    world: "router",
+    file: plan,
+    replace: "{ ...headers, [routedEventHeader.topic]: externalId,",
+    by: "{ [routedEventHeader.topic]: externalId,",
+  },
+  {
+    name: "a dead letter does not name the topics that it is for",
+    world: "router",
+    file: plan,
+    replace: "const isPartial = parts.length < event.topics.length &&",
+    by: "const isPartial = parts.length < 0 &&",
+  },
+  {
+    name: "a load ends before changed topics are read again",
+    world: "router",
+    file: index,
+    replace: "    await confirm(loading, lost);\n",
+    by: "",
+  },
+  {
+    name: "a load takes what has changed since it began",
+    world: "router",
+    file: index,
+    replace: "if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);",
+    by: "index.set(topic);",
+  },
+  {
+    name: "a topic that cannot be read is forgotten",
+    world: "router",
+    file: index,
+    replace: "        for (const id of rereading) stale.add(id);\n        // An outage",
+    by: "        // An outage",
+  },
+  {
+    name: "a look-up from before the feed was followed counts as read",
+    world: "router",
+    file: index,
+    replace: "if (followed !== followedBefore) {",
+    by: "if (followed < followedBefore) {",
+  },
+  {
+    name: "a late own write is not read again",
+    world: "router",
+    file: index,
+    replace: "if (isLate(updatedOn)) late.add(externalId);",
+    by: "",
+  },
+  {
+    name: "a late own removal is not read again",
+    world: "router",
+    file: index,
+    replace: "if (isLate(retiredOn)) late.add(topic.externalId);",
+    by: "",
+  },
+  {
+    name: "a changed topic is read only once",
+    world: "router",
+    file: index,
+    replace: "      markStale(ids);\n    }, rereadDelayMs)",
+    by: "    }, rereadDelayMs)",
+  },
+  {
+    name: "an election does not end the feed",
+    world: "router",
+    file: feed,
+    replace: "      end(electionError);\n",
+    by: "",
   },
 ];
