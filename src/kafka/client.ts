@@ -35,6 +35,7 @@ import { createRoutingTransactions } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
 import { rejoinAfterFailedSyncs } from "./workarounds/failed-syncs.ts";
+import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { createEgressTopics, type AutomaticCreation, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
@@ -99,6 +100,7 @@ export function createBroker(
   deliverEmptyBatches();
   askForBrokersOnly();
   rejoinAfterFailedSyncs();
+  rejoinWithoutPartitions();
   stopIdleChecks();
   const options: KafkaJsConfig = {
     ...toClientOptions(config),

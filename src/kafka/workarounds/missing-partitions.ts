@@ -1,0 +1,36 @@
+import kafkajs from "kafkajs";
+
+import { patchMethod } from "./patch.ts";
+
+interface OffsetManager {
+  resolveOffsets(): Promise<void>;
+}
+
+/**
+ * Makes a member of kafkajs 2.2.4 join its group again after it was given a partition that is gone, in the whole process: a Kafka
+ * topic that is deleted and created again may have fewer partitions, and the members may hear of it late. kafkajs looks for the
+ * bounds of that partition in a response that does not have them, and the TypeError would end the member.
+ */
+export function rejoinWithoutPartitions(): void {
+  patchMethod<"resolveOffsets", OffsetManager>(
+    "consumer/offsetManager/index.js",
+    "resolveOffsets",
+    (resolveOffsets) =>
+      async function (this: OffsetManager) {
+        try {
+          await resolveOffsets.call(this);
+        } catch (error) {
+          if (!(error instanceof TypeError)) throw error;
+          throw new kafkajs.KafkaJSProtocolError(createUnknownPartitionError(error));
+        }
+      },
+  );
+}
+
+/** As kafkajs creates it for the error code of a response. */
+const createUnknownPartitionError = (cause: Error): Error =>
+  Object.assign(new Error("This server does not host this topic-partition", { cause }), {
+    type: "UNKNOWN_TOPIC_OR_PARTITION",
+    code: 3,
+    retriable: true,
+  });
