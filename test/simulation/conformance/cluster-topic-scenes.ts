@@ -2,6 +2,7 @@
 import { createBatch } from "../wire/batches.ts";
 import {
   append,
+  commitOffset,
   createRecords,
   describeTopic,
   fetchById,
@@ -227,6 +228,55 @@ export const topicScenes: readonly ClusterScene[] = [
           (await describeTopic(cluster, 0, `${topic}/x`)).error,
           (await describeTopic(cluster, 0, "x".repeat(250))).error,
         ],
+      };
+    },
+  },
+  {
+    name: "older versions of requests",
+    async play(cluster) {
+      const topic = cluster.name("versions");
+      await cluster.createTopic(topic, 1, { "retention.ms": "86400000" });
+      const query = { topics: [topic, `${topic}-never`], allowAutoTopicCreation: false };
+      const described: unknown[] = [];
+      for (const name of ["metadata5", "metadata6"] as const) {
+        const { topics } = await cluster.ask(0, name, query);
+        const found = topics.map(({ error, isInternal, partitions }) => [
+          nameError(error),
+          isInternal,
+          partitions.map((one) => [nameError(one.error), one.partition, cluster.toIndex(one.leader)]),
+        ]);
+        described.push(found.toSorted());
+      }
+      const { resources } = await cluster.ask(0, "describeConfigs2", {
+        resources: [{ type: 2, name: topic, names: ["retention.ms"] }],
+        includeSynonyms: false,
+      });
+      const groupId = cluster.name("reader");
+      await commitOffset(cluster, { groupId }, topic, { offset: 3 });
+      const offsets = await cluster.ask(0, "offsetFetch4", {
+        groupId,
+        topics: [{ topic, partitions: [0] }],
+      });
+      const { error, versions } = await cluster.ask(0, "apiVersions2", {});
+      return {
+        described,
+        settings: resources.map((one) => [
+          nameError(one.error),
+          one.type,
+          one.entries.map(({ name, value, isReadOnly, isSensitive }) => [
+            name,
+            value,
+            isReadOnly,
+            isSensitive,
+          ]),
+        ]),
+        offsets: [
+          nameError(offsets.error),
+          offsets.topics.map(({ partitions }) =>
+            partitions.map((one) => [nameError(one.error), one.offset, one.metadata]),
+          ),
+        ],
+        canFetchById: [nameError(error), Number(versions.find(({ key }) => key === 1)?.max) >= 13],
       };
     },
   },
