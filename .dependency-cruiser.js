@@ -20,7 +20,7 @@ export default {
         path: "^src/(?!(app|cli|storage|kafka|embedded|tracing|lib)/)[^/]+/",
       },
       to: {
-        path: "^(http|consumers|src/(storage|kafka|embedded|app|cli)/|src/(config|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
+        path: "^(http|consumers|src/(storage|kafka|embedded|app|cli)/|src/(config|kafka-config|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
       },
     },
     {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { routedEventHeader } from "../schemas/routed-event.ts";
 import { createNaming } from "../src/app/egress-naming.ts";
-import type { KafkaConfig, RouterConfig } from "../src/config.ts";
+import type { KafkaConfig, RouterConfig } from "../src/kafka-config.ts";
 import type { Broker } from "../src/kafka/client.ts";
 import { formatRecordPosition, getHeaderText } from "../src/sync/records.ts";
 

@@ -1,6 +1,6 @@
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letters.ts";
-import type { ConsumerChannel, KafkaConfig } from "../config.ts";
+import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
 import type { SyncState } from "../dead-letters/stores.ts";
 import {
   createDeadLetterService,

@@ -1,4 +1,4 @@
-import type { KafkaConfig, RouterConfig } from "../config.ts";
+import type { KafkaConfig, RouterConfig } from "../kafka-config.ts";
 import { createEgressNaming, type EgressNaming } from "../routing/egress.ts";
 
 /** Names the Kafka topics that events are forwarded to. */

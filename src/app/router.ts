@@ -1,6 +1,6 @@
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import type { KafkaConfig, RouterConfig } from "../config.ts";
+import type { KafkaConfig, RouterConfig } from "../kafka-config.ts";
 import type { Broker } from "../kafka/client.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
 import type { Audit } from "../lib/audit.ts";

@@ -2,7 +2,7 @@ import { createAnnouncementHandler } from "../../consumers/announcements/handler
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import { createFeedbackHandler } from "../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import type { ConsumerChannel, KafkaConfig } from "../config.ts";
+import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
 import type { Catalog } from "../installations/catalog-cache.ts";
 import { auditFeedback, createFeedbackService } from "../installations/feedback.ts";
 import type { Broker } from "../kafka/client.ts";

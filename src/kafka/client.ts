@@ -6,7 +6,7 @@ import kafkajs, {
   type SASLOptions,
 } from "kafkajs";
 
-import type { KafkaConfig, NewEgress } from "../config.ts";
+import type { KafkaConfig, NewEgress } from "../kafka-config.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { RoutingTransactions } from "../routing/transactions.ts";
 import type { Position } from "../sync/positions.ts";

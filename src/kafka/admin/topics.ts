@@ -1,6 +1,6 @@
 import kafkajs, { type Admin } from "kafkajs";
 
-import type { KafkaConfig } from "../../config.ts";
+import type { KafkaConfig } from "../../kafka-config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";
