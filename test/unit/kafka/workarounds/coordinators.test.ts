@@ -6,6 +6,7 @@ import type { Kafka } from "kafkajs";
 import { rememberCoordinators } from "../../../../src/kafka/workarounds/coordinators.ts";
 import { createKafkaTopics } from "../../../support/kafka-topics.ts";
 import { unique } from "../../../support/names.ts";
+import { until } from "../../../support/poll.ts";
 import { sharedStack, testKafka } from "../../../support/stack.ts";
 
 const stack = sharedStack();
@@ -38,7 +39,10 @@ it("leaves out the look-ups of coordinators, which stock kafkajs repeats for eac
   await admin.connect();
   await createKafkaTopics(admin, { topic, numPartitions: 1 });
   const isLookUp = (request: string): boolean => /coordinator/i.test(request);
-  const stock = await listRequests(testKafka(stack.kafka).kafka, topic);
+  // A new broker loads its coordinators with the first transaction.
+  const stock = await until("the coordinators are loaded", () =>
+    listRequests(testKafka(stack.kafka).kafka, topic),
+  );
   assert.ok(stock.some(isLookUp), "kafkajs no longer needs rememberCoordinators");
 
   rememberCoordinators(kafka);
