@@ -21,16 +21,9 @@ export function rejoinWithoutPartitions(): void {
           await resolveOffsets.call(this);
         } catch (error) {
           if (!(error instanceof TypeError)) throw error;
-          throw new kafkajs.KafkaJSProtocolError(createUnknownPartitionError(error));
+          // Of a kind that kafkajs repeats with pauses, and then leaves the group. After others, it joins again at once, and again.
+          throw new kafkajs.KafkaJSError("the partition is gone", { retriable: true });
         }
       },
   );
 }
-
-/** As kafkajs creates it for the error code of a response. */
-const createUnknownPartitionError = (cause: Error): Error =>
-  Object.assign(new Error("This server does not host this topic-partition", { cause }), {
-    type: "UNKNOWN_TOPIC_OR_PARTITION",
-    code: 3,
-    retriable: true,
-  });
