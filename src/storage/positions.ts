@@ -169,7 +169,7 @@ export function createPositions(
     const position = record === null ? undefined : fromRecord(record);
     const isOurs = record?.moved_by?.equals(processId) ?? false;
     const stored = position && { ...position, isOurs, movedOn: record?.updated_on };
-    if (session === undefined || (stored !== undefined && stored.offset > 0)) return stored;
+    if (session === undefined || stored !== undefined) return stored;
     const derived = await derive?.(key);
     if (derived === undefined) return stored;
     log.warn(
