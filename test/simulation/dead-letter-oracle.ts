@@ -3,6 +3,7 @@ import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { collections } from "../../src/storage/names.ts";
 import type { OutgoingRecord } from "../../src/sync/records.ts";
 import type { Host } from "./clock.ts";
+import type { StoredRecord } from "./cluster/log.ts";
 import type { Read } from "./mongo/commands.ts";
 import { beginning, epochSize, format, isAt, toPosition, type Position } from "./sync-changes.ts";
 import {
@@ -71,11 +72,15 @@ export function createLetterOracle({ getVersions, getDelivered, fail }: LetterOr
       }
     },
 
-    onStored(records: readonly OutgoingRecord[]): void {
-      for (const letter of records.map(toLetter)) {
-        const key = toKey(letter);
-        stored.set(key, (stored.get(key) ?? new Set()).add(letter.code));
-      }
+    /** A letter that Kafka stored: it must be the record, byte by byte, with the reason in headers. */
+    onStored(host: Host, record: StoredRecord): void {
+      const letter = toStoredLetter(record);
+      const isCopy = getDelivered(host, letter.partition).some(({ records }) =>
+        records.some((one) => one.offset === letter.offset && isCopyOf(record, one)),
+      );
+      if (!isCopy) fail(`the dead letter for ${toKey(letter)} of ${host.name} is not the record`);
+      const key = toKey(letter);
+      stored.set(key, (stored.get(key) ?? new Set()).add(letter.code));
     },
 
     /** A rejected record without a dead letter. */
@@ -90,12 +95,30 @@ export function createLetterOracle({ getVersions, getDelivered, fail }: LetterOr
   };
 }
 
-const toLetter = ({ headers }: OutgoingRecord): Letter => ({
+const toLetter = ({ headers }: Pick<OutgoingRecord, "headers">): Letter => ({
   partition: Number(headers[deadLetterHeader.partition]),
   offset: Number(headers[deadLetterHeader.offset]),
   epoch: Number(headers[deadLetterHeader.epoch]),
   code: String(headers[deadLetterHeader.code]),
 });
+
+const toStoredLetter = ({ headers }: StoredRecord): Letter =>
+  toLetter({ headers: Object.fromEntries(headers.map(([name, value]) => [name, value.toString()])) });
+
+/** The headers of the record come with those of the product. */
+function isCopyOf(letter: StoredRecord, { key, value, timestamp, headers }: StoredRecord): boolean {
+  return (
+    isSame(letter.key, key) &&
+    isSame(letter.value, value) &&
+    letter.timestamp === timestamp &&
+    headers.every(([name, bytes]) =>
+      letter.headers.some(([other, found]) => other === name && found.equals(bytes)),
+    )
+  );
+}
+
+const isSame = (a: Buffer | null, b: Buffer | null): boolean =>
+  a === null || b === null ? a === b : a.equals(b);
 
 const toKey = ({ partition, epoch, offset }: Omit<Letter, "code">): string =>
   `${partition}/${epoch}/${offset}`;

@@ -3,15 +3,6 @@ import fc from "fast-check";
 
 import type { LinkFault } from "./network.ts";
 
-/** What a producer sends. `variant` selects one of few definitions, so that topics compete for combinations. */
-export interface SentRecord {
-  readonly id: number;
-  readonly kind: "define" | "retire" | "malformed" | "keyless tombstone";
-  readonly variant: number;
-  /** How far its timestamp is off, where timestamps may be. */
-  readonly skewMs: number;
-}
-
 /** What goes wrong with processes, the network and the store. */
 export type Fault =
   | {
@@ -26,26 +17,6 @@ export type Fault =
   | { readonly do: "cut"; readonly process: number; readonly server: Server; readonly ms: number }
   | { readonly do: "elect"; readonly downMs: number; readonly losesUnreplicated: boolean }
   | { readonly do: "stall replication"; readonly ms: number };
-
-export type SyncAction =
-  | Fault
-  | {
-      readonly do: "produce";
-      readonly partition: number;
-      readonly records: readonly SentRecord[];
-      readonly transaction: "none" | "commit" | "abort" | "leave open";
-    }
-  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
-  | {
-      readonly do: "create" | "disable" | "enable";
-      readonly process: number;
-      readonly id: number;
-      readonly variant: number;
-    }
-  | { readonly do: "compact"; readonly partition: number }
-  | { readonly do: "truncate"; readonly partition: number; readonly share: number }
-  | { readonly do: "recreate" | "rebalance" | "old bounds" }
-  | { readonly do: "broker down"; readonly ms: number };
 
 export type RegistrationAction =
   | Fault
@@ -78,7 +49,7 @@ const ordinary = new Set<string>([
   "remove all",
   "produce events",
   "change topic",
-] satisfies (SyncAction["do"] | RegistrationAction["do"] | "produce events" | "change topic")[]);
+]);
 
 export const isFault = ({ action }: Step<{ readonly do: string }>): boolean => !ordinary.has(action.do);
 
@@ -89,8 +60,6 @@ export const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ ar
 
 export const process = below(2);
 export const partition = below(2);
-const id = below(8);
-const variant = below(5);
 
 /** What goes wrong with processes and the network. */
 export const createProcessFaults = (server: fc.Arbitrary<Server>) => [
@@ -122,44 +91,6 @@ export const createFaults = (server: fc.Arbitrary<Server>) => [
   weighted(2, fc.record({ do: fc.constant("stall replication"), ms: upTo(3_000) })),
 ];
 
-const record = fc.record<SentRecord>({
-  id,
-  kind: fc.constantFrom<SentRecord["kind"]>(
-    "define",
-    "define",
-    "define",
-    "define",
-    "retire",
-    "retire",
-    "malformed",
-    "keyless tombstone",
-  ),
-  variant,
-  skewMs: fc.integer({ min: -100_000, max: 100_000 }),
-});
-
-const syncAction: fc.Arbitrary<SyncAction> = fc.oneof(
-  ...createFaults(fc.constantFrom<Server>("store", "store", "store", "broker")),
-  weighted(
-    24,
-    fc.record({
-      do: fc.constant("produce"),
-      partition,
-      records: fc.array(record, { minLength: 1, maxLength: 6 }),
-      transaction: fc.constantFrom("none", "none", "none", "commit", "abort", "leave open"),
-    }),
-  ),
-  weighted(4, fc.record({ do: fc.constant("end transaction"), partition, commit: fc.boolean() })),
-  weighted(10, fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, id, variant })),
-  weighted(2, fc.record({ do: fc.constant("compact"), partition })),
-  weighted(
-    1,
-    fc.record({ do: fc.constant("truncate"), partition, share: fc.double({ min: 0, max: 1, noNaN: true }) }),
-  ),
-  weighted(6, fc.record({ do: fc.constantFrom("recreate", "rebalance", "rebalance", "old bounds") })),
-  weighted(2, fc.record({ do: fc.constant("broker down"), ms: upTo(3_000) })),
-);
-
 const user = below(3);
 const token = below(5);
 
@@ -184,6 +115,5 @@ const afterMs = fc.oneof(weighted(6, upTo(12)), weighted(3, upTo(300)), weighted
 export const stepsOf = <A>(action: fc.Arbitrary<A>, length: number): fc.Arbitrary<Step<A>[]> =>
   fc.array(fc.record({ afterMs, action }), { minLength: 1, maxLength: length, size: "max" });
 
-export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> => stepsOf(syncAction, length);
 export const registrationSteps = (length: number): fc.Arbitrary<Step<RegistrationAction>[]> =>
   stepsOf(registrationAction, length);

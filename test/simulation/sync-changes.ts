@@ -1,7 +1,7 @@
 /** The store's records of topics and positions in the terms of the model. */
 import { collections } from "../../src/storage/names.ts";
 import type { ModelAnnouncement, ModelTopic } from "../unit/topics/model.ts";
-import type { StoredRecord } from "./kafka/log.ts";
+import type { StoredRecord } from "./cluster/log.ts";
 import type { Document } from "./mongo/documents.ts";
 import type { Change } from "./mongo/commands.ts";
 
@@ -86,7 +86,9 @@ export function toPosition(record: Document | undefined): Position | undefined {
 const announcements = new Map<string, Record<string, string>>();
 
 /** Reads a record that the simulation made. */
-export function toAnnouncement({ key, value }: StoredRecord, offset: number): ModelAnnouncement {
+export function toAnnouncement(record: StoredRecord, offset: number): ModelAnnouncement {
+  const key = record.key?.toString() ?? null;
+  const value = record.value?.toString() ?? null;
   if (value === null)
     return key === null
       ? { kind: "unusable", offset, rejection: { code: "MISSING_KEY" } }

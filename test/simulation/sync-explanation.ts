@@ -1,6 +1,7 @@
 /** What the contract says that a batch does, at one version of what is stored. */
 import { applyOneToModel, type Model, type ModelTopic } from "../unit/topics/model.ts";
-import type { PartitionLog, StoredRecord } from "./kafka/log.ts";
+import type { StoredRecord } from "./cluster/log.ts";
+import type { IdentifiedLog } from "./sync-topic.ts";
 import { describe, epochSize, toAnnouncement, type Effect, type Position } from "./sync-changes.ts";
 
 /** Everything that was stored after a commit. */
@@ -26,11 +27,13 @@ export const initial: Version = {
 
 export type Counts = Readonly<Record<string, number>>;
 
-/** What was fetched one after another, without a seek. */
-export interface FetchedRecords {
-  readonly log: PartitionLog;
-  readonly sequence: object;
-  readonly records: Map<number, StoredRecord>;
+/** What one fetch brought. */
+export interface FetchedRecords extends IdentifiedLog {
+  /** The offset that was requested. */
+  readonly from: number;
+  /** The offset after everything fetched. */
+  readonly end: number;
+  readonly records: readonly StoredRecord[];
 }
 
 /** The records of a batch. */
@@ -46,14 +49,11 @@ export interface Explanation {
   readonly model: Model;
   readonly counts: Counts;
   readonly records: readonly StoredRecord[];
-  readonly log: PartitionLog | undefined;
 }
 
 /** What the records of a range do to a version, by the contract. */
 export function explain(version: Version, range: Range, found: FetchedRecords | undefined): Explanation {
-  const records = [...(found?.records.values() ?? [])]
-    .filter(({ offset }) => offset >= range.from && offset < range.to)
-    .toSorted((a, b) => a.offset - b.offset);
+  const records = (found?.records ?? []).filter(({ offset }) => offset >= range.from && offset < range.to);
   const model: Model = {
     topics: new Map(version.topics),
     holders: new Map(version.holders),
@@ -67,7 +67,7 @@ export function explain(version: Version, range: Range, found: FetchedRecords | 
     const kind = typeof outcome === "string" ? outcome : "rejected";
     counts[kind] = (counts[kind] ?? 0) + 1;
   }
-  return { model, counts, records, log: found?.log };
+  return { model, counts, records };
 }
 
 /** How what a batch did differs from what it should have done. */

@@ -6,8 +6,7 @@ import { collections } from "../../src/storage/names.ts";
 import { putInModel, type Model } from "../unit/topics/model.ts";
 import type { Clock, Host } from "./clock.ts";
 import { createLetterOracle } from "./dead-letter-oracle.ts";
-import type { Delivery } from "./kafka/client.ts";
-import type { PartitionLog } from "./kafka/log.ts";
+import type { PartitionLog } from "./cluster/log.ts";
 import type { Document } from "./mongo/documents.ts";
 import type { Commit } from "./mongo/commands.ts";
 import {
@@ -30,6 +29,7 @@ import {
   type Range,
   type Version,
 } from "./sync-explanation.ts";
+import type { IdentifiedLog } from "./sync-topic.ts";
 import { Violation } from "./violation.ts";
 
 /** A stored batch that its process has not reported yet. */
@@ -43,11 +43,18 @@ const keptViews = 32;
 
 export interface OracleOptions {
   readonly clock: Clock;
-  readonly getCurrentLog: (partition: number) => PartitionLog;
+  /** Undefined while the topic is deleted. */
+  readonly getCurrentLog: (partition: number) => IdentifiedLog | undefined;
+  /** Whether a log lost its end. */
+  readonly isCut: (log: PartitionLog) => boolean;
+  /** Whether brokers can fetch by topic id. */
+  readonly hasTopicIds: boolean;
+  /** Who sets positions by hand. */
+  readonly operator: Host;
 }
 
 export function createOracle(options: OracleOptions) {
-  const { clock, getCurrentLog } = options;
+  const { clock, getCurrentLog, isCut, hasTopicIds, operator } = options;
   let versions: Version[] = [initial];
   /** What each process was delivered, by partition. */
   const delivered = new Map<string, FetchedRecords[]>();
@@ -86,7 +93,7 @@ export function createOracle(options: OracleOptions) {
     };
     checkEpoch(after);
     const candidates = getDelivered(commit.client, partition).filter(
-      ({ log }) => log.topicId === after.topicId,
+      ({ topicId, end }) => topicId === after.topicId && end >= after.offset,
     );
     const movedBy = last.movedBy.get(partition) ?? 0;
 
@@ -123,6 +130,7 @@ export function createOracle(options: OracleOptions) {
 
   /** An epoch is never that of another topic id. */
   function checkEpoch({ epoch, topicId }: Position): void {
+    if (!hasTopicIds) return;
     if (topicId === undefined) fail(`a position of epoch ${epoch} has no topic id`);
     const other = topicIds.get(epoch) ?? topicId;
     if (other !== topicId) fail(`the topics ${topicId} and ${other} have the epoch ${epoch}`);
@@ -137,9 +145,9 @@ export function createOracle(options: OracleOptions) {
   ): string | undefined {
     const applied = new Set(records.map(({ offset }) => offset));
     const current = getCurrentLog(partition);
-    // What a topic lost when it was deleted cannot be read.
-    if (topicId !== current.topicId) return undefined;
-    const lost = current
+    // What a topic lost when it was deleted cannot be read, and what comes after a loss has the offsets of what was lost.
+    if (current === undefined || topicId !== current.topicId || isCut(current.log)) return undefined;
+    const lost = current.log
       .readAll()
       .find(({ offset }) => offset >= from && offset < to && !applied.has(offset));
     return lost && `the record at offset ${lost.offset} was passed over`;
@@ -160,6 +168,20 @@ export function createOracle(options: OracleOptions) {
     }
     return {
       ...withChanges(last, actual),
+      commit: number,
+      positions: new Map(last.positions).set(partition, after),
+      movedBy: new Map(last.movedBy).set(partition, number),
+    };
+  }
+
+  /** A position that somebody set is honoured as it stands: the next batch must begin there. */
+  function setByHand(
+    { number }: Commit,
+    { partition, after }: { partition: number; after: Position },
+  ): Version {
+    const last = getLast();
+    return {
+      ...last,
       commit: number,
       positions: new Map(last.positions).set(partition, after),
       movedBy: new Map(last.movedBy).set(partition, number),
@@ -211,18 +233,12 @@ export function createOracle(options: OracleOptions) {
   return {
     letters,
 
-    onDelivered({ host, partition, log, sequence, records }: Delivery): void {
+    onDelivered(host: Host, partition: number, fetched: FetchedRecords): void {
       const key = `${host.name}/${partition}`;
       const known = delivered.get(key) ?? [];
       delivered.set(key, known);
-      let view = known.at(-1);
-      // After a seek nothing of what was fetched before is used, but for a write that is under way.
-      if (view?.log !== log || view.sequence !== sequence) {
-        view = { log, sequence, records: new Map() };
-        known.push(view);
-        if (known.length > keptViews) known.shift();
-      }
-      for (const record of records) view.records.set(record.offset, record);
+      known.push(fetched);
+      if (known.length > keptViews) known.shift();
     },
 
     onCommit(commit: Commit): void {
@@ -232,7 +248,8 @@ export function createOracle(options: OracleOptions) {
         ({ collection }) => collection === collections.topics || collection === collections.retiredTopics,
       );
       if (move === undefined && !touchesTopics) return;
-      versions.push(move === undefined ? checkOperation(commit) : checkBatch(commit, move));
+      if (move !== undefined && commit.client === operator) versions.push(setByHand(commit, move));
+      else versions.push(move === undefined ? checkOperation(commit) : checkBatch(commit, move));
       if (versions.length > 2 * keptVersions) versions = versions.slice(-keptVersions);
     },
 
@@ -291,7 +308,7 @@ export function createOracle(options: OracleOptions) {
           fail(`the topic ${id} is stored as ${texts.get(id) ?? "nothing"}`);
     },
 
-    isInLog: (partition: number, { topicId }: PartitionLog): boolean =>
+    isInLog: (partition: number, { topicId }: IdentifiedLog): boolean =>
       getLast().positions.get(partition)?.topicId === topicId,
     countChecks: () => checks,
   };

@@ -1,0 +1,188 @@
+/** The announcements topic of the sync's world: what producers send, and what happens to its logs. */
+import type { Clock, Host } from "./clock.ts";
+import type { Cluster, NewRecord } from "./cluster/cluster.ts";
+import type { PartitionLog } from "./cluster/log.ts";
+import type { Partition } from "./cluster/topics.ts";
+import type { SentRecord, TopicAction } from "./sync-steps.ts";
+import { startOfTime } from "./world.ts";
+
+export interface SyncTopicOptions {
+  readonly clock: Clock;
+  readonly cluster: Cluster;
+  /** What creates the topic. */
+  readonly host: Host;
+  readonly name: string;
+  readonly partitions: number;
+  readonly maxPartitions: number;
+  readonly hasTopicIds: boolean;
+  /** Producers set timestamps as they like. */
+  readonly hasOddTimestamps: boolean;
+}
+
+/** The log of a partition, and the id of the topic that it belongs to. */
+export interface IdentifiedLog {
+  readonly log: PartitionLog;
+  readonly topicId: string | undefined;
+}
+
+export type SyncTopic = ReturnType<typeof createSyncTopic>;
+
+export function createSyncTopic(options: SyncTopicOptions) {
+  const { clock, cluster, host, name, maxPartitions, hasTopicIds, hasOddTimestamps } = options;
+  let count = options.partitions;
+  let lastTimestamp = startOfTime;
+  const topicIds = new Map<PartitionLog, string>();
+  /** Logs that lost their end. */
+  const cutLogs = new Set<PartitionLog>();
+
+  const list = (): readonly Partition[] => cluster.topics.get(name)?.partitions ?? [];
+
+  function remember(): void {
+    const topic = cluster.topics.get(name);
+    for (const { log } of topic?.partitions ?? []) topicIds.set(log, topic?.id ?? "");
+  }
+
+  const identify = (log: PartitionLog): IdentifiedLog => ({
+    log,
+    topicId: hasTopicIds ? topicIds.get(log) : undefined,
+  });
+
+  function create(): void {
+    if (cluster.topics.has(name)) return;
+    cluster.registry.create({ name, partitions: count });
+    remember();
+  }
+
+  function recreate(ms: number): void {
+    cluster.deleteTopic(name);
+    clock.schedule(host, ms, create);
+  }
+
+  function grow(): void {
+    if (list().length === 0 || count >= maxPartitions) return;
+    count += 1;
+    cluster.registry.grow(name, count);
+    remember();
+  }
+
+  /** Timestamps grow, unless they are odd. */
+  function getTimestamp(skewMs: number): number {
+    lastTimestamp = Math.max(lastTimestamp + 1, startOfTime + Math.floor(clock.getTime()));
+    return hasOddTimestamps ? lastTimestamp + skewMs : lastTimestamp;
+  }
+
+  create();
+
+  return {
+    list,
+    create,
+    identify,
+    /** The log that is there now; undefined while there is none. */
+    getLog: (partition: number): IdentifiedLog | undefined => {
+      const found = list()[partition];
+      return found && identify(found.log);
+    },
+    isCut: (log: PartitionLog): boolean => cutLogs.has(log),
+    hasCuts: (): boolean => cutLogs.size > 0,
+    /** A partition that a step means; undefined while the topic is deleted. */
+    find: (partition: number): Partition | undefined => list()[partition % Math.max(1, list().length)],
+
+    act(action: TopicAction): void {
+      const partition = list()[("partition" in action ? action.partition : 0) % Math.max(1, list().length)];
+      if (partition === undefined) return;
+      const { log } = partition;
+      switch (action.do) {
+        case "produce":
+          cluster.produce(
+            partition,
+            action.records.map((record) =>
+              toRecord(record, partition.partition, maxPartitions, getTimestamp(record.skewMs)),
+            ),
+            action.transaction === "none" ? undefined : action.transaction,
+          );
+          break;
+        case "end transaction":
+          cluster.endTransaction(partition, action.commit, (lastTimestamp += 1));
+          break;
+        case "compact":
+          log.compact(lastTimestamp - 1_000);
+          break;
+        case "truncate":
+          log.truncate(findOffset(log, action.share));
+          break;
+        case "lose end":
+          if (!hasTopicIds) break;
+          cutLogs.add(log);
+          cluster.cut(partition, findOffset(log, action.share));
+          break;
+        case "recreate":
+          if (hasTopicIds) recreate(action.ms);
+          break;
+        case "grow":
+          grow();
+          break;
+        case "move leader":
+          cluster.moveLeader(name, partition.partition, action.to);
+          break;
+        case "old bounds":
+          if (hasTopicIds) cluster.showOldBounds();
+          break;
+      }
+    },
+
+    /** Sends a last record to each partition, and with `chance` something that is not delivered. */
+    finish(isChosen: (probability: number) => boolean): void {
+      for (const partition of list()) {
+        cluster.endTransaction(partition, true, (lastTimestamp += 1));
+        const timestamp = Math.max(lastTimestamp, startOfTime + Math.floor(clock.getTime())) + 200_000;
+        const last: NewRecord = { timestamp, key: null, value: null, headers: [] };
+        cluster.produce(partition, [last]);
+        // What is not delivered moves the position, too.
+        if (!isChosen(0.3)) continue;
+        cluster.produce(partition, [last], "abort");
+        if (isChosen(0.5)) partition.log.compact(lastTimestamp - 1_000);
+      }
+    },
+  };
+}
+
+export const findOffset = ({ low, end }: PartitionLog, share: number): number =>
+  Math.floor(low + (end - low) * share);
+
+export const formatId = (id: number): string => `topic-${id}`;
+
+/** Variants overlap: several topics want one combination. */
+export const toDefinition = (id: number, variant: number) => ({
+  externalId: formatId(id),
+  name: `name ${(id + variant) % 6}`,
+  namespace: "",
+  headerQuery: variant === 4 ? "a=1" : "",
+  contentQuery: "",
+});
+
+/** The record of a topic goes to one partition, as its key decides. */
+function toRecord(
+  { id, kind, variant }: SentRecord,
+  partition: number,
+  partitions: number,
+  timestamp: number,
+): NewRecord {
+  const own = Math.floor(id / partitions) * partitions + partition;
+  const headers: NewRecord["headers"] = variant === 3 ? [["origin", Buffer.from([own, 255, 0])]] : [];
+  const create = (key: string | null, value: string | null): NewRecord => ({
+    timestamp,
+    key: key === null ? null : Buffer.from(key),
+    value: value === null ? null : Buffer.from(value),
+    headers,
+  });
+  switch (kind) {
+    case "define":
+      return create(formatId(own), JSON.stringify(toDefinition(own, variant)));
+    case "retire":
+      return create(formatId(own), null);
+    case "malformed":
+      return create(formatId(own), "no JSON");
+    case "keyless tombstone":
+      return create(null, null);
+  }
+}
