@@ -62,7 +62,7 @@ export const syncMutants: readonly Mutant[] = [
     name: "a claim does not kill the sessions of former owners",
     world: "sync",
     file: positions,
-    replace: "await abortOpenTransactions(_id);",
+    replace: "await abortOpenTransactions(_id, owned);",
     by: "",
     isEquivalent: "a takeover only takes longer, as on stores that do not allow it",
   },
