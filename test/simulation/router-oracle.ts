@@ -112,7 +112,7 @@ export function createRouterOracle(options: RouterOracleOptions) {
     { partition, epoch }: Move,
     range: Range,
   ): StoredBatch {
-    const { log, from, to } = range;
+    const { log, from, to, earliest } = range;
     const byOffset = new Map<number, WrittenRecord[]>();
     for (const record of transaction.records) {
       const name = parseId(getEventId(record));
@@ -143,7 +143,7 @@ export function createRouterOracle(options: RouterOracleOptions) {
       if (parseEvent(record.value) !== undefined && !isTooMany) certain.push(name.id);
     }
     const possible = new Set<string>();
-    for (let offset = from; offset < to; offset += 1) {
+    for (let offset = earliest; offset < to; offset += 1) {
       const [delivery] = listDeliveries(transaction, log, offset);
       if (!offsets.has(offset) && delivery !== undefined && parseEvent(delivery.record.value) !== undefined)
         possible.add(toName(partition, offset, epoch).id);

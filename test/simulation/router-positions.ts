@@ -31,6 +31,8 @@ export interface Range {
   readonly log: PartitionLog;
   readonly from: number;
   readonly to: number;
+  /** Where records were lost, it may also have begun here, with events that are forwarded nowhere. */
+  readonly earliest: number;
 }
 
 export class RouterPositions {
@@ -109,7 +111,9 @@ export class RouterPositions {
     let first: unknown;
     for (const place of this.#places.get(move.partition) ?? [undefined])
       try {
-        results.push(check({ log, from: findStart(place, move, log), to: move.to }));
+        const from = findStart(place, move, log);
+        const earliest = place?.log === log ? Math.min(from, place.lostFrom ?? from) : from;
+        results.push(check({ log, from, to: move.to, earliest }));
       } catch (error) {
         if (!(error instanceof Violation)) throw error;
         first ??= error;
