@@ -105,6 +105,8 @@ export function createMember(
 
   function watch(listener: GroupListener): void {
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      // kafkajs reports a join that ends after the member was stopped, and then has no group to seek in.
+      if (stopping) return;
       const partitions = payload.memberAssignment[topic] ?? [];
       uncommitted.clear();
       joined = true;
