@@ -239,7 +239,7 @@ export const deadLetterSchema = {
     contentHidden: {
       type: "boolean",
       description:
-        "Whether key, value, headers and whatever may quote them are left out, because the caller may not see the content of events.",
+        "Whether key, value, headers and everything that may quote them are left out, because the caller may not see the content of events.",
     },
     omitted: { type: ["string", "null"], description: "Why the value is missing; null if it is not." },
     replayOf: {

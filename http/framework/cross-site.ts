@@ -4,8 +4,8 @@ import type { Handler } from "./context.ts";
 import { HttpError } from "./errors.ts";
 
 /**
- * Creates the middleware that rejects a request which a page of another site made the browser send, whatever
- * credentials the browser added to it. A sibling host is another site. Programs send neither header.
+ * Creates the middleware that rejects a request which a page of another site made the browser send, even if
+ * the browser added credentials. A sibling host is another site. Programs send neither header.
  *
  * @param publicUrl - Where browsers reach the service, if known.
  */

@@ -71,7 +71,7 @@ export const installationOperations = (options: InstallationOperationsOptions): 
     tag: "push",
     summary: "Deactivate push tokens",
     description:
-      "Deactivates the caller's own tokens for the application and platform, whatever the caller's roles; with `token`, only that one. With `scope` \"all\", all users' tokens are deactivated, in batches of a few hundred; if interrupted, send the request again to finish. This requires the role push_admin. No record is deleted.",
+      "Deactivates the caller's own tokens for the application and platform, regardless of the caller's roles; with `token`, only that one. With `scope` \"all\", all users' tokens are deactivated, in batches of a few hundred; if interrupted, send the request again to finish. This requires the role push_admin. No record is deleted.",
     parameters,
     body: { schema: removalSchema, check: checkRemoval, wrongTypeStatus: 400 },
     replies: { 200: { description: "The tokens are inactive. Also returned when no token was registered." } },

@@ -69,7 +69,7 @@ const codesWithoutContent: ReadonlySet<string> = new Set<RejectionCode>([
   "TOO_MANY_TOPICS",
 ]);
 
-/** What may be told of a dead letter to those who may not see its content. */
+/** What is shown of a dead letter to users who may not see its content. */
 export const hideMessage = <T extends Pick<DeadLetterItem, "code" | "message">>(item: T): T =>
   codesWithoutContent.has(item.code) ? item : { ...item, message: `Shown to ${roles.admin} only.` };
 
