@@ -41,7 +41,9 @@ export async function startRealCluster() {
           partition,
           replicas: getReplicas(partition),
         }));
-        const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+        // The records of scenes are older than a broker keeps them by default.
+        const all = { "retention.ms": "-1", ...settings };
+        const configEntries = Object.entries(all).map(([name, value]) => ({ name, value }));
         await createKafkaTopics(admin, { topic, replicaAssignment, configEntries });
         await untilBothKnow(topic, partitions);
       },
