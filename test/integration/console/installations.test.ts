@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 
 import { assertAccessible, assertLooks, useConsole, viewports } from "../../support/console.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
 
 const service = useService({
@@ -78,10 +79,10 @@ describe("the page Installations", () => {
     const page = await openConsole("Installations");
     await page.getByLabel("User", { exact: true }).fill("ann.alert");
     await page.getByRole("button", { name: "Search" }).click();
+    await findRows(page, "bob.beeper").first().waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByText("Page 2").waitFor();
-    await findRows(page, "ann.alert").nth(9).waitFor();
-    assert.equal(await findRows(page, "ann.alert").count(), 10);
+    await until("page 2 has the other rows", async () => (await findRows(page, "ann.alert").count()) === 10);
   });
 
   for (const [look, options] of Object.entries(viewports)) {
