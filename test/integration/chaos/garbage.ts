@@ -72,8 +72,6 @@ const plainSpoilers: readonly (readonly [weight: number, spoil: Spoiler])[] = [
       { name: 5 },
       { namespace: ["assurance"] },
       { headerQuery: {} },
-      { headerQuery: "eventType" },
-      { contentQuery: "a==1" },
       { contentQuery: false },
       { name: "\ud800" },
       { namespace: "\0" },
@@ -82,6 +80,7 @@ const plainSpoilers: readonly (readonly [weight: number, spoil: Spoiler])[] = [
       { id: "1" },
     ),
   ],
+  [3, withMembers({ headerQuery: "eventType" }, { contentQuery: "a==1" })],
   [
     1,
     ({ externalId, name }) =>
