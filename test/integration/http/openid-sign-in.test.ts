@@ -349,6 +349,7 @@ describe("the provider", () => {
       audience,
       rolesClaim: "roles",
       userClaim: "sub",
+      tokenType: undefined,
       clientId,
       clientSecret: undefined,
       scope: "openid",
