@@ -258,12 +258,24 @@ describe("a database that changed", () => {
     assert.equal(await second.stop(), 0);
   });
 
+  it("is filled by the whole log again if a person sets the position to 0", async () => {
+    const { topics, positions, createTopic, start, send, reached } = scene();
+    await createTopic();
+    const define = (externalId: string, name: string) => ({ externalId, name });
+    // The second one is rejected: it has the combination of the first.
+    await send(define("a", "one"), define("c", "one"), define("a", "three"));
+    const first = await start();
+    await reached(3);
+    await first.stop();
+    assert.equal(await topics.countDocuments({ topic_id: "c" }), 0);
+    await positions.updateMany({}, { $set: { next_offset: 0 } });
+    const second = await start();
+    await until("the log is read again", () => topics.findOne({ topic_id: "c" }));
+    assert.equal(await second.stop(), 0);
+  });
+
   for (const [title, lose] of [
     ["the positions are lost", (positions) => positions.deleteMany({})],
-    [
-      "the positions are reset to the beginning",
-      (positions) => positions.updateMany({}, { $set: { next_offset: 0 } }),
-    ],
     ["the group is new", undefined],
   ] as [string, ((positions: Collection<PositionRecord>) => Promise<unknown>) | undefined][]) {
     it(`is not changed except for positions if ${title}`, async () => {
