@@ -87,7 +87,7 @@ export function createOracle(options: OracleOptions) {
       fail(`the position of partition ${partition} went back from ${format(before)} to ${format(after)}`);
     const range: Range = {
       partition,
-      from: isSameEpoch ? before.offset : 0,
+      from: isSameEpoch || (before !== undefined && isSameLog(partition, before, after)) ? before.offset : 0,
       to: after.offset,
       epoch: after.epoch,
     };
@@ -126,6 +126,12 @@ export function createOracle(options: OracleOptions) {
       `the batch of partition ${partition} from ${before === undefined ? "the beginning" : format(before)} to ${format(after)}, ` +
         `stored by ${commit.client.name}, cannot be explained: ${closest ?? "nothing was delivered"}`,
     );
+  }
+
+  /** When one log of a topic loses its end, the others of the topic get another epoch, too, and continue at the same offset. */
+  function isSameLog(partition: number, before: Position, after: Position): boolean {
+    const current = getCurrentLog(partition);
+    return hasTopicIds && before.topicId === after.topicId && current !== undefined && !isCut(current.log);
   }
 
   /** An epoch is never that of another topic id. */
