@@ -189,13 +189,18 @@ export function createMember(
   };
 }
 
+/** An error without a type of kafkajs 2.2.4: it uses a connection that broke while it was being set up (broker/index.js). */
+const notConnected = "Broker not connected";
+
 /**
- * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator. A member that joins
- * again gets this error as the cause of another (kafkajs' retry/index.js).
+ * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator, or a connection broke
+ * early. A member that joins again gets this error as the cause of another (kafkajs' retry/index.js).
  */
 const isOutage = (error: unknown): boolean =>
   error instanceof Error &&
-  (error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound || isOutage(error.cause));
+  (error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound ||
+    error.message === notConnected ||
+    isOutage(error.cause));
 
 /** Set when a heartbeat failed: the rest of the batch must not be processed. */
 interface HeartbeatState {
