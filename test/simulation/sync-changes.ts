@@ -123,3 +123,13 @@ export function toEffect(changes: readonly Change[]): Effect {
   }
   return { topics, retired };
 }
+
+/** For traces. */
+export const formatChanges = (changes: readonly Change[]): string =>
+  changes
+    .map(({ collection, after, before }) =>
+      collection === collections.positions
+        ? `position ${JSON.stringify({ ...after, sessions: undefined })}`
+        : `${String((after ?? before)?.["topic_id"])} ${after === undefined ? "gone" : JSON.stringify([after["topic_name"], after["source"]])}`,
+    )
+    .join("; ");

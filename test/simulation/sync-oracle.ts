@@ -53,6 +53,8 @@ export interface OracleOptions {
   readonly operator: Host;
 }
 
+export type SyncOracle = ReturnType<typeof createOracle>;
+
 export function createOracle(options: OracleOptions) {
   const { clock, getCurrentLog, isCut, hasTopicIds, operator } = options;
   let versions: Version[] = [initial];
@@ -131,7 +133,8 @@ export function createOracle(options: OracleOptions) {
   /** When one log of a topic loses its end, the others of the topic get another epoch, too, and continue at the same offset. */
   function isSameLog(partition: number, before: Position, after: Position): boolean {
     const current = getCurrentLog(partition);
-    return hasTopicIds && before.topicId === after.topicId && current !== undefined && !isCut(current.log);
+    const isSameId = before.topicId === undefined || before.topicId === after.topicId;
+    return hasTopicIds && isSameId && current !== undefined && !isCut(current.log);
   }
 
   /** An epoch is never that of another topic id. */

@@ -6,29 +6,30 @@ import { createAnnouncementHandler } from "../../consumers/announcements/handler
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import { readConfig } from "../../src/config.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
-import { ConfigurationError, RejectionError, UnavailableError } from "../../src/lib/errors.ts";
+import { ConfigurationError } from "../../src/lib/errors.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
 import { createDatabaseOf } from "../../src/storage/database.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
-import type { PositionRecord } from "../../src/storage/positions.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../src/storage/topics.ts";
 import type { OutgoingRecord, RecordProducer } from "../../src/sync/records.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
-import { createTopicSwitch, UnknownTopicError, type TopicSwitch } from "../../src/topics/switch.ts";
+import { createTopicSwitch, type TopicSwitch } from "../../src/topics/switch.ts";
 import { createHost, type Host } from "./clock.ts";
 import { actOnCluster } from "./cluster-actions.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import type { Delivery } from "./cluster/fetches.ts";
 import type { Partition } from "./cluster/topics.ts";
 import { createMongoClient } from "./mongo/client.ts";
-import type { Change } from "./mongo/commands.ts";
 import { createRandom } from "./random.ts";
 import { createSocketNetwork } from "./sockets.ts";
 import type { Step } from "./steps.ts";
+import { createAdministration } from "./sync-administration.ts";
+import { operate } from "./sync-operations.ts";
+import { formatChanges } from "./sync-changes.ts";
 import { createOracle } from "./sync-oracle.ts";
-import type { Right, SyncAction } from "./sync-steps.ts";
-import { createSyncTopic, findOffset, formatId, toDefinition } from "./sync-topic.ts";
+import type { SyncAction } from "./sync-steps.ts";
+import { createSyncTopic } from "./sync-topic.ts";
 import { withSimulatedTimers } from "./timers.ts";
 import { Violation } from "./violation.ts";
 import { createWorld, startOfTime, type OnTrace, type Process, type WorldResult } from "./world.ts";
@@ -48,12 +49,6 @@ const announcementsTopic = "announcements";
 const deadLetterTopic = "dead-letters";
 const topicOfOthers = "others";
 const fetchById = 13;
-
-const deniedNames: Readonly<Record<Right, string>> = {
-  read: announcementsTopic,
-  group: groupId,
-  "write dead letters": deadLetterTopic,
-};
 
 /** Runs steps in a world that the seed determines. Throws a Violation. */
 export const runSyncWorld = (
@@ -81,7 +76,8 @@ async function run(
     },
     mayLogError: (message) =>
       (topic.hasCuts() && message.startsWith("kafka lost records")) ||
-      (wasDenied && (message.includes("an unexpected error") || message.startsWith("consumer paused"))),
+      (administration.wasDenied() &&
+        (message.includes("an unexpected error") || message.startsWith("consumer paused"))),
   });
   const { clock, random, network, server, log, trace, note, judge } = world;
   const { isReplicaSet } = server.options;
@@ -114,12 +110,11 @@ async function run(
   });
   cluster.registry.create({ name: deadLetterTopic, partitions: random.pick([1, 2]) });
   const others = cluster.registry.create({ name: topicOfOthers, partitions: 1 });
-  let wasDenied = false;
   const operator = createHost("operator");
-  const operated = createDatabaseOf(
-    createMongoClient({ clock, random, network, server, host: operator }),
-    log,
-  );
+  const administration = createAdministration({
+    ...{ clock, cluster, topic, topicName: announcementsTopic, groupId, deadLetterTopic, operator },
+    database: createDatabaseOf(createMongoClient({ clock, random, network, server, host: operator }), log),
+  });
   const oracle = createOracle({
     ...{ clock, operator, hasTopicIds },
     getCurrentLog: topic.getLog,
@@ -176,7 +171,7 @@ async function run(
 
   /** A process ends when Kafka denies its user a right, and is started again by a supervisor. */
   function endProcess(process: Process<Service>, error: unknown): void {
-    if (!wasDenied || !(error instanceof ConfigurationError)) {
+    if (!administration.wasDenied() || !(error instanceof ConfigurationError)) {
       clock.fail(error);
       return;
     }
@@ -238,53 +233,6 @@ async function run(
     await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
   }
 
-  function operate(action: Extract<SyncAction, { readonly do: "create" | "disable" | "enable" }>): void {
-    const { service, host } = world.getProcess(action.process);
-    if (service === undefined) return;
-    const externalId = formatId(action.id);
-    const perform = async (): Promise<void> => {
-      const from = server.getLastCommit();
-      switch (action.do) {
-        case "create": {
-          const { topic } = await service.topics.create(toDefinition(action.id, action.variant), "admin");
-          if (isReplicaSet) oracle.onCreated(topic.id, server.getMajority());
-          break;
-        }
-        case "disable":
-          await service.topicSwitch.disable(externalId, "admin");
-          onSwitched(externalId, false, from);
-          break;
-        case "enable":
-          await service.topicSwitch.enable(externalId);
-          onSwitched(externalId, true, from);
-          break;
-      }
-    };
-    const onSwitched = (id: string, isActive: boolean, from: number): void => {
-      if (isReplicaSet) oracle.onSwitched(id, isActive, { from, majority: server.getMajority() });
-    };
-    clock.schedule(host, 0, () => {
-      perform().then(
-        () => {
-          note(`${action.do} ${externalId}`);
-        },
-        (error: unknown) => {
-          if (!isExpected(error)) clock.fail(error);
-        },
-      );
-    });
-  }
-
-  /** Somebody sets the position of a partition with the tools of MongoDB. */
-  function setPosition(partition: number, offset: number): void {
-    clock.schedule(operator, 0, () => {
-      operated
-        .collection<PositionRecord>(collections.positions)
-        .updateOne({ "_id.partition": partition }, { $set: { next_offset: offset } })
-        .catch(() => undefined);
-    });
-  }
-
   function act(action: SyncAction): void {
     switch (action.do) {
       case "produce":
@@ -301,28 +249,13 @@ async function run(
       case "create":
       case "disable":
       case "enable":
-        operate(action);
+        operate(action, world, oracle);
         break;
-      case "set position": {
-        const partition = topic.find(action.partition);
-        if (partition !== undefined)
-          setPosition(partition.partition, findOffset(partition.log, action.share));
-        break;
-      }
-      case "set offset": {
-        const partition = topic.find(action.partition);
-        if (partition === undefined) break;
-        const offset = action.share === undefined ? undefined : findOffset(partition.log, action.share);
-        const committed = offset === undefined ? undefined : { offset, metadata: "" };
-        cluster.setOffset(groupId, announcementsTopic, partition.partition, committed);
-        break;
-      }
+      case "set position":
+      case "set offset":
       case "revoke right":
-        wasDenied = true;
-        cluster.denied.add(deniedNames[action.right]);
-        break;
       case "grant right":
-        cluster.denied.delete(deniedNames[action.right]);
+        administration.act(action);
         break;
       case "freeze":
       case "elect":
@@ -361,14 +294,11 @@ async function run(
     return record?.["next_offset"] as number | undefined;
   }
 
-  /** After a loss, the position stays until a record comes. */
   const isBehind = ({ partition, log: current }: Partition): boolean => {
     const position = getPosition(partition) ?? 0;
-    return (
-      position < current.end ||
-      (position > current.end && !topic.isCut(current)) ||
-      (isReplicaSet && !oracle.isInLog(partition, topic.identify(current)))
-    );
+    // After a loss, the position stays until a record comes.
+    if (position > current.end && topic.isCut(current)) return false;
+    return position !== current.end || (isReplicaSet && !oracle.isInLog(partition, topic.identify(current)));
   };
 
   await world.perform(steps, act);
@@ -400,16 +330,3 @@ async function run(
   const result = world.getResult(oracle.countChecks());
   return { ...result, faults: result.faults + sockets.countDisturbed() };
 }
-
-/** What users are told in the normal course of things. */
-const isExpected = (error: unknown): boolean =>
-  error instanceof RejectionError || error instanceof UnavailableError || error instanceof UnknownTopicError;
-
-const formatChanges = (changes: readonly Change[]): string =>
-  changes
-    .map(({ collection, after, before }) =>
-      collection === collections.positions
-        ? `position ${JSON.stringify({ ...after, sessions: undefined })}`
-        : `${String((after ?? before)?.["topic_id"])} ${after === undefined ? "gone" : JSON.stringify([after["topic_name"], after["source"]])}`,
-    )
-    .join("; ");
