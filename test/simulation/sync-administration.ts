@@ -33,12 +33,16 @@ export function createAdministration(options: AdministrationOptions) {
   };
   let wasDenied = false;
 
-  /** With the tools of MongoDB. */
-  function setPosition(partition: number, offset: number): void {
+  /** With the tools of MongoDB, where there is one in the log that is there. */
+  function setPosition(partition: number, topicId: string | undefined, offset: number): void {
+    const filter = {
+      "_id.partition": partition,
+      ...(topicId === undefined ? {} : { kafka_topic_id: topicId }),
+    };
     clock.schedule(operator, 0, () => {
       database
         .collection<PositionRecord>(collections.positions)
-        .updateOne({ "_id.partition": partition }, { $set: { next_offset: offset } })
+        .updateOne(filter, { $set: { next_offset: offset } })
         .catch(() => undefined);
     });
   }
@@ -66,7 +70,7 @@ export function createAdministration(options: AdministrationOptions) {
           partition,
           offset === undefined ? undefined : { offset, metadata: "" },
         );
-      else if (offset !== undefined) setPosition(partition, offset);
+      else if (offset !== undefined) setPosition(partition, topic.identify(log).topicId, offset);
     },
   };
 }
