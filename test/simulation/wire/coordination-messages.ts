@@ -27,6 +27,8 @@ import {
   tagged,
 } from "./format.ts";
 
+const committedOffsets = topicsWith({ partition: int32, offset: int64, metadata: nullableString });
+
 export const coordinationMessages = {
   offsetCommit5: {
     key: 8,
@@ -36,7 +38,7 @@ export const coordinationMessages = {
       groupId: string,
       generation: int32,
       memberId: string,
-      topics: topicsWith({ partition: int32, offset: int64, metadata: nullableString }),
+      topics: committedOffsets,
     }),
     response: struct({ throttle, topics: topicsWith({ partition: int32, error }) }),
   },
@@ -215,7 +217,7 @@ export const coordinationMessages = {
       groupId: string,
       producerId: int64,
       producerEpoch: int16,
-      topics: topicsWith({ partition: int32, offset: int64, metadata: nullableString }),
+      topics: committedOffsets,
     }),
     response: struct({ throttle, topics: topicsWith({ partition: int32, error }) }),
   },

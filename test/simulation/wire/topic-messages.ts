@@ -21,6 +21,15 @@ import {
   uuid,
 } from "./format.ts";
 
+const fetchLimits = {
+  replicaId: int32,
+  maxWaitMs: int32,
+  minBytes: int32,
+  maxBytes: int32,
+  isolationLevel: int8,
+  sessionId: int32,
+  sessionEpoch: int32,
+};
 const metadataRequest = struct({ topics: nullableList(string), allowAutoTopicCreation: boolean });
 const metadataResponse = struct({
   throttle,
@@ -80,13 +89,7 @@ export const topicMessages = {
     version: 11,
     isFlexible: false,
     request: struct({
-      replicaId: int32,
-      maxWaitMs: int32,
-      minBytes: int32,
-      maxBytes: int32,
-      isolationLevel: int8,
-      sessionId: int32,
-      sessionEpoch: int32,
+      ...fetchLimits,
       topics: topicsWith({
         partition: int32,
         leaderEpoch: int32,
@@ -115,13 +118,7 @@ export const topicMessages = {
     version: 13,
     isFlexible: true,
     request: tagged({
-      replicaId: int32,
-      maxWaitMs: int32,
-      minBytes: int32,
-      maxBytes: int32,
-      isolationLevel: int8,
-      sessionId: int32,
-      sessionEpoch: int32,
+      ...fetchLimits,
       topics: compactList(
         tagged({
           topicId: uuid,
