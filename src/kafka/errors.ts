@@ -29,11 +29,13 @@ export const quoteGroup = (group: string): string => `group "${group}"`;
 export function toKafkaError(error: unknown, rights: Rights = {}): UnavailableError | ConfigurationError {
   if (error instanceof UnavailableError || error instanceof ConfigurationError) return error;
   const denial = findDenial(error);
-  if (denial === undefined)
-    return new KafkaUnavailableError(`Kafka does not respond: ${getErrorMessage(error)}`, { cause: error });
+  if (denial === undefined) return toOutage(error);
   const right = rights[denial] ?? denials[denial];
   return new ConfigurationError(`Kafka denies its user ${right} (${denial})`, { cause: error });
 }
+
+export const toOutage = (error: unknown): KafkaUnavailableError =>
+  new KafkaUnavailableError(`Kafka does not respond: ${getErrorMessage(error)}`, { cause: error });
 
 /** kafkajs does not repeat a request after one of these either. */
 const programFaults: ReadonlySet<string> = new Set([

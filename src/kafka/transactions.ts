@@ -12,7 +12,14 @@ import {
 } from "../routing/transactions.ts";
 import { FencedError, type Position } from "../sync/positions.ts";
 import type { Partition, SendRejection, SendResult } from "../sync/records.ts";
-import { findProgramFault, findSendRejection, hasType, quoteGroup, toKafkaError } from "./errors.ts";
+import {
+  findProgramFault,
+  findSendRejection,
+  hasType,
+  quoteGroup,
+  toKafkaError,
+  toOutage,
+} from "./errors.ts";
 import { canShareBatch, estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
 import { setGroups } from "./workarounds/message-groups.ts";
@@ -68,8 +75,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
         cause: error,
       });
     // kafkajs looks up all topics that a producer ever used, and fails if one of them is denied now. The next producer looks up others.
-    if (hasType(error, "TOPIC_AUTHORIZATION_FAILED"))
-      return new KafkaUnavailableError(`Kafka does not respond: ${getErrorMessage(error)}`, { cause: error });
+    if (hasType(error, "TOPIC_AUTHORIZATION_FAILED")) return toOutage(error);
     return findProgramFault(error) ?? toKafkaError(error, rights);
   }
 
