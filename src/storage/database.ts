@@ -120,11 +120,11 @@ export function createDatabase(connectionString: string, log: Logger): Database 
   const { uri, ignored } = removeFixedOptions(connectionString);
   if (ignored.length > 0)
     log.info({ options: ignored }, "options of MONGODB_URI ignored: topicsync sets them itself");
-  return createDatabaseOf(createClient(uri), log);
+  return toDatabase(createClient(uri), log);
 }
 
 /** Creates the access to the database that a client connects to by default. */
-export function createDatabaseOf(client: MongoClient, log: Logger): Database {
+export function toDatabase(client: MongoClient, log: Logger): Database {
   const db = client.db();
   let connected = false;
   let transactions = false;

@@ -1,6 +1,6 @@
 import type { Host } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
-import type { ClusterAction } from "./router-steps.ts";
+import type { ClusterAction } from "./cluster-steps.ts";
 import type { SocketNetwork } from "./sockets.ts";
 
 export interface ClusterWorld {

@@ -76,7 +76,7 @@ export function createLetterOracle({ getVersions, getDelivered, fail }: LetterOr
     onStored(host: Host, record: StoredRecord): void {
       const letter = toStoredLetter(record);
       const isCopy = getDelivered(host, letter.partition).some(({ records }) =>
-        records.some((one) => one.offset === letter.offset && isCopyOf(record, one)),
+        records.some((one) => one.offset === letter.offset && hasSameBytes(record, one)),
       );
       if (!isCopy) fail(`the dead letter for ${toKey(letter)} of ${host.name} is not the record`);
       const key = toKey(letter);
@@ -106,7 +106,7 @@ const toStoredLetter = ({ headers }: StoredRecord): Letter =>
   toLetter({ headers: Object.fromEntries(headers.map(([name, value]) => [name, value.toString()])) });
 
 /** The headers of the record come with those of the product. */
-function isCopyOf(letter: StoredRecord, { key, value, timestamp, headers }: StoredRecord): boolean {
+function hasSameBytes(letter: StoredRecord, { key, value, timestamp, headers }: StoredRecord): boolean {
   return (
     isSame(letter.key, key) &&
     isSame(letter.value, value) &&

@@ -7,11 +7,9 @@ import { newId } from "../../src/lib/sys-id.ts";
 import { shareDeactivations } from "../../src/installations/deactivation.ts";
 import { createGroupCommit, type GroupCommit } from "../../src/installations/group-commit.ts";
 import type { DeactivateAll } from "../../src/installations/stores.ts";
-import { createDatabaseOf } from "../../src/storage/database.ts";
 import { createInstallationDeactivator } from "../../src/storage/installation-deactivation.ts";
 import { createInstallationStore } from "../../src/storage/installations.ts";
 import { collections } from "../../src/storage/names.ts";
-import { createMongoClient } from "./mongo/client.ts";
 import { createRegistrationOracle, type Operation } from "./registration-oracle.ts";
 import type { RegistrationAction, Step } from "./steps.ts";
 import { createWorld, type OnTrace, type Process, type WorldResult } from "./world.ts";
@@ -40,7 +38,7 @@ export async function runRegistrationWorld(
     stop: () => Promise.resolve(),
     onGone: () => undefined,
   });
-  const { clock, random, network, server, log, trace, note, judge } = world;
+  const { clock, server, openDatabase, trace, note, judge } = world;
   const oracle = createRegistrationOracle({ clock, getMajority: server.getMajority });
 
   server.observe({
@@ -60,7 +58,7 @@ export async function runRegistrationWorld(
 
   async function start(process: Process<Service>): Promise<void> {
     const { host } = process;
-    const database = createDatabaseOf(createMongoClient({ clock, random, network, server, host }), log);
+    const database = openDatabase(host);
     await database.connect(new AbortController().signal);
     process.service = {
       groupCommit: createGroupCommit(createInstallationStore(database, newId, maxRemovedPerBatch)),

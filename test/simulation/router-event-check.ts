@@ -191,8 +191,8 @@ export function createEventCheck(options: EventCheckOptions) {
     if (letters.length > 1) fail("has more than one dead letter");
     const [letter] = letters;
     if (parseEvent(record.value) === undefined) {
-      if (copies.length > 0) fail("is no event, and was forwarded");
-      if (letter === undefined) return fail("is no event, and has no dead letter");
+      if (copies.length > 0) fail("is not an event, and was forwarded");
+      if (letter === undefined) return fail("is not an event, and has no dead letter");
       checkLetter(letter, record, { name, reasons: new Set([getCodeOfUnusable(record)]) }, fail);
       return;
     }

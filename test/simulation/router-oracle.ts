@@ -50,7 +50,7 @@ export function createRouterOracle(options: RouterOracleOptions) {
 
   function parseId(id: string): EventName {
     const match = /^-(\d+)-(\d+)(?:-(\d+))?$/.exec(id.slice(topic.length));
-    if (!id.startsWith(topic) || match === null) throw new Violation(`"${id}" is no event`);
+    if (!id.startsWith(topic) || match === null) throw new Violation(`"${id}" is not the id of an event`);
     return { id, partition: Number(match[1]), offset: Number(match[2]), epoch: Number(match[3] ?? 1) };
   }
 

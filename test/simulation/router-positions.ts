@@ -23,7 +23,7 @@ export interface Move {
   readonly topicId: string | undefined;
   readonly epoch: number;
   readonly to: number;
-  /** The first offset of which it has copies or dead letters. */
+  /** The first offset whose copies or dead letters it has. */
   readonly first: number | undefined;
 }
 

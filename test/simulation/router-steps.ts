@@ -1,14 +1,19 @@
 /** The steps of a run of the router's world. */
 import fc from "fast-check";
 
-import type { CoordinatorKind } from "./cluster/coordination.ts";
-import type { LinkFault } from "./network.ts";
+import {
+  broker,
+  clusterFaults,
+  setOffset,
+  share,
+  type ClusterAction,
+  type SetOffset,
+} from "./cluster-steps.ts";
 import {
   below,
   createFaults,
   partition,
-  process,
-  stepsOf,
+  createSteps,
   upTo,
   weighted,
   type Fault,
@@ -41,29 +46,12 @@ export type EventsAction =
     }
   | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
   | { readonly do: "truncate" | "cut events"; readonly partition: number; readonly share: number }
-  /** Without a share of the log, the offset is lost. */
-  | { readonly do: "set offset"; readonly partition: number; readonly share: number | undefined }
+  | SetOffset
   /** Deleted, and created again some time later. */
   | { readonly do: "recreate events"; readonly partitions: number; readonly ms: number }
   | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
   /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
   | { readonly do: "grow events" | "old bounds" };
-
-/** What happens to the brokers. */
-export type ClusterAction =
-  | {
-      readonly do: "disturb broker";
-      readonly process: number;
-      readonly broker: number;
-      readonly fault: LinkFault;
-    }
-  | { readonly do: "cut broker"; readonly process: number; readonly broker: number; readonly ms: number }
-  | { readonly do: "broker down"; readonly broker: number; readonly ms: number; readonly failOverMs: number }
-  | { readonly do: "broker lags"; readonly broker: number; readonly ms: number }
-  | { readonly do: "coordinator unavailable"; readonly kind: CoordinatorKind; readonly ms: number }
-  | { readonly do: "move coordinator"; readonly kind: CoordinatorKind; readonly to: number }
-  | { readonly do: "delay markers"; readonly ms: number }
-  | { readonly do: "rebalance" };
 
 export type RouterAction =
   | Fault
@@ -83,37 +71,6 @@ export type RouterAction =
       readonly to: number;
     }
   | { readonly do: "grow dead letters" };
-
-const broker = below(2);
-const kind = fc.constantFrom<CoordinatorKind>("group", "transaction");
-
-export const clusterFaults = [
-  weighted(
-    30,
-    fc.record({
-      do: fc.constant("disturb broker"),
-      process,
-      broker,
-      fault: fc.constantFrom<LinkFault>("request", "response", "late", "slow", "slow"),
-    }),
-  ),
-  // Up to three times as long as the session of a member.
-  weighted(3, fc.record({ do: fc.constant("cut broker"), process, broker, ms: upTo(3_000, 8_000, 30_000) })),
-  weighted(
-    2,
-    fc.record({
-      do: fc.constant("broker down"),
-      broker,
-      ms: upTo(500, 6_000),
-      failOverMs: upTo(50, 3_000),
-    }),
-  ),
-  weighted(2, fc.record({ do: fc.constant("broker lags"), broker, ms: upTo(300, 3_000) })),
-  weighted(2, fc.record({ do: fc.constant("coordinator unavailable"), kind, ms: upTo(500, 5_000) })),
-  weighted(2, fc.record({ do: fc.constant("move coordinator"), kind, to: broker })),
-  weighted(2, fc.record({ do: fc.constant("delay markers"), ms: upTo(500, 12_000) })),
-  weighted(3, fc.record({ do: fc.constant("rebalance") })),
-];
 
 const sentEvent = fc.record<SentEvent>({
   kind: fc.constantFrom<SentEvent["kind"]>(
@@ -135,17 +92,9 @@ const sentEvent = fc.record<SentEvent>({
   isForged: below(8).map((number) => number === 0),
 });
 
-const share = fc.double({ min: 0, max: 1, noNaN: true });
 const eventsActions = [
   weighted(2, fc.record({ do: fc.constantFrom("truncate", "cut events"), partition, share })),
-  weighted(
-    2,
-    fc.record({
-      do: fc.constant("set offset"),
-      partition,
-      share: fc.option(share, { nil: undefined, freq: 3 }),
-    }),
-  ),
+  weighted(2, setOffset),
   weighted(
     2,
     fc.record({
@@ -200,4 +149,4 @@ const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
 );
 
 export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> =>
-  stepsOf(routerAction, length);
+  createSteps(routerAction, length);

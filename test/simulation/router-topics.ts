@@ -2,14 +2,14 @@
  * The topics of the router's world and all of their versions. They are stored in the simulated MongoDB, where the processes
  * follow them by the product's own feed, and where both the processes and others change them.
  */
-import type { Logger } from "pino";
 
+import type { Logger } from "pino";
 import { UnavailableError } from "../../src/lib/errors.ts";
 import { currentDate } from "../../src/lib/platform.ts";
 import { newId } from "../../src/lib/sys-id.ts";
 import type { TopicFeed } from "../../src/matching/feed.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
-import { createDatabaseOf, type Database } from "../../src/storage/database.ts";
+import type { Database } from "../../src/storage/database.ts";
 import { collections } from "../../src/storage/names.ts";
 import { createTopicFeed } from "../../src/storage/topic-feed.ts";
 import {
@@ -21,11 +21,9 @@ import {
 } from "../../src/storage/topic-records.ts";
 import type { RetiredTopic, Topic } from "../../src/topics/topic.ts";
 import { createHost, type Clock, type Host } from "./clock.ts";
-import { createMongoClient } from "./mongo/client.ts";
 import type { Commit } from "./mongo/commands.ts";
 import type { MongoServer } from "./mongo/server.ts";
 import type { Document } from "./mongo/documents.ts";
-import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
 import { Violation } from "./violation.ts";
 
@@ -86,13 +84,13 @@ export type RouterTopics = ReturnType<typeof createRouterTopics>;
 interface RouterTopicsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  readonly network: Network;
   readonly server: MongoServer;
   readonly log: Logger;
+  readonly openDatabase: (host: Host) => Database;
 }
 
 export function createRouterTopics(
-  { clock, random, network, server, log }: RouterTopicsOptions,
+  { clock, random, server, log, openDatabase }: RouterTopicsOptions,
   count: number,
 ) {
   const ids = Array.from({ length: count }, (_, index) => (index === 0 ? "topic 0!" : `topic-${index}`));
@@ -148,7 +146,7 @@ export function createRouterTopics(
   });
 
   function connect(host: Host): Database {
-    const database = createDatabaseOf(createMongoClient({ clock, random, network, server, host }), log);
+    const database = openDatabase(host);
     database.connect(new AbortController().signal).catch(clock.fail);
     databases.set(host, database);
     return database;

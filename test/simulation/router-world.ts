@@ -10,14 +10,12 @@ import { choosePartition } from "../../src/kafka/partitioner.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
 import { createLiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { createEgressNaming } from "../../src/routing/egress.ts";
-import { createDatabaseOf } from "../../src/storage/database.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import type { Host } from "./clock.ts";
 import { actOnCluster } from "./cluster-actions.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import type { Delivery } from "./cluster/fetches.ts";
 import type { DecidedTransaction } from "./cluster/transactions.ts";
-import { createMongoClient } from "./mongo/client.ts";
 import { createEgressInventory, templates, type NamedBy } from "./router-egress.ts";
 import { createEventsTopic } from "./router-events.ts";
 import { createRouterOracle } from "./router-oracle.ts";
@@ -74,7 +72,7 @@ async function run(
     },
     mayLogError: (message) => positions.hasCuts && message.startsWith("kafka lost records"),
   });
-  const { clock, random, network, server, log, trace, note, judge } = world;
+  const { clock, random, server, log, openDatabase, trace, note, judge } = world;
   const unmatchedTopic = random.pick([undefined, "unmatched"]);
   const namedBy = random.pick<NamedBy>(["nothing", "external id", "namespace"]);
   const hasOddTimestamps = random.chance(0.5);
@@ -102,7 +100,7 @@ async function run(
   });
   events.create(random.pick([1, 2]));
   cluster.registry.create({ name: deadLetterTopic, partitions: random.pick([1, 2]) });
-  const topics = createRouterTopics({ clock, random, network, server, log }, topicCount);
+  const topics = createRouterTopics({ clock, random, server, log, openDatabase }, topicCount);
   const inventory = createEgressInventory({
     ...{ clock, random, cluster, topics, namedBy, unmatchedTopic },
     getMaxLagMs: () => maxLagMs + maxPublishMs,
@@ -160,7 +158,7 @@ async function run(
       createLiveTopicIndex(topics.createFeed(host), log, { keepsNamespaces: naming.usesNamespace }),
     );
     const egressTopics = broker.createEgressTopics(undefined);
-    const database = createDatabaseOf(createMongoClient({ clock, random, network, server, host }), log);
+    const database = openDatabase(host);
     const consumer = createGroupConsumer({
       member: broker.createMember({ topic: eventsTopic, groupId, commitsOffsets: false }),
       watch: broker.watch(eventsTopic),

@@ -57,6 +57,6 @@ export function operate<Service extends OperatedService>(
   });
 }
 
-/** What users are told in the normal course of things. */
+/** Errors that users see although nothing is wrong. */
 const isExpected = (error: unknown): boolean =>
   error instanceof RejectionError || error instanceof UnavailableError || error instanceof UnknownTopicError;

@@ -1,13 +1,20 @@
 /** The steps of a run of the sync's world. */
 import fc from "fast-check";
 
-import { clusterFaults, type ClusterAction } from "./router-steps.ts";
+import {
+  broker,
+  clusterFaults,
+  setOffset,
+  share,
+  type ClusterAction,
+  type SetOffset,
+} from "./cluster-steps.ts";
 import {
   below,
   createFaults,
   partition,
   process,
-  stepsOf,
+  createSteps,
   upTo,
   weighted,
   type Fault,
@@ -56,14 +63,11 @@ export type SyncAction =
     }
   /** Somebody sets the position in the database. */
   | { readonly do: "set position"; readonly partition: number; readonly share: number }
-  /** The offset of the group is set; without a share of the log, it is lost. */
-  | { readonly do: "set offset"; readonly partition: number; readonly share: number | undefined }
+  | SetOffset
   | { readonly do: "revoke right" | "grant right"; readonly right: Right };
 
 const id = below(8);
 const variant = below(5);
-const broker = below(2);
-const share = fc.double({ min: 0, max: 1, noNaN: true });
 
 const record = fc.record<SentRecord>({
   id,
@@ -105,14 +109,7 @@ const syncAction: fc.Arbitrary<SyncAction> = fc.oneof(
   ...topicActions,
   weighted(10, fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, id, variant })),
   weighted(1, fc.record({ do: fc.constant("set position"), partition, share })),
-  weighted(
-    1,
-    fc.record({
-      do: fc.constant("set offset"),
-      partition,
-      share: fc.option(share, { nil: undefined, freq: 3 }),
-    }),
-  ),
+  weighted(1, setOffset),
   weighted(
     2,
     fc.record({
@@ -122,4 +119,5 @@ const syncAction: fc.Arbitrary<SyncAction> = fc.oneof(
   ),
 );
 
-export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> => stepsOf(syncAction, length);
+export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
+  createSteps(syncAction, length);

@@ -8,7 +8,6 @@ import { readConfig } from "../../src/config.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { ConfigurationError } from "../../src/lib/errors.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
-import { createDatabaseOf } from "../../src/storage/database.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../src/storage/topics.ts";
@@ -20,7 +19,6 @@ import { actOnCluster } from "./cluster-actions.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import type { Delivery } from "./cluster/fetches.ts";
 import type { Partition } from "./cluster/topics.ts";
-import { createMongoClient } from "./mongo/client.ts";
 import { createRandom } from "./random.ts";
 import { createSocketNetwork } from "./sockets.ts";
 import type { Step } from "./steps.ts";
@@ -79,7 +77,7 @@ async function run(
       (administration.wasDenied() &&
         (message.includes("an unexpected error") || message.startsWith("consumer paused"))),
   });
-  const { clock, random, network, server, log, trace, note, judge } = world;
+  const { clock, random, server, log, openDatabase, trace, note, judge } = world;
   const { isReplicaSet } = server.options;
   const maxPartitions = random.pick([1, 2, 3]);
   // Chance of its own, so that a further limit does not change which faults follow.
@@ -113,7 +111,7 @@ async function run(
   const operator = createHost("operator");
   const administration = createAdministration({
     ...{ clock, cluster, topic, topicName: announcementsTopic, groupId, deadLetterTopic, operator },
-    database: createDatabaseOf(createMongoClient({ clock, random, network, server, host: operator }), log),
+    database: openDatabase(operator),
   });
   const oracle = createOracle({
     ...{ clock, operator, hasTopicIds },
@@ -195,7 +193,7 @@ async function run(
       log,
       sockets.createSockets(),
     );
-    const database = createDatabaseOf(createMongoClient({ clock, random, network, server, host }), log);
+    const database = openDatabase(host);
     const store = createTopicStore(database, log);
     const topics = createTopicService(store);
     const topicSwitch = createTopicSwitch({ store, retired: createRetiredTopicStore(database) });

@@ -2,7 +2,9 @@
 import type { Logger } from "pino";
 
 import { replacePlatform, type Platform } from "../../src/lib/platform.ts";
+import { toDatabase, type Database } from "../../src/storage/database.ts";
 import { createClock, createHost, type Clock, type Host } from "./clock.ts";
+import { createMongoClient } from "./mongo/client.ts";
 import type { Dialect, ServerOptions } from "./mongo/commands.ts";
 import { createMongoServer, type MongoServer } from "./mongo/server.ts";
 import { createNetwork, type Network } from "./network.ts";
@@ -37,6 +39,8 @@ export interface World<Service> {
   readonly storeHost: Host;
   readonly brokerHost: Host;
   readonly log: Logger;
+  /** Creates the access of a machine to the store. */
+  readonly openDatabase: (host: Host) => Database;
   readonly trace: (getText: () => string) => void;
   /** Adds to the digest. */
   readonly note: (text: string) => void;
@@ -153,6 +157,7 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
     storeHost,
     brokerHost,
     log,
+    openDatabase: (host) => toDatabase(createMongoClient({ clock, random, network, server, host }), log),
     trace,
     note(text) {
       for (const character of text) digest = (Math.imul(digest, 31) + character.charCodeAt(0)) | 0;

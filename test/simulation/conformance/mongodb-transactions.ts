@@ -2,7 +2,7 @@
 import { UUID, type ClientSession } from "mongodb";
 
 import { createLogger } from "../../../src/lib/logger.ts";
-import { createDatabaseOf } from "../../../src/storage/database.ts";
+import { toDatabase } from "../../../src/storage/database.ts";
 import { killSessions, readAll, type Scene, type Stage } from "./mongodb-stores.ts";
 import { at, topic } from "./mongodb-statements.ts";
 
@@ -464,7 +464,7 @@ export const transactionScenes: readonly Scene[] = [
     async play(stage) {
       const { client, note } = stage;
       await addRecord(stage);
-      const database = createDatabaseOf(client, log);
+      const database = toDatabase(client, log);
       await note("connect", () => database.connect(new AbortController().signal));
       await note("ping", () => database.ping());
       await note("kill a session that nobody knows", () =>

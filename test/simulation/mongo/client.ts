@@ -418,7 +418,7 @@ export function createMongoClient({ clock, random, network, server, host }: Clie
 
 const recordsPerBatch = 2;
 
-/** The part of a cursor that `streamBatches` uses. Each batch is read by itself, so that a scan is no snapshot. */
+/** The part of a cursor that `streamBatches` uses. Each batch is a read of its own, so a scan does not see a snapshot. */
 function createBatches(find: () => Promise<readonly Document[]>) {
   const seen = new Set<string>();
   let buffered: readonly Document[] = [];

@@ -1,5 +1,5 @@
 /**
- * A simulated MongoDB: a replica set with a primary that members elect anew, or a standalone server without transactions.
+ * A simulated MongoDB: a replica set with a primary that its members elect, or a standalone server without transactions.
  *
  * Each primary is a reign (reign.ts). After an election the former one may serve for some seconds: it does not know yet, and a
  * majority never gets what it commits. Only with a commit of its own does the next primary know what a majority has.

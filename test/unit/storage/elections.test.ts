@@ -6,7 +6,7 @@ import { ObjectId, type MongoClient } from "mongodb";
 
 import { PrimaryChangedError, type PositionStep } from "../../../src/sync/positions.ts";
 import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
-import { createDatabaseOf } from "../../../src/storage/database.ts";
+import { toDatabase } from "../../../src/storage/database.ts";
 import { createPositions } from "../../../src/storage/positions.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
@@ -17,7 +17,7 @@ const { db, database, log } = await connectDatabase();
 function createClient() {
   const client = Object.assign(new EventEmitter(), { db: () => ({}) });
   return {
-    database: createDatabaseOf(client as unknown as MongoClient, log),
+    database: toDatabase(client as unknown as MongoClient, log),
     report: (...servers: readonly object[]): void => {
       const byAddress = new Map(servers.map((server, index) => [`host-${index}`, server]));
       client.emit("topologyDescriptionChanged", { newDescription: { servers: byAddress } });

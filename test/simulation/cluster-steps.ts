@@ -1,0 +1,67 @@
+/** The steps of every world with Kafka brokers. */
+import fc from "fast-check";
+
+import type { CoordinatorKind } from "./cluster/coordination.ts";
+import type { LinkFault } from "./network.ts";
+import { below, partition, process, upTo, weighted } from "./steps.ts";
+
+/** What happens to the brokers. */
+export type ClusterAction =
+  | {
+      readonly do: "disturb broker";
+      readonly process: number;
+      readonly broker: number;
+      readonly fault: LinkFault;
+    }
+  | { readonly do: "cut broker"; readonly process: number; readonly broker: number; readonly ms: number }
+  | { readonly do: "broker down"; readonly broker: number; readonly ms: number; readonly failOverMs: number }
+  | { readonly do: "broker lags"; readonly broker: number; readonly ms: number }
+  | { readonly do: "coordinator unavailable"; readonly kind: CoordinatorKind; readonly ms: number }
+  | { readonly do: "move coordinator"; readonly kind: CoordinatorKind; readonly to: number }
+  | { readonly do: "delay markers"; readonly ms: number }
+  | { readonly do: "rebalance" };
+
+/** The offset of the group is set; without a share of the log, it is lost. */
+export interface SetOffset {
+  readonly do: "set offset";
+  readonly partition: number;
+  readonly share: number | undefined;
+}
+
+export const broker = below(2);
+export const share = fc.double({ min: 0, max: 1, noNaN: true });
+const kind = fc.constantFrom<CoordinatorKind>("group", "transaction");
+
+export const clusterFaults = [
+  weighted(
+    30,
+    fc.record({
+      do: fc.constant("disturb broker"),
+      process,
+      broker,
+      fault: fc.constantFrom<LinkFault>("request", "response", "late", "slow", "slow"),
+    }),
+  ),
+  // Up to three times as long as the session of a member.
+  weighted(3, fc.record({ do: fc.constant("cut broker"), process, broker, ms: upTo(3_000, 8_000, 30_000) })),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant("broker down"),
+      broker,
+      ms: upTo(500, 6_000),
+      failOverMs: upTo(50, 3_000),
+    }),
+  ),
+  weighted(2, fc.record({ do: fc.constant("broker lags"), broker, ms: upTo(300, 3_000) })),
+  weighted(2, fc.record({ do: fc.constant("coordinator unavailable"), kind, ms: upTo(500, 5_000) })),
+  weighted(2, fc.record({ do: fc.constant("move coordinator"), kind, to: broker })),
+  weighted(2, fc.record({ do: fc.constant("delay markers"), ms: upTo(500, 12_000) })),
+  weighted(3, fc.record({ do: fc.constant("rebalance") })),
+];
+
+export const setOffset = fc.record<SetOffset>({
+  do: fc.constant("set offset"),
+  partition,
+  share: fc.option(share, { nil: undefined, freq: 3 }),
+});
