@@ -94,6 +94,23 @@ describe("the topic pages", () => {
     await page.getByRole("heading", { name: "This topic is retired" }).waitFor();
   });
 
+  it("apply a choice that follows a link at once to what the link shows", async () => {
+    const page = await openTopics();
+    await page.getByLabel("Search").fill("nothing like it");
+    await page.getByText("No topics match.").waitFor();
+    // Chooses as soon as the field is there: before the browser paints it.
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      const order = document.querySelector('select:has(option[value="-externalId"])');
+      if (order === null) return;
+      observer.disconnect();
+      order.value = "-externalId";
+      order.dispatchEvent(new Event("change", { bubbles: true }));
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await page.getByRole("link", { name: "Show all topics" }).click();
+    await page.getByRole("row").nth(1).getByText("ticket-065").waitFor();
+    assert.match(page.url(), /\/console\/topics\?sort=-externalId$/);
+  });
+
   it("explain a topic with its filters, its source and its previous definition", async () => {
     const page = await openTopics();
     await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();

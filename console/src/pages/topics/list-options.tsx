@@ -51,17 +51,13 @@ interface ListOptionsFormProps {
 
 const typingDelayMs = 250;
 
-/** Text fields take effect after a short delay, selections at once. */
+/** Text fields take effect after a short delay, selections at once. Only text that is not applied yet is kept. */
 export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
-  const [typed, setTyped] = useState({ search: options.search, namespace: options.namespace });
-
-  // A link on the page can change the options.
-  useEffect(() => {
-    setTyped({ search: options.search, namespace: options.namespace });
-  }, [options.search, options.namespace]);
+  const [typed, setTyped] = useState<Partial<Pick<ListOptions, "search" | "namespace">>>({});
 
   function apply(change: Partial<ListOptions>): void {
     const { state, sort, ...others } = { ...options, ...typed, ...change };
+    setTyped({});
     onChange({
       ...others,
       state: state === "active" ? "" : state,
@@ -70,14 +66,14 @@ export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
   }
 
   useEffect(() => {
-    if (typed.search === options.search && typed.namespace === options.namespace) return undefined;
+    if (Object.keys(typed).length === 0) return undefined;
     const timer = setTimeout(() => {
       apply({});
     }, typingDelayMs);
     return () => {
       clearTimeout(timer);
     };
-  }, [typed.search, typed.namespace]);
+  }, [typed, toQuery(options)]);
 
   return (
     <form
@@ -95,9 +91,9 @@ export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
           placeholder={
             options.state === "active" ? "Start of the external id or name" : "Start of the external id"
           }
-          value={typed.search}
+          value={typed.search ?? options.search}
           onInput={({ currentTarget: { value } }) => {
-            setTyped({ ...typed, search: value });
+            setTyped((others) => ({ ...others, search: value }));
           }}
         />
       </label>
@@ -105,9 +101,9 @@ export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
         Namespace
         <input
           placeholder="All"
-          value={typed.namespace}
+          value={typed.namespace ?? options.namespace}
           onInput={({ currentTarget: { value } }) => {
-            setTyped({ ...typed, namespace: value });
+            setTyped((others) => ({ ...others, namespace: value }));
           }}
         />
       </label>
