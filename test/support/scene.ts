@@ -196,17 +196,26 @@ function differences(found: ReadonlyMap<string, string>, announced: ReadonlyMap<
     .map((id) => `${id}: found ${found.get(id) ?? "nothing"}, announced ${announced.get(id) ?? "nothing"}`);
 }
 
-/**
- * Starts a service for this file, with a database and Kafka topics of its own, before the first test. Hooks of a file run
- * concurrently: a `before` that needs the service belongs in a `describe`.
- */
+/** Starts a service for this file, with a database and Kafka topics of its own, before the first test. */
 export function useService(moreSettings: Settings = {}, stack: StackAddresses = sharedStack()) {
   const { uri, db, settings } = createSettings(stack, moreSettings);
   let service: TestService;
-  before(async () => {
-    service = await startReady(startTopicsyncHere(settings));
-  });
+  let starting: Promise<TestService> | undefined;
+  async function start(): Promise<void> {
+    service = await (starting ??= startReady(startTopicsyncHere(settings)));
+  }
+  before(start);
   return {
+    /**
+     * Runs before the first test, once the service is ready. Hooks of a file run concurrently; a store whose collections are
+     * created by an insert and by the service at the same time may never respond.
+     */
+    prepare: (work: () => Promise<void>) => {
+      before(async () => {
+        await start();
+        await work();
+      });
+    },
     uri,
     db,
     settings,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import type { Page } from "playwright-core";
 
@@ -32,7 +32,7 @@ const stored = [
   installation(token("1a2b3c", "cafe0002"), { ...bob, ...inactive }),
 ];
 
-before(async () => {
+service.prepare(async () => {
   await records.insertMany(stored);
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import type { BrowserContextOptions, Page } from "playwright-core";
 
@@ -40,7 +40,7 @@ const stored = Array.from({ length: 66 }, (_, i): TopicRecord => {
   };
 });
 
-before(async () => {
+service.prepare(async () => {
   const [first, ...others] = stored;
   assert.ok(first);
   const { topic_name, namespace, header_query } = first;

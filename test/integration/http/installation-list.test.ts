@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
@@ -26,7 +26,7 @@ const stored = [
   installation("old-token-0123456789abcdefg", { last_seen_on: new Date(Date.now() - 300 * day) }),
 ];
 
-before(async () => {
+service.prepare(async () => {
   await records.insertMany(stored);
   await service.addUser(ann.user, ann.password);
 });

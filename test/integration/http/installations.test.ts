@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
@@ -19,7 +19,7 @@ const platforms = service.db.collection<{ _id: string; name: string; active: boo
 const ann = { user: unique("ann"), password: "ann's password" };
 const bob = { user: unique("bob"), password: "bob's password" };
 
-before(async () => {
+service.prepare(async () => {
   for (const { user, password } of [ann, bob]) await service.addUser(user, password);
 });
 
