@@ -23,13 +23,13 @@ export const quoteTopic = (topic: string): string => `topic "${topic}"`;
 export const quoteGroup = (group: string): string => `group "${group}"`;
 
 /**
- * Converts an error of kafkajs: a ConfigurationError that names the missing right if the broker denied the request, otherwise
- * an UnavailableError.
+ * Converts an error of kafkajs: a ConfigurationError that names the missing right if the broker denied the request, a fault of the
+ * program as it is, otherwise an UnavailableError.
  */
-export function toKafkaError(error: unknown, rights: Rights = {}): UnavailableError | ConfigurationError {
+export function toKafkaError(error: unknown, rights: Rights = {}): Error {
   if (error instanceof UnavailableError || error instanceof ConfigurationError) return error;
   const denial = findDenial(error);
-  if (denial === undefined) return toOutage(error);
+  if (denial === undefined) return findProgramFault(error) ?? toOutage(error);
   const right = rights[denial] ?? denials[denial];
   return new ConfigurationError(`Kafka denies its user ${right} (${denial})`, { cause: error });
 }
@@ -49,7 +49,7 @@ const programFaults: ReadonlySet<string> = new Set([
  * The fault of the program, such as a value that cannot be encoded, that kafkajs wraps as it does failures of the cluster. As an
  * outage it would be tried again for ever.
  */
-export function findProgramFault(error: unknown): Error | undefined {
+function findProgramFault(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   return findProgramFault(error.cause) ?? (programFaults.has(error.name) ? error : undefined);
 }

@@ -2,7 +2,7 @@ import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
 import { UnavailableError } from "../lib/errors.ts";
 import { measureRecord, type OutgoingRecord, type RecordProducer, type SendResult } from "../sync/records.ts";
-import { findProgramFault, findSendRejection, quoteTopic, toKafkaError } from "./errors.ts";
+import { findSendRejection, quoteTopic, toKafkaError } from "./errors.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 /** kafkajs sends the messages of one call as one record batch, which must not exceed the topic's `max.message.bytes`. */
@@ -48,7 +48,7 @@ export function createProducer({ kafka, dropConnection }: KafkaClient, topic: st
       );
     } catch (error) {
       const rejection = findSendRejection(error);
-      if (rejection === undefined) throw findProgramFault(error) ?? toKafkaError(error, rights);
+      if (rejection === undefined) throw toKafkaError(error, rights);
       return batch.map(() => ({ rejection }));
     }
   }

@@ -1,4 +1,4 @@
-import { ConfigurationError, KafkaUnavailableError } from "../lib/errors.ts";
+import { KafkaUnavailableError, UnavailableError } from "../lib/errors.ts";
 import { sleep } from "../lib/platform.ts";
 import type { LogBounds, PartitionLog } from "../sync/records.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
@@ -75,7 +75,7 @@ export function createRequests(createCluster: () => object): KafkaRequests {
         return await request();
       } catch (error) {
         const converted = toKafkaError(error, rights);
-        if (attempt === maxAttempts || converted instanceof ConfigurationError) throw converted;
+        if (attempt === maxAttempts || !(converted instanceof UnavailableError)) throw converted;
         await sleep(retryDelayMs);
       }
     }

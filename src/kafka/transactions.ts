@@ -12,14 +12,7 @@ import {
 } from "../routing/transactions.ts";
 import { FencedError, type Position } from "../sync/positions.ts";
 import type { Partition, SendRejection, SendResult } from "../sync/records.ts";
-import {
-  findProgramFault,
-  findSendRejection,
-  hasType,
-  quoteGroup,
-  toKafkaError,
-  toOutage,
-} from "./errors.ts";
+import { findSendRejection, hasType, quoteGroup, toKafkaError, toOutage } from "./errors.ts";
 import { canShareBatch, estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
 import { setGroups } from "./workarounds/message-groups.ts";
@@ -76,7 +69,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
       });
     // kafkajs looks up all topics that a producer ever used, and fails if one of them is denied now. The next producer looks up others.
     if (hasType(error, "TOPIC_AUTHORIZATION_FAILED")) return toOutage(error);
-    return findProgramFault(error) ?? toKafkaError(error, rights);
+    return toKafkaError(error, rights);
   }
 
   function disconnect(unused: Producer): void {
