@@ -1,4 +1,4 @@
-import type { Message, Producer, RecordMetadata, TopicMessages, TopicOffsets, Transaction } from "kafkajs";
+import type { Producer, TopicOffsets, Transaction } from "kafkajs";
 
 import type { Logger } from "../lib/logger.ts";
 import { getErrorMessage, KafkaUnavailableError, UnavailableError } from "../lib/errors.ts";
@@ -6,16 +6,14 @@ import { sleep } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import {
   RecordRejectedError,
-  type RoutedRecord,
   type RoutingTransaction,
   type RoutingTransactions,
 } from "../routing/transactions.ts";
 import { FencedError, type Position } from "../sync/positions.ts";
-import type { Partition, SendRejection, SendResult } from "../sync/records.ts";
-import { findSendRejection, hasType, quoteGroup, toKafkaError, toOutage } from "./errors.ts";
-import { canShareBatch, estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
+import type { Partition } from "../sync/records.ts";
+import { hasType, quoteGroup, toKafkaError, toOutage } from "./errors.ts";
+import { createTopicLimits, sendAll, sendEach, splitIntoRequests } from "./routed-requests.ts";
 import type { KafkaClient } from "./sockets.ts";
-import { setGroups } from "./workarounds/message-groups.ts";
 import type { KafkaRequests } from "./requests.ts";
 import { toPosition, type PositionMetadata } from "./committed-position.ts";
 
@@ -28,9 +26,6 @@ export interface TransactionsOptions {
   readonly log: Logger;
 }
 
-/** kafkajs sends the messages for a partition as one record batch, which must not exceed the topic's `max.message.bytes`. */
-const maxBytesPerPartition = 512 * 1024;
-const maxBytesPerRequest = 4 * 1024 * 1024;
 /** How long an open transaction of a killed process holds up readers, unless another process takes its partition over. */
 const transactionTimeoutMs = 60_000;
 /**
@@ -53,6 +48,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
   };
   /** Tells its commits from those of others. */
   const ownId = newId();
+  const limits = createTopicLimits();
   let producer: Producer | undefined;
   /** kafkajs connects a producer once more that was disconnected while it was connecting or retrying. */
   let closeConnections: () => void = () => undefined;
@@ -133,9 +129,9 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     return {
       sendAll: (records) =>
         attempt(async () => {
-          for (const request of splitIntoRequests(records)) await sendAll(transaction, request);
+          for (const request of splitIntoRequests(records, limits)) await sendAll(transaction, request);
         }),
-      sendEach: (records) => attempt(() => sendEach(transaction, records)),
+      sendEach: (records) => attempt(() => sendEach(transaction, records, limits)),
       commit: () => attempt(() => transaction.commit()),
     };
   }
@@ -171,133 +167,6 @@ async function whileCompleting<T>(request: () => Promise<T>): Promise<T> {
       await sleep(completionPollMs);
     }
   }
-}
-
-/** What a request sends, by Kafka topic. */
-type Request = ReadonlyMap<string, TopicRequest>;
-
-/** Sends the messages of one request. A rejection may concern only some of them. */
-async function sendAll(transaction: Transaction, request: Request): Promise<void> {
-  try {
-    const acknowledged = await transaction.sendBatch({ acks: -1, topicMessages: toTopicMessages(request) });
-    checkAcknowledged(request, acknowledged);
-  } catch (error) {
-    const rejection = findRejection(error);
-    throw rejection === undefined ? error : new RecordRejectedError(rejection);
-  }
-}
-
-/** Throws unless every partition was acknowledged: kafkajs 2.2.4 silently leaves out those that its metadata lacks. */
-function checkAcknowledged(request: Request, acknowledged: readonly RecordMetadata[]): void {
-  const found = new Set(acknowledged.map(({ topicName, partition }) => `${topicName}-${partition}`));
-  for (const [topic, { byPartition }] of request)
-    for (const partition of Object.keys(byPartition))
-      if (!found.has(`${topic}-${partition}`)) throw createUnacknowledgedError(topic, Number(partition));
-}
-
-const createUnacknowledgedError = (topic: string, partition: number): KafkaUnavailableError =>
-  new KafkaUnavailableError(`Kafka did not acknowledge records for partition ${partition} of ${topic}`);
-
-/** A topic that the user may not write to must not hold up the others, so it counts as a rejection. */
-function findRejection(error: unknown): SendRejection | undefined {
-  if (!hasType(error, "TOPIC_AUTHORIZATION_FAILED", "OPERATION_NOT_ATTEMPTED"))
-    return findSendRejection(error);
-  return { reason: "denied", message: "Kafka denies its user Write on it" };
-}
-
-/** What a request sends to a Kafka topic. */
-interface TopicRequest {
-  readonly messages: Message[];
-  readonly byPartition: Record<number, Message[]>;
-  readonly bytesByPartition: Record<number, number>;
-}
-
-/** Splits records into requests of limited size, overall and for each partition. */
-function* splitIntoRequests(records: Iterable<RoutedRecord>): Generator<Request> {
-  let topics = new Map<string, TopicRequest>();
-  let totalBytes = 0;
-  let first: RoutedRecord | undefined;
-  for (const record of records) {
-    const { topic, partition } = record;
-    const bytes = estimateBytes(record);
-    first ??= record;
-    const isFull =
-      (topics.get(topic)?.bytesByPartition[partition] ?? 0) + bytes > maxBytesPerPartition ||
-      totalBytes + bytes > maxBytesPerRequest;
-    if (totalBytes > 0 && (isFull || !canShareBatch(first, record))) {
-      yield topics;
-      topics = new Map();
-      totalBytes = 0;
-      first = record;
-    }
-    let request = topics.get(topic);
-    if (request === undefined) {
-      request = { messages: [], byPartition: {}, bytesByPartition: {} };
-      topics.set(topic, request);
-    }
-    const message = toMessage(record);
-    request.messages.push(message);
-    (request.byPartition[partition] ??= []).push(message);
-    request.bytesByPartition[partition] = (request.bytesByPartition[partition] ?? 0) + bytes;
-    totalBytes += bytes;
-  }
-  if (totalBytes > 0) yield topics;
-}
-
-const toTopicMessages = (request: Request): TopicMessages[] =>
-  [...request].map(([topic, { messages, byPartition }]) => ({
-    topic,
-    messages: setGroups(messages, byPartition),
-  }));
-
-/**
- * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request as a whole, and
- * kafkajs numbers what follows a rejection correctly. A rejected request is halved until the record is found, unless the user
- * may not write to the Kafka topic at all.
- */
-async function sendEach(
-  transaction: Transaction,
-  records: readonly RoutedRecord[],
-): Promise<readonly SendResult[]> {
-  const results = new Map<RoutedRecord, SendResult>();
-  const denied = new Map<string, SendResult>();
-
-  async function send(group: readonly RoutedRecord[]): Promise<void> {
-    const [first] = group;
-    if (first === undefined) return;
-    const { topic, partition } = first;
-    const denial = denied.get(topic);
-    if (denial !== undefined) {
-      for (const record of group) results.set(record, denial);
-      return;
-    }
-    try {
-      const [acknowledged] = await transaction.send({ topic, acks: -1, messages: group.map(toMessage) });
-      if (acknowledged === undefined) throw createUnacknowledgedError(topic, partition);
-      const baseOffset = Number(acknowledged.baseOffset);
-      for (const [index, record] of group.entries())
-        results.set(record, { partition, offset: baseOffset + index });
-    } catch (error) {
-      const rejection = findRejection(error);
-      if (rejection === undefined) throw error;
-      if (rejection.reason === "denied") denied.set(topic, { rejection });
-      if (group.length === 1 || rejection.reason === "denied") {
-        for (const record of group) results.set(record, { rejection });
-        return;
-      }
-      const half = Math.ceil(group.length / 2);
-      await send(group.slice(0, half));
-      await send(group.slice(half));
-    }
-  }
-
-  for (const group of Map.groupBy(records, ({ topic, partition }) => `${topic}-${partition}`).values())
-    for (const batch of splitIntoBatches(group, maxBytesPerPartition)) await send(batch);
-  return records.map((record) => results.get(record) ?? failAsUnsent());
-}
-
-function failAsUnsent(): never {
-  throw new Error("a record was not sent");
 }
 
 function toOffsets(

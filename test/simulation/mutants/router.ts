@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const transactions = "src/kafka/transactions.ts";
+const routedRequests = "src/kafka/routed-requests.ts";
 const events = "consumers/events/handler.ts";
 const index = "src/matching/live-topic-index.ts";
 const feed = "src/storage/topic-feed.ts";
@@ -41,7 +42,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "after a rejection the transaction continues",
     world: "router",
-    file: transactions,
+    file: routedRequests,
     replace: "throw rejection === undefined ? error : new RecordRejectedError(rejection);",
     by: "if (rejection === undefined) throw error;\n    for (const [topic, { messages }] of request)\n      for (const message of messages)\n        await transaction.send({ topic, acks: -1, messages: [message] }).catch(() => undefined);",
   },
@@ -63,9 +64,9 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "every record of a rejected request is rejected",
     world: "router",
-    file: transactions,
-    replace: 'if (group.length === 1 || rejection.reason === "denied") {',
-    by: "if (group.length > 0) {",
+    file: routedRequests,
+    replace: "      else if (group.length === 1) {\n",
+    by: "      else if (group.length > 0) {\n        for (const record of group) results.set(record, { rejection });\n",
   },
   {
     name: "the router's commit is not awaited",
@@ -112,7 +113,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "acknowledgements by partition are not checked",
     world: "router",
-    file: transactions,
+    file: routedRequests,
     replace: "    checkAcknowledged(request, acknowledged);\n",
     by: "",
   },
@@ -225,7 +226,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "acknowledgements are compared by Kafka topic only",
     world: "router",
-    file: transactions,
+    file: routedRequests,
     replace:
       "const found = new Set(acknowledged.map(({ topicName, partition }) => `${topicName}-${partition}`));",
     by: "const found = { has: (key: string) => acknowledged.some(({ topicName }) => key.startsWith(topicName)) };",
