@@ -85,7 +85,8 @@ describe("a fault of the program in a transaction", () => {
 
 const createEvent = (offset: number): LogRecord => ({
   offset,
-  timestamp: "1700000000000",
+  // Recent, since Kafka deletes old records.
+  timestamp: String(Date.now()),
   key: null,
   value: Buffer.from('{"eventId":"1","eventType":"E","event":{}}'),
   headers: {},
