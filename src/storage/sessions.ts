@@ -51,7 +51,11 @@ export function createSessionStore(database: Database): SessionStore {
 
     extend: (digest, expiresOn) =>
       database.run(async () => {
-        await sessions.updateOne({ _id: digest }, { $set: { expires_on: expiresOn } });
+        await sessions.updateOne(
+          { _id: digest },
+          { $set: { expires_on: expiresOn } },
+          { maxTimeMS: maxUpdateMs },
+        );
       }),
 
     remove: (digest) =>
