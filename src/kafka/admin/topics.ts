@@ -38,6 +38,8 @@ interface OwnTopic {
   readonly settings: TopicSettings;
   /** 1 when absent; -1 for the broker's default. */
   readonly numPartitions?: number;
+  /** Whether an administrator may limit how long its records are kept. */
+  readonly mayExpire?: boolean;
 }
 
 function listOwnTopics(config: KafkaConfig): OwnTopic[] {
@@ -57,7 +59,7 @@ function listOwnTopics(config: KafkaConfig): OwnTopic[] {
       : [
           // The broker's default number of partitions: their order is not needed, except among events with the same key.
           { topic: router.topic, settings: {}, numPartitions: -1 },
-          { topic: router.deadLetterTopic, settings: deadLetterSettings },
+          { topic: router.deadLetterTopic, settings: deadLetterSettings, mayExpire: true },
           ...(router.unmatchedTopic === undefined
             ? []
             : [{ topic: router.unmatchedTopic, settings: {}, numPartitions: -1 }]),
@@ -108,9 +110,10 @@ async function createTopics(
 
 /** Only warns, so DescribeConfigs is an optional right. */
 async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
-  for (const { topic, settings } of topics) {
+  for (const { topic, settings, mayExpire } of topics) {
     try {
-      const actual = await readTopicSettings(admin, topic, Object.keys(settings));
+      const names = mayExpire === true ? ["cleanup.policy"] : Object.keys(settings);
+      const actual = await readTopicSettings(admin, topic, names);
       const lossy = findLossySettings(settings, actual);
       if (Object.keys(lossy).length === 0) continue;
       if (settings === announcementSettings)

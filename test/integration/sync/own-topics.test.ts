@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import kafkajs from "kafkajs";
 
 import { hasSingleReplica } from "../../../src/kafka/admin/topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
 
 const { admin, scene } = stage();
@@ -66,6 +67,23 @@ describe("the service's own Kafka topics", () => {
         ],
         [deadLetterTopic, undefined, "604800000", "dead-letter topic does not keep all records"],
       ],
+    );
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("may keep the dead letters of events for a limited time", async () => {
+    const { start, topic } = scene();
+    const events = `${topic}.events`;
+    const settings = { KAFKA_EVENTS_TOPIC: events };
+    await createKafkaTopics(admin, {
+      topic: `${events}.dead-letter`,
+      numPartitions: 1,
+      configEntries: [{ name: "retention.ms", value: "604800000" }],
+    });
+    const service = await start(settings);
+    assert.deepEqual(
+      service.log.filter(({ msg }) => lossWarnings.test(String(msg))),
+      [],
     );
     assert.equal(await service.stop(), 0);
   });
