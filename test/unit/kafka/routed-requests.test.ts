@@ -38,7 +38,7 @@ async function createScene(settings: Readonly<Record<string, string>>) {
   return {
     transaction,
     /** Counts from the last call on. */
-    count() {
+    count: () => {
       const counted = requests;
       requests = 0;
       return counted;
