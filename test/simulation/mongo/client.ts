@@ -7,9 +7,11 @@ import {
   MongoNetworkError,
   MongoServerError,
   MongoServerSelectionError,
+  WriteConcern,
   type MongoClient,
 } from "mongodb";
 
+import { clientOptions } from "../../../src/storage/client-options.ts";
 import type { Clock, Host } from "../clock.ts";
 import { ConnectionLostError, type Network } from "../network.ts";
 import type { Random } from "../random.ts";
@@ -69,6 +71,9 @@ interface FindOptions extends SessionOptions {
 interface BulkOperation {
   readonly replaceOne: { readonly filter: Filter; readonly replacement: Document; readonly upsert?: boolean };
 }
+
+const writeConcern = WriteConcern.fromOptions(clientOptions);
+const isMajority = (concern: { readonly w?: unknown } | undefined): boolean => concern?.w === "majority";
 
 /** Creates the client of a host. */
 export function createMongoClient({ clock, random, network, server, host }: ClientOptions): MongoClient {
@@ -153,7 +158,8 @@ export function createMongoClient({ clock, random, network, server, host }: Clie
 
   function createSessionOfClient(): Session {
     return createSession({
-      commit: (transaction) => send((primary) => primary.commit(transaction), { canRetry: true }),
+      commit: (transaction) =>
+        send((primary) => primary.commit(transaction, isMajority(writeConcern)), { canRetry: true }),
       abort: (transaction) =>
         send(
           (primary) => {
@@ -249,6 +255,7 @@ export function createMongoClient({ clock, random, network, server, host }: Clie
             ordered,
             retryId,
             maxTimeMs: maxTimeMS,
+            awaitsMajority: isMajority(writeConcern),
             transaction,
           }),
         { canRetry: isRetried, isInTransaction: transaction !== undefined },
@@ -282,7 +289,7 @@ export function createMongoClient({ clock, random, network, server, host }: Clie
 
     return {
       collectionName: name,
-      writeConcern: undefined,
+      writeConcern,
       findOne: async (filter: Filter, options: FindOptions = {}) => (await find(filter, options))[0] ?? null,
       find(filter: Filter, options: FindOptions = {}) {
         return {
@@ -358,6 +365,7 @@ export function createMongoClient({ clock, random, network, server, host }: Clie
     readonly update: string;
     readonly updates: readonly { q: Filter; u: Document; upsert?: boolean; multi?: boolean }[];
     readonly maxTimeMS?: number;
+    readonly writeConcern?: object;
   }
 
   const db = {
@@ -386,6 +394,8 @@ export function createMongoClient({ clock, random, network, server, host }: Clie
             statements,
             ordered: false,
             maxTimeMs: command.maxTimeMS,
+            // The driver adds none to a command.
+            awaitsMajority: isMajority(command.writeConcern),
           }),
         { canRetry: false },
       );

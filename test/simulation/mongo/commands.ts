@@ -58,6 +58,8 @@ export interface WriteCommand extends CommandOptions {
   /** Names a retryable write: it is executed once. */
   readonly retryId?: string | undefined;
   readonly maxTimeMs?: number | undefined;
+  /** Whether it is acknowledged only when a majority has it. */
+  readonly awaitsMajority: boolean;
   /** Loses the server half way: the rest is not executed, and there is no response. */
   readonly statementsUntilCrash?: number;
 }

@@ -277,17 +277,17 @@ export function createReign(world: ReignOptions) {
       if (command.transaction !== undefined) return writeInTransaction(command, command.transaction);
       const known = command.retryId === undefined ? undefined : retried.get(command.retryId);
       if (known !== undefined) {
-        await replicated(known.commit);
+        if (command.awaitsMajority) await replicated(known.commit);
         return known.result;
       }
       const result = await writeOutside(command);
       const commit = last;
       if (command.retryId !== undefined) retried.set(command.retryId, { result, commit });
-      await replicated(commit);
+      if (command.awaitsMajority) await replicated(commit);
       return result;
     },
 
-    async commit(id: TransactionId): Promise<void> {
+    async commit(id: TransactionId, awaitsMajority: boolean): Promise<void> {
       requireUp();
       expireTransactions();
       const session = sessions.get(id.session);
@@ -296,7 +296,7 @@ export function createReign(world: ReignOptions) {
         session.committed = apply(session.transaction);
         session.transaction = undefined;
       } else if (session.committed === undefined) return throwNoTransaction();
-      await replicated(session.committed);
+      if (awaitsMajority) await replicated(session.committed);
     },
 
     abort(id: TransactionId): void {
