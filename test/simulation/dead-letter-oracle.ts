@@ -105,12 +105,15 @@ const toLetter = ({ headers }: Pick<OutgoingRecord, "headers">): Letter => ({
 const toStoredLetter = ({ headers }: StoredRecord): Letter =>
   toLetter({ headers: Object.fromEntries(headers.map(([name, value]) => [name, value.toString()])) });
 
-/** The headers of the record come with those of the product. */
+/** The headers of the record come with those of the product. Where the topic takes no other, it has a key and the time of sending. */
 function hasSameBytes(letter: StoredRecord, { key, value, timestamp, headers }: StoredRecord): boolean {
+  const find = (header: string): string | undefined =>
+    letter.headers.find(([name]) => name === header)?.[1].toString();
+  const isKeyless = key === null && letter.key !== null && find(deadLetterHeader.keyless) === "true";
   return (
-    isSame(letter.key, key) &&
+    (isSame(letter.key, key) || isKeyless) &&
     isSame(letter.value, value) &&
-    letter.timestamp === timestamp &&
+    (letter.timestamp === timestamp || find(deadLetterHeader.time) === String(timestamp)) &&
     headers.every(([name, bytes]) =>
       letter.headers.some(([other, found]) => other === name && found.equals(bytes)),
     )

@@ -4,8 +4,13 @@ import { collections } from "../../src/storage/names.ts";
 import type { PositionRecord } from "../../src/storage/positions.ts";
 import type { Clock, Host } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
+import { nameFetching } from "./cluster/lookups.ts";
+import type { Random } from "./random.ts";
+import { creation } from "./cluster/data-requests.ts";
+import type { Position } from "./sync-changes.ts";
 import type { Right, SyncAction } from "./sync-steps.ts";
 import { findOffset, type SyncTopic } from "./sync-topic.ts";
+import { startOfTime } from "./world.ts";
 
 export interface AdministrationOptions {
   readonly clock: Clock;
@@ -21,16 +26,28 @@ export interface AdministrationOptions {
 
 export type AdministrationAction = Extract<
   SyncAction,
-  { readonly do: "set position" | "set offset" | "revoke right" | "grant right" }
+  {
+    readonly do:
+      | "set position"
+      | "lose position"
+      | "set offset"
+      | "expire offsets"
+      | "refuse topics"
+      | "revoke right"
+      | "grant right";
+  }
 >;
 
 export function createAdministration(options: AdministrationOptions) {
   const { clock, cluster, topic, topicName, groupId, deadLetterTopic, operator, database } = options;
   const deniedNames: Readonly<Record<Right, string>> = {
     read: topicName,
+    fetch: nameFetching(topicName),
     group: groupId,
     "write dead letters": deadLetterTopic,
+    "create topics": creation,
   };
+  const positions = database.collection<PositionRecord>(collections.positions);
   let wasDenied = false;
 
   /** With the tools of MongoDB, where there is one in the log that is there. */
@@ -39,11 +56,24 @@ export function createAdministration(options: AdministrationOptions) {
       "_id.partition": partition,
       ...(topicId === undefined ? {} : { kafka_topic_id: topicId }),
     };
+    attempt(() => positions.updateOne(filter, { $set: { next_offset: offset } }));
+  }
+
+  /** Without a topic id; each partition had epochs of its own. */
+  function insertPosition(partition: number, { offset, epoch }: Position): void {
+    attempt(() =>
+      positions.insertOne({
+        _id: { group: groupId, topic: topicName, partition },
+        next_offset: offset,
+        ...(epoch === 1 ? {} : { epoch }),
+        updated_on: new Date(startOfTime),
+      }),
+    );
+  }
+
+  function attempt(change: () => Promise<unknown>): void {
     clock.schedule(operator, 0, () => {
-      database
-        .collection<PositionRecord>(collections.positions)
-        .updateOne(filter, { $set: { next_offset: offset } })
-        .catch(() => undefined);
+      change().catch(() => undefined);
     });
   }
 
@@ -51,7 +81,26 @@ export function createAdministration(options: AdministrationOptions) {
     /** Whether a right was ever missing. */
     wasDenied: (): boolean => wasDenied,
 
+    /** The database is from a version that did not know the ids of topics. */
+    insertOldPositions(random: Random): void {
+      for (const { partition } of topic.list()) {
+        const records = Array.from({ length: random.between(1, 6) }, (_, id) => ({ id, skewMs: 0 }));
+        const sent = records.map((record) => ({ ...record, kind: "define", variant: 0 }) as const);
+        topic.act({ do: "produce", partition, records: sent, transaction: "none" });
+        const offset = random.between(0, records.length + 1);
+        insertPosition(partition, { offset, epoch: random.between(1, 4) });
+      }
+    },
+
     act(action: AdministrationAction): void {
+      if (action.do === "expire offsets") {
+        cluster.groups.deleteOffsetsOf(topicName);
+        return;
+      }
+      if (action.do === "refuse topics") {
+        cluster.refuseTopics(action.ms);
+        return;
+      }
       if ("right" in action) {
         const name = deniedNames[action.right];
         if (action.do === "grant right") cluster.denied.delete(name);
@@ -62,6 +111,10 @@ export function createAdministration(options: AdministrationOptions) {
       const found = topic.find(action.partition);
       if (found === undefined) return;
       const { partition, log } = found;
+      if (action.do === "lose position") {
+        attempt(() => positions.deleteOne({ "_id.partition": partition }));
+        return;
+      }
       const offset = action.share === undefined ? undefined : findOffset(log, action.share);
       if (action.do === "set offset")
         cluster.setOffset(

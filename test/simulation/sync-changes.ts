@@ -59,14 +59,31 @@ export function fromRecord(record: Document): ModelTopic {
   };
 }
 
-export function findMove(changes: readonly Change[]) {
+/** What was written to the record of a position. */
+export interface PositionChange {
+  readonly partition: number;
+  readonly before: Position | undefined;
+  readonly after: Position | undefined;
+}
+
+export interface Move extends PositionChange {
+  readonly after: Position;
+}
+
+export function findPositionChange(changes: readonly Change[]): PositionChange | undefined {
   const change = changes.find(({ collection }) => collection === collections.positions);
-  if (change?.after === undefined) return undefined;
-  const before = toPosition(change.before);
-  const after = toPosition(change.after);
-  if (after === undefined || (before?.offset === after.offset && before.epoch === after.epoch))
-    return undefined;
-  return { partition: (change.after["_id"] as { partition: number }).partition, before, after };
+  const record = change?.after ?? change?.before;
+  if (change === undefined || record === undefined) return undefined;
+  const { partition } = record["_id"] as { readonly partition: number };
+  return { partition, before: toPosition(change.before), after: toPosition(change.after) };
+}
+
+/** A change of the position itself, not only of its owner. */
+export function findMove(changes: readonly Change[]): Move | undefined {
+  const { partition, before, after } = findPositionChange(changes) ?? {};
+  if (partition === undefined || after === undefined) return undefined;
+  const isSame = before?.offset === after.offset && before.epoch === after.epoch;
+  return isSame ? undefined : { partition, before, after };
 }
 
 export const isAt = ({ offset, epoch }: Position = beginning, other: Position): boolean =>

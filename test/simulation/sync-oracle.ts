@@ -6,17 +6,21 @@ import { collections } from "../../src/storage/names.ts";
 import { putInModel, type Model } from "../unit/topics/model.ts";
 import type { Clock, Host } from "./clock.ts";
 import { createLetterOracle } from "./dead-letter-oracle.ts";
+import { createReportOracle } from "./report-oracle.ts";
 import type { PartitionLog } from "./cluster/log.ts";
 import type { Document } from "./mongo/documents.ts";
 import type { Commit } from "./mongo/commands.ts";
 import {
   describe,
   findMove,
+  findPositionChange,
   format,
   fromRecord,
+  isAt,
   toCombination,
   toEffect,
   type Effect,
+  type Move,
   type Position,
 } from "./sync-changes.ts";
 import {
@@ -29,14 +33,9 @@ import {
   type Range,
   type Version,
 } from "./sync-explanation.ts";
+import { derivePosition } from "./sync-derived.ts";
 import type { IdentifiedLog } from "./sync-topic.ts";
 import { Violation } from "./violation.ts";
-
-/** A stored batch that its process has not reported yet. */
-interface UnreportedBatch {
-  readonly commit: number;
-  readonly counts: readonly Counts[];
-}
 
 const keptVersions = 300;
 const keptViews = 32;
@@ -47,10 +46,14 @@ export interface OracleOptions {
   readonly getCurrentLog: (partition: number) => IdentifiedLog | undefined;
   /** Whether a log lost its end. */
   readonly isCut: (log: PartitionLog) => boolean;
+  /** Whether the log of a topic in a partition lost its end. */
+  readonly wasCut: (partition: number, topicId: string | undefined) => boolean;
   /** Whether brokers can fetch by topic id. */
   readonly hasTopicIds: boolean;
   /** Who sets positions by hand. */
   readonly operator: Host;
+  /** What the store has. */
+  readonly readAll: (collection: string) => readonly Document[];
 }
 
 export type SyncOracle = ReturnType<typeof createOracle>;
@@ -60,8 +63,6 @@ export function createOracle(options: OracleOptions) {
   let versions: Version[] = [initial];
   /** What each process was delivered, by partition. */
   const delivered = new Map<string, FetchedRecords[]>();
-  /** By process and partition, in order. */
-  const unreported = new Map<string, readonly UnreportedBatch[]>();
   /** The first commit that stored each sys_id over HTTP: a disabled topic is enabled under its own. */
   const createdBy = new Map<string, number>();
   /** By epoch: an epoch is that of one topic id for ever, also if an election loses what was stored of it. */
@@ -77,12 +78,9 @@ export function createOracle(options: OracleOptions) {
   const getDelivered = (host: Host, partition: number) => delivered.get(`${host.name}/${partition}`) ?? [];
 
   const letters = createLetterOracle({ getVersions: () => versions, getDelivered, fail });
+  const reports = createReportOracle(fail);
 
-  function checkBatch(
-    commit: Commit,
-    move: { partition: number; before: Position | undefined; after: Position },
-  ): Version {
-    const { partition, before, after } = move;
+  function checkBatch(commit: Commit, { partition, before, after }: Move): Version {
     const last = getLast();
     const isSameEpoch = before !== undefined && before.epoch === after.epoch;
     if (before !== undefined && (after.epoch < before.epoch || (isSameEpoch && after.offset < before.offset)))
@@ -103,7 +101,6 @@ export function createOracle(options: OracleOptions) {
     const actual = toEffect(commit.changes);
     let closest: string | undefined;
     let explanation: Explanation | undefined;
-    /** Several versions may explain the same changes, with other outcomes of single records. */
     const counts: Counts[] = [];
     for (const version of versions.toReversed()) {
       if (version.commit < movedBy) break;
@@ -120,8 +117,7 @@ export function createOracle(options: OracleOptions) {
       }
     }
     if (explanation !== undefined) {
-      const key = `${commit.client.name}/${partition}`;
-      unreported.set(key, [...(unreported.get(key) ?? []), { commit: commit.number, counts }]);
+      reports.onStored(commit.client, partition, { commit: commit.number, counts });
       return advance(last, commit, { partition, after, explanation, actual });
     }
     return fail(
@@ -132,9 +128,8 @@ export function createOracle(options: OracleOptions) {
 
   /** When one log of a topic loses its end, the others of the topic get another epoch, too, and continue at the same offset. */
   function isSameLog(partition: number, before: Position, after: Position): boolean {
-    const current = getCurrentLog(partition);
     const isSameId = before.topicId === undefined || before.topicId === after.topicId;
-    return hasTopicIds && isSameId && current !== undefined && !isCut(current.log);
+    return hasTopicIds && isSameId && !options.wasCut(partition, after.topicId);
   }
 
   /** An epoch is never that of another topic id. */
@@ -183,18 +178,26 @@ export function createOracle(options: OracleOptions) {
     };
   }
 
-  /** A position that somebody set is honoured as it stands: the next batch must begin there. */
-  function setByHand(
-    { number }: Commit,
-    { partition, after }: { partition: number; after: Position },
-  ): Version {
+  /** Where the position was lost, it must be derived from what is stored. Returns whether it is. */
+  function requireDerived({ changes }: Commit, { partition, before, after }: Move): boolean {
+    if (before !== undefined) return false;
+    const derived = derivePosition(options.readAll, partition, changes);
+    if (derived === undefined) return false;
+    if (!isAt(after, derived) || after.topicId !== derived.topicId)
+      fail(
+        `the lost position of partition ${partition} became ${format(after)} of ${after.topicId ?? "no topic id"}, ` +
+          `although what is stored ends at ${format(derived)} of ${derived.topicId ?? "no topic id"}`,
+      );
+    return true;
+  }
+
+  /** The next batch must begin at a position that somebody set or removed, or that was derived. */
+  function startAt(commit: number, partition: number, position: Position | undefined): Version {
     const last = getLast();
-    return {
-      ...last,
-      commit: number,
-      positions: new Map(last.positions).set(partition, after),
-      movedBy: new Map(last.movedBy).set(partition, number),
-    };
+    const positions = new Map(last.positions);
+    if (position === undefined) positions.delete(partition);
+    else positions.set(partition, position);
+    return { ...last, commit, positions, movedBy: new Map(last.movedBy).set(partition, commit) };
   }
 
   /** What users do over HTTP. */
@@ -212,6 +215,24 @@ export function createOracle(options: OracleOptions) {
     }
     if (actual.retired.size > 0) fail("a topic was retired by the channel without a move of its position");
     return { ...withChanges(last, actual), commit: number };
+  }
+
+  /** Returns what is stored after a commit; undefined where nothing that counts has changed. */
+  function judge(commit: Commit): Version | undefined {
+    const { number, client, changes } = commit;
+    const touches = (name: string): boolean => changes.some(({ collection }) => collection === name);
+    if (client === operator) {
+      const changed = findPositionChange(changes);
+      return changed && startAt(number, changed.partition, changed.after);
+    }
+    const move = findMove(changes);
+    if (move !== undefined)
+      return requireDerived(commit, move)
+        ? startAt(number, move.partition, move.after)
+        : checkBatch(commit, move);
+    return touches(collections.topics) || touches(collections.retiredTopics)
+      ? checkOperation(commit)
+      : undefined;
   }
 
   function withChanges(last: Version, actual: Effect): Version {
@@ -252,37 +273,20 @@ export function createOracle(options: OracleOptions) {
 
     onCommit(commit: Commit): void {
       checks += 1;
-      const move = findMove(commit.changes);
-      const touchesTopics = commit.changes.some(
-        ({ collection }) => collection === collections.topics || collection === collections.retiredTopics,
-      );
-      if (move === undefined && !touchesTopics) return;
-      if (move !== undefined && commit.client === operator) versions.push(setByHand(commit, move));
-      else versions.push(move === undefined ? checkOperation(commit) : checkBatch(commit, move));
+      const version = judge(commit);
+      if (version !== undefined) versions.push(version);
       if (versions.length > 2 * keptVersions) versions = versions.slice(-keptVersions);
     },
 
     onRollback(lastKept: number): void {
       versions = versions.filter(({ commit }) => commit <= lastKept);
-      for (const [key, batches] of unreported)
-        unreported.set(
-          key,
-          batches.filter(({ commit }) => commit <= lastKept),
-        );
+      reports.onRollback(lastKept);
       for (const [id, commit] of createdBy) if (commit > lastKept) createdBy.delete(id);
     },
 
-    /** What a process reports must have been stored by it, and is reported once, in order. */
     onReported(host: Host, partition: number, counts: Counts): void {
       checks += 1;
-      const key = `${host.name}/${partition}`;
-      const batches = unreported.get(key) ?? [];
-      const index = batches.findIndex((batch) => batch.counts.some((one) => isSameCount(one, counts)));
-      if (index === -1)
-        fail(
-          `${host.name} reported a batch of partition ${partition} that it did not store: ${JSON.stringify(counts)}`,
-        );
-      unreported.set(key, batches.slice(index + 1));
+      reports.onReported(host, partition, counts);
     },
 
     /** Checks an acknowledged request: the topic is stored on a majority. */
@@ -317,11 +321,11 @@ export function createOracle(options: OracleOptions) {
           fail(`the topic ${id} is stored as ${texts.get(id) ?? "nothing"}`);
     },
 
-    isInLog: (partition: number, { topicId }: IdentifiedLog): boolean =>
-      getLast().positions.get(partition)?.topicId === topicId,
+    /** A position without a topic id counts for the log that is there. */
+    isInLog(partition: number, { topicId }: IdentifiedLog): boolean {
+      const position = getLast().positions.get(partition);
+      return position !== undefined && (position.topicId ?? topicId) === topicId;
+    },
     countChecks: () => checks,
   };
 }
-
-const isSameCount = (a: Counts, b: Counts): boolean =>
-  [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => (a[name] ?? 0) === (b[name] ?? 0));

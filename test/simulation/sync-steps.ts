@@ -43,13 +43,13 @@ export type TopicAction =
   | { readonly do: "compact"; readonly partition: number }
   /** `lose end`: the log loses its end. */
   | { readonly do: "truncate" | "lose end"; readonly partition: number; readonly share: number }
-  /** Deleted, and created again some time later. */
-  | { readonly do: "recreate"; readonly ms: number }
+  /** Deleted, and created again some time later; with as many partitions as before, unless a number is given. */
+  | { readonly do: "recreate"; readonly ms: number; readonly partitions?: number }
   | { readonly do: "move leader"; readonly partition: number; readonly to: number }
   /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
   | { readonly do: "grow" | "old bounds" };
 
-export type Right = "read" | "group" | "write dead letters";
+export type Right = "read" | "fetch" | "group" | "write dead letters" | "create topics";
 
 export type SyncAction =
   | Fault
@@ -63,7 +63,12 @@ export type SyncAction =
     }
   /** Somebody sets the position in the database. */
   | { readonly do: "set position"; readonly partition: number; readonly share: number }
+  | { readonly do: "lose position"; readonly partition: number }
   | SetOffset
+  /** The group loses its offsets. */
+  | { readonly do: "expire offsets" }
+  /** For some time, Kafka creates no topics. */
+  | { readonly do: "refuse topics"; readonly ms: number }
   | { readonly do: "revoke right" | "grant right"; readonly right: Right };
 
 const id = below(8);
@@ -85,7 +90,7 @@ const record = fc.record<SentRecord>({
   skewMs: fc.integer({ min: -100_000, max: 100_000 }),
 });
 
-const topicActions = [
+const sending = [
   weighted(
     30,
     fc.record({
@@ -96,28 +101,63 @@ const topicActions = [
     }),
   ),
   weighted(4, fc.record({ do: fc.constant("end transaction"), partition, commit: fc.boolean() })),
+];
+
+const topicActions = [
+  ...sending,
   weighted(2, fc.record({ do: fc.constant("compact"), partition })),
   weighted(2, fc.record({ do: fc.constantFrom("truncate", "lose end"), partition, share })),
-  weighted(2, fc.record({ do: fc.constant("recreate"), ms: upTo(5, 500, 3_000) })),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant("recreate"),
+      ms: upTo(5, 500, 3_000),
+      partitions: fc.integer({ min: 1, max: 3 }),
+    }),
+  ),
   weighted(3, fc.record({ do: fc.constant("move leader"), partition, to: broker })),
   weighted(2, fc.record({ do: fc.constantFrom("grow", "old bounds", "old bounds") })),
 ];
 
-const syncAction: fc.Arbitrary<SyncAction> = fc.oneof(
-  ...createFaults(fc.constant<Server>("store")),
-  ...clusterFaults,
-  ...topicActions,
+const operations = [
   weighted(10, fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, id, variant })),
+];
+const storeFaults = createFaults(fc.constant<Server>("store"));
+const administration = [
   weighted(1, fc.record({ do: fc.constant("set position"), partition, share })),
+  weighted(1, fc.record({ do: fc.constant("lose position"), partition })),
   weighted(1, setOffset),
+  weighted(1, fc.record({ do: fc.constant("expire offsets") })),
   weighted(
     2,
     fc.record({
       do: fc.constantFrom("revoke right", "grant right", "grant right"),
-      right: fc.constantFrom<Right>("read", "group", "write dead letters"),
+      right: fc.constantFrom<Right>("read", "fetch", "group", "write dead letters", "create topics"),
     }),
   ),
-);
+  weighted(1, fc.record({ do: fc.constant("refuse topics"), ms: upTo(500, 5_000) })),
+];
 
+/** A process that does not know yet that another one has its partitions. */
+const takeovers = [
+  weighted(8, fc.record({ do: fc.constant("rebalance") })),
+  weighted(4, fc.record({ do: fc.constant("freeze"), process, ms: fc.integer({ min: 8_000, max: 20_000 }) })),
+];
+
+const everything = fc.oneof(
+  ...storeFaults,
+  ...clusterFaults,
+  ...topicActions,
+  ...operations,
+  ...administration,
+);
+const store = fc.oneof(...storeFaults, ...sending, ...operations, ...takeovers);
+const cluster = fc.oneof(...clusterFaults, ...topicActions, ...administration);
+
+/** Some runs have only some kinds of faults, which meet each other more often there. */
 export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
-  createSteps(syncAction, length);
+  fc.oneof(
+    weighted(3, createSteps<SyncAction>(everything, length)),
+    weighted(2, createSteps<SyncAction>(store, length)),
+    weighted(1, createSteps<SyncAction>(cluster, length)),
+  );

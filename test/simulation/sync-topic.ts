@@ -17,6 +17,10 @@ export interface SyncTopicOptions {
   readonly hasTopicIds: boolean;
   /** Producers set timestamps as they like. */
   readonly hasOddTimestamps: boolean;
+  /** There is no topic yet. */
+  readonly isMissing: boolean;
+  /** The positions from before topic ids count for any log: in one that comes later they may be anywhere. */
+  readonly hasOldPositions: boolean;
 }
 
 /** The log of a partition, and the id of the topic that it belongs to. */
@@ -28,39 +32,47 @@ export interface IdentifiedLog {
 export type SyncTopic = ReturnType<typeof createSyncTopic>;
 
 export function createSyncTopic(options: SyncTopicOptions) {
-  const { clock, cluster, host, name, maxPartitions, hasTopicIds, hasOddTimestamps } = options;
+  const { clock, cluster, host, name, maxPartitions, hasTopicIds, hasOddTimestamps, hasOldPositions } =
+    options;
   let count = options.partitions;
   let lastTimestamp = startOfTime;
   const topicIds = new Map<PartitionLog, string>();
-  /** Logs that lost their end. */
-  const cutLogs = new Set<PartitionLog>();
+  let wasDeleted = false;
+  /** Logs that lost their end, with their partitions. */
+  const cutLogs = new Map<PartitionLog, number>();
 
   const list = (): readonly Partition[] => cluster.topics.get(name)?.partitions ?? [];
 
   function remember(): void {
     const topic = cluster.topics.get(name);
-    for (const { log } of topic?.partitions ?? []) topicIds.set(log, topic?.id ?? "");
+    for (const { log, partition } of topic?.partitions ?? []) {
+      topicIds.set(log, topic?.id ?? "");
+      if (hasOldPositions && wasDeleted) cutLogs.set(log, partition);
+    }
   }
 
-  const identify = (log: PartitionLog): IdentifiedLog => ({
-    log,
-    topicId: hasTopicIds ? topicIds.get(log) : undefined,
-  });
+  function identify(log: PartitionLog): IdentifiedLog {
+    // The product may have created the topic.
+    if (!topicIds.has(log)) remember();
+    return { log, topicId: hasTopicIds ? topicIds.get(log) : undefined };
+  }
 
   function create(): void {
-    if (cluster.topics.has(name)) return;
-    cluster.registry.create({ name, partitions: count });
+    if (!cluster.topics.has(name)) cluster.registry.create({ name, partitions: count });
     remember();
   }
 
-  function recreate(ms: number): void {
+  function recreate(ms: number, partitions = count): void {
+    remember();
     cluster.deleteTopic(name);
+    wasDeleted = true;
+    count = Math.min(partitions, maxPartitions);
     clock.schedule(host, ms, create);
   }
 
   function grow(): void {
-    if (list().length === 0 || count >= maxPartitions) return;
-    count += 1;
+    if (list().length === 0 || list().length >= maxPartitions) return;
+    count = list().length + 1;
     cluster.registry.grow(name, count);
     remember();
   }
@@ -71,7 +83,15 @@ export function createSyncTopic(options: SyncTopicOptions) {
     return hasOddTimestamps ? lastTimestamp + skewMs : lastTimestamp;
   }
 
-  create();
+  /** Sends records, some of which are gone before they can be read. */
+  function sendAndRemove(partition: Partition, last: NewRecord, byAge: boolean): void {
+    const tombstone: NewRecord = { ...last, key: Buffer.from("no topic") };
+    cluster.produce(partition, [last, last, tombstone, tombstone, last]);
+    if (byAge) partition.log.truncate(partition.log.end - 1);
+    else partition.log.compact(lastTimestamp - 1_000);
+  }
+
+  if (!options.isMissing) create();
 
   return {
     list,
@@ -82,8 +102,12 @@ export function createSyncTopic(options: SyncTopicOptions) {
       const found = list()[partition];
       return found && identify(found.log);
     },
-    isCut: (log: PartitionLog): boolean => cutLogs.has(log),
-    hasCuts: (): boolean => cutLogs.size > 0,
+    isCut: (log: PartitionLog): boolean => cutLogs.has(identify(log).log),
+    /** Whether the log that a topic has, or had, in a partition lost its end. */
+    wasCut: (number: number, topicId: string | undefined): boolean =>
+      [...cutLogs].some(([log, partition]) => partition === number && topicIds.get(log) === topicId),
+    /** Whether a position may be after the end of its log. */
+    hasCuts: (): boolean => cutLogs.size > 0 || (hasOldPositions && wasDeleted),
     /** A partition that a step means; undefined while the topic is deleted. */
     find: (partition: number): Partition | undefined => list()[partition % Math.max(1, list().length)],
 
@@ -112,11 +136,11 @@ export function createSyncTopic(options: SyncTopicOptions) {
           break;
         case "lose end":
           if (!hasTopicIds) break;
-          cutLogs.add(log);
+          cutLogs.set(log, partition.partition);
           cluster.cut(partition, findOffset(log, action.share));
           break;
         case "recreate":
-          if (hasTopicIds) recreate(action.ms);
+          if (hasTopicIds) recreate(action.ms, action.partitions);
           break;
         case "grow":
           grow();
@@ -137,6 +161,7 @@ export function createSyncTopic(options: SyncTopicOptions) {
         const timestamp = Math.max(lastTimestamp, startOfTime + Math.floor(clock.getTime())) + 200_000;
         const last: NewRecord = { timestamp, key: null, value: null, headers: [] };
         cluster.produce(partition, [last]);
+        if (isChosen(0.3)) sendAndRemove(partition, last, isChosen(0.5));
         // What is not delivered moves the position, too.
         if (!isChosen(0.3)) continue;
         cluster.produce(partition, [last], "abort");

@@ -26,7 +26,8 @@ import { createAdministration } from "./sync-administration.ts";
 import { operate } from "./sync-operations.ts";
 import { formatChanges } from "./sync-changes.ts";
 import { createOracle } from "./sync-oracle.ts";
-import type { SyncAction } from "./sync-steps.ts";
+import { findLag, inflictLasting, lastingFaults, recoveryMs, type LastingFault } from "./sync-recovery.ts";
+import type { Right, SyncAction } from "./sync-steps.ts";
 import { createSyncTopic } from "./sync-topic.ts";
 import { withSimulatedTimers } from "./timers.ts";
 import { Violation } from "./violation.ts";
@@ -40,13 +41,21 @@ interface Service {
   readonly consumer: GroupConsumer;
 }
 
-/** Once faults stop, the sync must have caught up within this time: the lifetime of a transaction, and some retries. */
-const recoveryMs = 180_000;
 const groupId = "topicsync";
 const announcementsTopic = "announcements";
 const deadLetterTopic = "dead-letters";
 const topicOfOthers = "others";
 const fetchById = 13;
+const denialMs = 40_000;
+const quietMs = 20_000;
+type Settings = readonly [name: string, value: string][];
+/** Some reject what has no key, or is old. */
+const deadLetterSettings: readonly [Settings, ...Settings[]] = [
+  [],
+  [],
+  [["cleanup.policy", "compact"]],
+  [["message.timestamp.before.max.ms", "50000"]],
+];
 
 /** Runs steps in a world that the seed determines. Throws a Violation. */
 export const runSyncWorld = (
@@ -76,6 +85,9 @@ async function run(
       (topic.hasCuts() && message.startsWith("kafka lost records")) ||
       (administration.wasDenied() &&
         (message.includes("an unexpected error") || message.startsWith("consumer paused"))),
+    onLogged({ reason = "" }) {
+      if (reason.startsWith("Kafka denies")) denialsTold += 1;
+    },
   });
   const { clock, random, server, log, openDatabase, trace, note, judge } = world;
   const { isReplicaSet } = server.options;
@@ -83,13 +95,7 @@ async function run(
   // Chance of its own, so that a further limit does not change which faults follow.
   const limits = createRandom(seed + 3);
   const maxRecordsPerWrite = limits.pick([4_000, 4_000, 2]);
-  const lasting = limits.pick([
-    "nothing",
-    "nothing",
-    "denied topic",
-    "topic without a leader",
-    "broker down",
-  ]);
+  const lasting = limits.pick<LastingFault>(lastingFaults);
   const maxFetchVersion = limits.pick([17, 17, fetchById, 11]);
   const sockets = createSocketNetwork({ clock, random });
   const cluster = createCluster({
@@ -101,13 +107,25 @@ async function run(
     maxFetchVersion,
   });
   const hasTopicIds = maxFetchVersion >= fetchById;
+  const hasOldPositions = limits.chance(0.15);
   const topic = createSyncTopic({
     ...{ clock, cluster, host: world.brokerHost, name: announcementsTopic, maxPartitions, hasTopicIds },
+    hasOldPositions,
+    isMissing: !hasOldPositions && limits.chance(0.2),
     partitions: random.between(1, maxPartitions + 1),
     hasOddTimestamps: random.chance(0.5),
   });
-  cluster.registry.create({ name: deadLetterTopic, partitions: random.pick([1, 2]) });
-  const others = cluster.registry.create({ name: topicOfOthers, partitions: 1 });
+  const deadLetterPartitions = random.pick([1, 2]);
+  if (limits.chance(0.8))
+    cluster.registry.create({
+      name: deadLetterTopic,
+      partitions: deadLetterPartitions,
+      settings: new Map(limits.pick(deadLetterSettings)),
+    });
+  cluster.registry.create({ name: topicOfOthers, partitions: 1 });
+  /** In the end it is denied. */
+  const right = limits.pick<Right | "none">(["none", "none", "none", "none", "fetch", "read", "group"]);
+  let denialsTold = 0;
   const operator = createHost("operator");
   const administration = createAdministration({
     ...{ clock, cluster, topic, topicName: announcementsTopic, groupId, deadLetterTopic, operator },
@@ -117,6 +135,8 @@ async function run(
     ...{ clock, operator, hasTopicIds },
     getCurrentLog: topic.getLog,
     isCut: topic.isCut,
+    wasCut: topic.wasCut,
+    readAll: server.readAll,
   });
 
   // Without transactions a batch may be stored in part.
@@ -173,6 +193,7 @@ async function run(
       clock.fail(error);
       return;
     }
+    denialsTold += 1;
     const index = [0, 1].find((one) => world.getProcess(one) === process);
     if (index !== undefined) world.inflict({ do: "kill", process: index, restartMs: 1_000, noticedMs: 100 });
   }
@@ -187,12 +208,8 @@ async function run(
   async function startService(process: Process<Service>, end: (error: unknown) => void): Promise<void> {
     const { host } = process;
     const { signal: abort } = new AbortController();
-    const { kafka } = readConfig({});
-    const broker = createBroker(
-      { ...kafka, brokers: cluster.addresses, groupId },
-      log,
-      sockets.createSockets(),
-    );
+    const settings = { ...readConfig({}).kafka, groupId, announcementsTopic, deadLetterTopic };
+    const broker = createBroker({ ...settings, brokers: cluster.addresses }, log, sockets.createSockets());
     const database = openDatabase(host);
     const store = createTopicStore(database, log);
     const topics = createTopicService(store);
@@ -227,7 +244,7 @@ async function run(
     });
     process.service = { topics, topicSwitch, broker, deadLetters, consumer };
     await database.connect(abort);
-    await broker.reach(abort);
+    await broker.connect(abort);
     await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
   }
 
@@ -250,7 +267,10 @@ async function run(
         operate(action, world, oracle);
         break;
       case "set position":
+      case "lose position":
       case "set offset":
+      case "expire offsets":
+      case "refuse topics":
       case "revoke right":
       case "grant right":
         administration.act(action);
@@ -274,49 +294,41 @@ async function run(
     }
   }
 
-  /** One fault that lasts must not keep the sync from the end of the log. */
-  function inflictLasting(): void {
-    trace(() => `what lasts: ${lasting}`);
-    const [partition] = others.partitions;
-    if (lasting === "denied topic") cluster.denied.add(topicOfOthers);
-    if (lasting === "topic without a leader" && partition !== undefined)
-      cluster.registry.moveLeader(partition, -1);
-    if (lasting === "broker down")
-      cluster.crash(limits.between(0, 2), { ms: 2 * recoveryMs, failOverMs: 100 });
+  /** Who lacks a right says so. */
+  async function denyRight(): Promise<void> {
+    if (right === "none") return;
+    const before = denialsTold;
+    administration.act({ do: "revoke right", right });
+    await clock.runUntil(clock.getTime() + denialMs, () => denialsTold > before);
+    if (denialsTold === before)
+      throw new Violation(`Kafka has denied a right for ${denialMs / 1_000} s, which nobody says: ${right}`);
   }
 
-  function getPosition(partition: number): number | undefined {
-    const record = server
-      .readAll(collections.positions)
-      .find(({ _id }) => (_id as { readonly partition: number }).partition === partition);
-    return record?.["next_offset"] as number | undefined;
-  }
+  const listBehind = (): readonly string[] =>
+    findLag({
+      topic,
+      readAll: server.readAll,
+      isInLog: (partition, current) => !isReplicaSet || oracle.isInLog(partition, current),
+    });
 
-  const isBehind = ({ partition, log: current }: Partition): boolean => {
-    const position = getPosition(partition) ?? 0;
-    // After a loss, the position stays until a record comes.
-    if (position > current.end && topic.isCut(current)) return false;
-    return position !== current.end || (isReplicaSet && !oracle.isInLog(partition, topic.identify(current)));
-  };
-
+  if (hasOldPositions) administration.insertOldPositions(limits);
   await world.perform(steps, act);
   world.heal();
   sockets.heal();
   cluster.denied.clear();
+  cluster.refuseTopics(0);
   topic.create();
-  inflictLasting();
+  // Some runs end with records for a reader that waits for them.
+  if (limits.chance(0.3)) await clock.runUntil(clock.getTime() + quietMs);
+  trace(() => `what lasts: ${lasting}`);
+  inflictLasting(lasting, { cluster, others: topicOfOthers, random: limits });
   topic.finish(random.chance);
-  await clock.runUntil(clock.getTime() + recoveryMs, () => !topic.list().some(isBehind));
-  const behind = topic.list().filter(isBehind);
-  if (behind.length > 0) {
-    const places = behind.map(
-      ({ partition, log: current }) =>
-        `partition ${partition} is at ${getPosition(partition) ?? "no position"} of ${current.end}`,
-    );
+  await clock.runUntil(clock.getTime() + recoveryMs, () => listBehind().length === 0);
+  const behind = listBehind();
+  if (behind.length > 0)
     throw new Violation(
-      `the sync has not caught up ${recoveryMs / 1_000} s after the last fault, with ${lasting} still: ${places.join(", ")}`,
+      `the sync has not caught up ${recoveryMs / 1_000} s after the last fault, with ${lasting} still: ${behind.join(", ")}`,
     );
-  }
   const stored = server.readAll(collections.topics);
   if (isReplicaSet) oracle.compare(stored);
   note(
@@ -325,6 +337,7 @@ async function run(
       .toSorted()
       .join(),
   );
+  await denyRight();
   const result = world.getResult(oracle.countChecks());
   return { ...result, faults: result.faults + sockets.countDisturbed() };
 }

@@ -69,6 +69,8 @@ export interface WorldOptions<Service> {
   readonly onGone: (host: Host) => void;
   /** Whether the product may log an error; by default it never may. */
   readonly mayLogError?: (message: string) => boolean;
+  /** Called with the details of each line that is logged. */
+  readonly onLogged?: (details: LineDetails) => void;
 }
 
 export const startOfTime = Date.UTC(2026, 0, 1);
@@ -89,7 +91,7 @@ export const createSimulatedPlatform = (
 });
 
 export function createWorld<Service>(options: WorldOptions<Service>): World<Service> {
-  const { seed, onTrace, start, stop, onGone, mayLogError = () => false } = options;
+  const { seed, onTrace, start, stop, onGone, mayLogError = () => false, onLogged } = options;
   const random = createRandom(seed);
   const ids = createRandom(seed + 1);
   const storeSettings: ServerOptions = {
@@ -117,6 +119,7 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
   const onLine: WriteLine = (details, message) => {
     lines.set(message, (lines.get(message) ?? 0) + 1);
     trace(() => `${message} ${JSON.stringify(details)}`);
+    onLogged?.(details);
   };
   const log = createLog(onLine, (details, message) => {
     if (mayLogError(message)) onLine(details, message);
@@ -235,7 +238,12 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
   };
 }
 
-type WriteLine = (details: { readonly err?: unknown }, message: string) => void;
+interface LineDetails {
+  readonly err?: unknown;
+  readonly reason?: string;
+}
+
+type WriteLine = (details: LineDetails, message: string) => void;
 
 /** The product logs an error only for what should not happen. */
 function createLog(write: WriteLine, error: WriteLine): Logger {

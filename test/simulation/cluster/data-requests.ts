@@ -37,6 +37,8 @@ interface Bounds {
 const earliest = -2;
 const latest = -1;
 const createDelayMs = 5;
+/** Among what clients have no right on: to create topics. */
+export const creation = "creation of topics";
 
 export function createDataHandlers(options: DataOptions) {
   const { clock, random, registry, getNode, transactions, lookups, denied, notify, onProduced } = options;
@@ -177,7 +179,7 @@ export function createDataHandlers(options: DataOptions) {
       const isRefused = clock.getTime() < refusesTopicsUntil;
       const results = topics.map(({ topic, partitions, replicationFactor, configs }) => {
         const fail = (error: number) => ({ topic, error, errorMessage: null });
-        if (denied.has(topic)) return fail(codes.topicDenied);
+        if (denied.has(topic) || denied.has(creation)) return fail(codes.topicDenied);
         if (registry.topics.has(topic)) return fail(codes.topicExists);
         const refusal = checkNewTopic({ topic, partitions, replicationFactor, configs }, getNode(brokerId));
         if (refusal !== codes.none) return fail(refusal);

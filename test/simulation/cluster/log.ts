@@ -219,7 +219,10 @@ export class PartitionLog {
     this.#producers.clear();
   }
 
-  /** Keeps the last record of each key, and tombstones only if they are newer than `tombstonesSince`. */
+  /**
+   * Keeps the last record of each key, and tombstones only if they are newer than `tombstonesSince`. As in Kafka, the last batch of
+   * a producer stays, also without records, and with it the marker of its transaction.
+   */
   compact(tombstonesSince: number): void {
     const { stable } = this;
     const cleaned = this.#batches.filter(
@@ -231,10 +234,17 @@ export class PartitionLog {
       key === null ||
       (lastOfKey.get(String(key)) === offset && (value !== null || timestamp >= tombstonesSince));
     const removed = new Set(cleaned);
+    const lastOfProducer = new Map(
+      this.#batches
+        .filter(({ isControl, transaction }) => transaction !== undefined && !isControl)
+        .map((batch) => [batch.transaction?.producerId, batch]),
+    );
     this.#batches = this.#batches.flatMap((batch) => {
-      if (!removed.has(batch)) return [batch];
+      const last = lastOfProducer.get(batch.transaction?.producerId);
+      const isMarkerOfLast = batch.isControl && last !== undefined && batch.transaction === last.transaction;
+      if (!removed.has(batch) || isMarkerOfLast) return [batch];
       const records = isReadable(batch) ? batch.records.filter(isKept) : [];
-      return records.length === 0 ? [] : [rewrite(batch, records)];
+      return records.length > 0 || batch === last ? [rewrite(batch, records)] : [];
     });
     this.#forgetTransactions();
   }
@@ -304,6 +314,7 @@ function rewrite(batch: Batch, records: readonly StoredRecord[]): Batch {
   const written = createBatch(
     records.map(({ offset, ...record }) => ({ ...record, offsetDelta: offset - baseOffset })),
     { ...readHeader(bytes), lastOffsetDelta: lastOffset - baseOffset },
+    records.length === 0 ? batch.maxTimestamp : undefined,
   );
   return { ...batch, records, bytes: placeBatch(written, baseOffset, 0) };
 }

@@ -7,6 +7,9 @@ export type Found =
   | { readonly error: number; readonly partition?: never }
   | { readonly error: typeof codes.none; readonly partition: Partition };
 
+/** Among what clients have no right on: to fetch from a topic, which they may describe. */
+export const nameFetching = (topic: string): string => `fetching from ${topic}`;
+
 /** `denied`: the topics that clients have no right on. */
 export function createLookups(denied: ReadonlySet<string>) {
   /** Reaches a log of a topic that was deleted as long as the broker has no other. */
@@ -21,6 +24,7 @@ export function createLookups(denied: ReadonlySet<string>) {
 
   /** As `findNamed`. Consumers may also fetch from copies, since KIP-392. */
   function findFetched(node: BrokerNode, topic: string, number: number): Found {
+    if (denied.has(nameFetching(topic))) return { error: codes.topicDenied };
     const found = findNamed(node, topic, number);
     const copy = node.logs.topics.get(topic)?.partitions[number]?.partition;
     return found.error === codes.notLeader && copy?.isCopied === true

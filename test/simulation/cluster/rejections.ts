@@ -7,8 +7,10 @@ const maxNameLength = 249;
 /** The settings of topics that are known here. */
 const settingNames: ReadonlySet<string> = new Set([
   "cleanup.policy",
+  "delete.retention.ms",
   "max.message.bytes",
   "message.timestamp.before.max.ms",
+  "retention.bytes",
   "retention.ms",
   "segment.bytes",
 ]);
