@@ -1,7 +1,15 @@
 import type { Mutant } from "./mutant.ts";
 import { registrationsMutants } from "./registrations.ts";
 import { routerMutants } from "./router.ts";
+import { syncKafkaMutants } from "./sync-kafka.ts";
 import { syncMutants } from "./sync.ts";
+import { syncTopicMutants } from "./sync-topics.ts";
 
 export type { Mutant };
-export const mutants: readonly Mutant[] = [...syncMutants, ...registrationsMutants, ...routerMutants];
+export const mutants: readonly Mutant[] = [
+  ...syncMutants,
+  ...syncKafkaMutants,
+  ...syncTopicMutants,
+  ...registrationsMutants,
+  ...routerMutants,
+];

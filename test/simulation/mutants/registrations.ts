@@ -2,6 +2,8 @@ import type { Mutant } from "./mutant.ts";
 
 const groupCommit = "src/installations/group-commit.ts";
 const installations = "src/storage/installations.ts";
+const deactivation = "src/storage/installation-deactivation.ts";
+const updateCommand = "src/storage/update-command.ts";
 
 export const registrationsMutants: readonly Mutant[] = [
   {
@@ -84,5 +86,104 @@ export const registrationsMutants: readonly Mutant[] = [
     replace: "return primary === topology.getPrimary();",
     by: "return true;",
     schedule: "removal-of-all-spares-a-token-that-an-election-reactivates",
+  },
+  {
+    name: "a late removal of all deactivates a token that was registered again",
+    world: "registrations",
+    file: deactivation,
+    replace: "        sys_updated_on: { $not: { $gt: new Date(newest) } },\n",
+    by: "",
+  },
+  {
+    name: "a removal of all is older than what it removes",
+    world: "registrations",
+    file: deactivation,
+    replace: "toDeactivation(reason, now, new Date(Math.max(now.getTime(), newest)))",
+    by: "toDeactivation(reason, now, new Date(Math.min(now.getTime(), newest)))",
+  },
+  {
+    name: "an unfinished removal goes on behind later writes",
+    world: "registrations",
+    file: groupCommit,
+    replace: "waiting = repeated.concat(waiting);",
+    by: "waiting = waiting.concat(repeated);",
+  },
+  {
+    name: "an unfinished removal counts as done",
+    world: "registrations",
+    file: groupCommit,
+    replace: "else if (error === unfinished) repeated.push(entry);",
+    by: "else if (error === unfinished) entry.done.resolve(undefined);",
+  },
+  {
+    name: "a removal that read as many tokens as it may counts as finished",
+    world: "registrations",
+    file: installations,
+    replace: "shares[at]?.length === share",
+    by: "(shares[at]?.length ?? 0) > share",
+  },
+  {
+    name: "a registration that a unique index rejects counts as done",
+    world: "registrations",
+    file: installations,
+    replace: "if (isRetryable(error)) retried.add(attempt);",
+    by: "if (isRetryable(error)) continue;",
+  },
+  {
+    name: "errors of single statements are not looked at",
+    world: "registrations",
+    file: updateCommand,
+    replace: "return writeErrors.map(({ index, code, errmsg }) => ({",
+    by: "return writeErrors.slice(writeErrors.length).map(({ index, code, errmsg }) => ({",
+  },
+  {
+    name: "a command for several statements does not wait for a majority",
+    world: "registrations",
+    file: updateCommand,
+    replace: "  if (writeConcern !== undefined) WriteConcern.apply(command, writeConcern);\n",
+    by: "",
+  },
+  {
+    name: "registrations do not wait for a majority",
+    world: "registrations",
+    file: "src/storage/client-options.ts",
+    replace: 'w: "majority"',
+    by: "w: 1",
+  },
+  {
+    name: "a previous token is removed whoever has it",
+    world: "registrations",
+    file: installations,
+    replace: "return targets.get(toOwnedTokenKey({ ...key, token: previousToken }, user)) ?? [];",
+    by: "return single.filter(({ token }) => token === previousToken);",
+  },
+  {
+    name: "a removal of all shares one that has begun",
+    world: "registrations",
+    file: "src/installations/deactivation.ts",
+    replace: "const next = queued.get(key);",
+    by: "const next = queued.get(key) ?? running.get(key);",
+  },
+  {
+    name: "the primary is asked for after the tokens are read",
+    world: "registrations",
+    file: installations,
+    replace:
+      "    const primary = database.getPrimary();\n    const targets = await readTargets(attempts.map(({ write }) => write));\n",
+    by: "    const targets = await readTargets(attempts.map(({ write }) => write));\n    const primary = database.getPrimary();\n",
+  },
+  {
+    name: "the primary is asked for after all tokens are removed",
+    world: "registrations",
+    file: deactivation,
+    replace: "      primary = database.getPrimary();\n      await work();\n",
+    by: "      await work();\n      primary = database.getPrimary();\n",
+  },
+  {
+    name: "a removal deactivates a token that belongs to another user by now",
+    world: "registrations",
+    file: installations,
+    replace: "    q: { _id, token, active: true, sys_updated_on },\n    u: toDeactivation(reason, now),",
+    by: "    q: { token, active: true },\n    u: toDeactivation(reason, now),",
   },
 ];

@@ -1,0 +1,170 @@
+/** Mistakes around Kafka: what its responses say, and the workarounds for kafkajs. */
+import type { Mutant } from "./mutant.ts";
+
+const client = "src/kafka/client.ts";
+const requests = "src/kafka/requests.ts";
+const fetches = "src/kafka/workarounds/fetches.ts";
+const aborted = "src/kafka/workarounds/aborted-transactions.ts";
+
+const world = "sync";
+
+export const syncKafkaMutants: readonly Mutant[] = [
+  {
+    name: "commit and abort markers are confused",
+    world,
+    file: aborted,
+    replace: "=== abortType) abortedProducers",
+    by: "!== abortType) abortedProducers",
+  },
+  {
+    name: "aborted transactions are taken in the wrong order",
+    world,
+    file: aborted,
+    replace: "other.firstOffset - one.firstOffset",
+    by: "one.firstOffset - other.firstOffset",
+  },
+  {
+    name: "records of open transactions are fetched",
+    world,
+    file: fetches,
+    replace: "isolationLevel: request.isolationLevel,",
+    by: "isolationLevel: 0,",
+  },
+  {
+    name: "the error of a partition in a fetch is not looked at",
+    world,
+    file: fetches,
+    replace: "      if (!isOutOfRange) failOnError(error);\n",
+    by: "",
+  },
+  {
+    name: "an unknown topic id counts as an unforeseen error",
+    world,
+    file: fetches,
+    replace: "const isLost = (code: number): boolean => lostTopicIds.has(code);",
+    by: "const isLost = (code: number): boolean => lostTopicIds.has(-code);",
+  },
+  {
+    name: "a lost topic id is not forgotten",
+    world,
+    file: fetches,
+    replace: "for (const { topicId } of isLost(error) ? topics : lost) forget(topicId);",
+    by: "",
+  },
+  {
+    name: "a failed look-up of topic ids means that there are none",
+    world,
+    file: fetches,
+    replace: "    failOnError(error);\n    if (topicId === undefined) return false;",
+    by: "    if (error !== 0 || topicId === undefined) return false;",
+    isEquivalent:
+      "the fetch by name that follows tells no topic id, so the reader does not take what it brings",
+  },
+  {
+    name: "an offset out of range is not reported after a fetch by id",
+    world,
+    file: fetches,
+    replace:
+      "      const messages = isOutOfRange\n        ? [createPlaceholder(request, topicName, partition)]",
+    by: "      const messages = isOutOfRange\n        ? []",
+  },
+  {
+    name: "an offset out of range is not reported after a fetch by name",
+    world,
+    file: fetches,
+    replace: "if (!isOutOfRangeError(error)) throw error;",
+    by: "if (error !== undefined) throw error;\n    if (!isOutOfRangeError(error)) return { responses: [] };",
+  },
+  {
+    name: "the end of a compacted batch is not marked",
+    world,
+    file: "src/kafka/codecs/record-batches.ts",
+    replace: "if (messages.at(-1)?.offset !== String(batch.lastOffset)) messages.push(markEnd(batch));",
+    by: "",
+  },
+  {
+    name: "what kafkajs filters is not delivered",
+    world,
+    file: client,
+    replace: "  deliverEmptyBatches();\n",
+    by: "",
+  },
+  {
+    name: "kafkajs asks for all topics when it needs brokers",
+    world,
+    file: client,
+    replace: "  askForBrokersOnly();\n",
+    by: "",
+  },
+  {
+    name: "a member keeps its generation after a failed sync",
+    world,
+    file: client,
+    replace: "  rejoinAfterFailedSyncs();\n",
+    by: "",
+    schedule: "member-that-lost-the-response-with-its-partitions",
+  },
+  {
+    name: "a member that is given a partition that is gone ends",
+    world,
+    file: client,
+    replace: "  rejoinWithoutPartitions();\n",
+    by: "",
+  },
+  {
+    name: "denials of groups are not recognised",
+    world,
+    file: "src/kafka/consumer.ts",
+    replace: "  throwGroupDenials(kafka);\n",
+    by: "",
+  },
+  {
+    name: "the bounds of a log are those of its name",
+    world,
+    file: requests,
+    replace: "const bounds = await proof.catch(",
+    by: "void proof.catch(() => undefined);\n          const bounds = await listOffsetsAt(broker, topic, { ...named, timestamp: earliest }).then(([[, low] = [0, 0]]) => ({ low, high })).catch(",
+  },
+  {
+    name: "the error of the proof of bounds is not looked at",
+    world,
+    file: requests,
+    replace: "if (error !== 0 || fetched === undefined || fetched.error !== 0)",
+    by: "if (fetched === undefined)",
+  },
+  {
+    name: "the start of a log counts as 0",
+    world,
+    file: requests,
+    replace: "return { low: Number(fetched.logStartOffset), high",
+    by: "return { low: 0, high",
+  },
+  {
+    name: "a leader that lost its leadership is asked",
+    world,
+    file: requests,
+    replace: "if (found.leader !== leader) failOnError(notLeader);",
+    by: "",
+  },
+  {
+    name: "one broker that agrees on a log is enough",
+    world,
+    file: requests,
+    replace: "views.every((view)",
+    by: "views.some((view)",
+  },
+  {
+    name: "a minority of the brokers agrees on a log",
+    world,
+    file: requests,
+    replace: "views.length * 2 > brokers.length &&",
+    by: "brokers.length > 0 &&",
+  },
+  {
+    name: "brokers that do not agree on a log are not looked at",
+    world,
+    file: requests,
+    replace: "if (topic === undefined || topic.error !== 0 || found === undefined) return false;",
+    by: "if (topic === undefined || topic.error !== 0 || found === undefined) return true;",
+  },
+];

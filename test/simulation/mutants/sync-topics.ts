@@ -1,0 +1,118 @@
+/** Mistakes in what is decided and written about topics. */
+import type { Mutant } from "./mutant.ts";
+
+const handler = "consumers/announcements/handler.ts";
+const service = "src/topics/service.ts";
+const topics = "src/storage/topics.ts";
+
+export const syncTopicMutants: readonly Mutant[] = [
+  {
+    name: "topics with repeated ids are decided without a look-up",
+    world: "sync",
+    file: service,
+    replace: 'let level = raiseLevel(hasRepeatedIds(announcements) ? "all" : usualLevel, conflicts);',
+    by: "let level = raiseLevel(usualLevel, conflicts);",
+  },
+  {
+    name: "tombstones are decided ahead",
+    world: "sync",
+    file: service,
+    replace: 'batch.announcements.some(({ kind }) => kind === "retire") ||',
+    by: "",
+  },
+  {
+    name: "a batch that was decided ahead keeps the epoch of its decision",
+    world: "sync",
+    file: handler,
+    replace: "let ahead = batch.epoch === to.epoch ? batch.decision : undefined;",
+    by: "let ahead = batch.decision;",
+    isEquivalent: "a batch is prepared and written without a pause between, so in one epoch",
+  },
+  {
+    name: "a violated index fails the batch",
+    world: "sync",
+    file: handler,
+    replace: "error instanceof UniqueViolationError || error instanceof TopicGoneError",
+    by: "error instanceof TopicGoneError",
+  },
+  {
+    name: "more is looked up only for the batch that conflicted",
+    world: "sync",
+    file: service,
+    replace: "      usualLevel = toUsualLevel(decision, level);\n",
+    by: "",
+    isEquivalent: "each batch with known topics is decided twice, with the same outcome",
+  },
+  {
+    name: "a topic is disabled although the channel adopted it",
+    world: "sync",
+    file: topics,
+    replace: '      sys_updated_on: topic.updatedOn,\n      "source.kind": topic.source.kind,\n',
+    by: "",
+    schedule: "topic-adopted-while-it-is-disabled",
+  },
+  {
+    name: "a topic that was read as disabled is acknowledged at once",
+    world: "sync",
+    file: "src/topics/switch.ts",
+    replace: "if (!(await store.confirmReads(primary))) continue;\n          if (last",
+    by: "if (last",
+  },
+  {
+    name: "a topic that was read as enabled is acknowledged at once",
+    world: "sync",
+    file: "src/topics/switch.ts",
+    replace: "if (!(await store.confirmReads(primary))) continue;\n          return",
+    by: "return",
+  },
+  {
+    name: "errors around an election count as unforeseen",
+    world: "sync",
+    file: "src/storage/failures.ts",
+    replace: "      175, 211, 217, 225,\n",
+    by: "",
+  },
+  {
+    name: "a deletion that finds nothing counts as done",
+    world: "sync",
+    file: topics,
+    replace: "      if (deletedCount < ids.length) throw createGoneError();\n",
+    by: "      if (deletedCount < 0) throw createGoneError();\n",
+  },
+  {
+    name: "a replacement that finds nothing counts as done",
+    world: "sync",
+    file: topics,
+    replace: "      if (matchedCount < updated.length) throw createGoneError();\n",
+    by: "      if (matchedCount < 0) throw createGoneError();\n",
+  },
+  {
+    name: "a topic that changed before it was disabled counts as disabled",
+    world: "sync",
+    file: topics,
+    replace: "            return isGone;\n",
+    by: "            return true;\n",
+  },
+  {
+    name: "a topic is copied to the retired ones although it stays",
+    world: "sync",
+    file: topics,
+    replace: "if (isGone) await copy({ session });",
+    by: "await copy({ session });",
+  },
+  {
+    name: "an announcement of a new log counts as an earlier one",
+    world: "sync",
+    file: "src/topics/decide.ts",
+    replace: "    stored.epoch === arrived.epoch &&\n",
+    by: "",
+  },
+  {
+    name: "a tombstone retires a topic that was created over HTTP",
+    world: "sync",
+    file: "src/topics/decide.ts",
+    replace:
+      '  if (current.source.kind === "http") return createHttpTopicRejection(current);\n  if (isLater(current.source, retiredBy))',
+    by: "  if (isLater(current.source, retiredBy))",
+  },
+];
