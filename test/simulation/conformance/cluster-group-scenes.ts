@@ -1,90 +1,16 @@
 /** What coordinators of groups answer: to members, to those that are none, and about committed offsets. */
+import { append, nameError, type ClusterScene } from "./cluster-under-test.ts";
 import {
-  append,
   commitOffset,
+  deleteGroup,
+  describeGroup,
   fetchOffset,
-  nameError,
-  type BrokerIndex,
-  type ClusterScene,
-  type ClusterUnderTest,
-} from "./cluster-under-test.ts";
-
-interface Membership {
-  readonly memberId: string;
-  readonly generation: number;
-}
-
-const protocols = [{ name: "range", metadata: Buffer.from("m") }];
-
-const join = ({ ask }: ClusterUnderTest, groupId: string, memberId: string, broker: BrokerIndex = 0) =>
-  ask(broker, "joinGroup5", {
-    ...{ groupId, memberId, groupInstanceId: null, sessionTimeout: 30_000, rebalanceTimeout: 30_000 },
-    protocolType: "consumer",
-    protocols,
-  });
-
-const sync = async (
-  { ask }: ClusterUnderTest,
-  groupId: string,
-  { memberId, generation }: Membership,
-  broker: BrokerIndex = 0,
-) => {
-  const assignments = [{ memberId, assignment: Buffer.from("all") }];
-  const { error, assignment } = await ask(broker, "syncGroup3", {
-    ...{ groupId, generation, memberId, groupInstanceId: null },
-    assignments,
-  });
-  return [nameError(error), String(assignment)];
-};
-
-const heartbeat = async (
-  { ask }: ClusterUnderTest,
-  groupId: string,
-  { memberId, generation }: Membership,
-  broker: BrokerIndex = 0,
-) =>
-  nameError(
-    (await ask(broker, "heartbeat3", { groupId, generation, memberId, groupInstanceId: null })).error,
-  );
-
-const leave = async ({ ask }: ClusterUnderTest, groupId: string, memberId: string) => {
-  const { error, members } = await ask(0, "leaveGroup3", {
-    groupId,
-    members: [{ memberId, groupInstanceId: null }],
-  });
-  return [nameError(error), ...members.map((one) => nameError(one.error))];
-};
-
-/** Joins as the only member: its id, and what the responses were. */
-async function joinAlone(cluster: ClusterUnderTest, groupId: string) {
-  const first = await join(cluster, groupId, "");
-  const { error, generation, memberId, leaderId, members } = await join(cluster, groupId, first.memberId);
-  return {
-    memberId,
-    generation,
-    described: [
-      nameError(first.error),
-      nameError(error),
-      generation,
-      leaderId === memberId,
-      members.map((one) => [one.memberId === memberId, String(one.metadata)]),
-    ],
-  };
-}
-
-const describeGroup = async ({ ask }: ClusterUnderTest, groupId: string) => {
-  const { groups } = await ask(0, "describeGroups2", { groups: [groupId] });
-  return groups.map(({ error, state, protocolType, protocol, members }) => ({
-    error: nameError(error),
-    state,
-    protocolType,
-    protocol,
-    members: members.map(({ metadata, assignment }) => [String(metadata), String(assignment)]),
-  }));
-};
-
-const deleteGroup = async ({ ask }: ClusterUnderTest, groupId: string, broker: BrokerIndex = 0) =>
-  (await ask(broker, "deleteGroups1", { groups: [groupId] })).results.map(({ error }) => nameError(error));
+  heartbeat,
+  join,
+  joinAlone,
+  leave,
+  sync,
+} from "./group-requests.ts";
 
 export const groupScenes: readonly ClusterScene[] = [
   {

@@ -2,7 +2,6 @@
 import { createBatch } from "../wire/batches.ts";
 import {
   append,
-  commitOffset,
   createRecords,
   describeTopic,
   fetchById,
@@ -16,6 +15,7 @@ import {
   type Place,
   type Settings,
 } from "./cluster-under-test.ts";
+import { commitOffset } from "./group-requests.ts";
 
 const earliest = -2;
 const latest = -1;

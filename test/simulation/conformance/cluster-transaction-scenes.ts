@@ -1,101 +1,18 @@
 /** What the coordinator of transactions and the leaders answer to transactional producers, right ones and wrong ones. */
-import { createBatch } from "../wire/batches.ts";
+import { append, fetchByName, listOffset, nameError, type ClusterScene } from "./cluster-under-test.ts";
+import { fetchOffset } from "./group-requests.ts";
 import {
-  append,
-  createRecords,
-  fetchByName,
-  fetchOffset,
-  listOffset,
-  nameError,
-  produce,
-  type ClusterScene,
-  type ClusterUnderTest,
-} from "./cluster-under-test.ts";
-
-interface Identity {
-  readonly transactionalId: string;
-  readonly producerId: number;
-  readonly producerEpoch: number;
-}
+  addOffsets,
+  addPartition,
+  commitOffsets,
+  end,
+  endCompleted,
+  initialise,
+  send,
+  untilAdded,
+} from "./transaction-requests.ts";
 
 const latest = -1;
-
-async function initialise({ ask, until }: ClusterUnderTest, transactionalId: string): Promise<Identity> {
-  let identity: Identity | undefined;
-  await until("the producer is initialised", async () => {
-    const { error, ...found } = await ask(0, "initProducerId1", {
-      transactionalId,
-      transactionTimeout: 60_000,
-    });
-    if (error === 0)
-      identity = {
-        transactionalId,
-        producerId: found.producerId,
-        producerEpoch: found.producerEpoch,
-      };
-    return error === 0;
-  });
-  if (identity === undefined) throw new Error("not initialised");
-  return identity;
-}
-
-const addPartition = async ({ ask }: ClusterUnderTest, identity: Identity, topic: string, partition = 0) => {
-  const { topics } = await ask(0, "addPartitionsToTxn1", {
-    ...identity,
-    topics: [{ topic, partitions: [partition] }],
-  });
-  return nameError(topics[0]?.partitions[0]?.error ?? -1);
-};
-
-/** Repeated while the last transaction is being completed. */
-const untilAdded = async (cluster: ClusterUnderTest, identity: Identity, topic: string): Promise<void> =>
-  cluster.until(
-    "a transaction begins",
-    async () => (await addPartition(cluster, identity, topic)) === "none",
-  );
-
-const end = async ({ ask }: ClusterUnderTest, identity: Identity, commit: boolean) =>
-  nameError((await ask(0, "endTxn1", { ...identity, commit })).error);
-
-/** Repeated while the end is being completed, until it is answered otherwise. */
-async function endCompleted(cluster: ClusterUnderTest, identity: Identity, commit: boolean): Promise<string> {
-  let answer = "";
-  await cluster.until("the transaction is completed", async () => {
-    answer = await end(cluster, identity, commit);
-    return answer !== "concurrentTransactions";
-  });
-  return answer;
-}
-
-const addOffsets = async ({ ask }: ClusterUnderTest, identity: Identity, groupId: string) =>
-  nameError((await ask(0, "addOffsetsToTxn1", { ...identity, groupId })).error);
-
-const commitOffsets = async (
-  { ask }: ClusterUnderTest,
-  identity: Identity,
-  groupId: string,
-  topic: string,
-  offset: number,
-) => {
-  const { topics } = await ask(0, "txnOffsetCommit1", {
-    ...{ ...identity, groupId },
-    topics: [{ topic, partitions: [{ partition: 0, offset, metadata: "m" }] }],
-  });
-  return nameError(topics[0]?.partitions[0]?.error ?? -1);
-};
-
-const send = (
-  cluster: ClusterUnderTest,
-  identity: Identity,
-  topic: string,
-  { firstSequence, values }: { readonly firstSequence: number; readonly values: readonly string[] },
-) =>
-  produce(
-    cluster,
-    { topic },
-    createBatch(createRecords(values), { ...identity, firstSequence, isTransactional: true }),
-    identity.transactionalId,
-  );
 
 export const transactionScenes: readonly ClusterScene[] = [
   {
@@ -107,15 +24,15 @@ export const transactionScenes: readonly ClusterScene[] = [
       const early = [
         await end(cluster, identity, true),
         await end(cluster, identity, false),
-        (await send(cluster, identity, topic, { firstSequence: 0, values: ["early"] })).error,
+        (await send(cluster, identity, { topic }, { firstSequence: 0, values: ["early"] })).error,
       ];
       await untilAdded(cluster, identity, topic);
       const sent = [
-        await send(cluster, identity, topic, { firstSequence: 0, values: ["a", "b"] }),
+        await send(cluster, identity, { topic }, { firstSequence: 0, values: ["a", "b"] }),
         // Repeated, as after a lost response.
-        await send(cluster, identity, topic, { firstSequence: 0, values: ["a", "b"] }),
-        await send(cluster, identity, topic, { firstSequence: 4, values: ["gap"] }),
-        await send(cluster, identity, topic, { firstSequence: 2, values: ["c"] }),
+        await send(cluster, identity, { topic }, { firstSequence: 0, values: ["a", "b"] }),
+        await send(cluster, identity, { topic }, { firstSequence: 4, values: ["gap"] }),
+        await send(cluster, identity, { topic }, { firstSequence: 2, values: ["c"] }),
         await append(cluster, { topic }, "d"),
       ];
       const during = [await fetchByName(cluster, { topic }), await listOffset(cluster, { topic }, latest)];
@@ -135,7 +52,7 @@ export const transactionScenes: readonly ClusterScene[] = [
       await cluster.createTopic(topic, 1);
       const identity = await initialise(cluster, cluster.name("id"));
       await untilAdded(cluster, identity, topic);
-      await send(cluster, identity, topic, { firstSequence: 0, values: ["a"] });
+      await send(cluster, identity, { topic }, { firstSequence: 0, values: ["a"] });
       const ends = [await end(cluster, identity, false), await endCompleted(cluster, identity, false)];
       const again = await endCompleted(cluster, identity, true);
       await cluster.until(
@@ -154,7 +71,7 @@ export const transactionScenes: readonly ClusterScene[] = [
       const id = cluster.name("id");
       const former = await initialise(cluster, id);
       await untilAdded(cluster, former, topic);
-      await send(cluster, former, topic, { firstSequence: 0, values: ["fenced"] });
+      await send(cluster, former, { topic }, { firstSequence: 0, values: ["fenced"] });
       const owner = await initialise(cluster, id);
       const wrong: Record<string, unknown> = {};
       for (const [name, identity] of [
@@ -167,7 +84,7 @@ export const transactionScenes: readonly ClusterScene[] = [
           await addPartition(cluster, identity, topic),
           await addOffsets(cluster, identity, groupId),
           await commitOffsets(cluster, identity, groupId, topic, 1),
-          (await send(cluster, identity, topic, { firstSequence: 0, values: ["x"] })).error,
+          (await send(cluster, identity, { topic }, { firstSequence: 0, values: ["x"] })).error,
           await end(cluster, identity, true),
         ];
       return {

@@ -198,39 +198,3 @@ export async function describeTopic({ ask, toIndex }: ClusterUnderTest, broker: 
     })),
   };
 }
-
-export type GroupPlace = { readonly broker?: BrokerIndex; readonly groupId: string };
-
-/** Commits an offset of partition 0: the error. */
-export async function commitOffset(
-  { ask }: ClusterUnderTest,
-  { broker = 0, groupId }: GroupPlace,
-  topic: string,
-  commit: { readonly offset: number; readonly memberId?: string; readonly generation?: number },
-): Promise<string> {
-  const { offset, memberId = "", generation = -1 } = commit;
-  const { topics } = await ask(broker, "offsetCommit5", {
-    ...{ groupId, generation, memberId },
-    topics: [{ topic, partitions: [{ partition: 0, offset, metadata: `at ${offset}` }] }],
-  });
-  return nameError(topics[0]?.partitions[0]?.error ?? -1);
-}
-
-/** The committed offset of partition 0. */
-export async function fetchOffset(
-  { ask }: ClusterUnderTest,
-  { broker = 0, groupId }: GroupPlace,
-  topic: string,
-  requireStable = false,
-) {
-  const { error, topics } = await ask(broker, "offsetFetch7", {
-    groupId,
-    topics: [{ topic, partitions: [0] }],
-    requireStable,
-  });
-  const found = topics[0]?.partitions[0];
-  return {
-    error: nameError(error),
-    found: found && [nameError(found.error), found.offset, found.metadata],
-  };
-}
