@@ -34,7 +34,7 @@ import { createProducer } from "./producer.ts";
 import { createRoutingTransactions } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
-import { rejoinAfterFailedSyncs } from "./workarounds/failed-syncs.ts";
+import { correctJoins } from "./workarounds/joins.ts";
 import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { createEgressTopics, type AutomaticCreation, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
@@ -99,7 +99,7 @@ export function createBroker(
   fetchByTopicId();
   deliverEmptyBatches();
   askForBrokersOnly();
-  rejoinAfterFailedSyncs();
+  correctJoins();
   rejoinWithoutPartitions();
   stopIdleChecks();
   const options: KafkaJsConfig = {

@@ -134,7 +134,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "a member that lost the response with its partitions keeps its generation",
     world: "router",
-    file: "src/kafka/workarounds/failed-syncs.ts",
+    file: "src/kafka/workarounds/joins.ts",
     replace: "          this.generationId = noGeneration;\n",
     by: "",
     schedule: "member-that-lost-the-response-with-its-partitions",
