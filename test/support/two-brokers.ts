@@ -30,7 +30,7 @@ export interface Node {
 
 /** Two brokers of one cluster. */
 export interface TwoBrokers {
-  /** Also the controller. Unless they are replicated, it has the offsets of all groups and the state of all transactions. */
+  /** Also the controller, unless it has a process of its own. Unless they are replicated, it has the offsets of all groups and the state of all transactions. */
   readonly first: Node;
   readonly second: Node;
   /** The addresses of both. */
@@ -42,9 +42,12 @@ export interface ClusterOptions {
   readonly settings?: readonly string[];
   /** Both brokers have everything, the offsets and transactions too. Otherwise Kafka's own topics are on the first one only. */
   readonly isReplicated?: boolean;
+  /** The controller has a process of its own, so that each broker can be killed. */
+  readonly hasOwnController?: boolean;
 }
 
-const controllerId = 1;
+const firstId = 1;
+const ownControllerId = 3;
 
 /** A new topic gets these, too. A broker that was away never becomes the leader before it has what is acknowledged. */
 const replication = [
@@ -76,9 +79,11 @@ export async function startTwoBrokers(options: ClusterOptions = {}): Promise<Two
 export async function startCluster(
   folder: string,
   started: AsyncDisposableStack,
-  { settings = [], isReplicated = false }: ClusterOptions = {},
+  { settings = [], isReplicated = false, hasOwnController = false }: ClusterOptions = {},
 ): Promise<TwoBrokers> {
   const controllerPort = await findFreePort();
+  const controller = `${localhost}:${controllerPort}`;
+  const controllerId = hasOwnController ? ownControllerId : firstId;
   const running = new Set<ServerProcess>();
   started.defer(async () => {
     await Promise.all([...running].map((server) => server.stop()));
@@ -87,6 +92,14 @@ export async function startCluster(
   async function startNode(id: number): Promise<Node> {
     const port = await findFreePort();
     const address = `${localhost}:${port}`;
+    const listener = id === controllerId ? `CONTROLLER://${controller}` : `PLAINTEXT://${address}`;
+    const oneRole = [
+      `node.id=${id}`,
+      `process.roles=${id === controllerId ? "controller" : "broker"}`,
+      `controller.quorum.voters=${controllerId}@${controller}`,
+      `listeners=${listener}`,
+      `advertised.listeners=${listener}`,
+    ];
     const data = join(folder, String(id));
     const lines = [
       formatServerProperties({
@@ -96,7 +109,7 @@ export async function startCluster(
         controllerPort,
       }),
       // In a properties file the last value of a key is used.
-      ...(id === controllerId ? [] : toBrokerOnly(id, address)),
+      ...(id === controllerId && !hasOwnController ? [] : oneRole),
       ...(isReplicated ? replication : []),
       // The files of deleted topics stay mapped for a minute otherwise, and tests delete many.
       "log.segment.delete.delay.ms=1000",
@@ -126,19 +139,13 @@ export async function startCluster(
     };
   }
 
-  const first = await startNode(controllerId);
+  if (hasOwnController) await startNode(ownControllerId);
+  const first = await startNode(firstId);
   if (!isReplicated) await createInternalTopics(first.address);
-  const second = await startNode(controllerId + 1);
+  const second = await startNode(firstId + 1);
   if (isReplicated) await createInternalTopics(first.address);
   return { first, second, addresses: `${first.address},${second.address}` };
 }
-
-/** Only the last of these settings in a file count. */
-const toBrokerOnly = (id: number, address: string): readonly string[] => [
-  `node.id=${id}`,
-  "process.roles=broker",
-  `listeners=PLAINTEXT://${address}`,
-];
 
 /** While there is only one broker, it gets all of their partitions. */
 async function createInternalTopics(address: string): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A simulated Kafka cluster behind connections. Its logs keep the bytes of record batches. Replication is not simulated: the
- * leader of a partition has the whole log, whichever broker that is.
+ * A simulated Kafka cluster behind connections. Its logs keep the bytes of record batches. The leader of a partition has
+ * the whole log, whichever broker that is.
  */
 import { createHost, type Clock, type Host } from "../clock.ts";
 import type { Random } from "../random.ts";
@@ -33,6 +33,8 @@ export interface ClusterOptions {
   readonly maxFetchVersion: number;
   /** Whether partitions and groups ask the coordinator before a transaction begins in them; by chance when it is left out. */
   readonly verifies?: boolean;
+  /** Called before a broker executes a request. */
+  readonly onRequest?: (name: MessageName) => void;
   readonly onDelivered?: (delivery: Delivery) => void;
   readonly onDecided?: (transaction: DecidedTransaction) => void;
   /** Called with what was written outside of transactions. */
@@ -121,6 +123,7 @@ export function createCluster(options: ClusterOptions) {
   };
   const onRequest = (client: Host, { name }: BrokerNode, request: MessageName): void => {
     trace(() => `${client.name} asks ${name}: ${request}`);
+    options.onRequest?.(request);
   };
   const servers: readonly Server[] = nodes.map((node) => ({
     host: node.host,
@@ -147,8 +150,12 @@ export function createCluster(options: ClusterOptions) {
 
   function setUp(node: BrokerNode, isUp: boolean): void {
     node.isUp = isUp;
-    if (isUp) registry.restart(node);
-    else network.resetAll(getServer(node.nodeId));
+    if (isUp) {
+      registry.restart(node);
+      return;
+    }
+    registry.leave();
+    network.resetAll(getServer(node.nodeId));
   }
 
   /** Whatever a broker led or coordinated goes to one that is up. */
@@ -203,6 +210,7 @@ export function createCluster(options: ClusterOptions) {
     },
     /** The process of a broker dies, or is started again. What it led and coordinated stays with it. */
     setUp,
+    failOver,
     /** The process of a broker dies, and is started again. Others take over some time later. */
     crash(nodeId: number, { ms, failOverMs }: { readonly ms: number; readonly failOverMs: number }): void {
       const node = getNode(nodeId % nodes.length);
@@ -233,12 +241,16 @@ export function createCluster(options: ClusterOptions) {
       if (end === "commit" || end === "abort") endTransaction(partition, end === "commit", timestamp);
       fetches.notify();
     },
-    /** A log loses its end. */
-    cut({ log }: Partition, offset: number): void {
+    /** A log loses its end: a broker was elected that did not have it. */
+    cut(partition: Partition, offset: number): void {
+      const { log } = partition;
       log.cut(offset);
       const producer = foreign.get(log);
-      if (producer !== undefined) producer.isOpen = log.hasOpenTransaction;
-      fetches.notify();
+      if (producer !== undefined) {
+        producer.isOpen = log.hasOpenTransaction;
+        producer.nextSequence = log.getNextSequence(producer.producerId);
+      }
+      registry.elect(partition);
     },
     /** It ends its transaction, if there is one. */
     endTransaction(partition: Partition, commit: boolean, timestamp: number): void {

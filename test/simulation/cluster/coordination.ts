@@ -3,7 +3,8 @@ import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
 import type { Request, Response } from "../wire/messages.ts";
 import { codes } from "./errors.ts";
-import { failJoin, Group } from "./groups.ts";
+import { Group } from "./groups.ts";
+import { failJoin } from "./members.ts";
 import { GroupOffsets, noOffset, type CommittedOffset } from "./offsets.ts";
 import { refusals, type GroupRequest, type TransactionRequest } from "./refusals.ts";
 import { mapPartitions, toKey, type Handler, type Handlers } from "./requests.ts";
@@ -46,9 +47,9 @@ export function createGroups({ clock, random, getHost, trace }: CoordinationOpti
       offsets.set(id, known);
       return known;
     },
-    /** Whether anybody joined it or committed offsets. */
+    /** Whether anybody wanted to join it or committed offsets. */
     exists: (id: string): boolean =>
-      groups.get(id)?.wasJoined === true || (offsets.get(id)?.list().size ?? 0) > 0,
+      groups.get(id)?.isKnown === true || (offsets.get(id)?.list().length ?? 0) > 0,
     listAll: () => [...groups.values()],
     delete(id: string): void {
       groups.delete(id);
@@ -57,7 +58,7 @@ export function createGroups({ clock, random, getHost, trace }: CoordinationOpti
     /** As Kafka does when a topic is deleted. */
     deleteOffsetsOf(topic: string): void {
       for (const ofGroup of offsets.values())
-        for (const key of ofGroup.list().keys()) if (key.startsWith(`${topic}-`)) ofGroup.delete(key);
+        for (const key of ofGroup.list()) if (key.startsWith(`${topic}-`)) ofGroup.delete(key);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Random } from "../random.ts";
 import { readHeader } from "../wire/batches.ts";
 import { noUuid } from "../wire/format.ts";
 import type { Request, Response } from "../wire/messages.ts";
+import type { Bounds } from "./copies.ts";
 import { codes } from "./errors.ts";
 import { readCommitted } from "./fetches.ts";
 import type { Lookups } from "./lookups.ts";
@@ -26,12 +27,6 @@ export interface DataOptions {
   readonly notify: () => void;
   /** Called with what was written outside of transactions. */
   readonly onProduced: (process: Host, partition: Partition, baseOffset: number) => void;
-}
-
-interface Bounds {
-  readonly low: number;
-  readonly end: number;
-  readonly stable: number;
 }
 
 const earliest = -2;

@@ -3,6 +3,7 @@ import type { Cancel } from "../../../src/lib/platform.ts";
 import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
 import type { Response } from "../wire/messages.ts";
+import type { Bounds } from "./copies.ts";
 import { codes } from "./errors.ts";
 import type { ReadBatches } from "./log.ts";
 import type { Found, Lookups } from "./lookups.ts";
@@ -26,12 +27,6 @@ export interface FetchOptions {
   readonly onDelivered: (delivery: Delivery) => void;
 }
 
-interface Bounds {
-  readonly low: number;
-  readonly end: number;
-  readonly stable: number;
-}
-
 interface FetchedFrom {
   readonly partition: Partition;
   readonly from: number;
@@ -52,17 +47,20 @@ export function createFetchHandlers(options: FetchOptions) {
   let waiting: (() => void)[] = [];
 
   function read(
-    { error, partition }: Found,
+    { error, partition, copy }: Found,
     isolationLevel: number,
     { fetchOffset: from, maxBytes }: { readonly fetchOffset: number; readonly maxBytes: number },
   ): FetchResult {
     if (partition === undefined) return { error, bounds: noBounds, fetched: undefined };
-    const { low, end, stable } = partition.log;
-    if (from < low || from > end)
+    const { low, end, stable } = copy?.getBounds() ?? partition.log;
+    if (from < low || (copy?.lacks(from) ?? from > end))
       return { error: codes.offsetOutOfRange, bounds: noBounds, fetched: undefined };
     const maxBatches = random.between(1, options.maxBatchesPerFetch + 1);
     const until = isolationLevel === readCommitted ? stable : end;
-    const fetched = { partition, from, read: partition.log.read(from, { until, maxBytes, maxBatches }) };
+    const batches = partition.log.read(from, { until, maxBytes, maxBatches });
+    // Others are told of no aborted transactions.
+    const aborted = isolationLevel === readCommitted ? batches.aborted : [];
+    const fetched = { partition, from, read: { ...batches, aborted } };
     return { error: codes.none, bounds: { low, end, stable }, fetched };
   }
 

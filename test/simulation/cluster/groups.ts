@@ -3,22 +3,15 @@ import type { Cancel } from "../../../src/lib/platform.ts";
 import type { Clock, Host } from "../clock.ts";
 import type { Request, Response } from "../wire/messages.ts";
 import { codes } from "./errors.ts";
-
-type Respond<T> = (response: T) => void;
-
-interface Member {
-  readonly id: string;
-  readonly clientId: string;
-  sessionTimeout: number;
-  rebalanceTimeout: number;
-  protocols: Request<"joinGroup5">["protocols"];
-  assignment: Buffer;
-  /** A coordinator that takes over knows it. */
-  isStored: boolean;
-  onJoined: Respond<Response<"joinGroup5">> | undefined;
-  onSynced: Respond<Response<"syncGroup3">> | undefined;
-  cancelSession: Cancel;
-}
+import {
+  failJoin,
+  failSync,
+  keepsProtocols,
+  toStored,
+  type Member,
+  type Respond,
+  type StoredGroup,
+} from "./members.ts";
 
 export interface GroupOptions {
   readonly clock: Clock;
@@ -39,22 +32,6 @@ const stateNames = {
   stable: "Stable",
 } as const;
 
-export const failJoin = (error: number, memberId = ""): Response<"joinGroup5"> => ({
-  throttle: 0,
-  error,
-  generation: -1,
-  protocol: "",
-  leaderId: "",
-  memberId,
-  members: [],
-});
-
-export const failSync = (error: number): Response<"syncGroup3"> => ({
-  throttle: 0,
-  error,
-  assignment: Buffer.alloc(0),
-});
-
 export class Group {
   readonly #options: GroupOptions;
   #state: "empty" | "preparing" | "completing" | "stable" = "empty";
@@ -67,6 +44,8 @@ export class Group {
   /** Ids that were given to members that have not joined yet. */
   readonly #expected = new Set<string>();
   #cancelRebalance: Cancel = () => undefined;
+  #isKnown = false;
+  #stored: StoredGroup = { generation: 0, protocolType: "", leaderId: "", members: [] };
 
   constructor(options: GroupOptions) {
     this.#options = options;
@@ -76,13 +55,14 @@ export class Group {
     return this.#members.size === 0;
   }
 
-  /** Whether there ever was a member. */
-  get wasJoined(): boolean {
-    return this.#protocolType !== "";
+  /** Whether there ever was somebody who wanted to join. */
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
   join(body: Request<"joinGroup5">, clientId: string, respond: Respond<Response<"joinGroup5">>): void {
     const { memberId, sessionTimeout, rebalanceTimeout, protocols } = body;
+    this.#isKnown = true;
     if (memberId === "") {
       const id = this.#options.createMemberId(clientId);
       this.#expected.add(id);
@@ -106,7 +86,6 @@ export class Group {
       rebalanceTimeout,
       protocols,
       assignment: Buffer.alloc(0),
-      isStored: false,
       onJoined: undefined,
       onSynced: undefined,
       cancelSession: () => undefined,
@@ -138,12 +117,11 @@ export class Group {
     member.onSynced = respond;
     if (member.id !== this.#leaderId) return;
     this.#state = "stable";
-    for (const { memberId, assignment } of body.assignments) {
-      const assigned = this.#members.get(memberId);
-      if (assigned !== undefined) assigned.assignment = Buffer.from(assignment);
-    }
+    const assigned = new Map(body.assignments.map(({ memberId, assignment }) => [memberId, assignment]));
+    for (const one of this.#members.values())
+      one.assignment = Buffer.from(assigned.get(one.id) ?? Buffer.alloc(0));
+    this.#store();
     for (const one of this.#members.values()) {
-      one.isStored = true;
       const { onSynced } = one;
       one.onSynced = undefined;
       onSynced?.({ throttle: 0, error: codes.none, assignment: one.assignment });
@@ -180,7 +158,7 @@ export class Group {
       clientId,
       clientHost: "/simulated",
       metadata: (isStable ? protocols[0]?.metadata : undefined) ?? Buffer.alloc(0),
-      assignment: isStable ? assignment : Buffer.alloc(0),
+      assignment,
     }));
     const protocol = isStable ? ([...this.#members.values()][0]?.protocols[0]?.name ?? "") : "";
     return { state: stateNames[this.#state], protocolType: this.#protocolType, protocol, members };
@@ -207,20 +185,34 @@ export class Group {
     );
   }
 
-  /** Another broker takes the group over. It has what was stored when the group was last stable. */
+  /** Another broker takes the group over. */
   reload(): void {
     this.#cancelRebalance();
     this.#expected.clear();
     for (const member of [...this.#members.values()]) {
-      const { onJoined, onSynced } = member;
-      member.onJoined = undefined;
-      member.onSynced = undefined;
-      onJoined?.(failJoin(codes.notCoordinator, member.id));
-      onSynced?.(failSync(codes.notCoordinator));
-      if (member.isStored) this.#extend(member);
-      else this.#forget(member);
+      member.onJoined?.(failJoin(codes.notCoordinator, member.id));
+      member.onSynced?.(failSync(codes.notCoordinator));
+      this.#forget(member);
+    }
+    const { generation, protocolType, leaderId, members } = this.#stored;
+    this.#generation = generation;
+    this.#protocolType = protocolType;
+    this.#leaderId = leaderId;
+    for (const stored of members) {
+      const member = { ...stored };
+      this.#members.set(member.id, member);
+      this.#extend(member);
     }
     this.#state = this.isEmpty ? "empty" : "stable";
+  }
+
+  #store(): void {
+    this.#stored = {
+      generation: this.#generation,
+      protocolType: this.#protocolType,
+      leaderId: this.#leaderId,
+      members: [...this.#members.values()].map(toStored),
+    };
   }
 
   #find({ memberId, generation }: { readonly memberId: string; readonly generation: number }): {
@@ -236,13 +228,7 @@ export class Group {
   #keepsGeneration(member: Member, protocols: Member["protocols"]): boolean {
     if (this.#state !== "completing" && !(this.#state === "stable" && member.id !== this.#leaderId))
       return false;
-    return (
-      protocols.length === member.protocols.length &&
-      protocols.every(({ name, metadata }, index) => {
-        const known = member.protocols[index];
-        return known?.name === name && known.metadata.equals(metadata);
-      })
-    );
+    return keepsProtocols(member, protocols);
   }
 
   #extend(member: Member): void {
@@ -274,6 +260,7 @@ export class Group {
       this.#cancelRebalance();
       this.#state = "empty";
       this.#generation += 1;
+      this.#store();
       return;
     }
     this.rebalance();
@@ -292,6 +279,7 @@ export class Group {
     const [first] = this.#members.keys();
     if (first === undefined) {
       this.#state = "empty";
+      this.#store();
       return;
     }
     this.#state = "completing";
@@ -302,7 +290,6 @@ export class Group {
     for (const member of this.#members.values()) {
       const { onJoined } = member;
       member.onJoined = undefined;
-      member.assignment = Buffer.alloc(0);
       this.#extend(member);
       onJoined?.(this.#toJoined(member));
     }

@@ -123,8 +123,7 @@ export class PartitionLog {
       const same = known.recent.find((one) => one.firstSequence === firstSequence && one.count === count);
       if (same !== undefined) return { error: codes.none, baseOffset: same.baseOffset };
       if (firstSequence !== known.nextSequence) return fail(codes.outOfOrderSequence);
-      const recent = [...known.recent, { firstSequence, count, baseOffset: this.#end }].slice(-maxRecent);
-      this.#producers.set(producerId, { ...known, nextSequence: firstSequence + count, recent });
+      this.#note(header, this.#end);
       if (isTransactional) transaction ??= this.#begin(producerId);
     }
     return { error: codes.none, baseOffset: this.#push(sent, leaderEpoch, header, transaction) };
@@ -135,12 +134,11 @@ export class PartitionLog {
     { producerId, producerEpoch }: ProducerIdentity,
     end: { readonly commit: boolean; readonly timestamp: number; readonly leaderEpoch: number },
   ): void {
-    const state = this.#producers.get(producerId);
-    if (state === undefined || state.epoch < producerEpoch)
-      this.#producers.set(producerId, { epoch: producerEpoch, nextSequence: 0, recent: [] });
     const transaction = this.#findOpen(producerId);
     const marker = createMarker({ producerId, producerEpoch }, end);
-    const at = this.#push(marker, end.leaderEpoch, readHeader(marker), transaction);
+    const header = readHeader(marker);
+    this.#note(header, this.#end);
+    const at = this.#push(marker, end.leaderEpoch, header, transaction);
     if (transaction === undefined) return;
     transaction.state = end.commit ? "committed" : "aborted";
     transaction.lastOffset = at;
@@ -187,6 +185,11 @@ export class PartitionLog {
     return this.#batches.filter(({ transaction }) => transaction === open).flatMap(({ records }) => records);
   }
 
+  /** The sequence number that a producer's next batch must have. */
+  getNextSequence(producerId: number): number {
+    return this.#producers.get(producerId)?.nextSequence ?? 0;
+  }
+
   /** The first entry that is not older, as ListOffsets finds it; undefined when there is none before `until`. */
   findFirstSince(
     timestamp: number,
@@ -217,6 +220,7 @@ export class PartitionLog {
         Object.assign(transaction, { state: "open", lastOffset: Infinity });
     this.#forgetTransactions();
     this.#producers.clear();
+    for (const { bytes, baseOffset } of this.#batches) this.#note(readHeader(bytes), baseOffset);
   }
 
   /**
@@ -272,6 +276,20 @@ export class PartitionLog {
     });
     this.#end = baseOffset + lastOffsetDelta + 1;
     return baseOffset;
+  }
+
+  /** Notes what a batch says of its producer. */
+  #note(header: BatchHeader, baseOffset: number): void {
+    const { producerId, producerEpoch: epoch, firstSequence, count, isControl } = header;
+    if (producerId < 0) return;
+    const state = this.#producers.get(producerId);
+    const known =
+      state !== undefined && state.epoch >= epoch ? state : { epoch, nextSequence: 0, recent: [] };
+    const recent = [...known.recent, { firstSequence, count, baseOffset }].slice(-maxRecent);
+    this.#producers.set(
+      producerId,
+      isControl ? known : { ...known, nextSequence: firstSequence + count, recent },
+    );
   }
 
   #begin(producerId: number): Transaction {

@@ -1,11 +1,12 @@
 /** Which log a request reaches: what a broker tells of a topic may be ahead of the logs that it has. */
+import type { Copy } from "./copies.ts";
 import { codes } from "./errors.ts";
 import type { BrokerNode, Partition } from "./topics.ts";
 
 /** The error code of a request that reaches no log, or the partition. */
 export type Found =
-  | { readonly error: number; readonly partition?: never }
-  | { readonly error: typeof codes.none; readonly partition: Partition };
+  | { readonly error: number; readonly partition?: never; readonly copy?: never }
+  | { readonly error: typeof codes.none; readonly partition: Partition; readonly copy?: Copy };
 
 /** Among what clients have no right on: to fetch from a topic, which they may describe. */
 export const nameFetching = (topic: string): string => `fetching from ${topic}`;
@@ -26,9 +27,9 @@ export function createLookups(denied: ReadonlySet<string>) {
   function findFetched(node: BrokerNode, topic: string, number: number): Found {
     if (denied.has(nameFetching(topic))) return { error: codes.topicDenied };
     const found = findNamed(node, topic, number);
-    const copy = node.logs.topics.get(topic)?.partitions[number]?.partition;
-    return found.error === codes.notLeader && copy?.isCopied === true
-      ? { error: codes.none, partition: copy }
+    const partition = node.logs.topics.get(topic)?.partitions[number]?.partition;
+    return found.error === codes.notLeader && partition?.copy !== undefined
+      ? { error: codes.none, partition, copy: partition.copy }
       : found;
   }
 

@@ -7,44 +7,55 @@ export interface CommittedOffset {
 
 export const noOffset: CommittedOffset = { offset: -1, metadata: "" };
 
+/** The number of a write, and what it wrote. */
+interface Write {
+  readonly order: number;
+  readonly offset: CommittedOffset;
+}
+
 /** The offsets that a producer's transaction commits. */
 interface PendingOffsets {
   epoch: number;
-  open: Map<string, CommittedOffset> | undefined;
+  open: Map<string, Write> | undefined;
 }
 
 export class GroupOffsets {
-  readonly #committed = new Map<string, CommittedOffset>();
+  readonly #committed = new Map<string, Write>();
   readonly #pending = new Map<number, PendingOffsets>();
   /** Their markers are written, but the group has not taken them over yet. */
-  readonly #settling = new Set<ReadonlyMap<string, CommittedOffset>>();
+  readonly #settling = new Set<Map<string, Write>>();
+  /** The number of the last deletion. */
+  readonly #deleted = new Map<string, number>();
+  #writes = 0;
 
   get(key: string): CommittedOffset | undefined {
-    return this.#committed.get(key);
+    return this.#committed.get(key)?.offset;
   }
 
-  list(): ReadonlyMap<string, CommittedOffset> {
-    return this.#committed;
+  /** Those that are committed, or going to be. */
+  list(): readonly string[] {
+    return [...this.#committed.keys(), ...this.#listPending()];
   }
 
   set(key: string, offset: CommittedOffset): void {
-    this.#committed.set(key, offset);
+    this.#committed.set(key, this.#write(offset));
   }
 
+  /** Also what transactions are going to commit. */
   delete(key: string): void {
     this.#committed.delete(key);
+    this.#deleted.set(key, (this.#writes += 1));
   }
 
   /** Whether a transaction that is not completed moves the offset. */
   isPending(key: string): boolean {
-    return (
-      [...this.#pending.values()].some(({ open }) => open?.has(key) === true) ||
-      [...this.#settling].some((offsets) => offsets.has(key))
-    );
+    return this.#listPending().includes(key);
   }
 
+  /** All that a transaction has, also what was deleted since. */
   getOpen(producerId: number): ReadonlyMap<string, CommittedOffset> | undefined {
-    return this.#pending.get(producerId)?.open;
+    const open = this.#pending.get(producerId)?.open;
+    return open && new Map([...open].map(([key, { offset }]) => [key, offset]));
   }
 
   /** The last epoch of the producer that is known here. */
@@ -53,8 +64,8 @@ export class GroupOffsets {
   }
 
   add(producerId: number, epoch: number, offsets: ReadonlyMap<string, CommittedOffset>): void {
-    const open = this.#pending.get(producerId)?.open ?? new Map<string, CommittedOffset>();
-    for (const [key, offset] of offsets) open.set(key, offset);
+    const open = this.#pending.get(producerId)?.open ?? new Map<string, Write>();
+    for (const [key, offset] of offsets) open.set(key, this.#write(offset));
     this.#pending.set(producerId, { epoch, open });
   }
 
@@ -67,7 +78,28 @@ export class GroupOffsets {
     this.#settling.add(open);
     return () => {
       this.#settling.delete(open);
-      if (commit) for (const [key, offset] of open) this.#committed.set(key, offset);
+      if (!commit) return;
+      // What was committed or deleted after it was added to the transaction stays so.
+      for (const [key, write] of open)
+        if (this.#isThere(key, write) && write.order > (this.#committed.get(key)?.order ?? 0))
+          this.#committed.set(key, write);
     };
+  }
+
+  #write(offset: CommittedOffset): Write {
+    this.#writes += 1;
+    return { order: this.#writes, offset };
+  }
+
+  /** Whether what a transaction wrote was not deleted since. */
+  #isThere(key: string, { order }: Write): boolean {
+    return order > (this.#deleted.get(key) ?? 0);
+  }
+
+  #listPending(): readonly string[] {
+    const open = [...this.#pending.values()].flatMap((one) => one.open ?? []);
+    return [...open, ...this.#settling].flatMap((offsets) =>
+      [...offsets].filter(([key, write]) => this.#isThere(key, write)).map(([key]) => key),
+    );
   }
 }

@@ -1,6 +1,6 @@
 /** The responses of brokers that do not coordinate, or not yet: they say nothing but an error. */
 import type { Request, Response } from "../wire/messages.ts";
-import { failJoin, failSync } from "./groups.ts";
+import { failJoin, failSync } from "./members.ts";
 import { mapPartitions } from "./requests.ts";
 
 export type GroupRequest =

@@ -1,6 +1,7 @@
 /** The topics of a cluster, as its controller knows them, and what each broker has heard of them. */
 import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
+import { Copy } from "./copies.ts";
 import { PartitionLog } from "./log.ts";
 
 export interface Partition {
@@ -10,8 +11,10 @@ export interface Partition {
   leader: number;
   leaderEpoch: number;
   readonly log: PartitionLog;
-  /** Brokers that do not lead it have it, too, and answer fetches. */
-  isCopied: boolean;
+  /** What the broker that does not lead it has of it; undefined when only one has it. */
+  copy: Copy | undefined;
+  /** The last leader, which may be away. */
+  lastLeader: number;
 }
 
 export interface Topic {
@@ -25,6 +28,8 @@ export interface Topic {
 export interface NewTopic {
   readonly name: string;
   readonly partitions: number;
+  /** False when only its leader has it; true by default. */
+  readonly isCopied?: boolean;
   readonly maxBatchBytes?: number;
   readonly settings?: ReadonlyMap<string, string>;
 }
@@ -93,14 +98,20 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
 
   const getLive = (): number[] => nodes.filter(({ isUp }) => isUp).map(({ nodeId }) => nodeId);
 
-  const createPartition = (topic: string, partition: number): Partition => ({
-    topic,
-    partition,
-    leader: getLive()[partition % Math.max(1, getLive().length)] ?? -1,
-    leaderEpoch: 0,
-    log: new PartitionLog(nextLogId++),
-    isCopied: false,
-  });
+  const createCopy = (log: PartitionLog): Copy => new Copy(log, { clock, random });
+
+  function createPartition(topic: string, partition: number, isCopied: boolean): Partition {
+    const leader = getLive()[partition % Math.max(1, getLive().length)] ?? -1;
+    const log = new PartitionLog(nextLogId++);
+    const copy = isCopied ? createCopy(log) : undefined;
+    return { topic, partition, leader, leaderEpoch: 0, log, copy, lastLeader: leader };
+  }
+
+  function setLeader(partition: Partition, leader: number): void {
+    partition.leader = leader;
+    partition.leaderEpoch += 1;
+    if (leader >= 0) partition.lastLeader = leader;
+  }
 
   function createImage(): Image {
     lastVersion += 1;
@@ -153,13 +164,16 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
     topics,
     publish,
 
-    create({ name, partitions, maxBatchBytes = Infinity, settings = new Map() }: NewTopic): Topic {
+    create(options: NewTopic): Topic {
+      const { name, partitions, isCopied = true, maxBatchBytes = Infinity, settings = new Map() } = options;
       const id = Buffer.alloc(16);
       id.writeUInt32BE(nextTopicId++, 12);
       const topic: Topic = {
         name,
         id: id.toString("base64url"),
-        partitions: Array.from({ length: partitions }, (_, partition) => createPartition(name, partition)),
+        partitions: Array.from({ length: partitions }, (_, partition) =>
+          createPartition(name, partition, isCopied),
+        ),
         maxBatchBytes,
         settings,
       };
@@ -175,34 +189,55 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
     grow(name: string, count: number): void {
       const topic = topics.get(name);
       if (topic === undefined) return;
+      const isCopied = topic.partitions[0]?.copy !== undefined;
       for (let partition = topic.partitions.length; partition < count; partition += 1)
-        topic.partitions.push(createPartition(name, partition));
+        topic.partitions.push(createPartition(name, partition, isCopied));
       publish();
+    },
+
+    addCopy(partition: Partition): void {
+      partition.copy = createCopy(partition.log);
     },
 
     moveLeader(partition: Partition, leader: number): void {
       if (partition.leader === leader) return;
-      partition.leader = leader;
-      partition.leaderEpoch += 1;
+      setLeader(partition, leader);
+      partition.copy?.complete();
       publish();
     },
 
-    /** Whatever a broker that is down led gets another leader. */
+    /** Another broker that is up becomes the leader, if there is one. */
+    elect(partition: Partition): void {
+      setLeader(partition, getLive().find((id) => id !== partition.leader) ?? partition.leader);
+      partition.copy?.complete();
+      publish();
+    },
+
+    /** Whatever a broker that is down led gets another leader, if another one has it. */
     failOver(): void {
       const live = getLive();
       for (const partition of [...topics.values()].flatMap(({ partitions }) => partitions)) {
-        if (live.includes(partition.leader)) continue;
-        partition.leader = live[0] ?? -1;
-        partition.leaderEpoch += 1;
+        const { leader, lastLeader, copy } = partition;
+        if (live.includes(leader)) continue;
+        const next = (copy === undefined ? live.filter((id) => id === lastLeader) : live)[0] ?? -1;
+        if (next !== leader) setLeader(partition, next);
       }
       publish();
     },
 
-    /** A broker that starts knows the present state. */
+    /** A broker dies. The copies of what it led are up to date. */
+    leave(): void {
+      for (const { copy } of [...topics.values()].flatMap(({ partitions }) => partitions)) copy?.leave();
+    },
+
+    /** A broker that starts knows the present state. Its copies have to catch up. */
     restart(node: BrokerNode): void {
       const image = createImage();
       node.metadata = image;
       node.logs = image;
+      for (const { leader, copy } of [...topics.values()].flatMap(({ partitions }) => partitions))
+        if (leader === node.nodeId) copy?.complete();
+        else copy?.comeBack();
     },
   };
 }

@@ -10,25 +10,14 @@ import {
   nameError,
   produce,
   startOfTime,
+  tryLog,
   type ClusterScene,
-  type ClusterUnderTest,
-  type Place,
   type Settings,
 } from "./cluster-under-test.ts";
 import { commitOffset } from "./group-requests.ts";
 
 const earliest = -2;
 const latest = -1;
-
-/** The errors of all requests that reach a log. */
-async function tryLog(cluster: ClusterUnderTest, place: Place, topicId: string) {
-  return {
-    produced: (await append(cluster, place, "x")).error,
-    fetched: (await fetchByName(cluster, place))?.error,
-    fetchedById: (await fetchById(cluster, { ...place, topic: topicId }))?.error,
-    listed: (await listOffset(cluster, place, latest))?.error,
-  };
-}
 
 const unknownId = "_".repeat(21) + "w";
 

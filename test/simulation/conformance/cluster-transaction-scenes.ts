@@ -10,6 +10,7 @@ import {
   initialise,
   send,
   untilAdded,
+  type Producer,
 } from "./transaction-requests.ts";
 
 const latest = -1;
@@ -165,6 +166,56 @@ export const transactionScenes: readonly ClusterScene[] = [
       }
       const late = await commitOffsets(cluster, identity, groupId, topic, 9);
       return { early, states, results, late };
+    },
+  },
+  {
+    name: "a transaction that outlives its timeout",
+    async play(cluster) {
+      const topic = cluster.name("egress");
+      const groupId = cluster.name("router");
+      await cluster.createTopic(topic, 1);
+      const next: Record<string, (producer: Producer) => Promise<unknown>> = {
+        addPartition: (producer) => addPartition(cluster, producer, topic),
+        addOffsets: (producer) => addOffsets(cluster, producer, groupId),
+        commitOffsets: (producer) => commitOffsets(cluster, producer, groupId, topic, 2),
+        send: async (producer) =>
+          (await send(cluster, producer, { topic }, { firstSequence: 1, values: ["late"] })).error,
+        commit: (producer) => end(cluster, producer, true),
+        abort: (producer) => end(cluster, producer, false),
+        initialise: async ({ transactionalId, producerId, producerEpoch }) => {
+          const owner = await initialise(cluster, transactionalId);
+          return [owner.producerEpoch - producerEpoch, owner.producerId === producerId];
+        },
+      };
+      const names = Object.keys(next);
+      const producers: Producer[] = [];
+      for (const name of names)
+        producers.push(await initialise(cluster, cluster.name(name), { timeoutMs: 8_000 }));
+      const began: unknown[] = [];
+      for (const producer of producers) {
+        await untilAdded(cluster, producer, topic);
+        began.push(
+          await addOffsets(cluster, producer, groupId),
+          await commitOffsets(cluster, producer, groupId, topic, 1),
+          (await send(cluster, producer, { topic }, { firstSequence: 0, values: ["a"] })).error,
+        );
+      }
+      await cluster.until("all have timed out", async () => {
+        const last = await listOffset(cluster, { topic }, latest);
+        const { found } = await fetchOffset(cluster, { groupId }, topic, true);
+        return last?.offset === 2 * names.length && found?.[0] === "none";
+      });
+      const results: Record<string, unknown> = {};
+      for (const [index, producer] of producers.entries()) {
+        const name = names[index] ?? "";
+        results[name] = [await next[name]?.(producer), await end(cluster, producer, true)];
+      }
+      return {
+        began,
+        results,
+        offset: await fetchOffset(cluster, { groupId }, topic),
+        log: (await fetchByName(cluster, { topic }))?.bounds,
+      };
     },
   },
 ];

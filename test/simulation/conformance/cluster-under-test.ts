@@ -1,4 +1,5 @@
 /** What a scene needs of a cluster with two brokers, real or simulated. It observes responses to single requests. */
+import type { CoordinatorKind } from "../cluster/coordination.ts";
 import { codes } from "../cluster/errors.ts";
 import { createBatch, readHeader, readRecords, type BatchRecord } from "../wire/batches.ts";
 import type { MessageName, Request, Response } from "../wire/messages.ts";
@@ -30,6 +31,26 @@ export interface ClusterUnderTest {
   readonly moveLeader: (topic: string, partition: number, to: BrokerIndex) => Promise<void>;
   /** Lets the broker that does not lead a partition have a copy of it. */
   readonly addCopy: (topic: string, partition: number) => Promise<void>;
+  /** Lets a broker coordinate all groups or all transactions. The other one has a copy of what it stores. */
+  readonly moveCoordinator: (kind: CoordinatorKind, to: BrokerIndex) => Promise<void>;
+  /** Kafka's tool sets the offset of partition 0 of a group without members. */
+  readonly setOffset: (groupId: string, topic: string, offset: number) => Promise<void>;
+  /** Kafka's tool deletes it. */
+  readonly deleteOffset: (groupId: string, topic: string) => Promise<void>;
+  /** Commits one that expires some time later. */
+  readonly expireOffset: (groupId: string, topic: string) => Promise<void>;
+  /** Kills a broker. The other one takes over some time later. */
+  readonly kill: (broker: BrokerIndex) => Promise<void>;
+  /** Starts a broker again. */
+  readonly start: (broker: BrokerIndex) => Promise<void>;
+  /**
+   * Partition 0, which broker 0 leads and both have, loses what is written meanwhile to the leader that is given: an unclean
+   * election.
+   */
+  readonly loseEnd: (
+    topics: readonly string[],
+    write: (leader: BrokerIndex) => Promise<void>,
+  ) => Promise<void>;
   readonly until: (what: string, isMet: () => boolean | Promise<boolean>) => Promise<void>;
 }
 
@@ -196,5 +217,28 @@ export async function describeTopic({ ask, toIndex }: ClusterUnderTest, broker: 
       leader: toIndex(leader),
       leaderEpoch,
     })),
+  };
+}
+
+const coordinatorTypes: Readonly<Record<CoordinatorKind, number>> = { group: 0, transaction: 1 };
+
+/** Which broker coordinates a group or a transactional id, as a broker knows it. */
+export async function findCoordinator(
+  { ask, toIndex }: ClusterUnderTest,
+  broker: BrokerIndex,
+  kind: CoordinatorKind,
+  key: string,
+) {
+  const { error, nodeId } = await ask(broker, "findCoordinator2", { key, type: coordinatorTypes[kind] });
+  return { error: nameError(error), nodeId: toIndex(nodeId) };
+}
+
+/** The errors of all requests that reach a log. */
+export async function tryLog(cluster: ClusterUnderTest, place: Place, topicId: string) {
+  return {
+    produced: (await append(cluster, place, "x")).error,
+    fetched: (await fetchByName(cluster, place))?.error,
+    fetchedById: (await fetchById(cluster, { ...place, topic: topicId }))?.error,
+    listed: (await listOffset(cluster, place, -1))?.error,
   };
 }

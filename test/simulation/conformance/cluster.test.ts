@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { groupScenes } from "./cluster-group-scenes.ts";
+import { offsetScenes } from "./cluster-offset-scenes.ts";
 import { topicScenes } from "./cluster-topic-scenes.ts";
 import { transactionScenes } from "./cluster-transaction-scenes.ts";
 import { nameError } from "./cluster-under-test.ts";
@@ -12,14 +13,19 @@ import { findTreatedErrors, treatedErrors } from "./treated-errors.ts";
 /** Each delays the network and what brokers learn in another way. */
 const seeds = 10;
 
-const scenes = [...topicScenes, ...groupScenes, ...transactionScenes];
+const scenes = [...topicScenes, ...groupScenes, ...offsetScenes, ...transactionScenes];
 
 describe("the simulated cluster", () => {
   const expected = new Map<string, unknown>();
 
   // First, because the simulation takes over the time of the whole process.
   before(async () => {
-    const runReal = await startRealCluster();
+    const runReal = await startRealCluster({
+      settings: [
+        "offsets.retention.check.interval.ms=500",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms=500",
+      ],
+    });
     for (const { name, play } of scenes) expected.set(name, await runReal(play));
   });
 

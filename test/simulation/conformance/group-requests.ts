@@ -6,11 +6,13 @@ export interface Membership {
   readonly generation: number;
 }
 
+/** Longer than a scene may take. */
+const patienceMs = 600_000;
 const protocols = [{ name: "range", metadata: Buffer.from("m") }];
 
 export const join = ({ ask }: ClusterUnderTest, groupId: string, memberId: string, broker: BrokerIndex = 0) =>
   ask(broker, "joinGroup5", {
-    ...{ groupId, memberId, groupInstanceId: null, sessionTimeout: 30_000, rebalanceTimeout: 30_000 },
+    ...{ groupId, memberId, groupInstanceId: null, sessionTimeout: patienceMs, rebalanceTimeout: patienceMs },
     protocolType: "consumer",
     protocols,
   });
@@ -39,8 +41,13 @@ export const heartbeat = async (
     (await ask(broker, "heartbeat3", { groupId, generation, memberId, groupInstanceId: null })).error,
   );
 
-export const leave = async ({ ask }: ClusterUnderTest, groupId: string, memberId: string) => {
-  const { error, members } = await ask(0, "leaveGroup3", {
+export const leave = async (
+  { ask }: ClusterUnderTest,
+  groupId: string,
+  memberId: string,
+  broker: BrokerIndex = 0,
+) => {
+  const { error, members } = await ask(broker, "leaveGroup3", {
     groupId,
     members: [{ memberId, groupInstanceId: null }],
   });

@@ -4,13 +4,23 @@ import { createKafkaTopics, deleteKafkaTopic } from "../../support/kafka-topics.
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { testKafka } from "../../support/stack.ts";
-import { startTwoBrokers } from "../../support/two-brokers.ts";
-import { describeTopic, type ClusterUnderTest } from "./cluster-under-test.ts";
+import { startTwoBrokers, type ClusterOptions } from "../../support/two-brokers.ts";
+import {
+  describeTopic,
+  findCoordinator,
+  type BrokerIndex,
+  type ClusterUnderTest,
+} from "./cluster-under-test.ts";
+import { describeGroup } from "./group-requests.ts";
+import { commitExpired, deleteOffset, setOffset } from "./real-offsets.ts";
+import { initialise } from "./transaction-requests.ts";
 import { createWireClient } from "./wire-client.ts";
 
+const internalTopics = { group: "__consumer_offsets", transaction: "__transaction_state" } as const;
+
 /** Starts two brokers for this file, and returns what runs a scene on them. */
-export async function startRealCluster() {
-  const { first, second, addresses } = await startTwoBrokers();
+export async function startRealCluster(options: ClusterOptions = {}) {
+  const { first, second, addresses } = await startTwoBrokers(options);
   const { kafka, admin } = testKafka(addresses);
   await admin.connect();
   const nodes = [first, second] as const;
@@ -28,10 +38,25 @@ export async function startRealCluster() {
           if ((await describeTopic(cluster, broker, topic)).partitions.length !== partitions) return false;
         return true;
       });
-    const reassign = (topic: string, partition: number, replicas: number[]): Promise<unknown> =>
-      admin.alterPartitionReassignments({
+    /** The first one leads. */
+    const reassign = async (topic: string, partition: number, replicas: number[]): Promise<void> => {
+      await admin.alterPartitionReassignments({
         topics: [{ topic, partitionAssignment: [{ partition, replicas }] }],
       });
+      await until("the copies are complete", async () => {
+        const { topics } = await admin.listPartitionReassignments({});
+        return topics.length === 0;
+      });
+    };
+    const untilLeads = (topics: readonly string[], leader: BrokerIndex, asked: BrokerIndex): Promise<true> =>
+      until(`broker ${asked} knows the leader`, async () => {
+        for (const topic of topics) {
+          const { partitions } = await describeTopic(cluster, asked, topic);
+          if (partitions[0]?.leader !== leader) return false;
+        }
+        return true;
+      });
+    const getOther = (id: number): number => (id === first.id ? second.id : first.id);
     const cluster: ClusterUnderTest = {
       ask: (broker, name, body) => client.ask(nodes[broker].address, name, body),
       name: unique,
@@ -66,13 +91,8 @@ export async function startRealCluster() {
         await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
       },
       async addCopy(topic, partition) {
-        const leader = getReplicas(partition);
-        const replicas = [...leader, ...nodes.map(({ id }) => id).filter((id) => !leader.includes(id))];
-        await reassign(topic, partition, replicas);
-        await until("the copy is complete", async () => {
-          const { topics } = await admin.listPartitionReassignments({});
-          return topics.length === 0;
-        });
+        const [leader = first.id] = getReplicas(partition);
+        await reassign(topic, partition, [leader, getOther(leader)]);
       },
       async moveLeader(topic, partition, to) {
         await reassign(topic, partition, [nodes[to].id]);
@@ -81,10 +101,42 @@ export async function startRealCluster() {
             const { partitions } = await describeTopic(cluster, broker, topic);
             if (partitions[partition]?.leader !== to) return false;
           }
-          const { topics } = await admin.listPartitionReassignments({});
-          return topics.length === 0;
+          return true;
         });
       },
+      async moveCoordinator(kind, to) {
+        const { id } = nodes[to];
+        // A broker that has the only copy becomes the leader.
+        for (const replicas of [[id], [id, getOther(id)]]) await reassign(internalTopics[kind], 0, replicas);
+        await until("both brokers name the coordinator", async () => {
+          for (const broker of [0, 1] as const) {
+            const found = await findCoordinator(cluster, broker, kind, "any");
+            if (found.nodeId !== to) return false;
+          }
+          return true;
+        });
+        if (kind === "transaction") await initialise(cluster, unique("loaded"), { coordinator: to });
+        else
+          await until("it has loaded the groups", async () => {
+            const [group] = await describeGroup(cluster, "any", to);
+            return group?.error === "none";
+          });
+      },
+      setOffset: (groupId, topic, offset) => setOffset(addresses, groupId, topic, offset),
+      deleteOffset: (groupId, topic) => deleteOffset(addresses, groupId, topic),
+      expireOffset: (groupId, topic) => commitExpired(kafka, groupId, topic),
+      async loseEnd(topics, write) {
+        await first.kill();
+        await untilLeads(topics, 1, 1);
+        await write(1);
+        await second.kill();
+        await first.start();
+        await untilLeads(topics, 0, 0);
+        await second.start();
+        await untilLeads(topics, 0, 1);
+      },
+      kill: (broker) => nodes[broker].kill(),
+      start: (broker) => nodes[broker].start(),
       async until(what, isMet) {
         await until(what, isMet);
       },

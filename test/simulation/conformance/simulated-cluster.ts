@@ -1,8 +1,10 @@
 import { createWireClient } from "./wire-client.ts";
-import type { ClusterUnderTest } from "./cluster-under-test.ts";
+import type { BrokerNode } from "../cluster/topics.ts";
+import type { BrokerIndex, ClusterUnderTest } from "./cluster-under-test.ts";
 import { onStage } from "./simulated-kafka.ts";
 
 const settleMs = 200;
+const failOverMs = 3_000;
 const pollIntervalMs = 20;
 const limitMs = 300_000;
 
@@ -19,6 +21,11 @@ export const runSimulatedCluster = <T>(
       new Promise((resolve) => {
         clock.schedule(outside, ms, resolve);
       });
+    const getNode = (broker: BrokerIndex): BrokerNode => {
+      const node = cluster.nodes[broker];
+      if (node === undefined) throw new Error(`there is no broker ${broker}`);
+      return node;
+    };
     return scene({
       ask: (broker, name, body) => client.ask(cluster.addresses[broker] ?? "", name, body),
       name: (text) => text,
@@ -28,6 +35,7 @@ export const runSimulatedCluster = <T>(
         cluster.registry.create({
           name,
           partitions,
+          isCopied: false,
           ...(maxBytes === undefined ? {} : { maxBatchBytes: Number(maxBytes) }),
           settings: new Map(Object.entries(settings)),
         });
@@ -50,12 +58,48 @@ export const runSimulatedCluster = <T>(
         await wait(settleMs);
       },
       addCopy(topic, partition) {
-        cluster.getPartition(topic, partition).isCopied = true;
+        cluster.registry.addCopy(cluster.getPartition(topic, partition));
         return Promise.resolve();
+      },
+      async moveCoordinator(kind, to) {
+        cluster.moveCoordinator(kind, to);
+        await wait(settleMs);
+      },
+      setOffset(groupId, topic, offset) {
+        cluster.setOffset(groupId, topic, 0, { offset, metadata: "" });
+        return Promise.resolve();
+      },
+      deleteOffset(groupId, topic) {
+        cluster.setOffset(groupId, topic, 0, undefined);
+        return Promise.resolve();
+      },
+      expireOffset(groupId, topic) {
+        cluster.setOffset(groupId, topic, 0, undefined);
+        return Promise.resolve();
+      },
+      async loseEnd(topics, write) {
+        const all = topics.map((topic) => cluster.getPartition(topic, 0));
+        const ends = all.map(({ log }) => log.end);
+        for (const { topic } of all) cluster.moveLeader(topic, 0, 1);
+        await wait(settleMs);
+        await write(1);
+        for (const [index, partition] of all.entries()) cluster.cut(partition, ends[index] ?? 0);
+        await wait(settleMs);
+      },
+      async kill(broker) {
+        cluster.setUp(getNode(broker), false);
+        clock.schedule(outside, failOverMs, cluster.failOver);
+        await wait(settleMs);
+      },
+      async start(broker) {
+        cluster.setUp(getNode(broker), true);
+        cluster.failOver();
+        await wait(settleMs);
       },
       async until(what, isMet) {
         const end = clock.getTime() + limitMs;
-        while (!(await isMet())) {
+        // Brokers that are away do not answer.
+        while (!(await Promise.resolve(isMet()).catch(() => false))) {
           if (clock.getTime() > end) throw new Error(`simulation: gave up waiting until ${what}`);
           await wait(pollIntervalMs);
         }

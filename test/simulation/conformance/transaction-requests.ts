@@ -26,7 +26,7 @@ interface InitialiseOptions {
 export async function initialise(
   { ask, until }: ClusterUnderTest,
   transactionalId: string,
-  { coordinator = 0, timeoutMs: transactionTimeout = 60_000 }: InitialiseOptions = {},
+  { coordinator = 0, timeoutMs: transactionTimeout = 600_000 }: InitialiseOptions = {},
 ): Promise<Producer> {
   let producer: Producer | undefined;
   await until("the producer is initialised", async () => {
@@ -94,13 +94,13 @@ export const addOffsets = async (
 /** Adds an offset of partition 0 to a transaction, at the coordinator of the group. */
 export const commitOffsets = async (
   { ask }: ClusterUnderTest,
-  { coordinator: _, ...identity }: Producer,
+  producer: Producer,
   groupId: string,
   topic: string,
   offset: number,
 ) => {
   const { topics } = await ask(0, "txnOffsetCommit1", {
-    ...{ ...identity, groupId },
+    ...{ ...producer, groupId },
     topics: [{ topic, partitions: [{ partition: 0, offset, metadata: "m" }] }],
   });
   return nameError(topics[0]?.partitions[0]?.error ?? -1);

@@ -20,8 +20,7 @@ export const treatedErrors: Readonly<Record<string, Row>> = {
   CORRUPT_MESSAGE: { code: codes.corruptMessage },
   UNKNOWN_TOPIC_OR_PARTITION: { code: codes.unknownTopicOrPartition },
   LEADER_NOT_AVAILABLE: {
-    reason:
-      "in Metadata while the only copy of a partition is away: test/integration/router/leaderless.test.ts",
+    reason: "in Metadata while the only copy of a partition is away: cluster-failures.test.ts",
   },
   NOT_LEADER_OR_FOLLOWER: { code: codes.notLeader },
   MESSAGE_TOO_LARGE: { code: codes.messageTooLarge },
