@@ -7,6 +7,9 @@ export interface KafkaProxy extends TcpProxy {
   truncateAnswers(): void;
   /** Resets every connection that asks for the coordinator of a group, until switched off. */
   hideCoordinators(hidden: boolean): void;
+  /** Resets every connection in place of the next answer to a request of this kind. */
+  loseAnswer(apiKey: number): void;
+  hasLostAnswer(): boolean;
   /** The number of requests of this kind so far. */
   requests(apiKey: number): number;
   /** Holds requests of this kind and all later ones of their connections: a broker responds in order. */
@@ -16,7 +19,13 @@ export interface KafkaProxy extends TcpProxy {
 }
 
 /** The kinds of requests, as Kafka's protocol numbers them. */
-export const apiKeys = { listOffsets: 2, findCoordinator: 10, describeGroups: 15, endTxn: 26 } as const;
+export const apiKeys = {
+  listOffsets: 2,
+  findCoordinator: 10,
+  syncGroup: 14,
+  describeGroups: 15,
+  endTxn: 26,
+} as const;
 
 /**
  * Starts a proxy before a broker (`host:port`). A broker advertises its address to clients; the proxy replaces
@@ -29,6 +38,8 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   let proxyAddress = brokerAddress;
   let isTruncating = false;
   let hidden = false;
+  /** The answer that is lost: to a request of a kind, and once there is one, with its id. */
+  let lost: { readonly apiKey: number; readonly correlationId?: number } | undefined;
   const counts = new Map<number, number>();
   const held = new Set<number>();
   /** The held requests of a connection, by the function that passes them on. */
@@ -38,6 +49,7 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
     request(message, pass) {
       const apiKey = message.readInt16BE(4);
       counts.set(apiKey, (counts.get(apiKey) ?? 0) + 1);
+      if (lost?.apiKey === apiKey) lost = { correlationId: message.readInt32BE(8), ...lost };
       if (held.has(apiKey) && !blocked.has(pass)) blocked.set(pass, []);
       const waiting = blocked.get(pass);
       if (hidden && apiKey === apiKeys.findCoordinator) proxy.reset();
@@ -45,6 +57,10 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
       else waiting.push(message);
     },
     answer(message) {
+      if (lost?.correlationId === message.readInt32BE(4)) {
+        lost = undefined;
+        proxy.reset();
+      }
       if (isTruncating) return truncateToHead(message);
       for (let at = message.indexOf(brokerAddress); at !== -1; at = message.indexOf(brokerAddress, at + 1))
         proxyAddress.copy(message, at);
@@ -58,6 +74,8 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
     address: `${host}:${proxy.port}`,
     truncateAnswers: () => void (isTruncating = true),
     hideCoordinators: (to) => void (hidden = to),
+    loseAnswer: (apiKey) => void (lost = { apiKey }),
+    hasLostAnswer: () => lost === undefined,
     requests: (apiKey) => counts.get(apiKey) ?? 0,
     hold: (apiKey) => void held.add(apiKey),
     release() {

@@ -5,6 +5,7 @@ import {
   startReader,
   toRecords,
   untilAt,
+  type KafkaUnderTest,
   type Reader,
   type Scene,
 } from "./kafka-under-test.ts";
@@ -215,4 +216,56 @@ export const memberScenes: readonly Scene[] = [
       return { firsts, delivered: reader.takeDelivered(0) };
     },
   },
+  {
+    name: "a member that loses the response with its partitions",
+    partitions: 4,
+    async play(kafka) {
+      const first = await startReader(kafka);
+      kafka.loseSync();
+      const starting = startReader(kafka);
+      await kafka.until("the response is lost", () => kafka.hasLostSync());
+      const second = await starting;
+      await untilShared(kafka, [first, second], 4);
+      return readAll(kafka, [first, second], 4);
+    },
+  },
+  {
+    name: "partitions that are added while members run",
+    partitions: 1,
+    async play(kafka) {
+      const members = [await startReader(kafka), await startReader(kafka)];
+      await untilShared(kafka, members, 1);
+      await kafka.grow(4);
+      // Before the members know of them.
+      for (const partition of [1, 2, 3]) await kafka.append(partition, toRecords("early"));
+      await untilShared(kafka, members, 4);
+      return readAll(kafka, members, 4);
+    },
+  },
 ];
+
+/** Waits until members have all partitions, and each of them its share. */
+const untilShared = (
+  { until }: KafkaUnderTest,
+  members: readonly Reader[],
+  partitions: number,
+): Promise<void> =>
+  until("the partitions are shared", () => {
+    const sizes = members.map((member) => member.getAssigned().length);
+    const all = new Set(members.flatMap((member) => member.getAssigned()));
+    return all.size === partitions && Math.max(...sizes) - Math.min(...sizes) <= 1;
+  });
+
+/** Appends a record to each partition; returns what was delivered. A record may be delivered to both members. */
+async function readAll(kafka: KafkaUnderTest, members: readonly Reader[], partitions: number) {
+  const delivered: (readonly string[])[] = [];
+  for (let partition = 0; partition < partitions; partition += 1) {
+    await kafka.append(partition, toRecords("last"));
+    const { high } = await kafka.watch.fetchLog(partition);
+    await kafka.until(`partition ${partition} is read`, () =>
+      members.some((member) => member.getPosition(partition) === high),
+    );
+    delivered.push([...new Set(members.flatMap((member) => member.takeDelivered(partition)))]);
+  }
+  return delivered;
+}

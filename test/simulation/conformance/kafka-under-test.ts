@@ -38,6 +38,11 @@ export interface KafkaUnderTest {
   readonly append: (partition: number, records: readonly TestRecord[]) => Promise<void>;
   readonly begin: (partition: number) => Promise<TestTransaction>;
   readonly deleteBefore: (partition: number, offset: number) => Promise<void>;
+  /** Adds partitions to the topic. */
+  readonly grow: (partitions: number) => Promise<void>;
+  /** Loses the next response to a member that synchronises, and its connections with it. */
+  readonly loseSync: () => void;
+  readonly hasLostSync: () => boolean;
   /** Deletes the topic and creates it again. */
   readonly recreate: () => Promise<void>;
   /** Cuts the members off from the broker, or lets them connect again. */

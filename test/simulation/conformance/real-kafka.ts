@@ -6,7 +6,7 @@ import { readConfig } from "../../../src/config.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { connectBroker } from "../../support/broker.ts";
-import { startKafkaProxy } from "../../support/kafka-proxy.ts";
+import { apiKeys, startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { createKafkaTopics, recreateKafkaTopic } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -39,6 +39,7 @@ export async function createRealKafka() {
     const watch = broker.watch(topic);
     const letterProducer = broker.createProducer(letters);
     resources.defer(() => letterProducer.close());
+    let appending = producer;
     const toMessages = (partition: number, records: readonly TestRecord[]) =>
       records.map(({ value, at = 0 }) => ({ value, partition, timestamp: String(startOfTime + at) }));
     const getHigh = async (partition: number) => (await watch.fetchLog(partition)).high;
@@ -55,7 +56,7 @@ export async function createRealKafka() {
       },
       send: (records) => letterProducer.send(records),
       async append(partition, records) {
-        await producer.send({ topic, messages: toMessages(partition, records) });
+        await appending.send({ topic, messages: toMessages(partition, records) });
       },
       async begin(partition) {
         const transactional = kafka.producer({
@@ -84,6 +85,21 @@ export async function createRealKafka() {
         await admin.fetchTopicOffsets(topic);
         await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
       },
+      async grow(count) {
+        await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+        await until("its partitions accept requests", async () => {
+          const offsets = await admin.fetchTopicOffsets(topic);
+          return offsets.length === count;
+        });
+        // The producer of before does not know them yet.
+        appending = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+        await appending.connect();
+        resources.defer(() => appending.disconnect());
+      },
+      loseSync() {
+        proxy.loseAnswer(apiKeys.syncGroup);
+      },
+      hasLostSync: () => proxy.hasLostAnswer(),
       async recreate() {
         await recreateKafkaTopic({ kafka, admin }, { topic, numPartitions: partitions });
       },

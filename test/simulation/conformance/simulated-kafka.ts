@@ -6,6 +6,7 @@ import { createClock, createHost, type Clock, type Host } from "../clock.ts";
 import { createCluster, type Cluster, type ClusterOptions } from "../cluster/cluster.ts";
 import { createRandom } from "../random.ts";
 import { createSocketNetwork, type SocketNetwork } from "../sockets.ts";
+import type { MessageName } from "../wire/messages.ts";
 import { withSimulatedTimers } from "../timers.ts";
 import { createSimulatedPlatform } from "../world.ts";
 import type { KafkaUnderTest, TestRecord } from "./kafka-under-test.ts";
@@ -71,8 +72,18 @@ export async function onStage<T>(
 export const runSimulated = <T>(
   { seed, partitions }: { readonly seed: number; readonly partitions: number },
   scene: (kafka: KafkaUnderTest) => Promise<T>,
-): Promise<T> =>
-  onStage(seed, {}, async ({ clock, outside, cluster, connect }) => {
+): Promise<T> => {
+  let losesSync = false;
+  let breakConnections = (): void => undefined;
+  const onRequest = (name: MessageName): void => {
+    if (!losesSync || name !== "syncGroup3") return;
+    losesSync = false;
+    breakConnections();
+  };
+  return onStage(seed, { onRequest }, async ({ clock, outside, network, cluster, connect }) => {
+    breakConnections = () => {
+      for (const { nodeId } of cluster.nodes) network.resetAll(cluster.getServer(nodeId));
+    };
     const create = (): void => void cluster.registry.create({ name: topic, partitions });
     create();
     cluster.registry.create({ name: letters, partitions: 1 });
@@ -118,6 +129,14 @@ export const runSimulated = <T>(
         cluster.getPartition(topic, partition).log.truncate(offset);
         return Promise.resolve();
       },
+      async grow(count) {
+        cluster.registry.grow(topic, count);
+        await wait(100);
+      },
+      loseSync() {
+        losesSync = true;
+      },
+      hasLostSync: () => !losesSync,
       async recreate() {
         cluster.deleteTopic(topic);
         await wait(500);
@@ -136,6 +155,7 @@ export const runSimulated = <T>(
       },
     });
   });
+};
 
 /** Lets the time of a scene pass until it ends. */
 export async function playScene<T>(clock: Clock, outside: Host, scene: () => Promise<T>): Promise<T> {
