@@ -4,6 +4,7 @@ import type { MetricsText } from "../../http/routes/health.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { cached } from "../lib/cached.ts";
 import type { RejectionCode } from "../lib/errors.ts";
+import type { IndexStatus } from "../matching/live-topic-index.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
 import type { RoutedBatch } from "../routing/tally.ts";
 import type { AppliedBatch } from "../sync/tally.ts";
@@ -13,7 +14,7 @@ import type { AnnouncementOutcome } from "../topics/decide.ts";
 export interface MetricsSources {
   readonly getSyncStatus: () => Promise<SyncStatus>;
   /** The picker's topics; zero until the first event. */
-  readonly picker: () => { readonly topics: number; readonly unreadable: number };
+  readonly picker: () => Pick<IndexStatus, "topics" | "unconditional" | "unreadable">;
   /** Registrations and removals that wait for a bulk write, and those being written. */
   readonly getRegistrations: () => { readonly waiting: number; readonly writing: number };
   /** As `GET /readyz`. Never throws. */
@@ -211,6 +212,11 @@ export function createMetricsText(
     help: "Topics that events are matched against; zero until the first event.",
     registers,
   });
+  const unconditionalTopics = new Gauge({
+    name: "topicsync_picker_unconditional_topics",
+    help: "Topics without conditions: every event belongs to them.",
+    registers,
+  });
   const unreadableTopics = new Gauge({
     name: "topicsync_picker_unreadable_topics",
     help: "Stored topics that are never picked because a filter cannot be parsed.",
@@ -227,8 +233,9 @@ export function createMetricsText(
     const [checks, { pushFeedback, router, ...sync }] = await Promise.all([readiness(), getSyncStatus()]);
     for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
     setPartitions([sync, pushFeedback, router].filter((log) => log !== null));
-    const { topics, unreadable } = picker();
+    const { topics, unconditional, unreadable } = picker();
     pickerTopics.set(topics);
+    unconditionalTopics.set(unconditional);
     unreadableTopics.set(unreadable);
     waitingRegistrations.set(getRegistrations().waiting);
     return registry.metrics();

@@ -50,6 +50,9 @@ export interface IndexStatus {
   /** `live`: every change is known. */
   readonly mode: "idle" | "loading" | "live" | "reloading" | "closed";
   readonly topics: number;
+  /** Of these, the topics without conditions: every event belongs to them. */
+  readonly unconditional: number;
+  /** The others, whose filters cannot be read. */
   readonly unreadable: number;
   /** Topics read by the load in progress; undefined without one. */
   readonly topicsRead: number | undefined;
@@ -351,7 +354,7 @@ export function createLiveTopicIndex(
 
     status: () => ({
       mode: getMode(),
-      ...(serving()?.status() ?? { topics: 0, unreadable: 0 }),
+      ...(serving()?.status() ?? { topics: 0, unconditional: 0, unreadable: 0 }),
       topicsRead: currentLoad()?.topicsRead,
     }),
 

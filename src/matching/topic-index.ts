@@ -33,6 +33,10 @@ export function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
     },
     pick: (event: unknown): string[] => picker.pick(event),
     getNamespace: (externalId: string): string => namespaces.get(externalId),
-    status: () => ({ topics: picker.size, unreadable: unreadable.size }),
+    status: () => ({
+      topics: picker.size,
+      unconditional: picker.unconditional,
+      unreadable: unreadable.size,
+    }),
   };
 }

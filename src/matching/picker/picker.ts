@@ -14,6 +14,8 @@ export interface Picker {
   /** Returns the external ids of the topics that an event belongs to, each once, in no particular order. */
   pick(event: unknown): string[];
   readonly size: number;
+  /** How many topics have no conditions, so that every event belongs to them. */
+  readonly unconditional: number;
 }
 
 /** A topic with conditions. */
@@ -123,6 +125,9 @@ export function createPicker(): Picker {
     },
     get size() {
       return byExternalId.size;
+    },
+    get unconditional() {
+      return unconditional.length;
     },
   };
 }

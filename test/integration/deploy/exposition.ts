@@ -55,7 +55,7 @@ export async function collectSeries(): Promise<Series[]> {
   const metrics = createMetrics();
   const metricsText = createMetricsText(metrics, {
     getSyncStatus: () => Promise.resolve(status),
-    picker: () => ({ topics: 0, unreadable: 0 }),
+    picker: () => ({ topics: 0, unconditional: 0, unreadable: 0 }),
     getRegistrations: () => ({ waiting: 0, writing: 0 }),
     readiness: () =>
       Promise.resolve(

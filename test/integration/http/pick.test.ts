@@ -152,9 +152,16 @@ describe("picking the topics of an event", () => {
     await other.stop();
   });
 
-  it("counts topics with valid and invalid filters in the metrics", async () => {
-    const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
+  it("counts topics with valid and invalid filters, and without any, in the metrics", async () => {
+    const readMetrics = async (): Promise<string> =>
+      (await call(`${service.url}/metrics`, { method: "GET", as: undefined })).text;
+    const text = await readMetrics();
     assert.match(text, /^topicsync_picker_topics 4$/m);
     assert.match(text, /^topicsync_picker_unreadable_topics 1$/m);
+    assert.match(text, /^topicsync_picker_unconditional_topics 0$/m);
+    await create("all", {});
+    await until("the topic without conditions is counted", async () =>
+      /^topicsync_picker_unconditional_topics 1$/m.test(await readMetrics()),
+    );
   });
 });

@@ -43,6 +43,7 @@ describe("the live index of topics", () => {
     assert.deepEqual(here.index.status(), {
       mode: "idle",
       topics: 0,
+      unconditional: 0,
       unreadable: 0,
       topicsRead: undefined,
     });
@@ -53,6 +54,7 @@ describe("the live index of topics", () => {
     assert.deepEqual(here.index.status(), {
       mode: "live",
       topics: 1,
+      unconditional: 0,
       unreadable: 1,
       topicsRead: undefined,
     });
