@@ -132,6 +132,8 @@ export async function startTopicsyncHere(settings: Readonly<Record<string, strin
       });
     },
   });
+  // Rejects if it is stopped before. Those that wait see it, too.
+  ready.catch(() => undefined);
   const stop = async (): Promise<number> => {
     abort.abort();
     await lifecycle.stop();
