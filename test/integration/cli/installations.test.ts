@@ -102,6 +102,7 @@ describe("an export of installations", () => {
     ]);
     const { code, errors } = await source.cli("export", "--out", file);
     assert.equal(code, 0, errors);
+    assert.match(errors, /"audit":true,.*"via":"cli",.*"count":1202,"msg":"installations\.read-tokens"/);
   });
 
   it("has the same records after one import into another database, and after two", async () => {

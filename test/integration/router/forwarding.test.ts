@@ -148,6 +148,11 @@ describe("the router", () => {
     await scene.routed();
     assert.equal((await scene.readAll(`${prefix}.sales.one`)).length, 1);
     assert.equal((await scene.readAll(`${prefix}..two`)).length, 1);
+    const [audited, ...others] = service.log.filter(({ msg }) => msg === "egress-topics.created");
+    assert.deepEqual(others, []);
+    assert.equal(audited?.["audit"], true);
+    assert.equal(audited["from"], scene.events);
+    assert.deepEqual(audited["topics"], [`${prefix}..two`, `${prefix}.sales.one`]);
     const { topics } = await admin.fetchTopicMetadata({ topics: [`${prefix}.sales.one`] });
     assert.equal(topics[0]?.partitions.length, 2);
     assert.equal((await scene.readAll(scene.deadLetterTopic)).length, 0);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
 import { createEventHandler } from "../../../consumers/events/handler.ts";
+import { createRoutingTransactions } from "../../../src/kafka/transactions.ts";
 import { createEgressNaming } from "../../../src/routing/egress.ts";
 import type { RoutedRecord, RoutingTransactions } from "../../../src/routing/transactions.ts";
 import { getHeaderText, type LogRecord } from "../../../src/sync/records.ts";
@@ -81,6 +82,36 @@ describe("a fault of the program in a transaction", () => {
     assert.deepEqual(letter.value, records[0]?.value);
     assert.equal((await scene.transactions.claim())?.offset, 2);
   });
+});
+
+it("closes although its producer cannot be disconnected", async () => {
+  const rejected = Promise.withResolvers<unknown>();
+  const producer = {
+    events: {},
+    on: () => undefined,
+    connect: () => Promise.resolve(),
+    transaction: () => Promise.resolve({}),
+    disconnect: () => Promise.reject(new Error("no connection")),
+  };
+  const transactions = createRoutingTransactions({
+    partition: { topic: "events", partition: 0 },
+    groupId: "group",
+    createClient: () => ({
+      kafka: { producer: () => producer } as never,
+      dropConnection: () => undefined,
+      close: () => undefined,
+    }),
+    requests: { fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }) },
+    log: {
+      debug: ({ reason }: { readonly reason: unknown }) => {
+        rejected.resolve(reason);
+      },
+    } as never,
+  });
+  assert.equal((await transactions.claim())?.offset, 3);
+  await transactions.close();
+  assert.equal(await rejected.promise, "no connection");
+  await assert.rejects(transactions.claim(), { name: "UnavailableError" });
 });
 
 const createEvent = (offset: number): LogRecord => ({

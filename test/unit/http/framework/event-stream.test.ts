@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type RequestListener, type ServerResponse } from "node:http";
-import { connect, type AddressInfo, type Socket } from "node:net";
+import { createServer, IncomingMessage, ServerResponse, type RequestListener } from "node:http";
+import { connect, Socket, type AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 
 import { createEventStreams, type Events } from "../../../../http/framework/event-stream.ts";
+import { OverloadedError } from "../../../../src/lib/errors.ts";
 import { until } from "../../../support/poll.ts";
 
 const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -45,6 +47,27 @@ describe("event streams", () => {
     });
     socket.write(request);
     await until("the stream ended", () => isOver);
+  });
+
+  it("leave room for users with a role, whoever else opens some", async () => {
+    const stopping = new AbortController();
+    const streams = createEventStreams(stopping.signal);
+    const send = (number: number, hasRole: boolean): Promise<void> =>
+      streams.send(new ServerResponse(new IncomingMessage(new Socket())), {
+        ...createSubscription(forever),
+        user: `user${Math.floor(number / 10)}`,
+        hasRole,
+      });
+    /** Ends at once in either case. */
+    const isFull = (number: number, hasRole: boolean) =>
+      assert.rejects(Promise.race([send(number, hasRole), setImmediate()]), OverloadedError);
+    const open = Array.from({ length: 150 }, (_, number) => send(number, false));
+    await isFull(1_000, false);
+    open.push(...Array.from({ length: 50 }, (_, number) => send(2_000 + number, true)));
+    await isFull(3_000, true);
+    stopping.abort();
+    await Promise.all(open);
+    await send(4_000, false);
   });
 
   it("wait for slow clients", async (t) => {

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { createUsers } from "../../../src/app/users.ts";
+import { OverloadedError } from "../../../src/lib/errors.ts";
+import { connectDatabase } from "../../support/database.ts";
+import { unique } from "../../support/names.ts";
+
+it("lets administrators set passwords while strangers fill the queue of logins", async () => {
+  const { database, log } = await connectDatabase();
+  const { users, verify } = await createUsers({ oidc: undefined, signIn: undefined }, database, log);
+  const logins = Array.from({ length: 100 }, (_, number) =>
+    Promise.resolve(verify({ name: `stranger${number}`, password: "guess", address: `10.0.${number}.1` })),
+  );
+  await new Promise((resolve) => {
+    for (const login of logins) login.catch(resolve);
+  });
+  const outcomes = Promise.allSettled(logins);
+  const name = unique("user");
+  await users.add({ name, password: "a long password", roles: [] });
+  await users.setPassword(name, "another password");
+  const rejected = (await outcomes).flatMap((outcome) =>
+    outcome.status === "rejected" ? [outcome.reason as unknown] : [],
+  );
+  assert.ok(rejected.length > 0 && rejected.every((reason) => reason instanceof OverloadedError));
+});
