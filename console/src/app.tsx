@@ -6,7 +6,8 @@ import { api, setCsrfToken, type ApiError } from "./api.ts";
 import { ErrorMessage } from "./components/error-message.tsx";
 import { Layout } from "./components/layout.tsx";
 import { returnToPage, takeSignInError } from "./openid.ts";
-import { getPagesFor } from "./pages.ts";
+import { accountPath, getPagesFor } from "./pages.ts";
+import { Account } from "./pages/account.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { isSessionExpired } from "./query.ts";
 import { SessionContext } from "./session.ts";
@@ -50,8 +51,8 @@ export function App() {
     );
   }
 
-  function expire(): void {
-    setState({ kind: "signed-out", notice: "Your session has expired. Please sign in again." });
+  function expire(notice = "Your session has expired. Please sign in again."): void {
+    setState({ kind: "signed-out", notice });
   }
 
   switch (state.kind) {
@@ -74,6 +75,7 @@ export function App() {
                 {getPagesFor(state.session.roles).map(({ path, component }) => (
                   <Route key={path} path={`${path}/*?`} component={component} />
                 ))}
+                <Route path={accountPath} component={Account} />
                 <Route>
                   <Redirect to="/overview" replace />
                 </Route>

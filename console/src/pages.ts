@@ -31,6 +31,9 @@ export const pages: readonly ConsolePage[] = [
   { path: "/users", name: "Users", role: roles.admin, component: Users },
 ];
 
+/** The page that the user's name leads to. */
+export const accountPath = "/account";
+
 /** The pages that a user with these roles sees. */
 export const getPagesFor = (userRoles: readonly string[]): readonly ConsolePage[] =>
   pages.filter(({ role }) => role === undefined || userRoles.includes(role));

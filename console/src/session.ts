@@ -6,8 +6,8 @@ import type { SessionView } from "../../schemas/session.ts";
 export interface SessionState {
   readonly session: SessionView;
   readonly signOut: () => void;
-  /** Shows the sign-in page, after the service has responded with 401. */
-  readonly expire: () => void;
+  /** Shows the sign-in page, after the session has ended. */
+  readonly expire: (notice?: string) => void;
 }
 
 export const SessionContext = createContext<SessionState | undefined>(undefined);

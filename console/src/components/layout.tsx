@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Link, useLocation } from "wouter-preact";
 
-import { getPagesFor } from "../pages.ts";
+import { accountPath, getPagesFor } from "../pages.ts";
 import { ThemeButton } from "./theme-button.tsx";
 import { useSession } from "../session.ts";
 
@@ -36,7 +36,16 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
             <li>
               <ThemeButton />
             </li>
-            <li class="who">{session.user}</li>
+            <li class="who">
+              <Link
+                href={accountPath}
+                title="Your account"
+                class={isWithin(current, accountPath) ? "here" : ""}
+                aria-current={isWithin(current, accountPath) ? "page" : undefined}
+              >
+                {session.user}
+              </Link>
+            </li>
             <li>
               <button type="button" class="outline secondary" onClick={signOut}>
                 Sign out

@@ -74,6 +74,9 @@ describe("signing in with OpenID", () => {
     assert.equal(await page.getByRole("link", { name: "Picker" }).count(), 0);
     await page.goto(`${service.url}/console/picker`);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByRole("link", { name: "oidc:bob" }).click();
+    await page.getByText("(this one)").waitFor();
+    assert.equal(await page.getByLabel("Current password").count(), 0);
   });
 
   it("reports that the user declined, and can be repeated", async () => {

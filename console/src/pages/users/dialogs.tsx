@@ -4,7 +4,7 @@ import type { UserView } from "../../../../schemas/user.ts";
 import { api } from "../../api.ts";
 import { ActionDialog } from "../../components/confirm-dialog.tsx";
 import { TextField } from "../../components/text-field.tsx";
-import { PasswordField } from "./password-field.tsx";
+import { PasswordField } from "../../components/password-field.tsx";
 import { RoleCheckboxes } from "./roles.tsx";
 
 export const usersPath = "/api/topicsync/v1/users";

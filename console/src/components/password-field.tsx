@@ -1,19 +1,21 @@
 import { useState } from "preact/hooks";
 
-import { minPasswordLength } from "../../../../schemas/user.ts";
+import { minPasswordLength } from "../../../schemas/user.ts";
 
 interface PasswordFieldProps {
+  /** "Password" if absent. */
+  readonly label?: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
 
 /** A new password. It can be shown, as it is typed only once. */
-export function PasswordField({ value, onChange }: PasswordFieldProps) {
+export function PasswordField({ label = "Password", value, onChange }: PasswordFieldProps) {
   const [isShown, setIsShown] = useState(false);
   return (
     <>
       <label>
-        Password
+        {label}
         <input
           type={isShown ? "text" : "password"}
           autocomplete="new-password"

@@ -1,0 +1,18 @@
+import { Page } from "../components/page.tsx";
+import { OwnPassword } from "./account/password.tsx";
+import { OwnSessions } from "./account/sessions.tsx";
+import { useSession } from "../session.ts";
+
+/** Of users who have no password here. */
+const openIdPrefix = "oidc:";
+
+/** What users can do about their own access. */
+export function Account() {
+  const { session } = useSession();
+  return (
+    <Page name="Your account">
+      <OwnSessions />
+      {!session.user.startsWith(openIdPrefix) && <OwnPassword />}
+    </Page>
+  );
+}

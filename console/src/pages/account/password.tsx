@@ -1,0 +1,49 @@
+import { useState } from "preact/hooks";
+
+import { api } from "../../api.ts";
+import { ErrorMessage } from "../../components/error-message.tsx";
+import { PasswordField } from "../../components/password-field.tsx";
+import { TextField } from "../../components/text-field.tsx";
+import { useAction } from "../../query.ts";
+import { useSession } from "../../session.ts";
+
+/** Changes the user's password. */
+export function OwnPassword() {
+  const { expire } = useSession();
+  const action = useAction();
+  const [currentPassword, setCurrentPassword] = useState("");
+  const [password, setPassword] = useState("");
+  return (
+    <section aria-labelledby="password">
+      <h2 id="password">Password</h2>
+      <p>A new password ends all of your sessions.</p>
+      <form
+        class="narrow"
+        onSubmit={(event) => {
+          event.preventDefault();
+          action.run(
+            () => api.post("/api/topicsync/v1/session/password", { currentPassword, password }),
+            () => {
+              expire("Your password was changed. Please sign in again.");
+            },
+          );
+        }}
+      >
+        <TextField
+          label="Current password"
+          type="password"
+          autocomplete="current-password"
+          required
+          maxLength={1024}
+          value={currentPassword}
+          onChange={setCurrentPassword}
+        />
+        <PasswordField label="New password" value={password} onChange={setPassword} />
+        {action.error !== undefined && <ErrorMessage error={action.error} />}
+        <button type="submit" aria-busy={action.busy} disabled={action.busy}>
+          Change the password
+        </button>
+      </form>
+    </section>
+  );
+}
