@@ -3,7 +3,7 @@ import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { StoredRecord } from "./cluster/log.ts";
 import type { WrittenRecord } from "./cluster/transactions.ts";
-import type { EventContent } from "./router-topics.ts";
+import type { EventContent } from "./router-versions.ts";
 
 type Headers = StoredRecord["headers"];
 

@@ -8,7 +8,8 @@ import type { PartitionLog } from "./cluster/log.ts";
 import type { Topic } from "./cluster/topics.ts";
 import type { Random } from "./random.ts";
 import type { Obstacle } from "./router-event-check.ts";
-import type { RouterTopics, TopicVersion } from "./router-topics.ts";
+import type { RouterTopics } from "./router-topics.ts";
+import type { TopicVersion } from "./router-versions.ts";
 
 /** What the names of Kafka topics depend on. */
 export type NamedBy = "nothing" | "external id" | "namespace";

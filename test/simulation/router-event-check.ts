@@ -4,7 +4,8 @@ import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { StoredRecord } from "./cluster/log.ts";
 import type { WrittenRecord } from "./cluster/transactions.ts";
 import { choosePartition, findChange, getCodeOfUnusable, getText, parseEvent } from "./router-copies.ts";
-import type { Knowledges, RouterTopics, TopicVersion } from "./router-topics.ts";
+import type { Knowledges, RouterTopics } from "./router-topics.ts";
+import type { TopicVersion } from "./router-versions.ts";
 import { Violation } from "./violation.ts";
 
 /** Why an event cannot be forwarded to a Kafka topic. */

@@ -22,6 +22,8 @@ export interface EventsTopicOptions {
 
 export type EventsTopic = ReturnType<typeof createEventsTopic>;
 
+type RecreateEvents = Extract<EventsAction, { do: "recreate events" }>;
+
 const maxPartitions = 3;
 
 export function createEventsTopic(options: EventsTopicOptions) {
@@ -41,9 +43,12 @@ export function createEventsTopic(options: EventsTopicOptions) {
     if (!cluster.topics.has(name)) positions.onCreated(cluster.registry.create({ name, partitions }));
   }
 
-  function recreate({ partitions, ms }: { readonly partitions: number; readonly ms: number }): void {
-    cluster.deleteTopic(name);
-    positions.onDeleted();
+  function recreate({ partitions, ms, keepsOffsets = false }: RecreateEvents): void {
+    if (keepsOffsets && !positions.mayBeSetByHand) cluster.registry.delete(name);
+    else {
+      cluster.deleteTopic(name);
+      positions.onDeleted();
+    }
     clock.schedule(host, ms, () => {
       create(partitions);
     });
@@ -51,7 +56,7 @@ export function createEventsTopic(options: EventsTopicOptions) {
 
   function setOffset(partition: number, offset: number | undefined): void {
     cluster.setOffset(groupId, name, partition, offset === undefined ? undefined : { offset, metadata: "" });
-    positions.onSet(partition, offset);
+    positions.onSet(partition, offset, clock.getTime());
   }
 
   function produce(
@@ -86,10 +91,12 @@ export function createEventsTopic(options: EventsTopicOptions) {
             log.truncate(findOffset(log, action.share));
             break;
           case "set offset":
+          case "reset offset":
             setOffset(
               partition.partition,
               action.share === undefined ? undefined : findOffset(log, action.share),
             );
+            if (action.do === "reset offset") cluster.groups.get(groupId).rebalance();
             break;
           case "move events leader":
             cluster.moveLeader(name, partition.partition, action.to);

@@ -12,12 +12,15 @@ interface Place {
   readonly epoch: number;
   /** Undefined when it was set by hand: it counts for the log that is there. */
   readonly log: PartitionLog | undefined;
+  /** When it was set by hand. */
+  readonly setAt?: number;
   /** Where the log ended when it lost records before this offset. */
   lostFrom: number | undefined;
 }
 
 /** How a transaction moves the position of a partition. */
 export interface Move {
+  readonly beganAt: number;
   readonly partition: number;
   /** Undefined where brokers have no topic ids. */
   readonly topicId: string | undefined;
@@ -64,11 +67,11 @@ export class RouterPositions {
   }
 
   /** A person set the offset of the group, or it is lost. */
-  onSet(partition: number, offset: number | undefined): void {
+  onSet(partition: number, offset: number | undefined, setAt: number): void {
     this.#setByHand.add(partition);
     this.#add(
       partition,
-      offset === undefined ? undefined : { offset, epoch: 1, log: undefined, lostFrom: undefined },
+      offset === undefined ? undefined : { offset, epoch: 1, log: undefined, setAt, lostFrom: undefined },
     );
   }
 
@@ -78,6 +81,11 @@ export class RouterPositions {
     for (const place of this.#places.get(partition) ?? [])
       if (place !== undefined && (place.log ?? log) === log && place.offset > log.end)
         place.lostFrom = Math.min(place.lostFrom ?? Infinity, log.end);
+  }
+
+  /** Whether an offset may be one that a person set, which says nothing of its log. */
+  get mayBeSetByHand(): boolean {
+    return [...this.#places.values()].flat().some((place) => place !== undefined && place.log === undefined);
   }
 
   get hasCuts(): boolean {
@@ -120,7 +128,11 @@ export class RouterPositions {
       }
     if (results.length === 0) throw first;
     const lostFrom = this.#cut.has(log) && move.to > log.end ? log.end : undefined;
-    this.#places.set(move.partition, [{ offset: move.to, epoch: move.epoch, log, lostFrom }]);
+    // What is set while a transaction is open counts, and not the offset that the transaction commits.
+    const later = (this.#places.get(move.partition) ?? []).filter(
+      (place) => (place?.setAt ?? -Infinity) >= move.beganAt,
+    );
+    this.#places.set(move.partition, [{ offset: move.to, epoch: move.epoch, log, lostFrom }, ...later]);
     return results;
   }
 

@@ -9,10 +9,12 @@ import {
   type ClusterAction,
   type SetOffset,
 } from "./cluster-steps.ts";
+import type { LinkFault } from "./network.ts";
 import {
   below,
   createFaults,
   partition,
+  process,
   createSteps,
   upTo,
   weighted,
@@ -47,8 +49,16 @@ export type EventsAction =
   | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
   | { readonly do: "truncate" | "cut events"; readonly partition: number; readonly share: number }
   | SetOffset
+  /** The offset is set while no process reads: the group's members join again at once. */
+  | (Omit<SetOffset, "do"> & { readonly do: "reset offset" })
   /** Deleted, and created again some time later. */
-  | { readonly do: "recreate events"; readonly partitions: number; readonly ms: number }
+  | {
+      readonly do: "recreate events";
+      readonly partitions: number;
+      readonly ms: number;
+      /** Whether the group's coordinator does not hear that its offsets are of a topic that is gone. */
+      readonly keepsOffsets?: boolean;
+    }
   | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
   /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
   | { readonly do: "grow events" | "old bounds" };
@@ -59,6 +69,30 @@ export type RouterAction =
   | EventsAction
   /** Without a variant, the topic is removed. */
   | { readonly do: "change topic"; readonly id: number; readonly variant: number | undefined }
+  /** A process changes a topic and hears late that this is stored, and another one changes it in between. */
+  | {
+      readonly do: "race topic";
+      readonly id: number;
+      readonly variant: number | undefined;
+      readonly other: number | undefined;
+      readonly pauseMs: number;
+      readonly answerMs: number;
+    }
+  /** Change streams report nothing for a while, or end and cannot be opened: they are lost, or the right is revoked. */
+  | {
+      readonly do: "disturb streams";
+      readonly how: "delayed" | "lost" | "denied";
+      readonly ms: number;
+      /** How many requests of each process are slow when it loads the topics again. */
+      readonly slowRequests: number;
+    }
+  /** Several requests in succession. */
+  | {
+      readonly do: "disturb store";
+      readonly process: number;
+      readonly fault: LinkFault;
+      readonly count: number;
+    }
   | {
       readonly do:
         "create egress topic" | "delete egress topic" | "grow egress topic" | "revoke right" | "grant right";
@@ -97,20 +131,25 @@ const eventsActions = [
   weighted(2, setOffset),
   weighted(
     2,
+    setOffset.map((action) => ({ ...action, do: "reset offset" as const })),
+  ),
+  weighted(
+    2,
     fc.record({
       do: fc.constant("recreate events"),
       partitions: fc.integer({ min: 1, max: 2 }),
       ms: upTo(5, 200, 5_000),
+      keepsOffsets: fc.boolean(),
     }),
   ),
   weighted(3, fc.record({ do: fc.constant("move events leader"), partition, to: broker })),
+  weighted(1, fc.record({ do: fc.constantFrom("grow events", "old bounds") })),
 ];
 
 const number = below(8);
+const variant = fc.option(below(12), { nil: undefined, freq: 4 });
 
-const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
-  ...createFaults(fc.constant<Server>("store")),
-  ...clusterFaults,
+const production = [
   weighted(
     40,
     fc.record({
@@ -121,15 +160,44 @@ const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
     }),
   ),
   weighted(3, fc.record({ do: fc.constant("end transaction"), partition, commit: fc.boolean() })),
-  ...eventsActions,
+];
+
+const topicChanges = [weighted(16, fc.record({ do: fc.constant("change topic"), id: below(4), variant }))];
+
+const storeActions = [
+  ...createFaults(fc.constant<Server>("store")),
   weighted(
-    16,
+    3,
     fc.record({
-      do: fc.constant("change topic"),
+      do: fc.constant("race topic"),
       id: below(4),
-      variant: fc.option(below(12), { nil: undefined, freq: 4 }),
+      variant,
+      other: variant,
+      pauseMs: upTo(5, 1_000),
+      answerMs: upTo(500, 4_000),
     }),
   ),
+  weighted(
+    3,
+    fc.record({
+      do: fc.constant("disturb streams"),
+      how: fc.constantFrom("delayed", "lost", "lost", "lost", "denied"),
+      ms: upTo(0, 0, 2_000, 10_000),
+      slowRequests: below(5),
+    }),
+  ),
+  weighted(
+    3,
+    fc.record({
+      do: fc.constant("disturb store"),
+      process,
+      fault: fc.constantFrom<LinkFault>("request", "response", "slow", "slow"),
+      count: fc.integer({ min: 2, max: 8 }),
+    }),
+  ),
+];
+
+const egressActions = [
   weighted(
     6,
     fc.record({
@@ -145,8 +213,48 @@ const routerAction: fc.Arbitrary<RouterAction> = fc.oneof(
     }),
   ),
   weighted(4, fc.record({ do: fc.constant("move egress leader"), number, partition: below(3), to: broker })),
-  weighted(1, fc.record({ do: fc.constantFrom("grow events", "grow dead letters", "old bounds") })),
+  weighted(1, fc.record({ do: fc.constant("grow dead letters") })),
+];
+
+interface Weighted {
+  readonly weight: number;
+  readonly arbitrary: fc.Arbitrary<RouterAction>;
+}
+
+const more = (factor: number, actions: readonly Weighted[]): readonly Weighted[] =>
+  actions.map(({ weight, arbitrary }) => ({ weight: weight * factor, arbitrary }));
+
+/** Everything, or most of what concerns one part, so that rare events meet. */
+const mixtures: readonly fc.Arbitrary<RouterAction>[] = [
+  fc.oneof(
+    ...storeActions,
+    ...clusterFaults,
+    ...production,
+    ...eventsActions,
+    ...topicChanges,
+    ...egressActions,
+  ),
+  fc.oneof(...clusterFaults, ...production, ...more(5, eventsActions)),
+  fc.oneof(...clusterFaults, ...production, ...more(2, topicChanges), ...more(4, egressActions)),
+];
+
+const topicActions: fc.Arbitrary<RouterAction> = fc.oneof(
+  ...more(2, storeActions),
+  ...production,
+  ...more(4, topicChanges),
 );
 
+/** Most begin when a process reads, which takes some seconds. */
 export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> =>
-  createSteps(routerAction, length);
+  fc
+    .tuple(
+      fc.constantFrom(0, 5_000, 5_000),
+      fc.oneof(
+        ...mixtures.map((action) => createSteps(action, length)),
+        // Shorter, because only what is wrong at the end is certain to be found.
+        createSteps(topicActions, Math.min(length, 40)),
+      ),
+    )
+    .map(([waitMs, [first, ...others]]) =>
+      first === undefined ? [] : [{ ...first, afterMs: first.afterMs + waitMs }, ...others],
+    );

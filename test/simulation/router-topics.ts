@@ -1,12 +1,10 @@
 /**
- * The topics of the router's world and all of their versions. They are stored in the simulated MongoDB, where the processes
- * follow them by the product's own feed, and where both the processes and others change them.
+ * The topics of the router's world in the simulated MongoDB, where the processes follow them by the product's own feed, and where
+ * both the processes and others change them.
  */
-
 import type { Logger } from "pino";
 import { UnavailableError } from "../../src/lib/errors.ts";
 import { currentDate } from "../../src/lib/platform.ts";
-import { newId } from "../../src/lib/sys-id.ts";
 import type { TopicFeed } from "../../src/matching/feed.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -21,50 +19,16 @@ import {
 } from "../../src/storage/topic-records.ts";
 import type { RetiredTopic, Topic } from "../../src/topics/topic.ts";
 import { createHost, type Clock, type Host } from "./clock.ts";
-import type { Commit } from "./mongo/commands.ts";
 import type { MongoServer } from "./mongo/server.ts";
-import type { Document } from "./mongo/documents.ts";
+import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
+import { createIndexWatch, type IndexWatch } from "./router-index.ts";
+import type { RouterAction } from "./router-steps.ts";
+import { createTopicVersions, namespaces, type TopicVersion } from "./router-versions.ts";
 import { Violation } from "./violation.ts";
-
-/** The members of an event that filters look at. */
-export interface EventContent {
-  readonly eventType: string;
-  readonly level: string;
-}
-
-interface Filter {
-  readonly headerQuery: string;
-  readonly contentQuery: string;
-  /** What the two filters say. */
-  readonly matches: (event: EventContent) => boolean;
-}
-
-const filters: readonly [Filter, ...Filter[]] = [
-  { headerQuery: "", contentQuery: "", matches: () => true },
-  { headerQuery: "eventType=A", contentQuery: "", matches: ({ eventType }) => eventType === "A" },
-  { headerQuery: "", contentQuery: "level=1", matches: ({ level }) => level === "1" },
-  {
-    headerQuery: "eventType=B",
-    contentQuery: "level=0",
-    matches: ({ eventType, level }) => eventType === "B" && level === "0",
-  },
-];
-
-/** A version of a topic. Without a definition, it does not exist. */
-export interface TopicVersion {
-  readonly number: number;
-  readonly storedAt: number;
-  readonly commit: number;
-  readonly definition:
-    { readonly topic: Pick<Topic, "externalId" | "namespace">; readonly filter: Filter } | undefined;
-  /** When an election took it back. */
-  lostAt: number;
-}
 
 /** How long a process may use what an election took back, or was replaced, after the last fault of the store. */
 export const settleMs = 90_000;
-const namespaces = ["a", "b", "bad name"];
 
 /** What a process must know of the topics at a time. */
 export interface Knowledges {
@@ -72,6 +36,8 @@ export interface Knowledges {
   /** The number of the oldest version of each topic that it may use. */
   readonly first: ReadonlyMap<string, number>;
 }
+
+type Race = Extract<RouterAction, { do: "race topic" }>;
 
 interface Writer {
   readonly host: Host;
@@ -84,66 +50,38 @@ export type RouterTopics = ReturnType<typeof createRouterTopics>;
 interface RouterTopicsOptions {
   readonly clock: Clock;
   readonly random: Random;
+  readonly network: Network;
   readonly server: MongoServer;
   readonly log: Logger;
   readonly openDatabase: (host: Host) => Database;
 }
 
 export function createRouterTopics(
-  { clock, random, server, log, openDatabase }: RouterTopicsOptions,
+  { clock, random, network, server, log, openDatabase }: RouterTopicsOptions,
   count: number,
 ) {
-  const ids = Array.from({ length: count }, (_, index) => (index === 0 ? "topic 0!" : `topic-${index}`));
-  const versions = new Map<string, TopicVersion[]>(
-    ids.map((id) => [id, [{ number: 0, storedAt: 0, commit: 0, definition: undefined, lostAt: Infinity }]]),
+  const versions = createTopicVersions(
+    {
+      clock,
+      server,
+      onRollback() {
+        for (const watch of watches.values()) watch.forget();
+      },
+    },
+    count,
   );
-  /** The filters of what was written, by the text that marks it. */
-  const marks = new Map<string, Filter>();
+  const { ids, define } = versions;
   const databases = new Map<Host, Database>();
   const writers = new Map<Host, Writer>();
+  const watches = new Map<Host, IndexWatch>();
+  /** How many requests of a process are slow when it loads the topics next. */
+  const slowRequests = new Map<Host, number>();
   /** Processes whose feed was lost and which have not loaded the topics since. */
   const unloaded = new Set<Host>();
-  /** How soon a change is known while nothing disturbs the store. */
-  const noticeMs = server.options.isReplicaSet ? 2_000 : 13_000;
+  const isCalm = random.chance(0.4);
+  /** How soon a change is known while nothing disturbs the store. After faults of change streams, processes may poll. */
+  const noticeMs = server.options.isReplicaSet && isCalm ? 2_000 : 13_000;
   let disturbedUntil = -Infinity;
-
-  const getVersions = (id: string): TopicVersion[] => versions.get(id) ?? [];
-
-  function add(commit: Commit, isLost: boolean): void {
-    for (const { collection, before, after } of commit.changes) {
-      if (collection !== collections.topics) continue;
-      const record = (after ?? before) as Document;
-      const all = getVersions(String(record["topic_id"]));
-      const filter = marks.get(String(record["content_query"]));
-      all.push({
-        number: all.length,
-        storedAt: clock.getTime(),
-        commit: commit.number,
-        definition:
-          after === undefined || filter === undefined
-            ? undefined
-            : {
-                topic: { externalId: String(after["topic_id"]), namespace: String(after["namespace"]) },
-                filter,
-              },
-        lostAt: isLost ? clock.getTime() : Infinity,
-      });
-    }
-  }
-
-  server.observe({
-    onCommit: (commit) => {
-      add(commit, false);
-    },
-    onLost: (commit) => {
-      add(commit, true);
-    },
-    onRead: () => undefined,
-    onRollback(lastKept) {
-      for (const version of [...versions.values()].flat())
-        if (version.commit > lastKept) version.lostAt = Math.min(version.lostAt, clock.getTime());
-    },
-  });
 
   function connect(host: Host): Database {
     const database = openDatabase(host);
@@ -164,17 +102,23 @@ export function createRouterTopics(
     };
   })();
 
-  /** Stores a version, or removes the topic. Reports it to the process that wrote it, once it is acknowledged. */
+  /** Stores a version, or removes the topic. Reports it to the process that wrote it, some time after it is acknowledged. */
   async function write(
-    { database, changed }: Writer,
+    { database, ...writer }: Writer,
     id: string,
     variant: number | undefined,
+    answerMs = 0,
   ): Promise<void> {
+    const changed: Writer["changed"] = (writes) => {
+      clock.schedule(writer.host, answerMs, () => {
+        writer.changed(writes);
+      });
+    };
     const topics = database.collection<TopicRecord>(collections.topics);
     const at = currentDate();
     const source = { kind: "http", user: "admin" } as const;
     if (variant !== undefined) {
-      const topic: Topic = { ...define(id, variant, marks), source, createdOn: at, updatedOn: at };
+      const topic: Topic = { ...define(id, variant), source, createdOn: at, updatedOn: at };
       const { _id, ...fields } = toTopicRecord(topic);
       await database.run(() => topics.replaceOne({ _id }, fields, { upsert: true }));
       changed({ updated: [topic] });
@@ -182,7 +126,7 @@ export function createRouterTopics(
     }
     const stored = await database.run(() => topics.findOne({ _id: id }));
     if (stored === null) return;
-    const topic = { ...define(id, 0, new Map()), source, createdOn: at, updatedOn: stored.sys_updated_on };
+    const topic = { ...define(id, 0), source, createdOn: at, updatedOn: stored.sys_updated_on };
     const retired: RetiredTopic = { topic, retiredOn: at, retiredBy: source };
     const remove = async (options: object): Promise<void> => {
       await topics.deleteOne({ _id: id }, options);
@@ -196,25 +140,59 @@ export function createRouterTopics(
     changed({ retired: [retired] });
   }
 
+  /** Checks the index of a process once it has taken in what was read. */
+  function checkSoon(host: Host): void {
+    clock.schedule(host, 0, () => {
+      try {
+        watches.get(host)?.check();
+      } catch (error) {
+        clock.fail(error);
+      }
+    });
+  }
+
+  const listAlive = (): readonly Writer[] =>
+    [...writers.values()].filter(({ host }) => host.alive && host.frozenUntil <= clock.getTime());
+
+  function start(
+    writer: Writer,
+    index: number,
+    {
+      variant,
+      pauseMs = 0,
+      answerMs,
+    }: { readonly variant: number | undefined; readonly pauseMs?: number; readonly answerMs?: number },
+  ): void {
+    clock.schedule(writer.host, pauseMs, () => {
+      write(writer, ids[index % count] ?? "", variant, answerMs).catch((error: unknown) => {
+        if (!(error instanceof UnavailableError)) clock.fail(error);
+      });
+    });
+  }
+
   return {
     ids,
-    namespaces: namespaces as readonly string[],
+    namespaces,
     /** Whether nothing disturbs the store in this world, so that every change must be known soon. */
-    isCalm: random.chance(0.4),
+    isCalm,
 
     /** Writes the next version of a topic; without a variant it is removed. */
     change(index: number, variant: number | undefined): void {
-      const id = ids[index % count] ?? "";
-      const alive = [...writers.values()].filter(
-        ({ host }) => host.alive && host.frozenUntil <= clock.getTime(),
-      );
+      const alive = listAlive();
       const own = random.chance(0.5) ? alive[random.between(0, alive.length)] : undefined;
-      const writer = own ?? others;
-      clock.schedule(writer.host, 0, () => {
-        write(writer, id, variant).catch((error: unknown) => {
-          if (!(error instanceof UnavailableError)) clock.fail(error);
-        });
-      });
+      start(own ?? others, index, { variant });
+    },
+
+    /** A process and somebody else change a topic at about the same time. */
+    race({ id, variant, other, pauseMs, answerMs }: Race): void {
+      const alive = listAlive();
+      start(alive[random.between(0, alive.length)] ?? others, id, { variant, answerMs });
+      start(others, id, { variant: other, pauseMs });
+    },
+
+    /** The next loads of the processes have some slow requests. */
+    slowDownLoads(count: number): void {
+      for (const host of writers.keys()) slowRequests.set(host, count);
     },
 
     /** Something disturbs the store, or its connections, until a time. */
@@ -227,11 +205,21 @@ export function createRouterTopics(
       const feed = createTopicFeed(connect(host), log);
       let isFollowed = false;
       return {
-        find: (ids) => feed.find(ids),
+        async find(externalIds) {
+          const onFound = watches.get(host)?.beginRead(externalIds);
+          const found = await feed.find(externalIds);
+          onFound?.(found);
+          checkSoon(host);
+          return found;
+        },
         async *streamAll() {
           const wasFollowed = isFollowed;
+          for (let left = slowRequests.get(host) ?? 0; left > 0; left -= 1)
+            network.disturb(host, server.host, "slow");
+          slowRequests.delete(host);
           yield* feed.streamAll();
           if (wasFollowed && isFollowed) unloaded.delete(host);
+          checkSoon(host);
         },
         async follow(listener) {
           const following = await feed.follow({
@@ -239,6 +227,7 @@ export function createRouterTopics(
             onLost(error) {
               isFollowed = false;
               unloaded.add(host);
+              watches.get(host)?.forget();
               listener.onLost(error);
             },
           });
@@ -251,7 +240,19 @@ export function createRouterTopics(
     /** Lets a process change topics, and checks that it uses its index only while that follows every change. */
     guard(host: Host, index: LiveTopicIndex): LiveTopicIndex {
       const database = databases.get(host);
-      if (database !== undefined) writers.set(host, { host, database, changed: index.changed });
+      const watch = createIndexWatch({
+        name: host.name,
+        ids,
+        getVersions: versions.get,
+        pickNow: (event) => index.pickNow(event),
+      });
+      watches.set(host, watch);
+      const changed: LiveTopicIndex["changed"] = (writes) => {
+        const { updated = [], retired = [] } = writes;
+        watch.forget([...updated, ...retired.map(({ topic }) => topic)].map(({ externalId }) => externalId));
+        index.changed(writes);
+      };
+      if (database !== undefined) writers.set(host, { host, database, changed });
       return {
         ...index,
         pickNow(event) {
@@ -263,12 +264,19 @@ export function createRouterTopics(
       };
     },
 
+    /** Once nothing has disturbed the store for long, the indexes hold the last version of each topic. */
+    checkLast(): void {
+      for (const [host, watch] of watches) if (host.alive) watch.checkLast();
+    },
+
     recordKnowledge(): Knowledges {
       const now = clock.getTime();
       const isSettled = now >= disturbedUntil + settleMs;
       const first = new Map<string, number>();
-      for (const [id, all] of versions) {
-        const due = all.findLast(({ storedAt, lostAt }) => storedAt < now - noticeMs && lostAt === Infinity);
+      for (const id of ids) {
+        const due = versions
+          .get(id)
+          .findLast(({ storedAt, lostAt }) => storedAt < now - noticeMs && lostAt === Infinity);
         first.set(id, isSettled ? (due?.number ?? 0) : 0);
       }
       return { at: now, first };
@@ -276,20 +284,11 @@ export function createRouterTopics(
 
     /** The versions from what a process knew until a time, oldest first. */
     listUsable: (id: string, { at, first }: Knowledges, until: number): readonly TopicVersion[] =>
-      getVersions(id).filter(
-        ({ number, storedAt, lostAt }) =>
-          number >= (first.get(id) ?? 0) && storedAt <= until && lostAt + settleMs > at,
-      ),
+      versions
+        .get(id)
+        .filter(
+          ({ number, storedAt, lostAt }) =>
+            number >= (first.get(id) ?? 0) && storedAt <= until && lostAt + settleMs > at,
+        ),
   };
-}
-
-/** A topic whose content query has a condition that every event meets, and that no other version has. */
-function define(externalId: string, variant: number, marks: Map<string, Filter>) {
-  const filter = filters[variant % filters.length] ?? filters[0];
-  const namespace = namespaces[Math.floor(variant / filters.length) % namespaces.length] ?? "a";
-  const mark = `padding!=${newId()}`;
-  const contentQuery = filter.contentQuery === "" ? mark : `${filter.contentQuery}&${mark}`;
-  marks.set(contentQuery, filter);
-  const { headerQuery } = filter;
-  return { id: externalId, externalId, name: externalId, namespace, headerQuery, contentQuery };
 }

@@ -44,6 +44,9 @@ const deadLetterTopic = "dead-letters";
 const topicCount = 4;
 /** The first version of Fetch that names logs by topic id. */
 const fetchById = 13;
+/** Codes of MongoDB: change streams end with the first, and are not opened without a right. */
+const historyLost = 286;
+const unauthorized = 13;
 /** How late a broker knows of a topic at most, when nothing makes it lag. */
 const maxPublishMs = 100;
 
@@ -100,7 +103,10 @@ async function run(
   });
   events.create(random.pick([1, 2]));
   cluster.registry.create({ name: deadLetterTopic, partitions: random.pick([1, 2]) });
-  const topics = createRouterTopics({ clock, random, server, log, openDatabase }, topicCount);
+  const topics = createRouterTopics(
+    { clock, random, network: world.network, server, log, openDatabase },
+    topicCount,
+  );
   const inventory = createEgressInventory({
     ...{ clock, random, cluster, topics, namedBy, unmatchedTopic },
     getMaxLagMs: () => maxLagMs + maxPublishMs,
@@ -199,13 +205,16 @@ async function run(
   function act(action: RouterAction): void {
     if (disturbsStore(action)) {
       if (topics.isCalm) return;
-      topics.noteDisturbance(clock.getTime() + ("ms" in action ? action.ms : 0));
+      topics.noteDisturbance(
+        clock.getTime() + ("ms" in action ? action.ms : 0) + ("answerMs" in action ? action.answerMs : 0),
+      );
     }
     switch (action.do) {
       case "produce events":
       case "end transaction":
       case "truncate":
       case "set offset":
+      case "reset offset":
       case "move events leader":
       case "grow events":
       case "cut events":
@@ -215,6 +224,18 @@ async function run(
         break;
       case "change topic":
         topics.change(action.id, action.variant);
+        break;
+      case "race topic":
+        topics.race(action);
+        break;
+      case "disturb streams":
+        if (action.how === "delayed") server.delayStreams(action.ms);
+        else server.failStreams(action.ms, action.how === "lost" ? historyLost : unauthorized);
+        topics.slowDownLoads(action.slowRequests);
+        break;
+      case "disturb store":
+        for (let request = 0; request < action.count; request += 1)
+          world.inflict({ ...action, do: "disturb", server: "store" });
         break;
       case "create egress topic":
         inventory.create(action.number);
@@ -261,7 +282,7 @@ async function run(
   sockets.heal();
   inventory.grantAll();
   events.create(1);
-  await clock.runUntil(clock.getTime() + settleMs + 15_000);
+  await clock.runUntil(clock.getTime() + (topics.isCalm ? 0 : settleMs) + 15_000);
   events.finish();
   const isDone = (): boolean =>
     events.listBehind().length === 0 && !inventory.listLogs().some((one) => one.hasOpenTransaction);
@@ -273,6 +294,7 @@ async function run(
   await clock.runUntil(clock.getTime() + 60_000, () => listLeaks().length === 0);
   if (listLeaks().length > 0) throw new Violation(listLeaks().join(", "));
   oracle.checkFinal(inventory.listLogs());
+  topics.checkLast();
   note(oracle.describe());
   const result = world.getResult(oracle.countChecks());
   return { ...result, faults: result.faults + sockets.countDisturbed() };
@@ -292,5 +314,7 @@ async function run(
 
 /** Whether an action can delay what a process knows of the topics. */
 const disturbsStore = (action: RouterAction): boolean =>
-  ["elect", "stall replication", "freeze"].includes(action.do) ||
+  ["elect", "stall replication", "freeze", "race topic", "disturb store", "disturb streams"].includes(
+    action.do,
+  ) ||
   ("server" in action && action.server === "store");

@@ -59,11 +59,21 @@ export interface Deposition {
   readonly rollsBack: boolean;
 }
 
+/** What happens to change streams. */
+export interface StreamFaults {
+  failUntil: number;
+  /** Of the error. */
+  code: number;
+  /** Until then they report nothing. */
+  lagUntil: number;
+}
+
 export interface ReignOptions {
   readonly clock: Clock;
   readonly host: Host;
   readonly options: ServerOptions;
   readonly indexes: Map<string, UniqueIndex[]>;
+  readonly streams: Readonly<StreamFaults>;
   readonly term: number;
   readonly upAt: number;
   readonly former: { readonly handOver: (kept: number) => Inheritance } | undefined;
@@ -89,7 +99,7 @@ const pollMs = 1_000;
 const maxAwaitMs = 1_000;
 
 export function createReign(world: ReignOptions) {
-  const { clock, options, term, upAt, change, changed, countCommit, getMajority } = world;
+  const { clock, options, streams, term, upAt, change, changed, countCommit, getMajority } = world;
   const { isReplicaSet, dialect, canKillSessions } = options;
   const inherited = world.former?.handOver(world.kept);
   const records = createRecordAccess(dialect, world.indexes);
@@ -107,6 +117,10 @@ export function createReign(world: ReignOptions) {
     if (deposition?.isAlive === false) throw new ConnectionLostError("connection lost");
     if (!isUp()) throw createNotPrimaryError();
     world.requireSettled();
+  }
+
+  function requireStreams(): void {
+    if (clock.getTime() <= streams.failUntil) throw createError(streams.code, "no change streams");
   }
 
   const begin = (client: Host, id: TransactionId | undefined): Transaction => ({
@@ -319,6 +333,7 @@ export function createReign(world: ReignOptions) {
       requireUp();
       if (!isReplicaSet)
         throw createError(40573, "The $changeStream stage is only supported on replica sets");
+      requireStreams();
       return last;
     },
 
@@ -328,7 +343,8 @@ export function createReign(world: ReignOptions) {
       for (;;) {
         if (deposition?.isAlive === false || clock.getTime() < upAt)
           throw new ConnectionLostError("connection lost");
-        const isBehind = deposition !== undefined && clock.getTime() < deposition.followsAgainAt;
+        requireStreams();
+        const isBehind = clock.getTime() < Math.max(streams.lagUntil, deposition?.followsAgainAt ?? 0);
         if (deposition?.rollsBack === true && !isBehind)
           throw createError(175, "operation was killed by a rollback");
         const commits = isBehind

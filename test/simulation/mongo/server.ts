@@ -10,7 +10,7 @@ import type { Commit, ServerObserver, ServerOptions } from "./commands.ts";
 import type { Document } from "./documents.ts";
 import { createError } from "./errors.ts";
 import type { UniqueIndex } from "./records.ts";
-import { createReign, type Reign } from "./reign.ts";
+import { createReign, type Reign, type StreamFaults } from "./reign.ts";
 
 export interface MongoServer {
   readonly host: Host;
@@ -26,6 +26,10 @@ export interface MongoServer {
   readonly elect: (downMs: number, losesUnreplicated: boolean) => void;
   /** Keeps commits from a majority for some time. */
   readonly stallReplication: (ms: number) => void;
+  /** Change streams end, and cannot be opened, for some time. */
+  readonly failStreams: (ms: number, code: number) => void;
+  /** Change streams report nothing for some time. */
+  readonly delayStreams: (ms: number) => void;
   readonly readAll: (collection: string) => readonly Document[];
   /** The last commit that a majority has. */
   readonly getMajority: () => number;
@@ -55,6 +59,7 @@ export function createMongoServer(
   let commits = 0;
   let majority = 0;
   let stalledUntil = 0;
+  const streams: StreamFaults = { failUntil: -1, code: 0, lagUntil: 0 };
   /** The commits that the present primary has. */
   let history: Commit[] = [];
   const electionListeners: ((reign: Reign) => void)[] = [];
@@ -97,7 +102,7 @@ export function createMongoServer(
 
   const begin = (term: number, upAt: number, former: Reign | undefined, kept: number): Reign => {
     const reign: Reign = createReign({
-      ...{ clock, host, options, indexes, term, upAt, former, kept, change, changed },
+      ...{ clock, host, options, indexes, streams, term, upAt, former, kept, change, changed },
       countCommit: () => (commits += 1),
       getMajority: () => majority,
       getHistory: () => history,
@@ -170,6 +175,14 @@ export function createMongoServer(
 
     stallReplication(ms) {
       stalledUntil = clock.getTime() + ms;
+    },
+
+    failStreams(ms, code) {
+      Object.assign(streams, { failUntil: clock.getTime() + ms, code });
+      changed();
+    },
+    delayStreams(ms) {
+      streams.lagUntil = clock.getTime() + ms;
     },
 
     readAll: (collection) => primary.readAll(collection),

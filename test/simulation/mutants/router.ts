@@ -59,7 +59,6 @@ export const routerMutants: readonly Mutant[] = [
     file: transactions,
     replace: "    closeConnections();\n",
     by: "",
-    schedule: "producer-of-a-closed-reader-connects-once-more",
   },
   {
     name: "every record of a rejected request is rejected",
@@ -288,6 +287,7 @@ export const routerMutants: readonly Mutant[] = [
     file: index,
     replace: "    await confirm(loading, lost);\n",
     by: "",
+    schedule: "topic-read-slowly-at-the-end-of-a-load",
   },
   {
     name: "a load takes what has changed since it began",
@@ -295,6 +295,7 @@ export const routerMutants: readonly Mutant[] = [
     file: index,
     replace: "if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);",
     by: "index.set(topic);",
+    schedule: "topic-changed-during-a-slow-load",
   },
   {
     name: "a topic that cannot be read is forgotten",
@@ -302,6 +303,7 @@ export const routerMutants: readonly Mutant[] = [
     file: index,
     replace: "        for (const id of rereading) stale.add(id);\n        // An outage",
     by: "        // An outage",
+    schedule: "topic-that-cannot-be-read-again",
   },
   {
     name: "a look-up from before the feed was followed counts as read",
@@ -309,6 +311,7 @@ export const routerMutants: readonly Mutant[] = [
     file: index,
     replace: "if (followed !== followedBefore) {",
     by: "if (followed < followedBefore) {",
+    schedule: "look-up-that-ends-while-topics-are-loaded-again",
   },
   {
     name: "a late own write is not read again",
@@ -316,6 +319,7 @@ export const routerMutants: readonly Mutant[] = [
     file: index,
     replace: "if (isLate(updatedOn)) late.add(externalId);",
     by: "",
+    schedule: "own-write-reported-late",
   },
   {
     name: "a late own removal is not read again",
@@ -323,6 +327,7 @@ export const routerMutants: readonly Mutant[] = [
     file: index,
     replace: "if (isLate(retiredOn)) late.add(topic.externalId);",
     by: "",
+    schedule: "own-removal-reported-late",
   },
   {
     name: "a changed topic is read only once",
@@ -330,6 +335,7 @@ export const routerMutants: readonly Mutant[] = [
     file: index,
     replace: "      markStale(ids);\n    }, rereadDelayMs)",
     by: "    }, rereadDelayMs)",
+    schedule: "own-write-reported-after-a-newer-one-was-read",
   },
   {
     name: "an election does not end the feed",
@@ -337,5 +343,6 @@ export const routerMutants: readonly Mutant[] = [
     file: feed,
     replace: "      end(electionError);\n",
     by: "",
+    schedule: "topic-read-before-an-election-loses-it",
   },
 ];
