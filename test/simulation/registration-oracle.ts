@@ -25,6 +25,8 @@ interface Performed {
   readonly start: number;
   /** Infinity until it is acknowledged: a failed one may still take effect. */
   end: number;
+  /** When it failed. */
+  failure: number;
 }
 
 interface TokenState {
@@ -83,17 +85,23 @@ export function createRegistrationOracle({
   }
 
   return {
-    /** Returns what to call when it is acknowledged. */
-    begin(operation: Operation, host: Host): () => void {
+    /** Returns what to call when it is acknowledged, and when it fails. */
+    begin(operation: Operation, host: Host): { readonly end: () => void; readonly fail: () => void } {
       moment += 1;
-      const one: Performed = { operation, host, start: moment, end: Infinity };
+      const one: Performed = { operation, host, start: moment, end: Infinity, failure: Infinity };
       const since = lastCommit;
       performed.push(one);
-      return () => {
-        checks += 1;
-        moment += 1;
-        one.end = moment;
-        requireStored(operation, since);
+      return {
+        end() {
+          checks += 1;
+          moment += 1;
+          one.end = moment;
+          requireStored(operation, since);
+        },
+        fail() {
+          moment += 1;
+          one.failure = moment;
+        },
       };
     },
 
@@ -174,9 +182,13 @@ export function createRegistrationOracle({
 const describe = (operation: Operation): string =>
   operation.kind === "remove" ? `the removal of ${operation.user}` : operation.kind;
 
+/** A removal that failed spares what is registered later, even where the store runs it late. */
+const getEnd = ({ operation, end, failure }: Performed): number =>
+  operation.kind === "register" ? end : Math.min(end, failure);
+
 /** Whether it began after the other had ended, or was submitted to the same process after it, which keeps their order. */
 const isAfter = (one: Performed, other: Performed): boolean =>
-  one.start > other.end ||
+  one.start > getEnd(other) ||
   (one.host === other.host &&
     one.start > other.start &&
     other.end < Infinity &&

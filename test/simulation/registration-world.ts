@@ -70,15 +70,16 @@ export async function runRegistrationWorld(
     const { service, host } = world.getProcess(processIndex);
     if (service === undefined) return;
     clock.schedule(host, 0, () => {
-      const done = oracle.begin(operation, host);
+      const { end, fail } = oracle.begin(operation, host);
       send(service, operation).then(
         () => {
           note(JSON.stringify(operation));
           trace(() => `acknowledges ${JSON.stringify(operation)}`);
-          judge(done);
+          judge(end);
         },
         (error: unknown) => {
           trace(() => `fails: ${JSON.stringify(operation)}`);
+          fail();
           if (!isExpected(error)) clock.fail(error);
         },
       );

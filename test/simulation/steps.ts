@@ -91,11 +91,16 @@ export const createFaults = (server: fc.Arbitrary<Server>) => [
   weighted(2, fc.record({ do: fc.constant("stall replication"), ms: upTo(3_000) })),
 ];
 
-const user = below(3);
-const token = below(5);
+/** An election that loses what only the primary has. */
+export const lossyElections = [
+  weighted(
+    10,
+    fc.record({ do: fc.constant("elect"), downMs: upTo(50), losesUnreplicated: fc.constant(true) }),
+  ),
+  weighted(5, fc.record({ do: fc.constant("stall replication"), ms: upTo(500) })),
+];
 
-const registrationAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
-  ...createFaults(fc.constant("store")),
+const createRequests = (user: fc.Arbitrary<number>, token: fc.Arbitrary<number>) => [
   weighted(
     80,
     fc.record({
@@ -107,6 +112,18 @@ const registrationAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
     }),
   ),
   weighted(40, fc.record({ do: fc.constantFrom("remove", "remove", "remove", "remove all"), process, user })),
+];
+
+const storeFaults = createFaults(fc.constant("store"));
+const registrationAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
+  ...storeFaults,
+  ...createRequests(below(3), below(5)),
+);
+/** Few tokens, so that requests for the same one meet. */
+const crowdedAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
+  ...storeFaults,
+  ...lossyElections,
+  ...createRequests(below(2), below(2)),
 );
 
 /** Mostly short pauses, so that faults meet each other. */
@@ -115,5 +132,10 @@ const afterMs = fc.oneof(weighted(6, upTo(12)), weighted(3, upTo(300)), weighted
 export const createSteps = <A>(action: fc.Arbitrary<A>, length: number): fc.Arbitrary<Step<A>[]> =>
   fc.array(fc.record({ afterMs, action }), { minLength: 1, maxLength: length, size: "max" });
 
+/** Short runs show in the end what later requests would hide. */
 export const registrationSteps = (length: number): fc.Arbitrary<Step<RegistrationAction>[]> =>
-  createSteps(registrationAction, length);
+  fc.oneof(
+    createSteps(registrationAction, length),
+    createSteps(crowdedAction, length),
+    createSteps(crowdedAction, Math.ceil(length / 10)),
+  );

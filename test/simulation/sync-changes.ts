@@ -141,6 +141,26 @@ export function toEffect(changes: readonly Change[]): Effect {
   return { topics, retired };
 }
 
+/** A topic that was retired, although it was not there under its sys_id. The channel may create and retire one at once. */
+export function findFalseRetirement(
+  changes: readonly Change[],
+  wasStored: (sysId: string) => boolean,
+): string | undefined {
+  const removed = new Set(
+    changes
+      .filter(({ collection }) => collection === collections.topics)
+      .map(({ before }) => before?.["_id"] as string | undefined),
+  );
+  const retired = changes
+    .filter(({ collection }) => collection === collections.retiredTopics)
+    .flatMap(({ after }) => (after === undefined ? [] : [after]))
+    .find(({ sys_id: sysId, retired_by: by }) => {
+      const isRemoval = (by as StoredSource).kind === "http" || wasStored(sysId as string);
+      return isRemoval && !removed.has(sysId as string);
+    });
+  return retired?.["topic_id"] as string | undefined;
+}
+
 /** For traces. */
 export const formatChanges = (changes: readonly Change[]): string =>
   changes

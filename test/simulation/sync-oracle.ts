@@ -12,6 +12,7 @@ import type { Document } from "./mongo/documents.ts";
 import type { Commit } from "./mongo/commands.ts";
 import {
   describe,
+  findFalseRetirement,
   findMove,
   findPositionChange,
   format,
@@ -225,6 +226,8 @@ export function createOracle(options: OracleOptions) {
       const changed = findPositionChange(changes);
       return changed && startAt(number, changed.partition, changed.after);
     }
+    const absent = findFalseRetirement(changes, (sysId) => createdBy.has(sysId));
+    if (absent !== undefined) fail(`the topic ${absent} was retired, although it was not there`);
     const move = findMove(changes);
     if (move !== undefined)
       return requireDerived(commit, move)

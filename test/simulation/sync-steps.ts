@@ -12,6 +12,7 @@ import {
 import {
   below,
   createFaults,
+  lossyElections,
   partition,
   process,
   createSteps,
@@ -45,7 +46,12 @@ export type TopicAction =
   | { readonly do: "truncate" | "lose end"; readonly partition: number; readonly share: number }
   /** Deleted, and created again some time later; with as many partitions as before, unless a number is given. */
   | { readonly do: "recreate"; readonly ms: number; readonly partitions?: number }
-  | { readonly do: "move leader"; readonly partition: number; readonly to: number }
+  | {
+      readonly do: "move leader";
+      readonly partition: number;
+      readonly to: number;
+      readonly unnoticedMs?: number;
+    }
   /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
   | { readonly do: "grow" | "old bounds" };
 
@@ -71,32 +77,35 @@ export type SyncAction =
   | { readonly do: "refuse topics"; readonly ms: number }
   | { readonly do: "revoke right" | "grant right"; readonly right: Right };
 
-const id = below(8);
-const variant = below(5);
+/** Which topics users and producers mean, and with which definitions. */
+interface Meant {
+  readonly id: fc.Arbitrary<number>;
+  readonly variant: fc.Arbitrary<number>;
+}
 
-const record = fc.record<SentRecord>({
-  id,
-  kind: fc.constantFrom<SentRecord["kind"]>(
-    "define",
-    "define",
-    "define",
-    "define",
-    "retire",
-    "retire",
-    "malformed",
-    "keyless tombstone",
-  ),
-  variant,
-  skewMs: fc.integer({ min: -100_000, max: 100_000 }),
-});
+const createRecord = (meant: Meant): fc.Arbitrary<SentRecord> =>
+  fc.record<SentRecord>({
+    ...meant,
+    kind: fc.constantFrom<SentRecord["kind"]>(
+      "define",
+      "define",
+      "define",
+      "define",
+      "retire",
+      "retire",
+      "malformed",
+      "keyless tombstone",
+    ),
+    skewMs: fc.integer({ min: -100_000, max: 100_000 }),
+  });
 
-const sending = [
+const createSending = (meant: Meant) => [
   weighted(
     30,
     fc.record({
       do: fc.constant("produce"),
       partition,
-      records: fc.array(record, { minLength: 1, maxLength: 6 }),
+      records: fc.array(createRecord(meant), { minLength: 1, maxLength: 6 }),
       transaction: fc.constantFrom("none", "none", "none", "commit", "abort", "leave open"),
     }),
   ),
@@ -104,7 +113,6 @@ const sending = [
 ];
 
 const topicActions = [
-  ...sending,
   weighted(2, fc.record({ do: fc.constant("compact"), partition })),
   weighted(2, fc.record({ do: fc.constantFrom("truncate", "lose end"), partition, share })),
   weighted(
@@ -115,13 +123,15 @@ const topicActions = [
       partitions: fc.integer({ min: 1, max: 3 }),
     }),
   ),
-  weighted(3, fc.record({ do: fc.constant("move leader"), partition, to: broker })),
+  weighted(
+    4,
+    fc.record({ do: fc.constant("move leader"), partition, to: broker, unnoticedMs: upTo(5, 500, 15_000) }),
+  ),
   weighted(2, fc.record({ do: fc.constantFrom("grow", "old bounds", "old bounds") })),
 ];
 
-const operations = [
-  weighted(10, fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, id, variant })),
-];
+const createOperation = (meant: Meant) =>
+  fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, ...meant });
 const storeFaults = createFaults(fc.constant<Server>("store"));
 const administration = [
   weighted(1, fc.record({ do: fc.constant("set position"), partition, share })),
@@ -144,20 +154,36 @@ const takeovers = [
   weighted(4, fc.record({ do: fc.constant("freeze"), process, ms: fc.integer({ min: 8_000, max: 20_000 }) })),
 ];
 
+const some: Meant = { id: below(8), variant: below(5) };
+const few: Meant = { id: below(3), variant: below(2) };
+
 const everything = fc.oneof(
   ...storeFaults,
   ...clusterFaults,
+  ...createSending(some),
   ...topicActions,
-  ...operations,
+  weighted(10, createOperation(some)),
   ...administration,
 );
-const store = fc.oneof(...storeFaults, ...sending, ...operations, ...takeovers);
-const cluster = fc.oneof(...clusterFaults, ...topicActions, ...administration);
+const store = fc.oneof(
+  ...storeFaults,
+  ...createSending(some),
+  weighted(10, createOperation(some)),
+  ...takeovers,
+);
+const cluster = fc.oneof(...clusterFaults, ...createSending(some), ...topicActions, ...administration);
+const users = fc.oneof(
+  ...storeFaults,
+  ...createSending(few),
+  weighted(60, createOperation(few)),
+  ...lossyElections,
+);
 
 /** Some runs have only some kinds of faults, which meet each other more often there. */
 export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
   fc.oneof(
-    weighted(3, createSteps<SyncAction>(everything, length)),
+    weighted(4, createSteps<SyncAction>(everything, length)),
     weighted(2, createSteps<SyncAction>(store, length)),
     weighted(1, createSteps<SyncAction>(cluster, length)),
+    weighted(2, createSteps<SyncAction>(users, length)),
   );

@@ -146,7 +146,7 @@ export function createSyncTopic(options: SyncTopicOptions) {
           grow();
           break;
         case "move leader":
-          cluster.moveLeader(name, partition.partition, action.to);
+          cluster.moveLeader(name, partition.partition, action.to, action.unnoticedMs);
           break;
         case "old bounds":
           if (hasTopicIds) cluster.showOldBounds();

@@ -192,10 +192,13 @@ export function createCluster(options: ClusterOptions) {
     },
     notify: fetches.notify,
 
-    moveLeader(topic: string, partition: number, nodeId: number): void {
+    /** The former leader may hear of it late. */
+    moveLeader(topic: string, partition: number, nodeId: number, unnoticedMs = 0): void {
       const found = registry.topics.get(topic)?.partitions[partition];
-      if (found !== undefined && getNode(nodeId % nodes.length).isUp)
-        registry.moveLeader(found, nodeId % nodes.length);
+      if (found === undefined || !getNode(nodeId % nodes.length).isUp) return;
+      if (unnoticedMs > 0 && found.leader >= 0)
+        getNode(found.leader).lagsUntil = clock.getTime() + unnoticedMs;
+      registry.moveLeader(found, nodeId % nodes.length);
     },
     moveCoordinator(kind: CoordinatorKind, nodeId: number): void {
       if (getNode(nodeId % nodes.length).isUp) moveCoordinator(kind, nodeId % nodes.length);
@@ -245,6 +248,7 @@ export function createCluster(options: ClusterOptions) {
     cut(partition: Partition, offset: number): void {
       const { log } = partition;
       log.cut(offset);
+      partition.former = undefined;
       const producer = foreign.get(log);
       if (producer !== undefined) {
         producer.isOpen = log.hasOpenTransaction;

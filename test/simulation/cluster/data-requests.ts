@@ -47,11 +47,9 @@ export function createDataHandlers(options: DataOptions) {
     node: BrokerNode,
     { topic, partition: number, timestamp, isolationLevel }: OffsetQuery,
   ): Response<"listOffsets3">["topics"][number]["partitions"][number] {
-    const { error, partition } = findNamed(node, topic, number);
+    const { error, partition, bounds: current } = findNamed(node, topic, number);
     const found = { partition: number, error, timestamp: -1, offset: -1 };
     if (partition === undefined) return found;
-    const { low, end, stable } = partition.log;
-    const current = { low, end, stable };
     const bounds = showsOldBounds ? (lastBounds.get(partition) ?? current) : current;
     lastBounds.set(partition, current);
     const last = isolationLevel === readCommitted ? bounds.stable : bounds.end;
@@ -68,6 +66,7 @@ export function createDataHandlers(options: DataOptions) {
     const { error, partition } = findNamed(node, topic, number);
     const result = { partition: number, error, baseOffset: -1, logAppendTime: -1, logStartOffset: 0 };
     if (partition === undefined) return result;
+    if (partition.leader !== node.nodeId) return { ...result, error: codes.notLeader };
     const refusal = checkBatch(records, registry.topics.get(topic), options.now());
     if (refusal !== codes.none) return { ...result, error: refusal };
     const identity = { transactionalId: transactionalId ?? "", ...readHeader(records) };

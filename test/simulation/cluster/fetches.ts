@@ -47,12 +47,12 @@ export function createFetchHandlers(options: FetchOptions) {
   let waiting: (() => void)[] = [];
 
   function read(
-    { error, partition, copy }: Found,
+    { error, partition, bounds, copy }: Found,
     isolationLevel: number,
     { fetchOffset: from, maxBytes }: { readonly fetchOffset: number; readonly maxBytes: number },
   ): FetchResult {
     if (partition === undefined) return { error, bounds: noBounds, fetched: undefined };
-    const { low, end, stable } = copy?.getBounds() ?? partition.log;
+    const { low, end, stable } = bounds;
     if (from < low || (copy?.lacks(from) ?? from > end))
       return { error: codes.offsetOutOfRange, bounds: noBounds, fetched: undefined };
     const maxBatches = random.between(1, options.maxBatchesPerFetch + 1);
@@ -61,7 +61,7 @@ export function createFetchHandlers(options: FetchOptions) {
     // Others are told of no aborted transactions.
     const aborted = isolationLevel === readCommitted ? batches.aborted : [];
     const fetched = { partition, from, read: { ...batches, aborted } };
-    return { error: codes.none, bounds: { low, end, stable }, fetched };
+    return { error: codes.none, bounds, fetched };
   }
 
   /** Answers once there is something to answer, or the time is over. */

@@ -1,12 +1,21 @@
 /** Which log a request reaches: what a broker tells of a topic may be ahead of the logs that it has. */
-import type { Copy } from "./copies.ts";
+import type { Bounds, Copy } from "./copies.ts";
 import { codes } from "./errors.ts";
+import type { PartitionLog } from "./log.ts";
 import type { BrokerNode, Partition } from "./topics.ts";
 
 /** The error code of a request that reaches no log, or the partition. */
 export type Found =
-  | { readonly error: number; readonly partition?: never; readonly copy?: never }
-  | { readonly error: typeof codes.none; readonly partition: Partition; readonly copy?: Copy };
+  | { readonly error: number; readonly partition?: never; readonly bounds?: never; readonly copy?: never }
+  | {
+      readonly error: typeof codes.none;
+      readonly partition: Partition;
+      /** As the broker knows them. */
+      readonly bounds: Bounds;
+      readonly copy?: Copy;
+    };
+
+const toBounds = ({ low, end, stable }: PartitionLog): Bounds => ({ low, end, stable });
 
 /** Among what clients have no right on: to fetch from a topic, which they may describe. */
 export const nameFetching = (topic: string): string => `fetching from ${topic}`;
@@ -18,9 +27,14 @@ export function createLookups(denied: ReadonlySet<string>) {
     if (denied.has(topic)) return { error: codes.topicDenied };
     if (node.metadata.topics.get(topic)?.partitions[number] === undefined)
       return { error: codes.unknownTopicOrPartition };
-    const partition = node.logs.topics.get(topic)?.partitions[number]?.partition;
-    if (partition?.leader !== node.nodeId) return { error: codes.notLeader };
-    return { error: codes.none, partition };
+    const { partition, leader } = node.logs.topics.get(topic)?.partitions[number] ?? {};
+    if (partition?.leader === node.nodeId)
+      return { error: codes.none, partition, bounds: toBounds(partition.log) };
+    const former = partition?.former;
+    // By what the broker knows it leads.
+    if (partition === undefined || former?.nodeId !== node.nodeId || leader !== node.nodeId)
+      return { error: codes.notLeader };
+    return { error: codes.none, partition, bounds: { ...toBounds(partition.log), ...former } };
   }
 
   /** As `findNamed`. Consumers may also fetch from copies, since KIP-392. */
@@ -29,7 +43,7 @@ export function createLookups(denied: ReadonlySet<string>) {
     const found = findNamed(node, topic, number);
     const partition = node.logs.topics.get(topic)?.partitions[number]?.partition;
     return found.error === codes.notLeader && partition?.copy !== undefined
-      ? { error: codes.none, partition, copy: partition.copy }
+      ? { error: codes.none, partition, bounds: partition.copy.getBounds(), copy: partition.copy }
       : found;
   }
 

@@ -15,6 +15,8 @@ export interface Partition {
   copy: Copy | undefined;
   /** The last leader, which may be away. */
   lastLeader: number;
+  /** A broker that has led it and does not know yet that another one does: it has nothing of what came later. */
+  former: { readonly nodeId: number; readonly end: number; readonly stable: number } | undefined;
 }
 
 export interface Topic {
@@ -104,7 +106,7 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
     const leader = getLive()[partition % Math.max(1, getLive().length)] ?? -1;
     const log = new PartitionLog(nextLogId++);
     const copy = isCopied ? createCopy(log) : undefined;
-    return { topic, partition, leader, leaderEpoch: 0, log, copy, lastLeader: leader };
+    return { topic, partition, leader, leaderEpoch: 0, log, copy, lastLeader: leader, former: undefined };
   }
 
   function setLeader(partition: Partition, leader: number): void {
@@ -201,6 +203,8 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
 
     moveLeader(partition: Partition, leader: number): void {
       if (partition.leader === leader) return;
+      const { end, stable } = partition.log;
+      partition.former = { nodeId: partition.leader, end, stable };
       setLeader(partition, leader);
       partition.copy?.complete();
       publish();
