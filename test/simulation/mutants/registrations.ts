@@ -47,7 +47,7 @@ export const registrationsMutants: readonly Mutant[] = [
     file: installations,
     replace: "sys_updated_on: { $not: { $gte: updatedOn } }",
     by: "sys_updated_on: { $not: { $gt: updatedOn } }",
-    schedule: "late-registration-undoes-a-removal",
+    schedule: "late-registration-undoes-a-removal-by-a-process-whose-clock-is-behind",
   },
   {
     name: "the time of a record goes back when it is deactivated",
@@ -77,7 +77,6 @@ export const registrationsMutants: readonly Mutant[] = [
     file: installations,
     replace: "if (primary !== database.getPrimary())",
     by: "if (false)",
-    schedule: "removal-spares-a-token-that-an-election-reactivates",
   },
   {
     name: "an administrator's removal is not repeated after an election",
@@ -93,13 +92,6 @@ export const registrationsMutants: readonly Mutant[] = [
     file: deactivation,
     replace: "        sys_updated_on: { $not: { $gt: new Date(newest) } },\n",
     by: "",
-  },
-  {
-    name: "a removal of all is older than what it removes",
-    world: "registrations",
-    file: deactivation,
-    replace: "toDeactivation(reason, now, new Date(Math.max(now.getTime(), newest)))",
-    by: "toDeactivation(reason, now, new Date(Math.min(now.getTime(), newest)))",
   },
   {
     name: "an unfinished removal goes on behind later writes",
@@ -171,6 +163,7 @@ export const registrationsMutants: readonly Mutant[] = [
     replace:
       "    const primary = database.getPrimary();\n    const targets = await readTargets(attempts.map(({ write }) => write));\n",
     by: "    const targets = await readTargets(attempts.map(({ write }) => write));\n    const primary = database.getPrimary();\n",
+    schedule: "removal-spares-a-token-that-an-election-reactivates",
   },
   {
     name: "the primary is asked for after all tokens are removed",
@@ -178,6 +171,7 @@ export const registrationsMutants: readonly Mutant[] = [
     file: deactivation,
     replace: "      primary = database.getPrimary();\n      await work();\n",
     by: "      await work();\n      primary = database.getPrimary();\n",
+    schedule: "removal-of-all-spares-a-token-that-an-election-reactivates",
   },
   {
     name: "a removal deactivates a token that belongs to another user by now",

@@ -97,14 +97,6 @@ export const syncKafkaMutants: readonly Mutant[] = [
     by: "",
   },
   {
-    name: "a member keeps its generation after a failed sync",
-    world,
-    file: client,
-    replace: "  rejoinAfterFailedSyncs();\n",
-    by: "",
-    schedule: "member-that-lost-the-response-with-its-partitions",
-  },
-  {
     name: "a member that is given a partition that is gone ends",
     world,
     file: client,
@@ -145,6 +137,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
     file: requests,
     replace: "if (found.leader !== leader) failOnError(notLeader);",
     by: "",
+    isEquivalent: "a broker that knows of its successor rejects the requests that follow",
   },
   {
     name: "one broker that agrees on a log is enough",
@@ -152,6 +145,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
     file: requests,
     replace: "views.every((view)",
     by: "views.some((view)",
+    schedule: "former-leader-that-does-not-know-of-the-next",
   },
   {
     name: "a minority of the brokers agrees on a log",
@@ -159,12 +153,6 @@ export const syncKafkaMutants: readonly Mutant[] = [
     file: requests,
     replace: "views.length * 2 > brokers.length &&",
     by: "brokers.length > 0 &&",
-  },
-  {
-    name: "brokers that do not agree on a log are not looked at",
-    world,
-    file: requests,
-    replace: "if (topic === undefined || topic.error !== 0 || found === undefined) return false;",
-    by: "if (topic === undefined || topic.error !== 0 || found === undefined) return true;",
+    schedule: "former-leader-while-the-next-cannot-be-asked",
   },
 ];

@@ -78,6 +78,7 @@ export const syncTopicMutants: readonly Mutant[] = [
     file: topics,
     replace: "      if (deletedCount < ids.length) throw createGoneError();\n",
     by: "      if (deletedCount < 0) throw createGoneError();\n",
+    schedule: "topic-disabled-while-the-channel-retires-it",
   },
   {
     name: "a replacement that finds nothing counts as done",
@@ -85,6 +86,7 @@ export const syncTopicMutants: readonly Mutant[] = [
     file: topics,
     replace: "      if (matchedCount < updated.length) throw createGoneError();\n",
     by: "      if (matchedCount < 0) throw createGoneError();\n",
+    schedule: "topic-disabled-while-the-channel-adopts-it",
   },
   {
     name: "a topic that changed before it was disabled counts as disabled",
@@ -92,6 +94,7 @@ export const syncTopicMutants: readonly Mutant[] = [
     file: topics,
     replace: "            return isGone;\n",
     by: "            return true;\n",
+    schedule: "topic-acknowledged-as-disabled-while-the-channel-adopts-it",
   },
   {
     name: "a topic is copied to the retired ones although it stays",
@@ -99,6 +102,7 @@ export const syncTopicMutants: readonly Mutant[] = [
     file: topics,
     replace: "if (isGone) await copy({ session });",
     by: "await copy({ session });",
+    schedule: "topic-acknowledged-as-disabled-while-the-channel-adopts-it",
   },
   {
     name: "an announcement of a new log counts as an earlier one",

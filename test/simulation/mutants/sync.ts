@@ -58,6 +58,8 @@ export const syncMutants: readonly Mutant[] = [
     file: positions,
     replace: "await previousEnded;",
     by: "",
+    isEquivalent:
+      "a reader waits for its own writes and for those of the readers before it; two claims at once do no harm",
   },
   {
     name: "a claim does not kill the sessions of former owners",
@@ -202,6 +204,7 @@ export const syncMutants: readonly Mutant[] = [
     file: positions,
     replace: "const $set = { claim: new UUID(newId()) };",
     by: "const $set = { claim: processId };",
+    schedule: "late-commit-after-a-claim-of-the-same-process",
   },
   {
     name: "a reader starts while another of its process may still write",
