@@ -268,10 +268,9 @@ export function createOracle(options: OracleOptions) {
 
     onDelivered(host: Host, partition: number, fetched: FetchedRecords): void {
       const key = `${host.name}/${partition}`;
-      const known = delivered.get(key) ?? [];
-      delivered.set(key, known);
-      known.push(fetched);
-      if (known.length > keptViews) known.shift();
+      // kafkajs fetches the same again and again when the leader moves while it processes a batch.
+      const others = (delivered.get(key) ?? []).filter((one) => !isSameFetch(one, fetched));
+      delivered.set(key, [...others, fetched].slice(-keptViews));
     },
 
     onCommit(commit: Commit): void {
@@ -332,3 +331,10 @@ export function createOracle(options: OracleOptions) {
     countChecks: () => checks,
   };
 }
+
+const isSameFetch = (one: FetchedRecords, other: FetchedRecords): boolean =>
+  one.log === other.log &&
+  one.from === other.from &&
+  one.end === other.end &&
+  one.records.length === other.records.length &&
+  one.records.every((record, index) => record === other.records[index]);
