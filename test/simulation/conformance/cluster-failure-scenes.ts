@@ -43,10 +43,11 @@ export const failureScenes: readonly ClusterScene[] = [
         };
       };
       await cluster.kill(1);
-      await cluster.until(
-        "the copy leads",
-        async () => (await describeTopic(cluster, 0, topic)).partitions[1]?.leader === 0,
-      );
+      await cluster.until("the copy leads", async () => {
+        const { partitions } = await describeTopic(cluster, 0, topic);
+        // A broker names itself before it takes requests.
+        return partitions[1]?.leader === 0 && (await listOffset(cluster, place, latest))?.error === "none";
+      });
       const away = {
         described: await look(0),
         requests: await tryLog(cluster, place, topicId),

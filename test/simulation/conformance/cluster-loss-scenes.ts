@@ -42,10 +42,10 @@ async function createPlain(cluster: ClusterUnderTest) {
   };
   return {
     topic,
-    async lose(broker: BrokerIndex): Promise<void> {
-      await append(cluster, { topic, broker }, "lost", "lost");
-      await append(cluster, { topic, broker }, "lost");
-    },
+    lose: async (broker: BrokerIndex) => [
+      await append(cluster, { topic, broker }, "lost", "lost"),
+      await append(cluster, { topic, broker }, "lost"),
+    ],
     async examine() {
       const described = await describeTopic(cluster, 0, topic);
       return {
@@ -88,11 +88,14 @@ async function createTransactional(cluster: ClusterUnderTest) {
   await untilEnd(4);
   return {
     topic,
-    async lose(broker: BrokerIndex): Promise<void> {
-      await sendOne(unsent, 1, "lost", broker);
-      await end(cluster, unmarked, true);
-      await endCompleted(cluster, unmarked, true);
+    async lose(broker: BrokerIndex) {
+      const lost = [
+        await sendOne(unsent, 1, "lost", broker),
+        await end(cluster, unmarked, true),
+        await endCompleted(cluster, unmarked, true),
+      ];
       await untilEnd(6, broker);
+      return lost;
     },
     async examine() {
       await cluster.moveCoordinator("transaction", 0);
@@ -131,11 +134,11 @@ export const lossScenes: readonly ClusterScene[] = [
     async play(cluster) {
       const plain = await createPlain(cluster);
       const transactional = await createTransactional(cluster);
+      const lost: unknown[] = [];
       await cluster.loseEnd([plain.topic, transactional.topic], async (leader) => {
-        await plain.lose(leader);
-        await transactional.lose(leader);
+        lost.push(await plain.lose(leader), await transactional.lose(leader));
       });
-      return { plain: await plain.examine(), transactional: await transactional.examine() };
+      return { lost, plain: await plain.examine(), transactional: await transactional.examine() };
     },
   },
 ];

@@ -8,6 +8,7 @@ import { startTwoBrokers, type ClusterOptions } from "../../support/two-brokers.
 import {
   describeTopic,
   findCoordinator,
+  listOffset,
   type BrokerIndex,
   type ClusterUnderTest,
 } from "./cluster-under-test.ts";
@@ -48,14 +49,15 @@ export async function startRealCluster(options: ClusterOptions = {}) {
         return topics.length === 0;
       });
     };
-    const untilLeads = (topics: readonly string[], leader: BrokerIndex, asked: BrokerIndex): Promise<true> =>
-      until(`broker ${asked} knows the leader`, async () => {
-        for (const topic of topics) {
-          const { partitions } = await describeTopic(cluster, asked, topic);
-          if (partitions[0]?.leader !== leader) return false;
-        }
-        return true;
-      });
+    /** A broker names itself before it takes requests. */
+    const untilLeads = async (topics: readonly string[], leader: BrokerIndex): Promise<void> => {
+      for (const topic of topics)
+        await until(`broker ${leader} leads ${topic}`, async () => {
+          const { partitions } = await describeTopic(cluster, leader, topic);
+          const place = { broker: leader, topic };
+          return partitions[0]?.leader === leader && (await listOffset(cluster, place, -1))?.error === "none";
+        });
+    };
     const getOther = (id: number): number => (id === first.id ? second.id : first.id);
     const cluster: ClusterUnderTest = {
       ask: (broker, name, body) => client.ask(nodes[broker].address, name, body),
@@ -127,13 +129,12 @@ export async function startRealCluster(options: ClusterOptions = {}) {
       expireOffset: (groupId, topic) => commitExpired(kafka, groupId, topic),
       async loseEnd(topics, write) {
         await first.kill();
-        await untilLeads(topics, 1, 1);
+        await untilLeads(topics, 1);
         await write(1);
         await second.kill();
         await first.start();
-        await untilLeads(topics, 0, 0);
+        await untilLeads(topics, 0);
         await second.start();
-        await untilLeads(topics, 0, 1);
       },
       kill: (broker) => nodes[broker].kill(),
       start: (broker) => nodes[broker].start(),
