@@ -10,6 +10,7 @@ import { sharedStack, testDatabase } from "../../support/stack.ts";
 import { getPort } from "../../unit/embedded/local.ts";
 import { statementScenes } from "./mongodb-statements.ts";
 import { playEmbedded, playSimulated, type Note, type Scene } from "./mongodb-stores.ts";
+import { streamScenes } from "./mongodb-streams.ts";
 import { duplicatesInTransaction, transactionScenes } from "./mongodb-transactions.ts";
 
 function playAt(uri: string, scene: Scene): Promise<readonly Note[]> {
@@ -19,7 +20,7 @@ function playAt(uri: string, scene: Scene): Promise<readonly Note[]> {
 }
 
 describe("the simulated MongoDB behaves as the embedded store does", () => {
-  for (const scene of [...statementScenes, ...transactionScenes])
+  for (const scene of [...statementScenes, ...transactionScenes, ...streamScenes])
     it(scene.name, async () => {
       assert.deepEqual(await playSimulated(scene), await playAt(testDatabase().uri, scene));
     });

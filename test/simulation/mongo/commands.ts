@@ -69,10 +69,10 @@ export interface FindCommand extends CommandOptions {
   readonly projection: Document | undefined;
 }
 
-/** A change as change streams report it, with the record as it was after it. */
+/** A change as change streams report it, with the record; null when it is gone. */
 export interface StreamChange {
   readonly operationType: string;
-  readonly fullDocument: Document;
+  readonly fullDocument: Document | null;
 }
 
 /** What a change stream returns. */
@@ -84,6 +84,9 @@ export interface StreamBatch {
 
 export interface Change {
   readonly collection: string;
+  readonly key: string;
+  /** Whether the record was replaced as a whole. */
+  readonly isReplaced: boolean;
   readonly before: Document | undefined;
   readonly after: Document | undefined;
 }

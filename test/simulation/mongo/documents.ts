@@ -93,10 +93,13 @@ const knownOperators = new Set(["$set", "$max", "$setOnInsert", "$unset", "$push
 
 const asList = (value: unknown): readonly unknown[] => (value ?? []) as readonly unknown[];
 
+export const isReplacement = (update: Document): boolean =>
+  !Object.keys(update).some((name) => name.startsWith("$"));
+
 /** The record after an update; one without operators replaces everything but the `_id`. */
 export function applyUpdate(document: Document, update: Document, isInsert: boolean): Document {
   const names = Object.keys(update);
-  if (!names.some((name) => name.startsWith("$"))) return { _id: document["_id"], ...update };
+  if (isReplacement(update)) return { _id: document["_id"], ...update };
   for (const name of names)
     if (!knownOperators.has(name)) throw new Error(`the simulated store has no operator ${name}`);
   const { $set, $max, $setOnInsert, $unset, $push, $addToSet, $pullAll } = update as Update;

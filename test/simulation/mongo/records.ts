@@ -14,6 +14,7 @@ import {
   formatValue,
   getValue,
   isEqual,
+  isReplacement,
   matches,
   toInserted,
   type Document,
@@ -30,8 +31,8 @@ export interface Transaction {
   readonly snapshot: number;
   readonly startedAt: number;
   state: State;
-  /** By collection and key. */
-  readonly before: Map<string, { collection: string; key: string; document: Document | undefined }>;
+  /** What it writes, by collection and key. */
+  readonly written: Map<string, { collection: string; key: string; isReplaced: boolean }>;
   readonly locks: Set<string>;
 }
 
@@ -78,7 +79,11 @@ export function createRecordAccess(dialect: Dialect, indexes: Map<string, Unique
     transaction.locks.add(name);
   }
 
-  function put(transaction: Transaction, collection: string, key: string, after: Document | undefined): void {
+  function put(
+    transaction: Transaction,
+    { collection, key, isReplaced = true }: { collection: string; key: string; isReplaced?: boolean },
+    after: Document | undefined,
+  ): void {
     const records = readFrom(transaction.state, collection);
     const before = records.get(key);
     lock(transaction, `${collection}#${key}`, false);
@@ -90,7 +95,7 @@ export function createRecordAccess(dialect: Dialect, indexes: Map<string, Unique
       requireUnique(transaction, { collection, key, index, name }, records);
     }
     const id = `${collection}#${key}`;
-    if (!transaction.before.has(id)) transaction.before.set(id, { collection, key, document: before });
+    transaction.written.set(id, { collection, key, isReplaced });
     const changed = new Map(records);
     if (after === undefined) changed.delete(key);
     else changed.set(key, after);
@@ -139,13 +144,13 @@ export function createRecordAccess(dialect: Dialect, indexes: Map<string, Unique
         lock(transaction, `${collection}#${key}`, false);
         throw createDuplicate(collection, "_id_", transaction.id !== undefined);
       }
-      put(transaction, collection, key, document);
+      put(transaction, { collection, key }, document);
       return { ...noMatch, document };
     }
     const found = select(transaction, collection, statement.filter);
     const selected = statement.multi === true ? found : found.slice(0, 1);
     if (statement.kind === "delete") {
-      for (const [key] of selected) put(transaction, collection, key, undefined);
+      for (const [key] of selected) put(transaction, { collection, key }, undefined);
       return { ...noMatch, deleted: selected.length };
     }
     let document: Document | undefined;
@@ -154,7 +159,7 @@ export function createRecordAccess(dialect: Dialect, indexes: Map<string, Unique
       document = applyUpdate(record, statement.update, false);
       // As in MongoDB, an update that changes nothing writes nothing and conflicts with nothing.
       if (isEqual(record, document)) continue;
-      put(transaction, collection, key, document);
+      put(transaction, { collection, key, isReplaced: isReplacement(statement.update) }, document);
       modified += 1;
     }
     if (selected.length === 0 && statement.upsert === true) {
@@ -162,7 +167,7 @@ export function createRecordAccess(dialect: Dialect, indexes: Map<string, Unique
       const key = formatValue(document["_id"]);
       if (readFrom(transaction.state, collection).has(key))
         throw createDuplicate(collection, "_id_", transaction.id !== undefined);
-      put(transaction, collection, key, document);
+      put(transaction, { collection, key }, document);
     }
     return { matched: selected.length, modified, deleted: 0, document };
   }

@@ -13,6 +13,7 @@ import {
   type Statement,
   type StatementResult,
   type StreamBatch,
+  type StreamChange,
   type TransactionId,
   type WriteCommand,
   type WriteResult,
@@ -125,7 +126,7 @@ export function createReign(world: ReignOptions) {
 
   const begin = (client: Host, id: TransactionId | undefined): Transaction => ({
     ...{ client, id, snapshot: last, startedAt: clock.getTime(), state },
-    before: new Map(),
+    written: new Map(),
     locks: new Set(),
   });
 
@@ -146,14 +147,14 @@ export function createReign(world: ReignOptions) {
   function apply(transaction: Transaction): number {
     const changes: Change[] = [];
     let next = state;
-    for (const { collection, key } of transaction.before.values()) {
+    for (const { collection, key, isReplaced } of transaction.written.values()) {
       const written = new Map(readFrom(next, collection));
       const before = written.get(key);
       const after = readFrom(transaction.state, collection).get(key);
       if (after === undefined) written.delete(key);
       else written.set(key, after);
       next = new Map(next).set(collection, written);
-      changes.push({ collection, before, after });
+      changes.push({ collection, key, isReplaced, before, after });
     }
     if (changes.length > 0) last = countCommit();
     records.release(transaction, last);
@@ -163,6 +164,19 @@ export function createReign(world: ReignOptions) {
     states.set(last, state);
     world.onCommit({ number: last, client: transaction.client, changes });
     return last;
+  }
+
+  /** As with "updateLookup": the record of an update is the one that a majority has by now. */
+  function toStreamChange({ collection, key, before, after, isReplaced }: Change): readonly StreamChange[] {
+    if (after === undefined) return [];
+    if (before === undefined || isReplaced)
+      return [{ operationType: before === undefined ? "insert" : "replace", fullDocument: copy(after) }];
+    const later = world
+      .getHistory()
+      .filter(({ number }) => number <= getMajority())
+      .flatMap((commit) => commit.changes)
+      .findLast((one) => one.collection === collection && one.key === key);
+    return [{ operationType: "update", fullDocument: later?.after === undefined ? null : copy(later.after) }];
   }
 
   /** Waits until a majority has a commit. Throws when it may be lost, or does not get there in time. */
@@ -351,16 +365,7 @@ export function createReign(world: ReignOptions) {
           ? []
           : world.getHistory().filter(({ number }) => number > after && number <= getMajority());
         const changes = commits.flatMap((commit) =>
-          commit.changes.flatMap(({ collection: name, before, after: document }) =>
-            name !== collection || document === undefined
-              ? []
-              : [
-                  {
-                    operationType: before === undefined ? "insert" : "replace",
-                    fullDocument: copy(document),
-                  },
-                ],
-          ),
+          commit.changes.filter((one) => one.collection === collection).flatMap(toStreamChange),
         );
         if (changes.length > 0 || clock.getTime() >= deadline)
           return { changes, after: commits.at(-1)?.number ?? after };
