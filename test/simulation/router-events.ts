@@ -47,7 +47,7 @@ export function createEventsTopic(options: EventsTopicOptions) {
     if (keepsOffsets && !positions.mayBeSetByHand) cluster.registry.delete(name);
     else {
       cluster.deleteTopic(name);
-      positions.onDeleted();
+      positions.onDeleted(clock.getTime());
     }
     clock.schedule(host, ms, () => {
       create(partitions);

@@ -12,10 +12,16 @@ interface Place {
   readonly epoch: number;
   /** Undefined when it was set by hand: it counts for the log that is there. */
   readonly log: PartitionLog | undefined;
-  /** When it was set by hand. */
-  readonly setAt?: number;
   /** Where the log ended when it lost records before this offset. */
   lostFrom: number | undefined;
+}
+
+/** What the group may have committed. */
+interface Candidate {
+  /** Undefined without an offset. */
+  readonly place: Place | undefined;
+  /** When the offset was set by hand or lost; absent if a transaction committed it. */
+  readonly setAt?: number;
 }
 
 /** How a transaction moves the position of a partition. */
@@ -43,7 +49,7 @@ export class RouterPositions {
   readonly #topics = new Map<string, Topic>();
   #current: Topic | undefined;
   /** What the group may have committed: after a change by hand, a process that has not seen it may still move the former offset. */
-  readonly #places = new Map<number, readonly (Place | undefined)[]>();
+  readonly #candidates = new Map<number, readonly Candidate[]>();
   readonly #cut = new Set<PartitionLog>();
   /** The partitions with a position that was set by hand, or lost. */
   readonly #setByHand = new Set<number>();
@@ -62,30 +68,31 @@ export class RouterPositions {
   }
 
   /** The events topic was deleted, and the offsets of its group with it. */
-  onDeleted(): void {
-    for (const partition of this.#places.keys()) this.#add(partition, undefined);
+  onDeleted(at: number): void {
+    for (const partition of this.#candidates.keys()) this.#add(partition, undefined, at);
   }
 
   /** A person set the offset of the group, or it is lost. */
   onSet(partition: number, offset: number | undefined, setAt: number): void {
     this.#setByHand.add(partition);
-    this.#add(
-      partition,
-      offset === undefined ? undefined : { offset, epoch: 1, log: undefined, setAt, lostFrom: undefined },
-    );
+    const place =
+      offset === undefined ? undefined : { offset, epoch: 1, log: undefined, lostFrom: undefined };
+    this.#add(partition, place, setAt);
   }
 
   /** The log has lost its end. */
   onCut(partition: number, log: PartitionLog): void {
     this.#cut.add(log);
-    for (const place of this.#places.get(partition) ?? [])
+    for (const { place } of this.#getCandidates(partition))
       if (place !== undefined && (place.log ?? log) === log && place.offset > log.end)
         place.lostFrom = Math.min(place.lostFrom ?? Infinity, log.end);
   }
 
   /** Whether an offset may be one that a person set, which says nothing of its log. */
   get mayBeSetByHand(): boolean {
-    return [...this.#places.values()].flat().some((place) => place !== undefined && place.log === undefined);
+    return [...this.#candidates.values()]
+      .flat()
+      .some(({ place }) => place !== undefined && place.log === undefined);
   }
 
   get hasCuts(): boolean {
@@ -98,12 +105,12 @@ export class RouterPositions {
 
   /** Whether the group has not reached the end of the partition's log. */
   isBehind(partition: number, log: PartitionLog): boolean {
-    const place = this.#places.get(partition)?.at(-1);
+    const place = this.#getCandidates(partition).at(-1)?.place;
     return (place?.log ?? log) !== log || (place?.offset ?? 0) < log.end;
   }
 
   describe(partition: number): string {
-    const place = this.#places.get(partition)?.at(-1);
+    const place = this.#getCandidates(partition).at(-1)?.place;
     return place === undefined
       ? "nowhere"
       : `${place.offset} of log ${place.log?.id ?? "any"}, epoch ${place.epoch}`;
@@ -117,7 +124,7 @@ export class RouterPositions {
     const log = this.#findLog(move);
     const results: T[] = [];
     let first: unknown;
-    for (const place of this.#places.get(move.partition) ?? [undefined])
+    for (const { place } of this.#getCandidates(move.partition))
       try {
         const from = findStart(place, move, log);
         const earliest = place?.log === log ? Math.min(from, place.lostFrom ?? from) : from;
@@ -128,11 +135,12 @@ export class RouterPositions {
       }
     if (results.length === 0) throw first;
     const lostFrom = this.#cut.has(log) && move.to > log.end ? log.end : undefined;
-    // What is set while a transaction is open counts, and not the offset that the transaction commits.
-    const later = (this.#places.get(move.partition) ?? []).filter(
-      (place) => (place?.setAt ?? -Infinity) >= move.beganAt,
+    // What is set or lost while a transaction is open counts, and not the offset that the transaction commits.
+    const later = this.#getCandidates(move.partition).filter(
+      ({ setAt = -Infinity }) => setAt >= move.beganAt,
     );
-    this.#places.set(move.partition, [{ offset: move.to, epoch: move.epoch, log, lostFrom }, ...later]);
+    const committed = { place: { offset: move.to, epoch: move.epoch, log, lostFrom } };
+    this.#candidates.set(move.partition, [committed, ...later]);
     return results;
   }
 
@@ -148,8 +156,12 @@ export class RouterPositions {
     );
   }
 
-  #add(partition: number, place: Place | undefined): void {
-    this.#places.set(partition, [...(this.#places.get(partition) ?? [undefined]), place]);
+  #getCandidates(partition: number): readonly Candidate[] {
+    return this.#candidates.get(partition) ?? [{ place: undefined }];
+  }
+
+  #add(partition: number, place: Place | undefined, setAt: number): void {
+    this.#candidates.set(partition, [...this.#getCandidates(partition), { place, setAt }]);
   }
 
   #findLog({ partition, topicId }: Move): PartitionLog {
