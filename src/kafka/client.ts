@@ -33,6 +33,7 @@ import { createMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
 import { createRoutingTransactions } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
+import { forgetCutResponses } from "./workarounds/cut-responses.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
 import { correctJoins } from "./workarounds/joins.ts";
 import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
@@ -101,6 +102,7 @@ export function createBroker(
   askForBrokersOnly();
   correctJoins();
   rejoinWithoutPartitions();
+  forgetCutResponses();
   stopIdleChecks();
   const options: KafkaJsConfig = {
     ...toClientOptions(config),
