@@ -1,20 +1,22 @@
-import type { Host } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { ClusterAction } from "./cluster-steps.ts";
 import type { SocketNetwork } from "./sockets.ts";
+import type { Fault } from "./steps.ts";
+import type { World } from "./world.ts";
 
 export interface ClusterWorld {
+  readonly world: Pick<World<unknown>, "getProcess" | "inflict">;
   readonly cluster: Cluster;
   readonly sockets: SocketNetwork;
   readonly groupId: string;
-  readonly getHost: (process: number) => Host;
 }
 
-/** Does to the brokers what a step says. */
+/** Does what a step says that worlds with brokers have in common. */
 export function actOnCluster(
-  action: ClusterAction,
-  { cluster, sockets, groupId, getHost }: ClusterWorld,
+  action: ClusterAction | Fault,
+  { world, cluster, sockets, groupId }: ClusterWorld,
 ): void {
+  const getHost = (process: number) => world.getProcess(process).host;
   switch (action.do) {
     case "disturb broker":
       sockets.disturb(getHost(action.process), cluster.getServer(action.broker), action.fault);
@@ -40,5 +42,7 @@ export function actOnCluster(
     case "rebalance":
       cluster.groups.get(groupId).rebalance();
       break;
+    default:
+      world.inflict(action);
   }
 }

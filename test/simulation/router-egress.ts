@@ -64,7 +64,7 @@ function listDuring<T>(history: readonly Since<T>[], since: number, until: numbe
 export function createEgressInventory(options: InventoryOptions) {
   const { clock, random, cluster, topics, namedBy, unmatchedTopic } = options;
 
-  function getNameOf({
+  function formatName({
     externalId,
     namespace,
   }: {
@@ -77,7 +77,7 @@ export function createEgressInventory(options: InventoryOptions) {
 
   const names = new Set(
     topics.ids.flatMap((externalId) =>
-      topics.namespaces.map((namespace) => getNameOf({ externalId, namespace })),
+      topics.namespaces.map((namespace) => formatName({ externalId, namespace })),
     ),
   );
   if (unmatchedTopic !== undefined) names.add(unmatchedTopic);
@@ -105,7 +105,7 @@ export function createEgressInventory(options: InventoryOptions) {
 
   return {
     getName: ({ definition }: TopicVersion): string =>
-      definition === undefined ? "" : getNameOf(definition.topic),
+      definition === undefined ? "" : formatName(definition.topic),
     create(number: number): void {
       const known = find(number);
       if (known?.createdAt === Infinity) createTopic(known);

@@ -11,7 +11,6 @@ import { retryUntilAvailable } from "../../src/lib/retry.ts";
 import { createLiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { createEgressNaming } from "../../src/routing/egress.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
-import type { Host } from "./clock.ts";
 import { actOnCluster } from "./cluster-actions.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import type { Delivery } from "./cluster/fetches.ts";
@@ -256,23 +255,9 @@ async function run(
       case "grow dead letters":
         cluster.registry.grow(deadLetterTopic, 3);
         break;
-      case "freeze":
-      case "elect":
-      case "stall replication":
-      case "kill":
-      case "stop":
-      case "disturb":
-      case "cut":
-        world.inflict(action);
-        break;
       default:
         if (action.do === "broker lags") maxLagMs = Math.max(maxLagMs, action.ms);
-        actOnCluster(action, {
-          cluster,
-          sockets,
-          groupId,
-          getHost: (process): Host => world.getProcess(process).host,
-        });
+        actOnCluster(action, { world, cluster, sockets, groupId });
     }
   }
 

@@ -94,7 +94,7 @@ export function createAdministration(options: AdministrationOptions) {
 
     act(action: AdministrationAction): void {
       if (action.do === "expire offsets") {
-        cluster.groups.deleteOffsetsOf(topicName);
+        cluster.groups.deleteTopicOffsets(topicName);
         return;
       }
       if (action.do === "refuse topics") {

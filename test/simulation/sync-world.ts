@@ -275,22 +275,8 @@ async function run(
       case "grant right":
         administration.act(action);
         break;
-      case "freeze":
-      case "elect":
-      case "stall replication":
-      case "kill":
-      case "stop":
-      case "disturb":
-      case "cut":
-        world.inflict(action);
-        break;
       default:
-        actOnCluster(action, {
-          cluster,
-          sockets,
-          groupId,
-          getHost: (process): Host => world.getProcess(process).host,
-        });
+        actOnCluster(action, { world, cluster, sockets, groupId });
     }
   }
 

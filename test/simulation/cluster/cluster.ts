@@ -173,7 +173,7 @@ export function createCluster(options: ClusterOptions) {
     /** Deletes a topic, and the offsets that groups committed for it. */
     deleteTopic(name: string): void {
       registry.delete(name);
-      groups.deleteOffsetsOf(name);
+      groups.deleteTopicOffsets(name);
     },
     getPartition,
     getServer,

@@ -56,7 +56,7 @@ export function createGroups({ clock, random, getHost, trace }: CoordinationOpti
       offsets.delete(id);
     },
     /** As Kafka does when a topic is deleted. */
-    deleteOffsetsOf(topic: string): void {
+    deleteTopicOffsets(topic: string): void {
       for (const ofGroup of offsets.values())
         for (const key of ofGroup.list()) if (key.startsWith(`${topic}-`)) ofGroup.delete(key);
     },
