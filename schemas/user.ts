@@ -8,6 +8,9 @@ export const userNamePattern = "^[^:\\u0000-\\u001f\\u007f-\\u009f]{1,256}$";
 /** `userNamePattern` in words. */
 export const userNameRule = "1 to 256 characters, no colon and no control characters";
 
+/** The prefix of the names of users who sign in with OpenID Connect. They have no password here. */
+export const openIdPrefix = "oidc:";
+
 /** For new passwords; existing shorter ones stay valid. */
 export const minPasswordLength = 8;
 

@@ -1,4 +1,5 @@
 import type { SignInFailureReason } from "../../schemas/session.ts";
+import { openIdPrefix } from "../../schemas/user.ts";
 import { everyRole, type User } from "./user.ts";
 
 /** Which bearer tokens are accepted, and how users are read from them. */
@@ -59,7 +60,7 @@ export type TokenClaims = Readonly<Record<string, unknown>>;
 const maxNameLength = 200;
 
 /**
- * Reads the user from the claims. The name is prefixed with `oidc:`; names of stored users contain no colon, so the two
+ * Reads the user from the claims. The name begins with `openIdPrefix`; names of stored users contain no colon, so the two
  * cannot collide. Throws InvalidTokenError when the claims name nobody.
  */
 export function toUser(claims: TokenClaims, { userClaim, rolesClaim }: OidcConfig): User {
@@ -68,7 +69,11 @@ export function toUser(claims: TokenClaims, { userClaim, rolesClaim }: OidcConfi
     throw new InvalidTokenError(`the claim ${userClaim} is not a user name`);
   const given = getClaim(claims, rolesClaim) ?? [];
   const listed: unknown[] = typeof given === "string" ? given.split(" ") : Array.isArray(given) ? given : [];
-  return { name: `oidc:${name}`, roles: everyRole.filter((role) => listed.includes(role)), active: true };
+  return {
+    name: `${openIdPrefix}${name}`,
+    roles: everyRole.filter((role) => listed.includes(role)),
+    active: true,
+  };
 }
 
 const isName = (text: string): boolean =>

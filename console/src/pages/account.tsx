@@ -1,10 +1,8 @@
+import { openIdPrefix } from "../../../schemas/user.ts";
 import { Page } from "../components/page.tsx";
 import { OwnPassword } from "./account/password.tsx";
 import { OwnSessions } from "./account/sessions.tsx";
 import { useSession } from "../session.ts";
-
-/** Of users who have no password here. */
-const openIdPrefix = "oidc:";
 
 /** What users can do about their own access. */
 export function Account() {
