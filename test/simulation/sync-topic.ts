@@ -17,7 +17,7 @@ export interface SyncTopicOptions {
   readonly hasTopicIds: boolean;
   /** Producers set timestamps as they like. */
   readonly hasOddTimestamps: boolean;
-  /** There is no topic yet. */
+  /** The topic does not exist yet. */
   readonly isMissing: boolean;
   /** The positions from before topic ids count for any log: in one that comes later they may be anywhere. */
   readonly hasOldPositions: boolean;
@@ -83,7 +83,7 @@ export function createSyncTopic(options: SyncTopicOptions) {
     return hasOddTimestamps ? lastTimestamp + skewMs : lastTimestamp;
   }
 
-  /** Sends records, some of which are gone before they can be read. */
+  /** Sends records, and removes some of them before they can be read. */
   function sendAndRemove(partition: Partition, last: NewRecord, byAge: boolean): void {
     const tombstone: NewRecord = { ...last, key: Buffer.from("no topic") };
     cluster.produce(partition, [last, last, tombstone, tombstone, last]);

@@ -67,7 +67,7 @@ describe("the page of one's own account", () => {
     await page.getByText("(this one)").waitFor();
   });
 
-  it("changes the password, for whoever knows the current one", async () => {
+  it("changes the password of a user who knows the current one", async () => {
     const user = await createUser();
     const next = "another password of hers";
     keepSecret(next);

@@ -158,7 +158,7 @@ export function createCluster(options: ClusterOptions) {
     network.resetAll(getServer(node.nodeId));
   }
 
-  /** Whatever a broker led or coordinated goes to one that is up. */
+  /** Moves everything that a broker led or coordinated to one that is up. */
   function failOver(): void {
     const live = nodes.filter(({ isUp }) => isUp).map(({ nodeId }) => nodeId);
     for (const kind of ["group", "transaction"] as const)

@@ -19,7 +19,7 @@ export class Copy {
   readonly #log: PartitionLog;
   readonly #clock: Clock;
   readonly #random: Random;
-  /** The bounds that the leader has told. */
+  /** The bounds that the leader reported last. */
   #known: Bounds;
   #toldAt = 0;
   /** Where it ended when its broker died, until it has caught up. */

@@ -58,7 +58,7 @@ export function createFetchHandlers(options: FetchOptions) {
     const maxBatches = random.between(1, options.maxBatchesPerFetch + 1);
     const until = isolationLevel === readCommitted ? stable : end;
     const batches = partition.log.read(from, { until, maxBytes, maxBatches });
-    // Others are told of no aborted transactions.
+    // Other responses list no aborted transactions.
     const aborted = isolationLevel === readCommitted ? batches.aborted : [];
     const fetched = { partition, from, read: { ...batches, aborted } };
     return { error: codes.none, bounds, fetched };

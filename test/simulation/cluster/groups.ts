@@ -224,7 +224,7 @@ export class Group {
     return { error: generation === this.#generation ? codes.none : codes.illegalGeneration, member };
   }
 
-  /** Whether a member that joins again is told the present generation, without a rebalance. */
+  /** Whether a member that joins again gets the present generation, without a rebalance. */
   #keepsGeneration(member: Member, protocols: Member["protocols"]): boolean {
     if (this.#state !== "completing" && !(this.#state === "stable" && member.id !== this.#leaderId))
       return false;

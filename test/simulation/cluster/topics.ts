@@ -217,7 +217,7 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
       publish();
     },
 
-    /** Whatever a broker that is down led gets another leader, if another one has it. */
+    /** Gives the partitions that a failed broker led another leader, if another broker has a copy. */
     failOver(): void {
       const live = getLive();
       for (const partition of [...topics.values()].flatMap(({ partitions }) => partitions)) {

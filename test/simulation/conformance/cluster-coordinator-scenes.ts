@@ -86,7 +86,7 @@ async function describeAll(cluster: ClusterUnderTest, { names }: Groups, broker:
   return described;
 }
 
-/** What the members are told by the broker that took over. */
+/** The responses of the broker that took over to the members. */
 async function askAll(
   cluster: ClusterUnderTest,
   { names, members, invitedId }: Groups,

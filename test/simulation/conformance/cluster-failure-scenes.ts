@@ -90,7 +90,7 @@ export const failureScenes: readonly ClusterScene[] = [
       };
       await cluster.kill(1);
       await cluster.until(
-        "there is no leader",
+        "the leader is unknown",
         async () => (await describeTopic(cluster, 0, topic)).partitions[1]?.leader === -1,
       );
       const away = [await look(0), await tryLog(cluster, { ...place, broker: 0 }, topicId)];

@@ -44,7 +44,7 @@ export interface ClusterUnderTest {
   /** Starts a broker again. */
   readonly start: (broker: BrokerIndex) => Promise<void>;
   /**
-   * Partition 0, which broker 0 leads and both have, loses what is written meanwhile to the leader that is given: an unclean
+   * Partition 0, which broker 0 leads and both have, loses what is written in the meantime to the given leader: an unclean
    * election.
    */
   readonly loseEnd: (

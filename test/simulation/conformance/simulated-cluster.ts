@@ -23,7 +23,7 @@ export const runSimulatedCluster = <T>(
       });
     const getNode = (broker: BrokerIndex): BrokerNode => {
       const node = cluster.nodes[broker];
-      if (node === undefined) throw new Error(`there is no broker ${broker}`);
+      if (node === undefined) throw new Error(`unknown broker ${broker}`);
       return node;
     };
     return scene({

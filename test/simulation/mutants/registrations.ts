@@ -143,7 +143,7 @@ export const registrationsMutants: readonly Mutant[] = [
     by: "w: 1",
   },
   {
-    name: "a previous token is removed whoever has it",
+    name: "a previous token is removed from any user",
     world: "registrations",
     file: installations,
     replace: "return targets.get(toOwnedTokenKey({ ...key, token: previousToken }, user)) ?? [];",

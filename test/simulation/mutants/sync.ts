@@ -53,7 +53,7 @@ export const syncMutants: readonly Mutant[] = [
     by: "          throw error;",
   },
   {
-    name: "a claim does not wait for the batch before",
+    name: "a claim does not wait for the previous batch",
     world: "sync",
     file: positions,
     replace: "await previousEnded;",

@@ -13,7 +13,7 @@ it("reads the position that the router has committed, and whose it is", () => {
   assert.equal(toPosition({ offset: -1, metadata: "" }), undefined);
 });
 
-it("honours an offset that another program set, whatever metadata it has", () => {
+it("honours an offset that another program set, with any metadata", () => {
   for (const metadata of [
     "",
     "{",

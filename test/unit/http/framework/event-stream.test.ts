@@ -49,7 +49,7 @@ describe("event streams", () => {
     await until("the stream ended", () => isOver);
   });
 
-  it("leave room for users with a role, whoever else opens some", async () => {
+  it("leave room for users with a role when users without one open many", async () => {
     const stopping = new AbortController();
     const streams = createEventStreams(stopping.signal);
     const send = (number: number, hasRole: boolean): Promise<void> =>
