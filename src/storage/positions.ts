@@ -27,7 +27,7 @@ export interface PositionRecord {
   /** Kafka's id of the topic that the offset belongs to. Absent in positions that a person set, or that are from before ids. */
   kafka_topic_id?: string;
   updated_on?: Date;
-  /** The process that moved it last. */
+  /** The write that moved it last. A person who sets the position leaves the id of an earlier write. */
   moved_by?: UUID;
   /** The sessions in which owners of the partition write, the newest last. */
   sessions?: Binary[];
@@ -71,6 +71,8 @@ interface OwnedPartition {
   session: ClientSession | undefined;
   /** Whether a transaction of the session may still be open on the server: set until a commit succeeds. */
   mayBeOpen: boolean;
+  /** The id of the last write that was begun; undefined before. */
+  lastWrite: UUID | undefined;
   /** Settles when the last claim or batch that was begun has ended. Never rejects. */
   lastEnded: Promise<void>;
 }
@@ -90,7 +92,6 @@ export function createPositions(
 ): Positions {
   const positions = database.collection<PositionRecord>(collections.positions);
   const partitions = new Map<string, OwnedPartition>();
-  const processId = new UUID(newId());
 
   /** Waits for the claim or batch before. The caller calls `unlock` when it has ended. */
   async function lock(key: PositionKey): Promise<{ partition: OwnedPartition; unlock: () => void }> {
@@ -98,6 +99,7 @@ export function createPositions(
     const partition = partitions.get(name) ?? {
       session: undefined,
       mayBeOpen: false,
+      lastWrite: undefined,
       lastEnded: Promise.resolve(),
     };
     partitions.set(name, partition);
@@ -128,11 +130,11 @@ export function createPositions(
   }
 
   /** Throws FencedError. */
-  async function move({ key, from, to }: PositionStep, options: SessionOptions): Promise<void> {
+  async function move({ key, from, to }: PositionStep, id: UUID, options: SessionOptions): Promise<void> {
     const $set = {
       next_offset: to.offset,
       updated_on: currentDate(),
-      moved_by: processId,
+      moved_by: id,
       ...(to.epoch === 1 ? {} : { epoch: to.epoch }),
       ...(to.topicId === undefined ? {} : { kafka_topic_id: to.topicId }),
     };
@@ -167,7 +169,8 @@ export function createPositions(
       { upsert: true, returnDocument: "after", maxTimeMS: maxUpdateMs },
     );
     const position = record === null ? undefined : fromRecord(record);
-    const isOurs = record?.moved_by?.equals(processId) ?? false;
+    const { lastWrite } = owned;
+    const isOurs = lastWrite !== undefined && record?.moved_by?.equals(lastWrite) === true;
     const stored = position && { ...position, isOurs, movedOn: record?.updated_on };
     if (session === undefined || stored !== undefined) return stored;
     const derived = await derive?.(key);
@@ -176,8 +179,8 @@ export function createPositions(
       { partition: `${key.topic}-${key.partition}`, offset: derived.offset },
       "position missing, derived from the stored topics; remove these topics to read the whole log again",
     );
-    await move({ key, from: stored, to: derived }, {});
-    return { ...derived, isOurs: true };
+    await move({ key, from: stored, to: derived }, new UUID(newId()), {});
+    return { ...derived, isOurs: false };
   }
 
   async function list(group: string, topic: string): Promise<Map<number, Position>> {
@@ -202,6 +205,8 @@ export function createPositions(
     async begin(step) {
       const { partition, unlock } = await lock(step.key);
       const { session } = partition;
+      const writeId = new UUID(newId());
+      partition.lastWrite = writeId;
       /** Undefined before the first step begins the transaction, and without transactions. */
       let options: SessionOptions = {};
 
@@ -246,7 +251,7 @@ export function createPositions(
         commit: () =>
           run(async () => {
             enter();
-            await move(step, options);
+            await move(step, writeId, options);
             // A transaction ends with its primary: this is the one that has run all of it.
             requirePrimary(step);
             if (session !== undefined) await commit(session);

@@ -32,7 +32,7 @@ export interface Position {
 
 /** A position that was claimed. */
 export interface ClaimedPosition extends Position {
-  /** Whether this process moved it last. */
+  /** Whether the last write that this process began has moved it. */
   readonly isOurs: boolean;
   /** When it was moved last; undefined where that is not known. */
   readonly movedOn?: Date | undefined;

@@ -191,6 +191,16 @@ describe("the records of a batch and the position after it", () => {
     const moved = { offset: 5, epoch: 2, isDated: true };
     assert.deepEqual(await claimBy(positions), { ...moved, isOurs: true });
     assert.deepEqual(await claimBy(createPositions(other, { log })), { ...moved, isOurs: false });
+
+    // A person who sets the position during a write leaves the mark of the write before.
+    await db
+      .collection<PositionRecord>(collections.positions)
+      .updateOne(
+        { _id: { group: key.group, topic: key.topic, partition: key.partition } },
+        { $set: { next_offset: 8 } },
+      );
+    await assert.rejects(move({ offset: 5, epoch: 2 }, { offset: 8, epoch: 2 }), { name: "FencedError" });
+    assert.deepEqual(await claimBy(positions), { ...moved, offset: 8, isOurs: false });
   });
 
   it("keep only the sessions of the last owners", async () => {
