@@ -197,14 +197,17 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
       await this.#waitAfterFailure();
       if (this.#isClosed()) return;
       try {
-        const next = await this.#claim();
+        const { position: next, warning, lost } = await this.#claim();
         if (this.#isClosed()) return;
         this.#writing = Promise.resolve(undefined);
-        this.#mode = { kind: "reading", ...next };
-        member.seek(partition, next.next.offset);
+        this.#mode = { kind: "reading", topicId: next.topicId, next };
+        member.seek(partition, next.offset);
         member.resume(partition);
         const pausedMs = Math.round(elapsed() - pausedAt);
-        this.#log.info({ offset: next.next.offset, pausedMs }, "partition resumed");
+        this.#log.info({ offset: next.offset, pausedMs }, "partition resumed");
+        // At once: when the log has grown to the stored position, nothing shows any more that it was wrong.
+        if (warning !== undefined || lost !== undefined)
+          this.#writing = this.#write(this.#options.handler.prepare([], next.epoch), next);
         return;
       } catch (error) {
         // At the start, the process names the missing right, and ends. Later it waits until the right is granted again.
@@ -248,7 +251,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
   }
 
   /** Takes the partition over and finds where to start. Throws UnavailableError. */
-  async #claim(): Promise<Omit<Reading, "kind">> {
+  async #claim(): Promise<Start> {
     const { member, partition, handler, watch, logs } = this.#options;
     // A process that the group has given up would fence the owner again and again.
     if (!member.isInGroup())
@@ -263,7 +266,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
     this.#logStart(start, { position: claimed?.offset, logStart: log.low, logEnd: log.high });
     this.#hasStarted = true;
     this.#stored = claimed;
-    return { topicId: log.topicId, next: start.position };
+    return start;
   }
 
   #logStart({ warning, lost }: Start, details: object): void {

@@ -35,8 +35,6 @@ export function findLag({ topic, readAll, isInLog }: LagOptions): readonly strin
   );
   const isBehind = ({ partition, log }: Partition): boolean => {
     const offset = offsets.get(partition) ?? 0;
-    // After a loss, the position stays until a record comes.
-    if (offset > log.end && topic.isCut(log)) return false;
     return offset !== log.end || !isInLog(partition, topic.identify(log));
   };
   return topic

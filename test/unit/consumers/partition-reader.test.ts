@@ -121,6 +121,22 @@ describe("the reader of a partition", () => {
     assert.deepEqual([written.map(([, { offset }]) => offset), applied], [[14, 19], [16]]);
   });
 
+  it("moves its position at once when Kafka has lost records before it", async (t) => {
+    const { reader, written, applied, shown, state, untilReading } = await createScene(t);
+    shown.log = { ...shown.log, high: 7 };
+    shown.epochs["one"] = 2;
+    await reader.batch(createBatch(10, { isOutOfRange: true }));
+    await untilReading();
+    await until("the position is moved", () => written.length > 0);
+    assert.deepEqual([written, applied], [[[10, { offset: 7, epoch: 2, topicId: "one" }]], []]);
+    // The log has grown to the former position: nothing shows that its records are new.
+    shown.log = { ...shown.log, high: 12 };
+    reader.deny(new Error("no right"));
+    await until("it is claimed again", () => state.claims === 3);
+    await untilReading();
+    assert.equal(reader.status().offset, 7);
+  });
+
   for (const isAtEnd of [true, false])
     it(`takes the next batch ${isAtEnd ? "after" : "during"} the write of one ${isAtEnd ? "at" : "before"} the end of the log`, async (t) => {
       const write = Promise.withResolvers<undefined>();
