@@ -181,6 +181,15 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
     ];
   }
 
+  /** Retirements whose topics exist still: without transactions, a topic is removed after its retirement is stored. */
+  async function findRemaining(changes: readonly TopicChange[]): Promise<ReadonlySet<TopicChange>> {
+    const retirements = changes.filter(({ updatedOn }) => updatedOn === undefined);
+    const ids = retirements.map(({ externalId }) => externalId);
+    const found = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
+    const existing = new Set(found.map(({ topic_id }) => topic_id));
+    return new Set(retirements.filter(({ externalId }) => existing.has(externalId)));
+  }
+
   /** Polls until change streams can be opened. */
   function poll({ onChanged, onLost }: FeedListener): Following {
     const closing = new AbortController();
@@ -199,9 +208,11 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       const from = since;
       since = new Date(now() - overlapMs);
       const found = await findChanges(from);
+      const unseen = found.filter(({ key }) => !seen.has(key));
+      const remaining = await findRemaining(unseen.map(({ change }) => change));
       if (isClosed()) return;
-      onChanged(found.filter(({ key }) => !seen.has(key)).map(({ change }) => change));
-      seen = new Set(found.map(({ key }) => key));
+      onChanged(unseen.map(({ change }) => change));
+      seen = new Set(found.filter(({ change }) => !remaining.has(change)).map(({ key }) => key));
     }
 
     async function pollUntilStreams(): Promise<void> {

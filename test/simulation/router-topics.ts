@@ -129,10 +129,10 @@ export function createRouterTopics(
     const topic = { ...define(id, 0), source, createdOn: at, updatedOn: stored.sys_updated_on };
     const retired: RetiredTopic = { topic, retiredOn: at, retiredBy: source };
     const remove = async (options: object): Promise<void> => {
-      await topics.deleteOne({ _id: id }, options);
       await database
         .collection<RetiredRecord>(collections.retiredTopics)
         .replaceOne({ _id: toRetiredId(retired) }, toRetiredRecord(retired), { ...options, upsert: true });
+      await topics.deleteOne({ _id: id }, options);
     };
     const session = database.startSession();
     if (session === undefined) await database.run(() => remove({}));

@@ -140,6 +140,26 @@ describe("the feed of stored topics", () => {
     assert.deepEqual(Object.keys(asked?.["filter"]), Object.keys(byTime?.key ?? {}).slice(0, 2));
   });
 
+  it("notices while it polls that a topic is removed after its retirement is stored", async (t) => {
+    const { db, here, fail, sent } = await createScene(t);
+    fail({ command: "aggregate", answer: standalone, times: 2 });
+    runFast(t, 20);
+    here.index.start();
+    await waitUntilPicked(here, 1, ["early"]);
+    const retirement = { topic_id: "early", retired_by: { kind: "http" }, retired_on: new Date() };
+    await db
+      .collection<StoredDocument>("svc_api_notif_mgmt_topic_retired")
+      .insertOne({ _id: "early-1", ...retirement });
+    const polls = (): number => sent("find").filter(({ filter }) => "retired_on" in Object(filter)).length;
+    const before = polls();
+    await until("the retirement was found twice", () => polls() > before + 2);
+    // By the index alone, as the router does: a picker also looks up what it has picked.
+    const pickNow = (): string[] | undefined => here.index.pickNow({ event: { a: 1 } });
+    assert.deepEqual(pickNow(), ["early"]);
+    await db.collection<StoredDocument>("svc_api_notif_mgmt_topic").deleteOne({ topic_id: "early" });
+    await until("the removal is noticed", () => pickNow()?.length === 0);
+  });
+
   const rejections = {
     "an unknown stage": { code: 40324, errmsg: "Unrecognized pipeline stage name: $changeStream" },
     "a user who may not": { code: 13, errmsg: "not authorized on topicsync to execute command aggregate" },
