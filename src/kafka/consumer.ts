@@ -193,12 +193,13 @@ export function createMember(
 const notConnected = "Broker not connected";
 
 /**
- * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator, or a connection broke
- * early. A member that joins again gets this error as the cause of another (kafkajs' retry/index.js).
+ * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator, a connection broke
+ * early, or was not set up in time. A member that joins again gets this error as the cause of another (kafkajs' retry/index.js).
  */
 const isOutage = (error: unknown): boolean =>
   error instanceof Error &&
   (error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound ||
+    error instanceof kafkajs.KafkaJSLockTimeout ||
     error.message === notConnected ||
     isOutage(error.cause));
 
