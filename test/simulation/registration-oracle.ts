@@ -192,5 +192,10 @@ const isAfter = (one: Performed, other: Performed): boolean =>
   (one.host === other.host &&
     one.start > other.start &&
     other.end < Infinity &&
-    one.operation.kind !== "remove all" &&
-    other.operation.kind !== "remove all");
+    areKeptInOrder(one.operation, other.operation));
+
+/** A removal and another user's registration may overtake each other. */
+const areKeptInOrder = (one: Operation, other: Operation): boolean =>
+  one.kind !== "remove all" &&
+  other.kind !== "remove all" &&
+  (one.user === other.user || (one.kind === "register" && other.kind === "register"));

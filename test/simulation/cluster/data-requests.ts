@@ -67,7 +67,7 @@ export function createDataHandlers(options: DataOptions) {
     const result = { partition: number, error, baseOffset: -1, logAppendTime: -1, logStartOffset: 0 };
     if (partition === undefined) return result;
     if (partition.leader !== node.nodeId) return { ...result, error: codes.notLeader };
-    const refusal = checkBatch(records, registry.topics.get(topic), options.now());
+    const refusal = checkBatch(records, node.logs.topics.get(topic)?.topic, options.now());
     if (refusal !== codes.none) return { ...result, error: refusal };
     const identity = { transactionalId: transactionalId ?? "", ...readHeader(records) };
     const appended = partition.log.append(records, partition.leaderEpoch, () =>

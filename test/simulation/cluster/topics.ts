@@ -45,6 +45,8 @@ export interface Image {
 
 interface ImagedTopic {
   readonly id: string;
+  /** Its limits are those of the present, also for a broker that lags. */
+  readonly topic: Topic;
   readonly partitions: readonly {
     readonly partition: Partition;
     readonly leader: number;
@@ -121,11 +123,12 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
       version: lastVersion,
       live: getLive(),
       topics: new Map(
-        [...topics].map(([name, { id, partitions }]) => [
+        [...topics].map(([name, topic]) => [
           name,
           {
-            id,
-            partitions: partitions.map((partition) => ({
+            id: topic.id,
+            topic,
+            partitions: topic.partitions.map((partition) => ({
               partition,
               leader: partition.leader,
               leaderEpoch: partition.leaderEpoch,
