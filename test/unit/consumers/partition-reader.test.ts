@@ -60,7 +60,11 @@ async function createScene(t: TestContext, handler: Partial<BatchHandler<Prepare
     },
     logs: {
       findEpoch: (_, topicId) => Promise.resolve(shown.epochs[topicId]),
-      beginEpoch: () => Promise.reject(new Error("no epoch is to be allotted")),
+      beginEpoch: (_, { topicId }) => {
+        const epoch = Math.max(...Object.values(shown.epochs)) + 1;
+        shown.epochs[topicId] = epoch;
+        return Promise.resolve(epoch);
+      },
     },
     handler: {
       claim: () => {
@@ -124,11 +128,10 @@ describe("the reader of a partition", () => {
   it("moves its position at once when Kafka has lost records before it", async (t) => {
     const { reader, written, applied, shown, state, untilReading } = await createScene(t);
     shown.log = { ...shown.log, high: 7 };
-    shown.epochs["one"] = 2;
     await reader.batch(createBatch(10, { isOutOfRange: true }));
     await untilReading();
     await until("the position is moved", () => written.length > 0);
-    assert.deepEqual([written, applied], [[[10, { offset: 7, epoch: 2, topicId: "one" }]], []]);
+    assert.deepEqual([written, applied], [[[10, { offset: 7, epoch: 3, topicId: "one" }]], []]);
     // The log has grown to the former position: nothing shows that its records are new.
     shown.log = { ...shown.log, high: 12 };
     reader.deny(new Error("no right"));
@@ -206,13 +209,17 @@ describe("the reader of a partition", () => {
   });
 
   it("begins a new epoch if what it fetches is of another log, and applies nothing of it before", async (t) => {
-    const { reader, shown, seeks, written, untilReading } = await createScene(t);
+    const { reader, shown, seeks, written, applied, untilReading } = await createScene(t);
     shown.log = { ...shown.log, topicId: "two", high: 12 };
     await reader.batch(createBatch(10, { topicId: "two" }));
     await untilReading();
-    assert.deepEqual([seeks, written], [[10, 0], []]);
+    assert.deepEqual(seeks, [10, 0]);
     await reader.batch(createBatch(0, { topicId: "two" }));
-    assert.deepEqual(written, [[10, { offset: 1, epoch: 2, topicId: "two" }]]);
+    assert.deepEqual(written, [
+      [10, { offset: 0, epoch: 2, topicId: "two" }],
+      [0, { offset: 1, epoch: 2, topicId: "two" }],
+    ]);
+    assert.deepEqual(applied, [0]);
   });
 
   it("waits while a broker serves a log that was replaced", async (t) => {
