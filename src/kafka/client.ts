@@ -35,6 +35,7 @@ import { createRoutingTransactions } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import { forgetCutResponses } from "./workarounds/cut-responses.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
+import { spareBusyPartitions } from "./workarounds/busy-partitions.ts";
 import { correctJoins } from "./workarounds/joins.ts";
 import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
@@ -102,6 +103,7 @@ export function createBroker(
   askForBrokersOnly();
   correctJoins();
   rejoinWithoutPartitions();
+  spareBusyPartitions();
   forgetCutResponses();
   stopIdleChecks();
   const options: KafkaJsConfig = {

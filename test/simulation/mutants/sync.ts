@@ -28,8 +28,8 @@ export const syncMutants: readonly Mutant[] = [
     name: "the position moves outside the transaction",
     world: "sync",
     file: positions,
-    replace: "await move(step, options);",
-    by: "await move(step, {});",
+    replace: "await move(step, writeId, options);",
+    by: "await move(step, writeId, {});",
   },
   {
     name: "the records are written outside the transaction",
@@ -287,7 +287,7 @@ export const syncMutants: readonly Mutant[] = [
     name: "a claim does not seek",
     world: "sync",
     file: reader,
-    replace: "        member.seek(partition, next.next.offset);\n",
+    replace: "        member.seek(partition, next.offset);\n",
     by: "",
   },
   {
