@@ -132,6 +132,11 @@ export function createRouterTopics(
       await database
         .collection<RetiredRecord>(collections.retiredTopics)
         .replaceOne({ _id: toRetiredId(retired) }, toRetiredRecord(retired), { ...options, upsert: true });
+      // Without a transaction, the process may end in between, and another one removes the topic later.
+      if (!server.options.isReplicaSet && random.chance(0.3))
+        await new Promise<void>((resolve) => {
+          clock.schedule(writer.host, random.between(1_000, 15_000), resolve);
+        });
       await topics.deleteOne({ _id: id }, options);
     };
     const session = database.startSession();

@@ -146,6 +146,13 @@ export const routerMutants: readonly Mutant[] = [
     by: "if (updatedOn === undefined) return true;",
   },
   {
+    name: "a retirement counts as known while its topic exists",
+    world: "router",
+    file: feed,
+    replace: "found.filter(({ change }) => !remaining.has(change))",
+    by: "found",
+  },
+  {
     name: "a replaced topic is not read again",
     world: "router",
     file: feed,

@@ -284,6 +284,13 @@ export const syncMutants: readonly Mutant[] = [
     by: "    this.#stored = start.position;\n",
   },
   {
+    name: "a corrected position is stored only with the next batch",
+    world: "sync",
+    file: reader,
+    replace: "if (warning !== undefined || lost !== undefined)",
+    by: "if (lost !== undefined && warning !== undefined)",
+  },
+  {
     name: "a claim does not seek",
     world: "sync",
     file: reader,

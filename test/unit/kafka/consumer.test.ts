@@ -9,6 +9,7 @@ import type { GroupListener } from "../../../src/sync/records.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { until } from "../../support/poll.ts";
 
+type LockClass = new (options: { readonly timeout: number }) => { acquire(): Promise<void> };
 type Retry = (options: { readonly retries: number }) => (attempt: () => Promise<void>) => Promise<void>;
 
 const log = await createLogger("silent");
@@ -80,6 +81,15 @@ it("joins again after an outage of the group's coordinator", async () => {
   const wrapped = await wrap(outage);
   assert.ok(!(wrapped instanceof kafkajs.KafkaJSGroupCoordinatorNotFound));
   assert.deepEqual(await crash(wrapped), { runs: 2, died: [] });
+});
+
+it("joins again after a connection was not set up in time", async () => {
+  const Lock = loadPrivate("utils/lock.js") as LockClass;
+  const lock = new Lock({ timeout: 1 });
+  await lock.acquire();
+  const timeout: unknown = await lock.acquire().catch((error: unknown) => error);
+  assert.ok(timeout instanceof Error);
+  assert.deepEqual(await crash(await wrap(timeout)), { runs: 2, died: [] });
 });
 
 it("dies of every other error", async () => {
