@@ -3,6 +3,10 @@ import kafkajs from "kafkajs";
 import { patchMethod } from "./patch.ts";
 
 interface OffsetManager {
+  readonly memberAssignment: Readonly<Record<string, readonly number[]>>;
+  readonly cluster: {
+    findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
+  };
   resolveOffsets(): Promise<void>;
 }
 
@@ -20,10 +24,17 @@ export function rejoinWithoutPartitions(): void {
         try {
           await resolveOffsets.call(this);
         } catch (error) {
-          if (!(error instanceof TypeError)) throw error;
+          if (!(error instanceof TypeError) || !lacksPartition(this)) throw error;
           // Of a kind that kafkajs repeats with pauses, and then leaves the group. After others, it joins again at once, and again.
           throw new kafkajs.KafkaJSError("the partition is gone", { retriable: true });
         }
       },
   );
 }
+
+/** Whether the cluster, as far as kafkajs knows, does not have a partition that the member was given. */
+const lacksPartition = ({ memberAssignment, cluster }: OffsetManager): boolean =>
+  Object.entries(memberAssignment).some(([topic, partitions]) => {
+    const existing = new Set(cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId));
+    return partitions.some((partition) => !existing.has(partition));
+  });

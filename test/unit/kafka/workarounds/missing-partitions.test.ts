@@ -8,8 +8,8 @@ interface OffsetManager {
   resolveOffsets(): Promise<void>;
 }
 
-/** The offsets of a member with a partition that nothing was committed for, and that no broker has. */
-function createOffsets(): OffsetManager {
+/** The offsets of a member with a partition that nothing was committed for, and whose bounds no broker tells. */
+function createOffsets(existing: readonly number[] = [0]): OffsetManager {
   const Manager = loadPrivate("consumer/offsetManager/index.js") as new (options: object) => OffsetManager;
   const coordinator = {
     offsetFetch: () =>
@@ -22,6 +22,7 @@ function createOffsets(): OffsetManager {
       findGroupCoordinator: () => Promise.resolve(coordinator),
       committedOffsets: () => ({}),
       fetchTopicsOffset: () => Promise.resolve([]),
+      findTopicPartitionMetadata: () => existing.map((partitionId) => ({ partitionId })),
     },
     coordinator,
     memberAssignment: { events: [1] },
@@ -38,4 +39,6 @@ it("lets a member join again that was given a partition that is gone", async () 
     name: "KafkaJSError",
     retriable: true,
   });
+  // A fault of the program.
+  await assert.rejects(createOffsets([0, 1]).resolveOffsets(), TypeError);
 });
