@@ -119,26 +119,29 @@ export function createEgressTopics(options: EgressTopicsOptions): EgressTopicsAd
     return confirmed;
   }
 
-  /** Returns why topics were not created. */
-  async function createTopics(names: readonly string[]): Promise<ReadonlyMap<string, CreationFailure>> {
+  /** Topics that another process has created are in neither part of the result. */
+  async function createTopics(names: readonly string[]): Promise<Creation> {
+    const successful: string[] = [];
     const failures = new Map<string, CreationFailure>();
-    if (create === undefined) return failures;
+    if (create === undefined) return { successful, failures };
     const { partitions: numPartitions = -1, replication: replicationFactor = -1 } = create;
     for (let first = 0; first < names.length; first += maxTopicsPerRequest) {
       const topics = names
         .slice(first, first + maxTopicsPerRequest)
         .map((topic) => ({ topic, numPartitions, replicationFactor }));
-      try {
-        await admin.createTopics({ topics });
-        log.info(
-          { count: topics.length, topics: topics.slice(0, 10).map(({ topic }) => topic) },
-          "egress topics created",
-        );
-      } catch (error) {
-        for (const [topic, failure] of findFailures(error, topics)) failures.set(topic, failure);
-      }
+      const refusals = await admin.createTopics({ topics }).then(
+        // False if all of them exist.
+        (isCreated) => (isCreated ? [] : topics.map(({ topic }): Refused => [topic, undefined])),
+        (error: unknown) => findRefusals(error, topics),
+      );
+      const refusedNames = new Set(refusals.map(([topic]) => topic));
+      const added = topics.map(({ topic }) => topic).filter((topic) => !refusedNames.has(topic));
+      successful.push(...added);
+      for (const [topic, failure] of refusals) if (failure !== undefined) failures.set(topic, failure);
+      if (added.length > 0)
+        log.info({ count: added.length, topics: added.slice(0, 10) }, "egress topics created");
     }
-    return failures;
+    return { successful, failures };
   }
 
   /** Returns those that may be created within the limit. */
@@ -157,8 +160,7 @@ export function createEgressTopics(options: EgressTopicsOptions): EgressTopicsAd
   async function createMissing(names: readonly string[]): Promise<void> {
     if (names.length === 0 || create === undefined) return;
     const allowed = refuseSurplus(names);
-    const failures = await createTopics(allowed);
-    const successful = allowed.filter((name) => !failures.has(name));
+    const { successful, failures } = await createTopics(allowed);
     created += successful.length;
     if (successful.length > 0) automatic?.onCreated(successful);
     for (const [name, { reason, isFinal }] of failures) {
@@ -194,7 +196,8 @@ export function createEgressTopics(options: EgressTopicsOptions): EgressTopicsAd
       return topics.filter(({ error }) => error === 0).map(({ name }) => name);
     },
     async create(names) {
-      return new Map([...(await createTopics(names))].map(([name, { reason }]) => [name, reason]));
+      const { failures } = await createTopics(names);
+      return new Map([...failures].map(([name, { reason }]) => [name, reason]));
     },
   };
 }
@@ -207,27 +210,30 @@ async function attempt<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
+interface Creation {
+  readonly successful: readonly string[];
+  readonly failures: ReadonlyMap<string, CreationFailure>;
+}
+
+/** Without a failure: it exists. */
+type Refused = readonly [topic: string, failure: CreationFailure | undefined];
+
 interface CreationFailure {
   readonly reason: string;
   readonly isFinal: boolean;
 }
 
-/** The reason for each topic that the broker refused to create. Throws UnavailableError in an outage. */
-function findFailures(
-  error: unknown,
-  topics: readonly { readonly topic: string }[],
-): Map<string, CreationFailure> {
+/** The topics that the broker refused to create, and why. Throws UnavailableError in an outage. */
+function findRefusals(error: unknown, topics: readonly { readonly topic: string }[]): Refused[] {
   const parts =
     error instanceof Error && "errors" in error && Array.isArray(error.errors) ? error.errors : [];
-  const failures = new Map<string, CreationFailure>();
-  for (const part of parts as readonly (Error & { readonly topic?: string })[]) {
-    // Another process created it.
-    if (part.topic === undefined || hasType(part, "TOPIC_ALREADY_EXISTS")) continue;
-    failures.set(part.topic, toFailure(part));
-  }
-  if (parts.length > 0) return failures;
+  if (parts.length > 0)
+    return (parts as readonly (Error & { readonly topic?: string })[]).map((part) => [
+      part.topic ?? "",
+      hasType(part, "TOPIC_ALREADY_EXISTS") ? undefined : toFailure(part),
+    ]);
   if (findDenial(error) === undefined) throw toKafkaError(error);
-  return new Map(topics.map(({ topic }) => [topic, toFailure(error)]));
+  return topics.map(({ topic }) => [topic, toFailure(error)]);
 }
 
 const toFailure = (error: unknown): CreationFailure => ({

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 
 import type { Admin } from "kafkajs";
 
-import { createEgressTopics } from "../../../../src/kafka/admin/egress-topics.ts";
+import { createEgressTopics, type EgressTopicsOptions } from "../../../../src/kafka/admin/egress-topics.ts";
 import type { Metadata } from "../../../../src/kafka/protocol/metadata.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
 import { replacePlatform, type Platform } from "../../../../src/lib/platform.ts";
@@ -16,6 +16,12 @@ const missingReason = {
   code: "NO_EGRESS_TOPIC",
   reason: "it does not exist, or this user may not see it",
 } as const;
+
+/** As kafkajs throws it when some of several topics exist. */
+const createExistsError = (topic: string): Error =>
+  Object.assign(new Error("Topic creation errors"), {
+    errors: [Object.assign(new Error("exists"), { type: "TOPIC_ALREADY_EXISTS", topic })],
+  });
 
 describe("the look-up of an egress topic", () => {
   const log = createLogger("silent");
@@ -39,7 +45,11 @@ describe("the look-up of an egress topic", () => {
   afterEach(() => void replacePlatform(former));
 
   /** Each answer names the topics that the asked broker knows; the last one is repeated. */
-  async function createScene(answers: readonly (readonly string[])[], brokers = 1) {
+  async function createScene(
+    answers: readonly (readonly string[])[],
+    brokers = 1,
+    changes: Partial<EgressTopicsOptions> = {},
+  ) {
     const asked: string[][] = [];
     const egressTopics = createEgressTopics({
       admin: {} as Admin,
@@ -52,6 +62,7 @@ describe("the look-up of an egress topic", () => {
       },
       create: undefined,
       log: await log,
+      ...changes,
     });
     return { egressTopics, asked };
   }
@@ -104,6 +115,23 @@ describe("the look-up of an egress topic", () => {
     timeMs += 60_001;
     assert.equal((await egressTopics.find(["a"])).get("a"), 3);
   });
+
+  for (const [title, answer, expected] of [
+    ["all", () => Promise.resolve(false), []],
+    ["one", () => Promise.reject(createExistsError("a")), ["b"]],
+    ["none", () => Promise.resolve(true), ["a", "b"]],
+  ] as const)
+    it(`reports what it has created when another process created ${title} at the same moment`, async () => {
+      const created: string[] = [];
+      const { egressTopics } = await createScene([[], [], ["a", "b"]], 1, {
+        admin: { createTopics: answer } as unknown as Admin,
+        create: { partitions: 1, replication: 1 },
+        automatic: { maxTopics: 10, onCreated: (names) => void created.push(...names) },
+      });
+      const found = await egressTopics.find(["a", "b"]);
+      assert.deepEqual([...found.values()], [3, 3]);
+      assert.deepEqual(created, expected);
+    });
 });
 
 describe("the creation of a missing egress topic", () => {
