@@ -21,6 +21,10 @@ export function actOnCluster(
     case "disturb broker":
       sockets.disturb(getHost(action.process), cluster.getServer(action.broker), action.fault);
       break;
+    case "disturb request":
+      for (const [broker, fault] of action.faults.entries())
+        sockets.disturb(getHost(action.process), cluster.getServer(broker), fault, action.request);
+      break;
     case "cut broker":
       sockets.cut(getHost(action.process), cluster.getServer(action.broker), action.ms);
       break;

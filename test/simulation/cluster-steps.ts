@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { CoordinatorKind } from "./cluster/coordination.ts";
 import type { LinkFault } from "./network.ts";
 import { below, partition, process, upTo, weighted } from "./steps.ts";
+import type { MessageName } from "./wire/messages.ts";
 
 /** What happens to the brokers. */
 export type ClusterAction =
@@ -12,6 +13,13 @@ export type ClusterAction =
       readonly process: number;
       readonly broker: number;
       readonly fault: LinkFault;
+    }
+  /** The next request of a kind to each of the brokers, by the number of the broker. */
+  | {
+      readonly do: "disturb request";
+      readonly process: number;
+      readonly request: MessageName;
+      readonly faults: readonly LinkFault[];
     }
   | { readonly do: "cut broker"; readonly process: number; readonly broker: number; readonly ms: number }
   | { readonly do: "broker down"; readonly broker: number; readonly ms: number; readonly failOverMs: number }
@@ -31,6 +39,7 @@ export interface SetOffset {
 export const broker = below(2);
 /** Even. Most of `fc.double` are next to 0. */
 export const share = fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100);
+const fault = fc.constantFrom<LinkFault>("request", "response", "late", "slow", "slow");
 const kind = fc.constantFrom<CoordinatorKind>("group", "transaction");
 
 export const clusterFaults = [
@@ -40,7 +49,7 @@ export const clusterFaults = [
       do: fc.constant("disturb broker"),
       process,
       broker,
-      fault: fc.constantFrom<LinkFault>("request", "response", "late", "slow", "slow"),
+      fault,
     }),
   ),
   // Up to three times as long as the session of a member.
@@ -60,6 +69,15 @@ export const clusterFaults = [
   weighted(2, fc.record({ do: fc.constant("delay markers"), ms: upTo(500, 12_000) })),
   weighted(3, fc.record({ do: fc.constant("rebalance") })),
 ];
+
+/** Faults of what is requested rarely, or of two requests at once. */
+export const createRequestFaults = (...requests: readonly MessageName[]): fc.Arbitrary<ClusterAction> =>
+  fc.record({
+    do: fc.constant("disturb request"),
+    process,
+    request: fc.constantFrom(...requests),
+    faults: fc.tuple(fault, fault),
+  });
 
 export const setOffset = fc.record<SetOffset>({
   do: fc.constant("set offset"),

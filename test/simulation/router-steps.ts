@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   broker,
   clusterFaults,
+  createRequestFaults,
   setOffset,
   share,
   type ClusterAction,
@@ -94,9 +95,17 @@ export type RouterAction =
       readonly count: number;
     }
   | {
-      readonly do:
-        "create egress topic" | "delete egress topic" | "grow egress topic" | "revoke right" | "grant right";
+      readonly do: "create egress topic" | "delete egress topic" | "revoke right" | "grant right";
       readonly number: number;
+    }
+  | {
+      readonly do: "grow egress topic";
+      readonly number: number;
+      /** The broker that hears of it late. */
+      readonly broker?: number;
+      readonly unnoticedMs?: number;
+      /** Whether the group joins again at once, so that its members look the topic up. */
+      readonly rebalances?: boolean;
     }
   | {
       readonly do: "move egress leader";
@@ -145,6 +154,38 @@ const eventsActions = [
   weighted(3, fc.record({ do: fc.constant("move events leader"), partition, to: broker })),
   weighted(1, fc.record({ do: fc.constantFrom("grow events", "old bounds") })),
 ];
+
+const requestFaults = [
+  weighted(
+    8,
+    createRequestFaults(
+      "produce7",
+      "produce7",
+      "produce7",
+      "endTxn1",
+      "endTxn1",
+      "addPartitionsToTxn1",
+      "txnOffsetCommit1",
+      "initProducerId1",
+      "offsetFetch7",
+      "metadata6",
+    ),
+  ),
+  weighted(3, createRequestFaults("syncGroup3", "syncGroup3", "joinGroup5", "heartbeat3")),
+];
+
+/** The group gives the partitions of a process to others. */
+const absences = weighted(
+  1,
+  fc.record({
+    do: fc.constant("kill"),
+    process,
+    restartMs: fc.integer({ min: 10_000, max: 30_000 }),
+    noticedMs: upTo(50),
+  }),
+);
+
+const brokerFaults = [...clusterFaults, ...requestFaults, absences];
 
 const number = below(8);
 const variant = fc.option(below(12), { nil: undefined, freq: 4 });
@@ -199,17 +240,28 @@ const storeActions = [
 
 const egressActions = [
   weighted(
-    6,
+    4,
     fc.record({
       do: fc.constantFrom(
         "create egress topic",
+        "create egress topic",
         "delete egress topic",
-        "grow egress topic",
-        "grow egress topic",
         "revoke right",
+        "grant right",
+        "grant right",
         "grant right",
       ),
       number,
+    }),
+  ),
+  weighted(
+    6,
+    fc.record({
+      do: fc.constant("grow egress topic"),
+      number,
+      broker,
+      unnoticedMs: upTo(0, 500, 5_000, 5_000),
+      rebalances: fc.boolean(),
     }),
   ),
   weighted(4, fc.record({ do: fc.constant("move egress leader"), number, partition: below(3), to: broker })),
@@ -228,15 +280,24 @@ const more = (factor: number, actions: readonly Weighted[]): readonly Weighted[]
 const mixtures: readonly fc.Arbitrary<RouterAction>[] = [
   fc.oneof(
     ...storeActions,
-    ...clusterFaults,
+    ...brokerFaults,
     ...production,
     ...eventsActions,
     ...topicChanges,
     ...egressActions,
   ),
-  fc.oneof(...clusterFaults, ...production, ...more(5, eventsActions)),
-  fc.oneof(...clusterFaults, ...production, ...more(2, topicChanges), ...more(4, egressActions)),
+  fc.oneof(...brokerFaults, ...production, ...more(5, eventsActions)),
+  fc.oneof(...brokerFaults, ...production, ...more(2, topicChanges), ...more(4, egressActions)),
 ];
+
+/** Little but events and what happens to the topics that they go to, for so long that what is known of these expires. */
+const slowActions: fc.Arbitrary<RouterAction> = fc.oneof(
+  ...brokerFaults,
+  ...more(3, production),
+  ...topicChanges,
+  ...more(2, egressActions),
+);
+const slowPauses = fc.oneof(weighted(3, upTo(300)), weighted(2, upTo(6_000)));
 
 const topicActions: fc.Arbitrary<RouterAction> = fc.oneof(
   ...more(2, storeActions),
@@ -253,6 +314,8 @@ export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> 
         ...mixtures.map((action) => createSteps(action, length)),
         // Shorter, because only what is wrong at the end is certain to be found.
         createSteps(topicActions, Math.min(length, 40)),
+        // With fast-check's bias, most runs would be short, and use little but the first of each range.
+        fc.noBias(createSteps(slowActions, length, slowPauses)),
       ),
     )
     .map(([waitMs, [first, ...others]]) =>

@@ -201,6 +201,11 @@ async function run(
     await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
   }
 
+  function letLag(broker: number, ms: number): void {
+    maxLagMs = Math.max(maxLagMs, ms);
+    cluster.lag(broker, ms);
+  }
+
   function act(action: RouterAction): void {
     if (disturbsStore(action)) {
       if (topics.isCalm) return;
@@ -243,7 +248,10 @@ async function run(
         inventory.delete(action.number);
         break;
       case "grow egress topic":
+        if (action.unnoticedMs !== undefined && action.unnoticedMs > 0)
+          letLag(action.broker ?? 0, action.unnoticedMs);
         inventory.grow(action.number);
+        if (action.rebalances === true) cluster.groups.get(groupId).rebalance();
         break;
       case "revoke right":
       case "grant right":
@@ -256,8 +264,8 @@ async function run(
         cluster.registry.grow(deadLetterTopic, 3);
         break;
       default:
-        if (action.do === "broker lags") maxLagMs = Math.max(maxLagMs, action.ms);
-        actOnCluster(action, { world, cluster, sockets, groupId });
+        if (action.do === "broker lags") letLag(action.broker, action.ms);
+        else actOnCluster(action, { world, cluster, sockets, groupId });
     }
   }
 

@@ -4,6 +4,7 @@ import { EventEmitter } from "node:events";
 import type { Clock, Host } from "./clock.ts";
 import type { LinkFault } from "./network.ts";
 import type { Random } from "./random.ts";
+import { messages, type MessageName } from "./wire/messages.ts";
 
 /** The server's end of a connection. */
 export interface Connection {
@@ -22,8 +23,14 @@ export interface Server {
   readonly accept: (connection: Connection) => Peer;
 }
 
+/** What happens to the next request, or to the next of a kind. */
+export interface QueuedFault {
+  readonly fault: LinkFault;
+  readonly request: MessageName | undefined;
+}
+
 export interface Link {
-  readonly faults: LinkFault[];
+  readonly faults: QueuedFault[];
   cutUntil: number;
 }
 
@@ -66,6 +73,15 @@ function createPipe<Message>(
 
 const createError = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
+/** Each request is written at once: its size, and then the key of its kind. */
+const keyAt = 4;
+
+function takeFault(queue: QueuedFault[], written: Buffer): LinkFault | undefined {
+  const key = written.length < keyAt + 2 ? undefined : written.readInt16BE(keyAt);
+  const index = queue.findIndex(({ request }) => request === undefined || messages[request].key === key);
+  return index === -1 ? undefined : queue.splice(index, 1)[0]?.fault;
+}
+
 /** The parts of a socket that kafkajs and the product use. */
 export class SimulatedSocket extends EventEmitter {
   readonly client: Host;
@@ -103,7 +119,7 @@ export class SimulatedSocket extends EventEmitter {
 
   write(data: Buffer): boolean {
     if (this.#state === "closed" || this.#isEnded) return false;
-    const fault = this.#link.faults.shift();
+    const fault = takeFault(this.#link.faults, data);
     if (fault !== undefined) this.#wire.onDisturbed();
     // A copy: the library may use its buffer again.
     this.#toServer({ kind: "data", bytes: Buffer.from(data), fault });

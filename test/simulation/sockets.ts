@@ -8,6 +8,7 @@ import type { Clock, Host } from "./clock.ts";
 import type { LinkFault } from "./network.ts";
 import type { Random } from "./random.ts";
 import { SimulatedSocket, type Link, type Server, type Wire } from "./simulated-socket.ts";
+import type { MessageName } from "./wire/messages.ts";
 
 export function createSocketNetwork({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
   const servers = new Map<string, Server>();
@@ -89,9 +90,9 @@ export function createSocketNetwork({ clock, random }: { readonly clock: Clock; 
       };
     },
 
-    /** Disturbs the next request from a host to a server. */
-    disturb(client: Host, server: Server, fault: LinkFault): void {
-      getLink(client, server).faults.push(fault);
+    /** Disturbs the next request from a host to a server, or the next of a kind. */
+    disturb(client: Host, server: Server, fault: LinkFault, request?: MessageName): void {
+      getLink(client, server).faults.push({ fault, request });
     },
     /** Nothing passes between a host and a server for some time. */
     cut(client: Host, server: Server, ms: number): void {

@@ -127,9 +127,13 @@ const crowdedAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
 );
 
 /** Mostly short pauses, so that faults meet each other. */
-const afterMs = fc.oneof(weighted(6, upTo(12)), weighted(3, upTo(300)), weighted(1, upTo(3_000)));
+const shortPauses = fc.oneof(weighted(6, upTo(12)), weighted(3, upTo(300)), weighted(1, upTo(3_000)));
 
-export const createSteps = <A>(action: fc.Arbitrary<A>, length: number): fc.Arbitrary<Step<A>[]> =>
+export const createSteps = <A>(
+  action: fc.Arbitrary<A>,
+  length: number,
+  afterMs: fc.Arbitrary<number> = shortPauses,
+): fc.Arbitrary<Step<A>[]> =>
   fc.array(fc.record({ afterMs, action }), { minLength: 1, maxLength: length, size: "max" });
 
 /** Short runs show in the end what later requests would hide. */
