@@ -49,6 +49,7 @@ export function createAdministration(options: AdministrationOptions) {
   };
   const positions = database.collection<PositionRecord>(collections.positions);
   let wasDenied = false;
+  let hasMovedPositions = false;
 
   /** With the tools of MongoDB, where there is one in the log that is there. */
   function setPosition(partition: number, topicId: string | undefined, offset: number): void {
@@ -80,6 +81,7 @@ export function createAdministration(options: AdministrationOptions) {
   return {
     /** Whether a right was ever missing. */
     wasDenied: (): boolean => wasDenied,
+    hasMovedPositions: (): boolean => hasMovedPositions,
 
     /** The database is from a version that did not know the ids of topics. */
     insertOldPositions(random: Random): void {
@@ -111,6 +113,7 @@ export function createAdministration(options: AdministrationOptions) {
       const found = topic.find(action.partition);
       if (found === undefined) return;
       const { partition, log } = found;
+      hasMovedPositions ||= action.do !== "set offset";
       if (action.do === "lose position") {
         attempt(() => positions.deleteOne({ "_id.partition": partition }));
         return;

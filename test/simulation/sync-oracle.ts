@@ -133,13 +133,16 @@ export function createOracle(options: OracleOptions) {
     return hasTopicIds && isSameId && !options.wasCut(partition, after.topicId);
   }
 
-  /** An epoch is never that of another topic id. */
+  /** An epoch is never that of another topic id, and was stored as that of its topic before. */
   function checkEpoch({ epoch, topicId }: Position): void {
     if (!hasTopicIds) return;
     if (topicId === undefined) fail(`a position of epoch ${epoch} has no topic id`);
     const other = topicIds.get(epoch) ?? topicId;
     if (other !== topicId) fail(`the topics ${topicId} and ${other} have the epoch ${epoch}`);
     topicIds.set(epoch, topicId);
+    const log = options.readAll(collections.logs).find((one) => one["kafka_topic_id"] === topicId);
+    const allotted = (log?.["epoch"] as number | undefined) ?? 0;
+    if (allotted < epoch) fail(`the epoch ${epoch} was not allotted to the topic ${topicId}`);
   }
 
   /** A record that can be read in the range, but was not applied. */

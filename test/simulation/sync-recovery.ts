@@ -34,6 +34,8 @@ export function findLag({ topic, readAll, isInLog }: LagOptions): readonly strin
     ]),
   );
   const isBehind = ({ partition, log }: Partition): boolean => {
+    // A position is first stored with a record.
+    if (offsets.get(partition) === undefined && log.low === log.end) return false;
     const offset = offsets.get(partition) ?? 0;
     return offset !== log.end || !isInLog(partition, topic.identify(log));
   };

@@ -9,6 +9,7 @@ import {
   type ClusterAction,
   type SetOffset,
 } from "./cluster-steps.ts";
+import type { LinkFault } from "./network.ts";
 import {
   below,
   createFaults,
@@ -44,14 +45,26 @@ export type TopicAction =
   | { readonly do: "compact"; readonly partition: number }
   /** `lose end`: the log loses its end. */
   | { readonly do: "truncate" | "lose end"; readonly partition: number; readonly share: number }
-  /** Deleted, and created again some time later; with as many partitions as before, unless a number is given. */
-  | { readonly do: "recreate"; readonly ms: number; readonly partitions?: number }
+  /** All logs lose their ends at once, as when a broker becomes the leader that was behind. */
+  | { readonly do: "lose ends"; readonly share: number }
+  /**
+   * Deleted, and created again some time later; with as many partitions as before, unless a number is given. `isFilledAgain`:
+   * producers send everything once more.
+   */
+  | {
+      readonly do: "recreate";
+      readonly ms: number;
+      readonly partitions?: number;
+      readonly isFilledAgain?: boolean;
+    }
   | {
       readonly do: "move leader";
       readonly partition: number;
       readonly to: number;
       readonly unnoticedMs?: number;
     }
+  /** All leaders move, as when a broker is to be restarted. */
+  | { readonly do: "move leaders"; readonly to: number; readonly unnoticedMs: number }
   /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
   | { readonly do: "grow" | "old bounds" };
 
@@ -71,6 +84,14 @@ export type SyncAction =
   | { readonly do: "set position"; readonly partition: number; readonly share: number }
   | { readonly do: "lose position"; readonly partition: number }
   | SetOffset
+  /** Replication stalls, and the primary is lost once it has answered some look-ups. */
+  | {
+      readonly do: "elect at look-up";
+      readonly of: "topics" | "logs";
+      readonly lookUps: number;
+      readonly stallMs: number;
+      readonly downMs: number;
+    }
   /** The group loses its offsets. */
   | { readonly do: "expire offsets" }
   /** For some time, Kafka creates no topics. */
@@ -133,8 +154,14 @@ const topicActions = [
 const createOperation = (meant: Meant) =>
   fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, ...meant });
 const storeFaults = createFaults(fc.constant<Server>("store"));
+/** An administrator often means the end of the log, or its beginning. */
+const setPosition = fc.record({
+  do: fc.constant("set position"),
+  partition,
+  share: fc.oneof(share, fc.constant(0), fc.constant(1)),
+});
 const administration = [
-  weighted(1, fc.record({ do: fc.constant("set position"), partition, share })),
+  weighted(1, setPosition),
   weighted(1, fc.record({ do: fc.constant("lose position"), partition })),
   weighted(1, setOffset),
   weighted(1, fc.record({ do: fc.constant("expire offsets") })),
@@ -154,6 +181,43 @@ const takeovers = [
   weighted(4, fc.record({ do: fc.constant("freeze"), process, ms: fc.integer({ min: 8_000, max: 20_000 }) })),
 ];
 
+/** What was looked up is lost before anything that is based on it is stored. */
+const createElectionAtLookUp = (of: "topics" | "logs") =>
+  fc.record({
+    do: fc.constant("elect at look-up"),
+    of: fc.constant(of),
+    lookUps: fc.integer({ min: 1, max: 3 }),
+    stallMs: upTo(200, 2_000),
+    downMs: fc.oneof(fc.constant(0), upTo(50)),
+  });
+
+/** Logs that come and go, while some brokers and processes have not heard of it. */
+const replacements = [
+  weighted(
+    6,
+    fc.record({
+      do: fc.constant("recreate"),
+      ms: upTo(5, 500),
+      partitions: fc.integer({ min: 1, max: 3 }),
+      isFilledAgain: fc.boolean(),
+    }),
+  ),
+  weighted(6, fc.record({ do: fc.constant("broker lags"), broker, ms: upTo(3_000, 20_000) })),
+  weighted(6, fc.record({ do: fc.constant("move leader"), partition, to: broker, unnoticedMs: upTo(500) })),
+  weighted(4, fc.record({ do: fc.constant("lose ends"), share })),
+  weighted(4, fc.record({ do: fc.constant("kill"), process, restartMs: upTo(50), noticedMs: upTo(50) })),
+];
+
+/** Responses with records that arrive after the reader has looked up its position again. */
+const lateRecords = [
+  weighted(
+    30,
+    fc.record({ do: fc.constant("disturb broker"), process, broker, fault: fc.constant<LinkFault>("slow") }),
+  ),
+  weighted(20, fc.record({ do: fc.constant("move leaders"), to: broker, unnoticedMs: upTo(20, 500) })),
+  weighted(5, setPosition),
+];
+
 const some: Meant = { id: below(8), variant: below(5) };
 const few: Meant = { id: below(3), variant: below(2) };
 
@@ -163,6 +227,7 @@ const everything = fc.oneof(
   ...createSending(some),
   ...topicActions,
   weighted(10, createOperation(some)),
+  weighted(2, createElectionAtLookUp("topics")),
   ...administration,
 );
 const store = fc.oneof(
@@ -177,7 +242,15 @@ const users = fc.oneof(
   ...createSending(few),
   weighted(60, createOperation(few)),
   ...lossyElections,
+  weighted(15, createElectionAtLookUp("topics")),
 );
+const logs = fc.oneof(
+  ...createSending(some),
+  ...replacements,
+  ...takeovers,
+  weighted(8, createElectionAtLookUp("logs")),
+);
+const reading = fc.oneof(...storeFaults, ...createSending(some), ...lateRecords);
 
 /** Some runs have only some kinds of faults, which meet each other more often there. */
 export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
@@ -186,4 +259,6 @@ export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
     weighted(2, createSteps<SyncAction>(store, length)),
     weighted(1, createSteps<SyncAction>(cluster, length)),
     weighted(2, createSteps<SyncAction>(users, length)),
+    weighted(2, createSteps<SyncAction>(logs, length)),
+    weighted(2, createSteps<SyncAction>(reading, length)),
   );

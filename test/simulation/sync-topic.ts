@@ -62,12 +62,18 @@ export function createSyncTopic(options: SyncTopicOptions) {
     remember();
   }
 
-  function recreate(ms: number, partitions = count): void {
+  function recreate(ms: number, partitions = count, isFilledAgain = false): void {
     remember();
+    const former = list();
     cluster.deleteTopic(name);
     wasDeleted = true;
     count = Math.min(partitions, maxPartitions);
-    clock.schedule(host, ms, create);
+    clock.schedule(host, ms, () => {
+      create();
+      if (isFilledAgain)
+        for (const partition of list())
+          cluster.produce(partition, former[partition.partition]?.log.readAll() ?? []);
+    });
   }
 
   function grow(): void {
@@ -75,6 +81,11 @@ export function createSyncTopic(options: SyncTopicOptions) {
     count = list().length + 1;
     cluster.registry.grow(name, count);
     remember();
+  }
+
+  function loseEnd(partition: Partition, share: number): void {
+    cutLogs.set(partition.log, partition.partition);
+    cluster.cut(partition, findOffset(partition.log, share));
   }
 
   /** Timestamps grow, unless they are odd. */
@@ -136,11 +147,14 @@ export function createSyncTopic(options: SyncTopicOptions) {
           break;
         case "lose end":
           if (!hasTopicIds) break;
-          cutLogs.set(log, partition.partition);
-          cluster.cut(partition, findOffset(log, action.share));
+          loseEnd(partition, action.share);
+          break;
+        case "lose ends":
+          if (!hasTopicIds) break;
+          for (const one of list()) loseEnd(one, action.share);
           break;
         case "recreate":
-          if (hasTopicIds) recreate(action.ms, action.partitions);
+          if (hasTopicIds) recreate(action.ms, action.partitions, action.isFilledAgain);
           break;
         case "grow":
           grow();
@@ -148,10 +162,18 @@ export function createSyncTopic(options: SyncTopicOptions) {
         case "move leader":
           cluster.moveLeader(name, partition.partition, action.to, action.unnoticedMs);
           break;
+        case "move leaders":
+          for (const one of list()) cluster.moveLeader(name, one.partition, action.to, action.unnoticedMs);
+          break;
         case "old bounds":
           if (hasTopicIds) cluster.showOldBounds();
           break;
       }
+    },
+
+    /** Ends what producers have open, and sends nothing more. */
+    settle(): void {
+      for (const partition of list()) cluster.endTransaction(partition, true, (lastTimestamp += 1));
     },
 
     /** Sends a last record to each partition, and with `chance` something that is not delivered. */

@@ -15,6 +15,7 @@ import type { OutgoingRecord, RecordProducer } from "../../src/sync/records.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { createTopicSwitch, type TopicSwitch } from "../../src/topics/switch.ts";
 import { createHost, type Host } from "./clock.ts";
+import { createClaimCheck } from "./claim-check.ts";
 import { actOnCluster } from "./cluster-actions.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import type { Delivery } from "./cluster/fetches.ts";
@@ -95,6 +96,7 @@ async function run(
   // Chance of its own, so that a further limit does not change which faults follow.
   const limits = createRandom(seed + 3);
   const maxRecordsPerWrite = limits.pick([4_000, 4_000, 2]);
+  const endings = createRandom(seed + 4);
   const lasting = limits.pick<LastingFault>(lastingFaults);
   const maxFetchVersion = limits.pick([17, 17, fetchById, 11]);
   const sockets = createSocketNetwork({ clock, random });
@@ -215,12 +217,14 @@ async function run(
     const topics = createTopicService(store);
     const topicSwitch = createTopicSwitch({ store, retired: createRetiredTopicStore(database) });
     const deadLetters = broker.createProducer(deadLetterTopic);
+    const member = broker.createMember({ topic: announcementsTopic, groupId, commitsOffsets: true });
+    const watchClaims = createClaimCheck(member, judge);
     const consumer = createGroupConsumer({
-      member: broker.createMember({ topic: announcementsTopic, groupId, commitsOffsets: true }),
+      member,
       watch: broker.watch(announcementsTopic),
       logs: createLogStore(database),
-      createHandler: (partition) => ({
-        ...createAnnouncementHandler(partition, {
+      createHandler: (partition) => {
+        const handler = createAnnouncementHandler(partition, {
           ...{ groupId, topics, store, log },
           deadLetters: {
             send(records) {
@@ -236,9 +240,9 @@ async function run(
               });
           },
           tracing: undefined,
-        }),
-        maxRecordsPerWrite,
-      }),
+        });
+        return { ...watchClaims(partition.partition, handler), maxRecordsPerWrite };
+      },
       log,
       onDied: end,
     });
@@ -255,8 +259,10 @@ async function run(
       case "compact":
       case "truncate":
       case "lose end":
+      case "lose ends":
       case "recreate":
       case "move leader":
+      case "move leaders":
       case "grow":
       case "old bounds":
         topic.act(action);
@@ -274,6 +280,14 @@ async function run(
       case "revoke right":
       case "grant right":
         administration.act(action);
+        break;
+      case "elect at look-up":
+        server.stallReplication(action.stallMs);
+        server.electAfterReads({
+          collection: collections[action.of],
+          reads: action.lookUps,
+          downMs: action.downMs,
+        });
         break;
       default:
         actOnCluster(action, { world, cluster, sockets, groupId });
@@ -300,6 +314,7 @@ async function run(
   if (hasOldPositions) administration.insertOldPositions(limits);
   await world.perform(steps, act);
   world.heal();
+  server.electAfterReads(undefined);
   sockets.heal();
   cluster.denied.clear();
   cluster.refuseTopics(0);
@@ -308,7 +323,9 @@ async function run(
   if (limits.chance(0.3)) await clock.runUntil(clock.getTime() + quietMs);
   trace(() => `what lasts: ${lasting}`);
   inflictLasting(lasting, { cluster, others: topicOfOthers, random: limits });
-  topic.finish(random.chance);
+  // In others nothing comes any more that would show a reader that it is wrong. It does not hear when somebody moves its position.
+  if (endings.chance(0.3) && !administration.hasMovedPositions()) topic.settle();
+  else topic.finish(random.chance);
   await clock.runUntil(clock.getTime() + recoveryMs, () => listBehind().length === 0);
   const behind = listBehind();
   if (behind.length > 0)

@@ -24,6 +24,8 @@ export interface MongoServer {
   readonly isUp: () => boolean;
   /** Loses the primary. What a majority does not have may be lost with it. */
   readonly elect: (downMs: number, losesUnreplicated: boolean) => void;
+  /** Loses the primary, and what is not replicated then, once it has answered some reads of a collection; undefined: it stays. */
+  readonly electAfterReads: (awaited: AwaitedReads | undefined) => void;
   /** Keeps commits from a majority for some time. */
   readonly stallReplication: (ms: number) => void;
   /** Change streams end, and cannot be opened, for some time. */
@@ -35,6 +37,12 @@ export interface MongoServer {
   readonly getMajority: () => number;
   readonly getLastCommit: () => number;
   readonly observe: (observer: ServerObserver) => void;
+}
+
+export interface AwaitedReads {
+  readonly collection: string;
+  readonly reads: number;
+  readonly downMs: number;
 }
 
 /** As long as a primary that is cut off from the other members takes it to step down. */
@@ -64,6 +72,7 @@ export function createMongoServer(
   let history: Commit[] = [];
   const electionListeners: ((reign: Reign) => void)[] = [];
   let waiting: ((value: undefined) => void)[] = [];
+  let awaited: AwaitedReads | undefined;
 
   /** Waits until something has happened, at most for a time. */
   async function change(maxMs: number): Promise<void> {
@@ -108,6 +117,7 @@ export function createMongoServer(
       getHistory: () => history,
       onRead: (read) => {
         observer.onRead(read);
+        if (reign === primary && read.collection === awaited?.collection) countRead(awaited);
       },
       onCommit(commit) {
         if (reign !== primary) {
@@ -140,6 +150,43 @@ export function createMongoServer(
     });
   }
 
+  function countRead({ reads, ...rest }: AwaitedReads): void {
+    awaited = reads > 1 ? { reads: reads - 1, ...rest } : undefined;
+    if (awaited === undefined)
+      clock.schedule(host, 0, () => {
+        elect(rest.downMs, "all");
+      });
+  }
+
+  /** The last commit that an election keeps. */
+  function findKept(former: Reign, loses: "some" | "all"): number {
+    const keepable = former.listCommits().filter((number) => number >= majority);
+    return keepable[loses === "all" ? 0 : random.between(0, keepable.length)] ?? former.getLastCommit();
+  }
+
+  function elect(downMs: number, loses: "nothing" | "some" | "all"): void {
+    const now = clock.getTime();
+    const former = primary;
+    const last = former.getLastCommit();
+    const kept = isReplicaSet && loses !== "nothing" ? findKept(former, loses) : last;
+    const survives = isReplicaSet && random.chance(0.4);
+    const servesUntil =
+      survives && former.isUp() ? now + random.between(0, random.pick([200, maxFormerMs])) : now;
+    primary = begin(former.term + 1, now + downMs, former, kept);
+    former.depose({
+      servesUntil,
+      isAlive: survives,
+      followsAgainAt: servesUntil + random.between(0, random.pick([500, maxBehindMs])),
+      rollsBack: kept < last,
+    });
+    if (kept < last) {
+      history = history.filter(({ number }) => number <= kept);
+      observer.onRollback(kept);
+    }
+    announce(primary, downMs);
+    changed();
+  }
+
   return {
     host,
     options,
@@ -149,28 +196,10 @@ export function createMongoServer(
     getTerm: () => primary.term,
 
     elect(downMs, losesUnreplicated) {
-      const now = clock.getTime();
-      const former = primary;
-      const last = former.getLastCommit();
-      const keepable = former.listCommits().filter((number) => number >= majority);
-      const kept =
-        isReplicaSet && losesUnreplicated ? (keepable[random.between(0, keepable.length)] ?? last) : last;
-      const survives = isReplicaSet && random.chance(0.4);
-      const servesUntil =
-        survives && former.isUp() ? now + random.between(0, random.pick([200, maxFormerMs])) : now;
-      primary = begin(former.term + 1, now + downMs, former, kept);
-      former.depose({
-        servesUntil,
-        isAlive: survives,
-        followsAgainAt: servesUntil + random.between(0, random.pick([500, maxBehindMs])),
-        rollsBack: kept < last,
-      });
-      if (kept < last) {
-        history = history.filter(({ number }) => number <= kept);
-        observer.onRollback(kept);
-      }
-      announce(primary, downMs);
-      changed();
+      elect(downMs, losesUnreplicated ? "some" : "nothing");
+    },
+    electAfterReads(given) {
+      awaited = given;
     },
 
     stallReplication(ms) {

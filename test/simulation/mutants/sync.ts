@@ -350,8 +350,9 @@ export const syncMutants: readonly Mutant[] = [
     name: "an epoch is only read",
     world: "sync",
     file: logs,
-    replace: "{ $set: { last_claimed_on: currentDate() } },\n      { returnDocument",
-    by: "{ $set: {} },\n      { returnDocument",
+    replace:
+      'logs.findOneAndUpdate(\n      { kafka_topic: topic, kafka_topic_id: topicId },\n      { $set: { last_claimed_on: currentDate() } },\n      { returnDocument: "after", maxTimeMS: maxUpdateMs },\n    );',
+    by: "logs.findOne({ kafka_topic: topic, kafka_topic_id: topicId });",
   },
   {
     name: "an update that finds no epoch counts as done",

@@ -1,0 +1,39 @@
+/** What must hold when a process claims a partition. What it does wrong then, positions and transactions mostly hide. */
+import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
+import type { GroupMember } from "../../src/sync/records.ts";
+import { Violation } from "./violation.ts";
+
+/** Creates a check for the handlers of one process. `judge` runs a check. */
+export function createClaimCheck(member: GroupMember, judge: (check: () => void) => void) {
+  /** How many writes are in progress, by partition: also those of readers that were closed. */
+  const writing = new Map<number, number>();
+
+  function checkClaim(partition: number): void {
+    // A claim aborts the transactions of the owner, who could not get one done while others go on claiming.
+    if (!member.isInGroup())
+      throw new Violation(`partition ${partition} is claimed by a process that its group has given up`);
+    if ((writing.get(partition) ?? 0) > 0)
+      throw new Violation(`partition ${partition} is claimed while a former reader of the process writes`);
+  }
+
+  return <Prepared extends PreparedBatch>(
+    partition: number,
+    handler: BatchHandler<Prepared>,
+  ): BatchHandler<Prepared> => ({
+    ...handler,
+    claim() {
+      judge(() => {
+        checkClaim(partition);
+      });
+      return handler.claim();
+    },
+    async write(prepared, step) {
+      writing.set(partition, (writing.get(partition) ?? 0) + 1);
+      try {
+        await handler.write(prepared, step);
+      } finally {
+        writing.set(partition, (writing.get(partition) ?? 0) - 1);
+      }
+    },
+  });
+}
