@@ -244,6 +244,12 @@ const users = fc.oneof(
   ...lossyElections,
   weighted(15, createElectionAtLookUp("topics")),
 );
+/** Nothing else goes wrong, so that much is decided. */
+const lookUps = fc.oneof(
+  ...createSending(few),
+  weighted(60, createOperation(few)),
+  weighted(40, createElectionAtLookUp("topics")),
+);
 const logs = fc.oneof(
   ...createSending(some),
   ...replacements,
@@ -259,6 +265,7 @@ export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
     weighted(2, createSteps<SyncAction>(store, length)),
     weighted(1, createSteps<SyncAction>(cluster, length)),
     weighted(2, createSteps<SyncAction>(users, length)),
+    weighted(4, createSteps<SyncAction>(lookUps, length)),
     weighted(2, createSteps<SyncAction>(logs, length)),
-    weighted(2, createSteps<SyncAction>(reading, length)),
+    weighted(1, createSteps<SyncAction>(reading, length)),
   );
