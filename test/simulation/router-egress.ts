@@ -7,7 +7,7 @@ import type { Cluster } from "./cluster/cluster.ts";
 import type { PartitionLog } from "./cluster/log.ts";
 import type { Topic } from "./cluster/topics.ts";
 import type { Random } from "./random.ts";
-import type { Obstacle } from "./router-event-check.ts";
+import type { Prospect } from "./router-event-check.ts";
 import type { RouterTopics } from "./router-topics.ts";
 import type { TopicVersion } from "./router-versions.ts";
 
@@ -27,6 +27,8 @@ export interface InventoryOptions {
   readonly topics: RouterTopics;
   readonly namedBy: NamedBy;
   readonly unmatchedTopic: string | undefined;
+  /** Whether the processes create those that are missing. */
+  readonly isCreating: boolean;
   /** How late brokers may hear of a topic. */
   readonly getMaxLagMs: () => number;
 }
@@ -48,6 +50,8 @@ interface KnownTopic {
   topic: Topic | undefined;
 }
 
+/** A topic that a broker does not know counts as missing when it does not know it after this time either. */
+const confirmationMs = 2_000;
 /** How long the product, and kafkajs, may use what they know of a topic. */
 const maxKnowledgeMs = 62_000;
 const maxPartitions = 5;
@@ -62,7 +66,7 @@ function listDuring<T>(history: readonly Since<T>[], since: number, until: numbe
 }
 
 export function createEgressInventory(options: InventoryOptions) {
-  const { clock, random, cluster, topics, namedBy, unmatchedTopic } = options;
+  const { clock, random, cluster, topics, namedBy, unmatchedTopic, isCreating } = options;
 
   function formatName({
     externalId,
@@ -92,14 +96,20 @@ export function createEgressInventory(options: InventoryOptions) {
   }));
 
   function createTopic(known: KnownTopic): void {
-    const partitions = random.pick([1, 2, 3]);
-    known.createdAt = clock.getTime();
-    known.partitions.push({ at: clock.getTime(), is: partitions });
-    const { name, maxBatchBytes } = known;
-    known.topic = cluster.registry.create({ name, partitions, maxBatchBytes });
+    const { name } = known;
+    onCreated(cluster.registry.create({ name, partitions: random.pick([1, 2, 3]) }));
   }
 
-  for (const known of all) if (random.chance(0.75)) createTopic(known);
+  function onCreated(topic: Topic): void {
+    const known = all.find(({ name }) => name === topic.name);
+    if (known === undefined) return;
+    topic.maxBatchBytes = known.maxBatchBytes;
+    known.createdAt = clock.getTime();
+    known.partitions.push({ at: clock.getTime(), is: topic.partitions.length });
+    known.topic = topic;
+  }
+
+  for (const known of all) if (random.chance(isCreating ? 0.1 : 0.75)) createTopic(known);
 
   const find = (number: number): KnownTopic | undefined => all[number % all.length];
 
@@ -110,9 +120,10 @@ export function createEgressInventory(options: InventoryOptions) {
       const known = find(number);
       if (known?.createdAt === Infinity) createTopic(known);
     },
-    /** For good. */
+    onCreated,
+    /** For good, so not where the processes would create it again. */
     delete(number: number): void {
-      const known = find(number);
+      const known = isCreating ? undefined : find(number);
       if (known?.topic === undefined || known.deletedAt !== Infinity) return;
       known.deletedAt = clock.getTime();
       cluster.deleteTopic(known.name);
@@ -139,23 +150,43 @@ export function createEgressInventory(options: InventoryOptions) {
         if (rights.at(-1)?.is === false) rights.push({ at: clock.getTime(), is: true });
       }
     },
+    /** Leaves a Kafka topic without leaders until `giveLeaders` is called; undefined if it does not exist. */
+    takeLeaders(number: number) {
+      const known = find(number);
+      if (known?.topic === undefined || known.deletedAt !== Infinity) return undefined;
+      const { name, topic } = known;
+      for (const partition of topic.partitions) cluster.registry.moveLeader(partition, -1);
+      return {
+        name,
+        giveLeaders() {
+          for (const partition of topic.partitions)
+            cluster.registry.moveLeader(partition, partition.lastLeader);
+        },
+      };
+    },
     moveLeader(number: number, partition: number, to: number): void {
       const known = find(number);
       const count = known?.topic?.partitions.length ?? 0;
       if (known !== undefined && count > 0) cluster.moveLeader(known.name, partition % count, to);
     },
     /** What can become of an event that is sent at some time from `since` to `until`; nothing if no Kafka topic has the name. */
-    findOutcomes: ({ name, bytes, since, until }: SentEvent): ReadonlySet<Obstacle | "sent"> => {
-      const outcomes = new Set<Obstacle | "sent">();
+    findOutcomes: ({ name, bytes, since, until }: SentEvent): ReadonlySet<Prospect> => {
+      const outcomes = new Set<Prospect>();
       const known = all.find((one) => one.name === name);
       if (known === undefined) return name === unmatchedTopic ? outcomes.add("NO_EGRESS_TOPIC") : outcomes;
       const { createdAt, deletedAt, maxBatchBytes } = known;
       const lagMs = options.getMaxLagMs();
+      const isUnheardOf = since < createdAt + lagMs;
       const rights = listDuring(known.rights, since - maxKnowledgeMs, until);
-      if (since < createdAt + lagMs || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
+      // Who may not write to a topic may not see or create it either. A process remembers a denial for a while, also of a topic
+      // that is deleted.
+      if (rights.has(false)) outcomes.add("NO_EGRESS_TOPIC");
+      if (isCreating) {
+        outcomes.add("later");
+        if (isUnheardOf && until >= createdAt && lagMs > confirmationMs) outcomes.add("NO_EGRESS_TOPIC");
+      } else if (isUnheardOf || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
       if (until < createdAt) return outcomes;
-      // Who may not write to a topic may not see it either. A process remembers a denial for a while, also of a topic that is deleted.
-      if (rights.has(false)) outcomes.add("NO_EGRESS_TOPIC").add("EGRESS_REJECTED");
+      if (rights.has(false)) outcomes.add("EGRESS_REJECTED");
       if (since >= deletedAt + lagMs) return outcomes;
       if (rights.has(true)) outcomes.add(bytes > maxBatchBytes ? "EGRESS_REJECTED" : "sent");
       return outcomes;
@@ -172,6 +203,8 @@ export function createEgressInventory(options: InventoryOptions) {
       ),
   };
 }
+
+export type EgressInventory = ReturnType<typeof createEgressInventory>;
 
 interface SentEvent {
   readonly name: string;

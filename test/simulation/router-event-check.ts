@@ -11,6 +11,9 @@ import { Violation } from "./violation.ts";
 /** Why an event cannot be forwarded to a Kafka topic. */
 export type Obstacle = "NO_EGRESS_TOPIC" | "EGRESS_REJECTED";
 
+/** What can become of it there. "later": it cannot be sent until the Kafka topic is created. */
+export type Prospect = Obstacle | "sent" | "later";
+
 export interface EventCheckOptions {
   readonly topic: string;
   readonly getTime: () => number;
@@ -25,7 +28,7 @@ export interface EventCheckOptions {
     readonly bytes: number;
     readonly since: number;
     readonly until: number;
-  }) => ReadonlySet<Obstacle | "sent">;
+  }) => ReadonlySet<Prospect>;
   /** How many partitions a process may have believed a Kafka topic to have. */
   readonly listCounts: (name: string, since: number, until: number) => ReadonlySet<number>;
 }
@@ -65,7 +68,9 @@ export function createEventCheck(options: EventCheckOptions) {
   });
 
   const listObstacles = (name: string, { record, at }: Delivered): readonly string[] =>
-    [...findOutcomes(toSent(name, record, at))].filter((outcome) => outcome !== "sent");
+    [...findOutcomes(toSent(name, record, at))].filter(
+      (outcome) => outcome !== "sent" && outcome !== "later",
+    );
 
   function checkCopy(
     copy: WrittenRecord,

@@ -74,9 +74,14 @@ export function createEventsTopic(options: EventsTopicOptions) {
     );
   }
 
+  function endTransactions(): void {
+    for (const partition of list()) cluster.endTransaction(partition, true, (lastTimestamp += 1));
+  }
+
   return {
     list,
     create,
+    endTransactions,
     act(action: EventsAction): void {
       withPartition("partition" in action ? action.partition : 0, (partition) => {
         const { log } = partition;
@@ -98,6 +103,11 @@ export function createEventsTopic(options: EventsTopicOptions) {
             );
             if (action.do === "reset offset") cluster.groups.get(groupId).rebalance();
             break;
+          case "expire offsets":
+            cluster.groups.deleteTopicOffsets(name);
+            positions.onExpired(clock.getTime());
+            if (action.rebalances) cluster.groups.get(groupId).rebalance();
+            break;
           case "move events leader":
             cluster.moveLeader(name, partition.partition, action.to);
             break;
@@ -118,17 +128,18 @@ export function createEventsTopic(options: EventsTopicOptions) {
         }
       });
     },
-    /** Sends the last events to each partition. */
-    finish(): void {
+    /** Sends the last events to each partition; only some of them with `isSent`, by partition and value. */
+    finish(isSent: (partition: number, value: Buffer) => boolean = () => true): void {
+      endTransactions();
       for (const partition of list()) {
-        cluster.endTransaction(partition, true, (lastTimestamp += 1));
-        produce(partition, lastEvents);
+        const sent = lastEvents.filter((event) => isSent(partition.partition, toValue(event)));
+        if (sent.length > 0) produce(partition, sent);
       }
     },
-    /** Where the group has not reached the end. */
-    listBehind: (): readonly string[] =>
+    /** Where the group has not reached the end; only of some partitions with `isMeant`. */
+    listBehind: (isMeant: (partition: number) => boolean = () => true): readonly string[] =>
       list()
-        .filter(({ partition, log }) => positions.isBehind(partition, log))
+        .filter(({ partition, log }) => isMeant(partition) && positions.isBehind(partition, log))
         .map(
           ({ partition, log }) =>
             `partition ${partition} is at ${positions.describe(partition)}, and log ${log.id} ends at ${log.end}`,
@@ -147,10 +158,7 @@ const lastEvents = (["A", "B"] as const).flatMap((eventType) =>
   })),
 );
 
-function toRecord(
-  { kind, key, eventType, level, isLarge, headers, isForged = false }: SentEvent,
-  timestamp: number,
-): NewRecord {
+function toValue({ kind, eventType, level, isLarge }: SentEvent): Buffer {
   const padding = isLarge ? "x".repeat(1_500) : "";
   const event = {
     eventId: "1",
@@ -158,10 +166,15 @@ function toRecord(
     eventType: kind === "no event" ? 1 : eventType,
     event: { level: String(level), padding },
   };
+  return Buffer.from(kind === "no JSON" ? "no JSON" : JSON.stringify(event));
+}
+
+function toRecord(sent: SentEvent, timestamp: number): NewRecord {
+  const { key, headers, isForged = false } = sent;
   return {
     timestamp,
     key: key === undefined ? null : Buffer.from(`key ${key}`),
-    value: Buffer.from(kind === "no JSON" ? "no JSON" : JSON.stringify(event)),
+    value: toValue(sent),
     headers: [
       ...Array.from({ length: headers }, (_, index) =>
         toHeader(`header ${index}`, Buffer.from([index, 255, 0])),

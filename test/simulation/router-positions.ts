@@ -72,6 +72,11 @@ export class RouterPositions {
     for (const partition of this.#candidates.keys()) this.#add(partition, undefined, at);
   }
 
+  /** Kafka has forgotten the offsets of the group: reading begins at the beginning, also of what was forwarded. */
+  onExpired(at: number): void {
+    for (const partition of this.#candidates.keys()) this.onSet(partition, undefined, at);
+  }
+
   /** A person set the offset of the group, or it is lost. */
   onSet(partition: number, offset: number | undefined, setAt: number): void {
     this.#setByHand.add(partition);

@@ -60,6 +60,8 @@ export type EventsAction =
       /** Whether the group's coordinator does not hear that its offsets are of a topic that is gone. */
       readonly keepsOffsets?: boolean;
     }
+  /** The group has had no members for too long, or is taken for one that had none. */
+  | { readonly do: "expire offsets"; readonly rebalances: boolean }
   | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
   /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
   | { readonly do: "grow events" | "old bounds" };
@@ -113,7 +115,9 @@ export type RouterAction =
       readonly partition: number;
       readonly to: number;
     }
-  | { readonly do: "grow dead letters" };
+  | { readonly do: "grow dead letters" }
+  /** Kafka creates no topics for a while. */
+  | { readonly do: "refuse topics"; readonly ms: number };
 
 const sentEvent = fc.record<SentEvent>({
   kind: fc.constantFrom<SentEvent["kind"]>(
@@ -151,6 +155,7 @@ const eventsActions = [
       keepsOffsets: fc.boolean(),
     }),
   ),
+  weighted(1, fc.record({ do: fc.constant("expire offsets"), rebalances: fc.boolean() })),
   weighted(3, fc.record({ do: fc.constant("move events leader"), partition, to: broker })),
   weighted(1, fc.record({ do: fc.constantFrom("grow events", "old bounds") })),
 ];
@@ -266,6 +271,7 @@ const egressActions = [
   ),
   weighted(4, fc.record({ do: fc.constant("move egress leader"), number, partition: below(3), to: broker })),
   weighted(1, fc.record({ do: fc.constant("grow dead letters") })),
+  weighted(1, fc.record({ do: fc.constant("refuse topics"), ms: upTo(500, 5_000, 20_000) })),
 ];
 
 interface Weighted {

@@ -274,6 +274,10 @@ export function createRouterTopics(
       for (const [host, watch] of watches) if (host.alive) watch.checkLast();
     },
 
+    /** The last version of each topic. */
+    listLast: (): readonly TopicVersion[] =>
+      ids.flatMap((id) => versions.get(id).findLast(({ lostAt }) => lostAt === Infinity) ?? []),
+
     recordKnowledge(): Knowledges {
       const now = clock.getTime();
       const isSettled = now >= disturbedUntil + settleMs;

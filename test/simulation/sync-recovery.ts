@@ -1,22 +1,8 @@
-/** How far the sync is behind, and the faults that last while it has to catch up. */
+/** How far the sync is behind. */
 import { collections } from "../../src/storage/names.ts";
-import type { Cluster } from "./cluster/cluster.ts";
 import type { Partition } from "./cluster/topics.ts";
 import type { Document } from "./mongo/documents.ts";
-import type { Random } from "./random.ts";
 import type { IdentifiedLog, SyncTopic } from "./sync-topic.ts";
-
-/** Once faults stop, the sync must have caught up within this time: the lifetime of a transaction, and some retries. */
-export const recoveryMs = 180_000;
-
-export const lastingFaults = [
-  "nothing",
-  "nothing",
-  "denied topic",
-  "topic without a leader",
-  "broker down",
-] as const;
-export type LastingFault = (typeof lastingFaults)[number];
 
 export interface LagOptions {
   readonly topic: SyncTopic;
@@ -46,20 +32,4 @@ export function findLag({ topic, readAll, isInLog }: LagOptions): readonly strin
       ({ partition, log }) =>
         `partition ${partition} is at ${offsets.get(partition) ?? "no position"} of ${log.end}`,
     );
-}
-
-/** One fault that lasts must not keep the sync from the end of the log. */
-export function inflictLasting(
-  fault: LastingFault,
-  {
-    cluster,
-    others,
-    random,
-  }: { readonly cluster: Cluster; readonly others: string; readonly random: Random },
-): void {
-  const [partition] = cluster.topics.get(others)?.partitions ?? [];
-  if (fault === "denied topic") cluster.denied.add(others);
-  if (fault === "topic without a leader" && partition !== undefined)
-    cluster.registry.moveLeader(partition, -1);
-  if (fault === "broker down") cluster.crash(random.between(0, 2), { ms: 2 * recoveryMs, failOverMs: 100 });
 }

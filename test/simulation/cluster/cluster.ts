@@ -17,7 +17,7 @@ import { createLookups } from "./lookups.ts";
 import type { PartitionLog, ProducerIdentity } from "./log.ts";
 import type { CommittedOffset } from "./offsets.ts";
 import { toKey, type Handlers } from "./requests.ts";
-import { createNode, createTopicRegistry, type BrokerNode, type Partition } from "./topics.ts";
+import { createNode, createTopicRegistry, type BrokerNode, type Partition, type Topic } from "./topics.ts";
 import { createTransactionCoordinator, type DecidedTransaction } from "./transactions.ts";
 
 export interface ClusterOptions {
@@ -39,6 +39,8 @@ export interface ClusterOptions {
   readonly onDecided?: (transaction: DecidedTransaction) => void;
   /** Called with what was written outside of transactions. */
   readonly onProduced?: (process: Host, partition: Partition, baseOffset: number) => void;
+  /** Called with each topic that a client creates. */
+  readonly onCreated?: (topic: Topic) => void;
 }
 
 /** A transaction of a program outside of the product. */
@@ -107,6 +109,7 @@ export function createCluster(options: ClusterOptions) {
     ...{ clock, random, now, registry, getNode, transactions, lookups, denied },
     notify: fetches.notify,
     onProduced: options.onProduced ?? quiet,
+    onCreated: options.onCreated ?? quiet,
   });
   const versions = Object.values(messages).map(({ key, version }) => ({ key, version }));
   const maxVersions = new Map<number, number>();

@@ -10,7 +10,7 @@ import { readCommitted } from "./fetches.ts";
 import type { Lookups } from "./lookups.ts";
 import { mapPartitions, type Handlers, type RequestContext } from "./requests.ts";
 import { checkBatch, checkNewTopic, isValidName } from "./rejections.ts";
-import type { BrokerNode, Partition, TopicRegistry } from "./topics.ts";
+import type { BrokerNode, Partition, Topic, TopicRegistry } from "./topics.ts";
 import type { TransactionCoordinator } from "./transactions.ts";
 
 export interface DataOptions {
@@ -27,6 +27,8 @@ export interface DataOptions {
   readonly notify: () => void;
   /** Called with what was written outside of transactions. */
   readonly onProduced: (process: Host, partition: Partition, baseOffset: number) => void;
+  /** Called with each topic that a client creates. */
+  readonly onCreated: (topic: Topic) => void;
 }
 
 const earliest = -2;
@@ -36,7 +38,8 @@ const createDelayMs = 5;
 export const creation = "creation of topics";
 
 export function createDataHandlers(options: DataOptions) {
-  const { clock, random, registry, getNode, transactions, lookups, denied, notify, onProduced } = options;
+  const { clock, random, registry, getNode, transactions, lookups, denied, notify, onProduced, onCreated } =
+    options;
   const { findNamed } = lookups;
   /** What ListOffsets returned last, by partition. */
   const lastBounds = new Map<Partition, Bounds>();
@@ -179,7 +182,7 @@ export function createDataHandlers(options: DataOptions) {
         if (refusal !== codes.none) return fail(refusal);
         if (isRefused) return fail(random.pick([codes.invalidReplicationFactor, codes.notController]));
         const settings = new Map(configs.map(({ name, value }) => [name, value ?? ""]));
-        registry.create({ name: topic, partitions: Math.max(1, partitions), settings });
+        onCreated(registry.create({ name: topic, partitions: Math.max(1, partitions), settings }));
         return fail(codes.none);
       });
       clock.schedule(getNode(brokerId).host, createDelayMs, () => {

@@ -1,5 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 import { registrationsMutants } from "./registrations.ts";
+import { routerIndexMutants } from "./router-index.ts";
 import { routerMutants } from "./router.ts";
 import { syncKafkaMutants } from "./sync-kafka.ts";
 import { syncMutants } from "./sync.ts";
@@ -12,4 +13,5 @@ export const mutants: readonly Mutant[] = [
   ...syncTopicMutants,
   ...registrationsMutants,
   ...routerMutants,
+  ...routerIndexMutants,
 ];

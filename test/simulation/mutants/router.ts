@@ -3,11 +3,10 @@ import type { Mutant } from "./mutant.ts";
 const transactions = "src/kafka/transactions.ts";
 const routedRequests = "src/kafka/routed-requests.ts";
 const events = "consumers/events/handler.ts";
-const index = "src/matching/live-topic-index.ts";
-const feed = "src/storage/topic-feed.ts";
 const reader = "consumers/partition-reader.ts";
 const startPosition = "consumers/start-position.ts";
 const plan = "src/routing/plan.ts";
+const egressTopics = "src/kafka/admin/egress-topics.ts";
 
 export const routerMutants: readonly Mutant[] = [
   {
@@ -103,13 +102,6 @@ export const routerMutants: readonly Mutant[] = [
     by: "",
   },
   {
-    name: "the index is used while it is being reloaded",
-    world: "router",
-    file: "src/matching/live-topic-index.ts",
-    replace: 'getMode() === "live" ? serving()?.pick(event) : undefined',
-    by: "serving()?.pick(event)",
-  },
-  {
     name: "acknowledgements by partition are not checked",
     world: "router",
     file: routedRequests,
@@ -137,34 +129,6 @@ export const routerMutants: readonly Mutant[] = [
     replace: "          this.generationId = noGeneration;\n",
     by: "",
     schedule: "member-that-lost-the-response-with-its-partitions",
-  },
-  {
-    name: "every change of a topic is taken for the echo of an own write",
-    world: "router",
-    file: index,
-    replace: "if (updatedOn === undefined || ownWrites.get(externalId) !== updatedOn) return true;",
-    by: "if (updatedOn === undefined) return true;",
-  },
-  {
-    name: "a retirement counts as known while its topic exists",
-    world: "router",
-    file: feed,
-    replace: "found.filter(({ change }) => !remaining.has(change))",
-    by: "found",
-  },
-  {
-    name: "a replaced topic is not read again",
-    world: "router",
-    file: feed,
-    replace: '["insert", "replace", "update"]',
-    by: '["insert"]',
-  },
-  {
-    name: "a retired topic is not read again",
-    world: "router",
-    file: feed,
-    replace: "[collections.topics, collections.retiredTopics].map((name)",
-    by: "[collections.topics].map((name)",
   },
   {
     name: "offsets are committed without their epoch and topic id",
@@ -289,67 +253,45 @@ export const routerMutants: readonly Mutant[] = [
     by: "const isPartial = parts.length < 0 &&",
   },
   {
-    name: "a load ends before changed topics are read again",
+    name: "a Kafka topic that cannot be created at the moment counts as one that never can",
     world: "router",
-    file: index,
-    replace: "    await confirm(loading, lost);\n",
+    file: egressTopics,
+    replace: "if (!isFinal) throw",
+    by: "if (reason === undefined) throw",
+  },
+  {
+    name: "one look-up that does not find a Kafka topic is enough",
+    world: "router",
+    file: egressTopics,
+    replace: "if (unknown.every((name) => missing.has(name))) return unknown;",
+    by: "return unknown;",
+  },
+  {
+    name: "a Kafka topic that was created is not looked up",
+    world: "router",
+    file: egressTopics,
+    replace: "await lookUpTwice(names.filter((name) => findRefusal(name) === undefined));",
     by: "",
-    schedule: "topic-read-slowly-at-the-end-of-a-load",
   },
   {
-    name: "a load takes what has changed since it began",
+    name: "without a position, reading begins at the end",
     world: "router",
-    file: index,
-    replace: "if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);",
-    by: "index.set(topic);",
-    schedule: "topic-changed-during-a-slow-load",
+    file: startPosition,
+    replace: "if (stored === undefined) return { position: { offset: low,",
+    by: "if (stored === undefined) return { position: { offset: high,",
   },
   {
-    name: "a topic that cannot be read is forgotten",
+    name: "a Kafka topic that the router may not create pauses it",
     world: "router",
-    file: index,
-    replace: "        for (const id of rereading) stale.add(id);\n        // An outage",
-    by: "        // An outage",
-    schedule: "topic-that-cannot-be-read-again",
-  },
-  {
-    name: "a look-up from before the feed was followed counts as read",
-    world: "router",
-    file: index,
-    replace: "if (followed !== followedBefore) {",
-    by: "if (followed < followedBefore) {",
-    schedule: "look-up-that-ends-while-topics-are-loaded-again",
-  },
-  {
-    name: "a late own write is not read again",
-    world: "router",
-    file: index,
-    replace: "if (isLate(updatedOn)) late.add(externalId);",
+    file: egressTopics,
+    replace: '  "TOPIC_AUTHORIZATION_FAILED",\n',
     by: "",
-    schedule: "own-write-reported-late",
   },
   {
-    name: "a late own removal is not read again",
+    name: "a Kafka topic that the router may not see pauses it",
     world: "router",
-    file: index,
-    replace: "if (isLate(retiredOn)) late.add(topic.externalId);",
-    by: "",
-    schedule: "own-removal-reported-late",
-  },
-  {
-    name: "a changed topic is read only once",
-    world: "router",
-    file: index,
-    replace: "      markStale(ids);\n    }, rereadDelayMs)",
-    by: "    }, rereadDelayMs)",
-    schedule: "own-write-reported-after-a-newer-one-was-read",
-  },
-  {
-    name: "an election does not end the feed",
-    world: "router",
-    file: feed,
-    replace: "      end(electionError);\n",
-    by: "",
-    schedule: "topic-read-before-an-election-loses-it",
+    file: egressTopics,
+    replace: "new Set([3, 29, 17])",
+    by: "new Set([3, 17])",
   },
 ];

@@ -1,0 +1,107 @@
+import type { Mutant } from "./mutant.ts";
+
+const index = "src/matching/live-topic-index.ts";
+const feed = "src/storage/topic-feed.ts";
+
+/** Of how the router follows the topics. */
+export const routerIndexMutants: readonly Mutant[] = [
+  {
+    name: "the index is used while it is being reloaded",
+    world: "router",
+    file: index,
+    replace: 'getMode() === "live" ? serving()?.pick(event) : undefined',
+    by: "serving()?.pick(event)",
+  },
+  {
+    name: "every change of a topic is taken for the echo of an own write",
+    world: "router",
+    file: index,
+    replace: "if (updatedOn === undefined || ownWrites.get(externalId) !== updatedOn) return true;",
+    by: "if (updatedOn === undefined) return true;",
+  },
+  {
+    name: "a retirement counts as known while its topic exists",
+    world: "router",
+    file: feed,
+    replace: "found.filter(({ change }) => !remaining.has(change))",
+    by: "found",
+  },
+  {
+    name: "a replaced topic is not read again",
+    world: "router",
+    file: feed,
+    replace: '["insert", "replace", "update"]',
+    by: '["insert"]',
+  },
+  {
+    name: "a retired topic is not read again",
+    world: "router",
+    file: feed,
+    replace: "[collections.topics, collections.retiredTopics].map((name)",
+    by: "[collections.topics].map((name)",
+  },
+  {
+    name: "a load ends before changed topics are read again",
+    world: "router",
+    file: index,
+    replace: "    await confirm(loading, lost);\n",
+    by: "",
+    schedule: "topic-read-slowly-at-the-end-of-a-load",
+  },
+  {
+    name: "a load takes what has changed since it began",
+    world: "router",
+    file: index,
+    replace: "if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);",
+    by: "index.set(topic);",
+    schedule: "topic-changed-during-a-slow-load",
+  },
+  {
+    name: "a topic that cannot be read is forgotten",
+    world: "router",
+    file: index,
+    replace: "        for (const id of rereading) stale.add(id);\n        // An outage",
+    by: "        // An outage",
+    schedule: "topic-that-cannot-be-read-again",
+  },
+  {
+    name: "a look-up from before the feed was followed counts as read",
+    world: "router",
+    file: index,
+    replace: "if (followed !== followedBefore) {",
+    by: "if (followed < followedBefore) {",
+    schedule: "look-up-that-ends-while-topics-are-loaded-again",
+  },
+  {
+    name: "a late own write is not read again",
+    world: "router",
+    file: index,
+    replace: "if (isLate(updatedOn)) late.add(externalId);",
+    by: "",
+    schedule: "own-write-reported-late",
+  },
+  {
+    name: "a late own removal is not read again",
+    world: "router",
+    file: index,
+    replace: "if (isLate(retiredOn)) late.add(topic.externalId);",
+    by: "",
+    schedule: "own-removal-reported-late",
+  },
+  {
+    name: "a changed topic is read only once",
+    world: "router",
+    file: index,
+    replace: "      markStale(ids);\n    }, rereadDelayMs)",
+    by: "    }, rereadDelayMs)",
+    schedule: "own-write-reported-after-a-newer-one-was-read",
+  },
+  {
+    name: "an election does not end the feed",
+    world: "router",
+    file: feed,
+    replace: "      end(electionError);\n",
+    by: "",
+    schedule: "topic-read-before-an-election-loses-it",
+  },
+];
