@@ -126,11 +126,14 @@ const toTopicMessages = (request: Request): TopicMessages[] =>
  * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request as a whole, and
  * kafkajs numbers what follows a rejection correctly. A rejected request is halved until the record is found. Records that are
  * known to be rejected are not sent: all for a topic that the user may not write to, and those without a key for a compacted one.
+ *
+ * `isFirst`: whether it is the producer's first transaction. In later ones kafkajs looks up all topics that the producer has used,
+ * and a denial may be about another one than the records are for, so it is thrown.
  */
 export async function sendEach(
   transaction: Transaction,
   records: readonly RoutedRecord[],
-  limits: TopicLimits,
+  { limits, isFirst }: { readonly limits: TopicLimits; readonly isFirst: boolean },
 ): Promise<readonly SendResult[]> {
   const results = new Map<RoutedRecord, SendResult>();
   const denials = new Map<string, SendRejection>();
@@ -160,7 +163,7 @@ export async function sendEach(
         results.set(record, { partition, offset: baseOffset + index });
     } catch (error) {
       const rejection = findRejection(error);
-      if (rejection === undefined) throw error;
+      if (rejection === undefined || (rejection.reason === "denied" && !isFirst)) throw error;
       if (rejection.reason === "denied") denials.set(topic, rejection);
       else if (group.length === 1) {
         if (first.key === null && hasType(error, "INVALID_RECORD")) limits.onKeyMissing(topic, rejection);

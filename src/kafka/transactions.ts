@@ -119,6 +119,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
   }
 
   async function begin(to: Position): Promise<RoutingTransaction> {
+    const isFirst = ready !== undefined;
     const transaction = ready ?? (await producer?.transaction());
     if (transaction === undefined) throw new UnavailableError("the partition is not claimed");
     ready = undefined;
@@ -131,7 +132,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
         attempt(async () => {
           for (const request of splitIntoRequests(records, limits)) await sendAll(transaction, request);
         }),
-      sendEach: (records) => attempt(() => sendEach(transaction, records, limits)),
+      sendEach: (records) => attempt(() => sendEach(transaction, records, { limits, isFirst })),
       commit: () => attempt(() => transaction.commit()),
     };
   }

@@ -59,20 +59,20 @@ describe("a Kafka topic", () => {
     const { transaction, count, create } = await createScene({ "max.message.bytes": "20000" });
     const limits = createTopicLimits();
     const records = Array.from({ length: 64 }, () => create(null, 1_000));
-    const results = await sendEach(transaction, records, limits);
+    const results = await sendEach(transaction, records, { limits, isFirst: true });
     assert.ok(results.every((result) => "offset" in result));
     assert.ok(count() > 4);
     const requests = [...splitIntoRequests(records, limits)];
     assert.ok(requests.length <= 8, `${requests.length} requests`);
     for (const request of requests) await sendAll(transaction, request);
-    await sendEach(transaction, records, limits);
+    await sendEach(transaction, records, { limits, isFirst: true });
     assert.equal(count(), requests.length * 2);
   });
 
   it("gets as large batches as before after a record was too large for it that was alone", async () => {
     const { transaction, create } = await createScene({ "max.message.bytes": "20000" });
     const limits = createTopicLimits();
-    const [result] = await sendEach(transaction, [create(null, 30_000)], limits);
+    const [result] = await sendEach(transaction, [create(null, 30_000)], { limits, isFirst: true });
     assert.ok(result !== undefined && "rejection" in result);
     assert.equal(limits.getMaxBytes(create(null).topic), 512 * 1024);
   });
@@ -82,7 +82,7 @@ describe("a Kafka topic", () => {
     const limits = createTopicLimits();
     const records = Array.from({ length: 64 }, (_, number) => create(number % 8 === 7 ? "k" : null));
     for (const maxRequests of [13, 1]) {
-      const results = await sendEach(transaction, records, limits);
+      const results = await sendEach(transaction, records, { limits, isFirst: true });
       const offsets = results.map((result) => ("rejection" in result ? result.rejection.reason : "sent"));
       assert.deepEqual(
         offsets,
@@ -91,5 +91,16 @@ describe("a Kafka topic", () => {
       const requests = count();
       assert.ok(requests <= maxRequests, `${requests} requests`);
     }
+  });
+
+  it("does not count as denied when that may be about another one, which the producer used before", async () => {
+    const { transaction, create } = await createScene({});
+    const limits = createTopicLimits();
+    const denial = Object.assign(new Error("denied"), { type: "TOPIC_AUTHORIZATION_FAILED" });
+    const denied: Transaction = { ...transaction, send: () => Promise.reject(denial) };
+    await assert.rejects(sendEach(denied, [create(null)], { limits, isFirst: false }), denial);
+    const [result] = await sendEach(denied, [create(null)], { limits, isFirst: true });
+    assert.ok(result !== undefined && "rejection" in result);
+    assert.equal(result.rejection.reason, "denied");
   });
 });
