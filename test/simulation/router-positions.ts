@@ -111,7 +111,8 @@ export class RouterPositions {
   /** Whether the group has not reached the end of the partition's log. */
   isBehind(partition: number, log: PartitionLog): boolean {
     const place = this.#getCandidates(partition).at(-1)?.place;
-    return (place?.log ?? log) !== log || (place?.offset ?? 0) < log.end;
+    // A position is first stored with a record.
+    return (place?.log ?? log) !== log || (place?.offset ?? log.low) < log.end;
   }
 
   describe(partition: number): string {

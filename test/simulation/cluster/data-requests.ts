@@ -73,12 +73,13 @@ export function createDataHandlers(options: DataOptions) {
     const refusal = checkBatch(records, node.logs.topics.get(topic)?.topic, options.now());
     if (refusal !== codes.none) return { ...result, error: refusal };
     const identity = { transactionalId: transactionalId ?? "", ...readHeader(records) };
+    const { end } = partition.log;
     const appended = partition.log.append(records, partition.leaderEpoch, () =>
       transactions.verify(identity, partition),
     );
     if (appended.error === codes.none) {
       if (transactionalId === null) onProduced(process, partition, appended.baseOffset);
-      else transactions.onWritten(identity, partition);
+      else transactions.onWritten(identity, partition, end);
     }
     return { ...result, ...appended };
   }

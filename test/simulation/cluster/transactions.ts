@@ -38,8 +38,8 @@ interface TransactionalProducer {
   begun: number;
   /** The partitions that were announced, by `topic-partition`. */
   readonly announced: Map<string, PartitionName>;
-  /** Those that records were written to. */
-  readonly written: Set<Partition>;
+  /** Where its records begin in each log. One of a deleted topic may have an earlier transaction, too, which gets no marker. */
+  readonly written: Map<Partition, number>;
   readonly groups: Set<string>;
 }
 
@@ -115,8 +115,11 @@ export function createTransactionCoordinator(options: TransactionOptions) {
       commit,
       process,
       beganAt,
-      records: [...written].flatMap(({ topic, partition, log }) =>
-        log.readOpen(producerId).map((record) => ({ ...record, log, topic, partition })),
+      records: [...written].flatMap(([{ topic, partition, log }, start]) =>
+        log
+          .readOpen(producerId)
+          .filter(({ offset }) => offset >= start)
+          .map((record) => ({ ...record, log, topic, partition })),
       ),
       offsets: new Map([...groups].flatMap((id) => [...(getOffsets(id).getOpen(producerId) ?? [])])),
     });
@@ -173,7 +176,7 @@ export function createTransactionCoordinator(options: TransactionOptions) {
         beganAt: 0,
         begun: 0,
         announced: new Map(),
-        written: new Set(),
+        written: new Map(),
         groups: new Set(),
       };
       producers.set(transactionalId, producer);
@@ -250,10 +253,14 @@ export function createTransactionCoordinator(options: TransactionOptions) {
         : codes.invalidTransactionState;
     },
 
-    onWritten({ transactionalId, producerId, producerEpoch }: Identity, partition: Partition): void {
+    onWritten(
+      { transactionalId, producerId, producerEpoch }: Identity,
+      partition: Partition,
+      start: number,
+    ): void {
       const producer = producers.get(transactionalId);
-      if (producer?.producerId === producerId && producer.epoch === producerEpoch)
-        producer.written.add(partition);
+      const isCurrent = producer?.producerId === producerId && producer.epoch === producerEpoch;
+      if (isCurrent && !producer.written.has(partition)) producer.written.set(partition, start);
     },
 
     delayMarkers(ms: number): void {
