@@ -92,7 +92,7 @@ export function createRouterOracle(options: RouterOracleOptions) {
   const getEventId = (record: WrittenRecord): string =>
     getText(record, record.topic === deadLetterTopic ? deadLetterHeader.id : routedEventHeader.event) ?? "";
 
-  function parseMove({ records, offsets, beganAt }: DecidedTransaction): Move {
+  function parseMove({ records, offsets, movedAt }: DecidedTransaction): Move {
     const [moved, ...others] = offsets;
     if (moved === undefined || others.length > 0)
       throw new Violation(`a commit moves ${offsets.size} positions`);
@@ -104,7 +104,7 @@ export function createRouterOracle(options: RouterOracleOptions) {
     };
     const offsetsOfEvents = records.map((record) => parseId(getEventId(record)).offset);
     const first = offsetsOfEvents.length === 0 ? undefined : Math.min(...offsetsOfEvents);
-    return { beganAt, partition, topicId, epoch, to, first };
+    return { movedAt, partition, topicId, epoch, to, first };
   }
 
   function checkRange(

@@ -26,7 +26,8 @@ interface Candidate {
 
 /** How a transaction moves the position of a partition. */
 export interface Move {
-  readonly beganAt: number;
+  /** When the group was told the offset. */
+  readonly movedAt: number;
   readonly partition: number;
   /** Undefined where brokers have no topic ids. */
   readonly topicId: string | undefined;
@@ -141,9 +142,9 @@ export class RouterPositions {
       }
     if (results.length === 0) throw first;
     const lostFrom = this.#cut.has(log) && move.to > log.end ? log.end : undefined;
-    // What is set or lost while a transaction is open counts, and not the offset that the transaction commits.
+    // What is set or lost after the group was told the offset counts, and not what the transaction commits.
     const later = this.#getCandidates(move.partition).filter(
-      ({ setAt = -Infinity }) => setAt >= move.beganAt,
+      ({ setAt = -Infinity }) => setAt >= move.movedAt,
     );
     const committed = { place: { offset: move.to, epoch: move.epoch, log, lostFrom } };
     this.#candidates.set(move.partition, [committed, ...later]);

@@ -20,6 +20,8 @@ export interface DecidedTransaction {
   /** The process that began it. */
   readonly process: Host;
   readonly beganAt: number;
+  /** When it was told the offsets; when it began if that was never. */
+  readonly movedAt: number;
   readonly records: readonly WrittenRecord[];
   /** By `topic-partition`. */
   readonly offsets: ReadonlyMap<string, CommittedOffset>;
@@ -34,6 +36,7 @@ interface TransactionalProducer {
   timeoutMs: number;
   process: Host;
   beganAt: number;
+  movedAt: number;
   /** Numbers the transactions. */
   begun: number;
   /** The partitions that were announced, by `topic-partition`. */
@@ -93,6 +96,7 @@ export function createTransactionCoordinator(options: TransactionOptions) {
     producer.state = "ongoing";
     producer.process = process;
     producer.beganAt = clock.getTime();
+    producer.movedAt = clock.getTime();
     producer.begun += 1;
     producer.announced.clear();
     producer.written.clear();
@@ -107,7 +111,8 @@ export function createTransactionCoordinator(options: TransactionOptions) {
   }
 
   function decide(producer: TransactionalProducer, commit: boolean): void {
-    const { transactionalId, producerId, epoch, process, beganAt, announced, written, groups } = producer;
+    const { transactionalId, producerId, epoch, process, beganAt, movedAt, announced, written, groups } =
+      producer;
     producer.state = "completing";
     producer.isCommitted = commit;
     onDecided({
@@ -115,6 +120,7 @@ export function createTransactionCoordinator(options: TransactionOptions) {
       commit,
       process,
       beganAt,
+      movedAt,
       records: [...written].flatMap(([{ topic, partition, log }, start]) =>
         log
           .readOpen(producerId)
@@ -174,6 +180,7 @@ export function createTransactionCoordinator(options: TransactionOptions) {
         timeoutMs,
         process,
         beganAt: 0,
+        movedAt: 0,
         begun: 0,
         announced: new Map(),
         written: new Map(),
@@ -229,6 +236,8 @@ export function createTransactionCoordinator(options: TransactionOptions) {
           return codes.invalidTransactionState;
       }
       ofGroup.add(producerId, producerEpoch, offsets);
+      const producer = producers.get(identity.transactionalId);
+      if (producer !== undefined) producer.movedAt = clock.getTime();
       return codes.none;
     },
 
