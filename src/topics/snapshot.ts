@@ -1,4 +1,10 @@
-import { getCombination, type RetiredTopic, type Topic, type TopicDefinition } from "./topic.ts";
+import {
+  getCombination,
+  getUpdateTime,
+  type RetiredTopic,
+  type Topic,
+  type TopicDefinition,
+} from "./topic.ts";
 
 /** The writes of a batch. In this order (removals first, insertions last) they violate no unique index. */
 export interface TopicWrites {
@@ -69,7 +75,7 @@ export function createTopicSnapshot(stored: readonly Topic[]) {
         const from = remaining.get(topic.id);
         remaining.delete(topic.id);
         if (from === undefined) created.push(topic);
-        else changed.push({ from, to: topic });
+        else changed.push({ from, to: { ...topic, updatedOn: getUpdateTime(topic.updatedOn, from) } });
       }
       const { updated, reinserted } = orderUpdates(changed);
       return {

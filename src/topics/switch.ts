@@ -4,7 +4,13 @@ import { formatRecordPosition } from "../sync/records.ts";
 import { insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import type { RetiredTopicStore, TopicStore } from "./stores.ts";
-import { externalIdFault, type AnnouncementSource, type RetiredTopic, type Topic } from "./topic.ts";
+import {
+  externalIdFault,
+  getUpdateTime,
+  type AnnouncementSource,
+  type RetiredTopic,
+  type Topic,
+} from "./topic.ts";
 
 /** No topic has this external id, neither an active nor a disabled one. */
 export class UnknownTopicError extends Error {
@@ -65,7 +71,7 @@ export function createTopicSwitch({
   async function restore({ topic }: RetiredTopic): Promise<SwitchResult | undefined> {
     requireReadableFilters(topic);
     try {
-      const stored = await insertTopic(store, () => ({ ...topic, updatedOn: now() }));
+      const stored = await insertTopic(store, () => ({ ...topic, updatedOn: getUpdateTime(now(), topic) }));
       changed({ created: [stored] });
       return { topic: stored, changed: true };
     } catch (error) {

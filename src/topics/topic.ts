@@ -61,6 +61,10 @@ export function toDefinition(body: TopicBody): TopicDefinition {
   };
 }
 
+/** When a topic is updated: later than before, whatever this process's clock says. Two versions must not look like one. */
+export const getUpdateTime = (now: Date, { updatedOn }: Topic): Date =>
+  new Date(Math.max(now.getTime(), updatedOn.getTime() + 1));
+
 /** The part of a topic that is kept when its definition changes. */
 export const toPreviousTopic = ({
   name,

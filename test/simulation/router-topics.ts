@@ -72,6 +72,7 @@ export function createRouterTopics(
   );
   const { ids, define } = versions;
   const databases = new Map<Host, Database>();
+  const updateTimes = new Map<string, number>();
   const writers = new Map<Host, Writer>();
   const watches = new Map<Host, IndexWatch>();
   /** How many requests of a process are slow when it loads the topics next. */
@@ -102,6 +103,13 @@ export function createRouterTopics(
     };
   })();
 
+  /** Each version has its own time. */
+  function getUpdateTime(id: string): Date {
+    const time = Math.max(currentDate().getTime(), (updateTimes.get(id) ?? 0) + 1);
+    updateTimes.set(id, time);
+    return new Date(time);
+  }
+
   /** Stores a version, or removes the topic. Reports it to the process that wrote it, some time after it is acknowledged. */
   async function write(
     { database, ...writer }: Writer,
@@ -115,7 +123,7 @@ export function createRouterTopics(
       });
     };
     const topics = database.collection<TopicRecord>(collections.topics);
-    const at = currentDate();
+    const at = getUpdateTime(id);
     const source = { kind: "http", user: "admin" } as const;
     if (variant !== undefined) {
       const topic: Topic = { ...define(id, variant), source, createdOn: at, updatedOn: at };

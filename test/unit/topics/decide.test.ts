@@ -65,6 +65,16 @@ describe("deciding one announcement", () => {
     assert.equal(counts.unchanged, 1);
   });
 
+  it("makes the update later than the stored version, also if the clock of this process is behind", () => {
+    const later = new Date(now.getTime() + 5_000);
+    const topic = { ...createStored("a", createSource(3)), updatedOn: later };
+    const { writes } = decideBatch([define(9, "a", "b"), define(10, "a", "c")], [topic]);
+    assert.deepEqual(
+      writes.updated.map(({ updatedOn }) => updatedOn.getTime() - later.getTime()),
+      [1],
+    );
+  });
+
   it("updates a changed definition, and keeps the sys_id, the time of creation and the previous definition", () => {
     const topic = createStored("a", createSource(3));
     const { writes, counts } = decideBatch([define(9, "a", "other")], [topic]);
