@@ -136,6 +136,7 @@ export function createEventsTopic(options: EventsTopicOptions) {
         if (sent.length > 0) produce(partition, sent);
       }
     },
+    isMovedByHand: () => positions.isMovedByHand,
     /** Where the group has not reached the end; only of some partitions with `isMeant`. */
     listBehind: (isMeant: (partition: number) => boolean = () => true): readonly string[] =>
       list()

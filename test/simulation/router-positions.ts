@@ -101,6 +101,11 @@ export class RouterPositions {
       .some(({ place }) => place !== undefined && place.log === undefined);
   }
 
+  /** Whether somebody has moved an offset and no transaction followed: processes hear of it with the next record. */
+  get isMovedByHand(): boolean {
+    return [...this.#candidates.values()].flat().some(({ setAt }) => setAt !== undefined);
+  }
+
   get hasCuts(): boolean {
     return this.#cut.size > 0;
   }

@@ -287,7 +287,8 @@ async function run(
   inventory.grantAll();
   cluster.refuseTopics(0);
   events.create(1);
-  await clock.runUntil(clock.getTime() + (topics.isCalm ? 0 : settleMs) + 15_000);
+  // A removal may take 15 s, and the next poll as long.
+  await clock.runUntil(clock.getTime() + (topics.isCalm ? 0 : settleMs) + 30_000);
   await recover({
     ...{ clock, cluster, events, inventory, topics, unmatchedTopic, lasting, trace },
     random: limits,
