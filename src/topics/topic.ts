@@ -61,7 +61,7 @@ export function toDefinition(body: TopicBody): TopicDefinition {
   };
 }
 
-/** When a topic is updated: later than before, whatever this process's clock says. Two versions must not look like one. */
+/** The time of an update: later than the version before, also if the clock of this process is behind. It tells versions apart. */
 export const getUpdateTime = (now: Date, { updatedOn }: Topic): Date =>
   new Date(Math.max(now.getTime(), updatedOn.getTime() + 1));
 

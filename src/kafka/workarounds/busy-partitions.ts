@@ -16,7 +16,7 @@ interface Runner {
 
 /**
  * Makes kafkajs 2.2.4 leave out of its fetches a partition whose batch is being processed, in the whole process. It waits for the
- * batch before it asks the same broker again, but asks another one that became the leader meanwhile: it fetches the same records
+ * batch before it asks the same broker again, but asks another one that has become the leader: it fetches the same records
  * from there and drops them, again and again without a pause.
  */
 export function spareBusyPartitions(): void {
