@@ -9,6 +9,8 @@ import { startTcpProxy, type Messages, type TcpProxy } from "./tcp-proxy.ts";
 export interface MongoFault {
   /** `insert`, `commitTransaction`, … */
   readonly command: string;
+  /** Only commands to this collection; to any by default. */
+  readonly collection?: string;
   /** Only commands of more bytes than this; 0 by default. */
   readonly largerThan?: number;
   /** Whether the store executes the command, although its client gets `answer`. */
@@ -114,7 +116,10 @@ export async function startMongoProxy(
 
   function findFault(command: Document, length: number): Mutable<MongoFault> | undefined {
     const [name] = Object.keys(command);
-    return faults.find((one) => one.command === name && one.times > 0 && length > (one.largerThan ?? 0));
+    return faults.find(
+      ({ command: faulty, collection = command[faulty], largerThan = 0, times }) =>
+        faulty === name && command[faulty] === collection && times > 0 && length > largerThan,
+    );
   }
 
   function createMessages(): Messages {

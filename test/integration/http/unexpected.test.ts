@@ -23,6 +23,7 @@ it("an unexpected failure returns 500 with the operation and the request id, but
   await service.ready();
   store.fail({
     command: "insert",
+    collection: "svc_api_notif_mgmt_topic",
     executed: false,
     answer: { ok: 0, code: 2, codeName: "BadValue", errmsg: "internals of the store" },
     times: 1,

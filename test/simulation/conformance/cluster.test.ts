@@ -22,6 +22,8 @@ describe("the simulated cluster", () => {
   before(async () => {
     const runReal = await startRealCluster({
       settings: [
+        // A broker that is slow on a busy machine must not lose its groups to the other.
+        "broker.session.timeout.ms=60000",
         "offsets.retention.check.interval.ms=500",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms=500",
       ],

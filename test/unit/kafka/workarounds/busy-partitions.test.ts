@@ -10,7 +10,9 @@ import { until } from "../../../support/poll.ts";
 import { testKafka } from "../../../support/stack.ts";
 import { startTwoBrokers } from "../../../support/two-brokers.ts";
 
-const { first, second, addresses } = await startTwoBrokers();
+const { first, second, addresses } = await startTwoBrokers({
+  settings: ["broker.session.timeout.ms=60000"],
+});
 const { admin } = testKafka(addresses);
 await admin.connect();
 
