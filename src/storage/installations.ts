@@ -2,6 +2,7 @@ import type { Filter, MongoServerError } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
 import { currentDate, sleep } from "../lib/platform.ts";
+import { getUpdateTime } from "../lib/update-time.ts";
 import { toKeyText, type InstallationKey } from "../installations/installation.ts";
 import {
   unfinished,
@@ -255,8 +256,7 @@ function toRegistration(
   { stored, now, id }: { readonly stored: Attempt["stored"]; readonly now: Date; readonly id: string },
 ): UpdateStatement {
   const owner = stored?.user ?? user;
-  // Another instance's clock may be ahead.
-  const updatedOn = new Date(Math.max(now.getTime(), (Number(stored?.sys_updated_on) || 0) + 1));
+  const updatedOn = getUpdateTime(now, stored?.sys_updated_on);
   const seen = { active: true, sys_updated_on: updatedOn, last_seen_on: now };
   const update = {
     $unset: { deactivated_on: "", deactivated_reason: "" } as const,

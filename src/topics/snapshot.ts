@@ -1,10 +1,5 @@
-import {
-  getCombination,
-  getUpdateTime,
-  type RetiredTopic,
-  type Topic,
-  type TopicDefinition,
-} from "./topic.ts";
+import { getUpdateTime } from "../lib/update-time.ts";
+import { getCombination, type RetiredTopic, type Topic, type TopicDefinition } from "./topic.ts";
 
 /** The writes of a batch. In this order (removals first, insertions last) they violate no unique index. */
 export interface TopicWrites {
@@ -75,7 +70,8 @@ export function createTopicSnapshot(stored: readonly Topic[]) {
         const from = remaining.get(topic.id);
         remaining.delete(topic.id);
         if (from === undefined) created.push(topic);
-        else changed.push({ from, to: { ...topic, updatedOn: getUpdateTime(topic.updatedOn, from) } });
+        else
+          changed.push({ from, to: { ...topic, updatedOn: getUpdateTime(topic.updatedOn, from.updatedOn) } });
       }
       const { updated, reinserted } = orderUpdates(changed);
       return {

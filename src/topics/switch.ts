@@ -1,16 +1,11 @@
 import { RejectionError } from "../lib/errors.ts";
 import { currentDate } from "../lib/platform.ts";
+import { getUpdateTime } from "../lib/update-time.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import { insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import type { RetiredTopicStore, TopicStore } from "./stores.ts";
-import {
-  externalIdFault,
-  getUpdateTime,
-  type AnnouncementSource,
-  type RetiredTopic,
-  type Topic,
-} from "./topic.ts";
+import { externalIdFault, type AnnouncementSource, type RetiredTopic, type Topic } from "./topic.ts";
 
 /** No topic has this external id, neither an active nor a disabled one. */
 export class UnknownTopicError extends Error {
@@ -71,7 +66,10 @@ export function createTopicSwitch({
   async function restore({ topic }: RetiredTopic): Promise<SwitchResult | undefined> {
     requireReadableFilters(topic);
     try {
-      const stored = await insertTopic(store, () => ({ ...topic, updatedOn: getUpdateTime(now(), topic) }));
+      const stored = await insertTopic(store, () => ({
+        ...topic,
+        updatedOn: getUpdateTime(now(), topic.updatedOn),
+      }));
       changed({ created: [stored] });
       return { topic: stored, changed: true };
     } catch (error) {

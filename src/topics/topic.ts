@@ -61,10 +61,6 @@ export function toDefinition(body: TopicBody): TopicDefinition {
   };
 }
 
-/** The time of an update: later than the version before, also if the clock of this process is behind. It tells versions apart. */
-export const getUpdateTime = (now: Date, { updatedOn }: Topic): Date =>
-  new Date(Math.max(now.getTime(), updatedOn.getTime() + 1));
-
 /** The part of a topic that is kept when its definition changes. */
 export const toPreviousTopic = ({
   name,

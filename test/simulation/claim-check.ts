@@ -1,4 +1,4 @@
-/** What must hold when a process claims a partition. What it does wrong then, positions and transactions mostly hide. */
+/** What must hold when a process claims a partition. Positions and transactions hide most of what it does wrong then. */
 import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
 import type { GroupMember } from "../../src/sync/records.ts";
 import { Violation } from "./violation.ts";

@@ -26,7 +26,7 @@ interface Candidate {
 
 /** How a transaction moves the position of a partition. */
 export interface Move {
-  /** When the group was told the offset. */
+  /** When the group got the offset. */
   readonly movedAt: number;
   readonly partition: number;
   /** Undefined where brokers have no topic ids. */
@@ -147,7 +147,7 @@ export class RouterPositions {
       }
     if (results.length === 0) throw first;
     const lostFrom = this.#cut.has(log) && move.to > log.end ? log.end : undefined;
-    // What is set or lost after the group was told the offset counts, and not what the transaction commits.
+    // What is set or lost after the group got the offset counts, and not what the transaction commits.
     const later = this.#getCandidates(move.partition).filter(
       ({ setAt = -Infinity }) => setAt >= move.movedAt,
     );

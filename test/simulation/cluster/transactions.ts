@@ -20,7 +20,7 @@ export interface DecidedTransaction {
   /** The process that began it. */
   readonly process: Host;
   readonly beganAt: number;
-  /** When it was told the offsets; when it began if that was never. */
+  /** When the group got the offsets; when it began if that never happened. */
   readonly movedAt: number;
   readonly records: readonly WrittenRecord[];
   /** By `topic-partition`. */
