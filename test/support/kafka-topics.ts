@@ -1,5 +1,6 @@
 import type { Admin, ITopicConfig, Kafka } from "kafkajs";
 
+import type { Broker } from "../../src/kafka/client.ts";
 import { createRequests } from "../../src/kafka/requests.ts";
 import { createCluster } from "../../src/kafka/workarounds/clusters.ts";
 import { until } from "./poll.ts";
@@ -57,4 +58,16 @@ export async function deleteKafkaTopic({ kafka, admin }: Clients, topic: string)
   } finally {
     await requests.close();
   }
+}
+
+/**
+ * Waits until every transaction in a Kafka topic has ended. Kafka completes a transaction partition by partition, so its offsets
+ * may be committed before its records can be read. The ends that kafkajs' fetchTopicOffsets returns do not show this: they are
+ * the last stable offsets.
+ */
+export async function waitForTransactions(broker: Pick<Broker, "observe">, topic: string): Promise<void> {
+  await until(`no transaction is open in ${topic}`, async () => {
+    const bounds = await broker.observe({ topic, groupId: "unused" }).fetchBounds();
+    return [...bounds.values()].every(({ high, stable }) => high === stable);
+  });
 }

@@ -6,7 +6,7 @@ import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { getHeaderText, type LogRecord, type RecordHeaders } from "../../src/sync/records.ts";
 import { call } from "./http.ts";
-import { createKafkaTopics } from "./kafka-topics.ts";
+import { createKafkaTopics, waitForTransactions } from "./kafka-topics.ts";
 import { unique } from "./names.ts";
 import { until } from "./poll.ts";
 import { stage } from "./scene.ts";
@@ -58,16 +58,8 @@ export function routerStage(addresses?: StackAddresses) {
     const groupId = `${own.key.group}.router`;
     let produced = 0;
 
-    /** Kafka completes a transaction partition by partition: the group's offsets may move before its copies are readable. */
-    async function hasNoOpenTransaction(topic: string): Promise<boolean> {
-      const bounds = await broker.fetchBounds(topic);
-      if (bounds === undefined) return true;
-      const ends = await admin.fetchTopicOffsets(topic);
-      return ends.every(({ partition, high }) => bounds.get(partition)?.high === Number(high));
-    }
-
     async function readAll(topic: string): Promise<ReadRecord[]> {
-      await until(`no transaction is open in ${topic}`, () => hasNoOpenTransaction(topic));
+      await waitForTransactions(broker, topic);
       const records: ReadRecord[] = [];
       for await (const { partition, record } of broker.read(topic, { abort: new AbortController().signal }))
         records.push({ ...record, partition });

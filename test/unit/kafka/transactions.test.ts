@@ -7,7 +7,7 @@ import { createEgressNaming } from "../../../src/routing/egress.ts";
 import type { RoutedRecord, RoutingTransactions } from "../../../src/routing/transactions.ts";
 import { getHeaderText, type LogRecord } from "../../../src/sync/records.ts";
 import { connectBroker } from "../../support/broker.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics, waitForTransactions } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
@@ -41,6 +41,7 @@ async function createScene() {
 }
 
 async function readAll(topic: string): Promise<LogRecord[]> {
+  await waitForTransactions(broker, topic);
   const records: LogRecord[] = [];
   for await (const { record } of broker.read(topic, { abort: new AbortController().signal }))
     records.push(record);

@@ -227,7 +227,10 @@ async function compare(
   await read(names.deadLetterTopic, oracle.takeLetter);
 }
 
-/** Ends each partition with a record: a reader would wait for one after the marker of the last transaction. */
+/**
+ * Ends each partition with a record, and returns the offsets after these: a reader would wait for one after the marker of the
+ * last transaction.
+ */
 async function endPartitions({ admin, kafka }: Environment, topic: string): Promise<Map<number, number>> {
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   try {
@@ -235,8 +238,9 @@ async function endPartitions({ admin, kafka }: Environment, topic: string): Prom
     const partitions = [...(await readLogEnds(admin, topic)).keys()];
     const headers = { [endHeader]: "true" };
     const messages = partitions.map((partition) => ({ partition, value: null, headers }));
-    checkAcknowledged(messages, await producer.send({ topic, acks: -1, messages }));
-    return await readLogEnds(admin, topic);
+    const written = await producer.send({ topic, acks: -1, messages });
+    checkAcknowledged(messages, written);
+    return new Map(written.map(({ partition, baseOffset }) => [partition, Number(baseOffset) + 1]));
   } finally {
     await producer.disconnect();
   }
