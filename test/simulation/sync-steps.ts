@@ -49,13 +49,15 @@ export type TopicAction =
   | { readonly do: "lose ends"; readonly share: number }
   /**
    * Deleted, and created again some time later; with as many partitions as before, unless a number is given. `isFilledAgain`:
-   * producers send everything once more.
+   * producers send everything once more. The former leaders may hear of it late.
    */
   | {
       readonly do: "recreate";
       readonly ms: number;
       readonly partitions?: number;
       readonly isFilledAgain?: boolean;
+      readonly firstLeader?: number;
+      readonly unnoticedMs?: number;
     }
   | {
       readonly do: "move leader";
@@ -200,6 +202,8 @@ const replacements = [
       ms: upTo(5, 500),
       partitions: fc.integer({ min: 1, max: 3 }),
       isFilledAgain: fc.boolean(),
+      firstLeader: broker,
+      unnoticedMs: fc.oneof(fc.constant(0), upTo(3_000, 20_000)),
     }),
   ),
   weighted(6, fc.record({ do: fc.constant("broker lags"), broker, ms: upTo(3_000, 20_000) })),

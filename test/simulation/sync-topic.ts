@@ -29,6 +29,8 @@ export interface IdentifiedLog {
   readonly topicId: string | undefined;
 }
 
+type Recreation = Extract<TopicAction, { readonly do: "recreate" }>;
+
 export type SyncTopic = ReturnType<typeof createSyncTopic>;
 
 export function createSyncTopic(options: SyncTopicOptions) {
@@ -57,20 +59,22 @@ export function createSyncTopic(options: SyncTopicOptions) {
     return { log, topicId: hasTopicIds ? topicIds.get(log) : undefined };
   }
 
-  function create(): void {
-    if (!cluster.topics.has(name)) cluster.registry.create({ name, partitions: count });
+  function create(firstLeader = 0): void {
+    if (!cluster.topics.has(name)) cluster.registry.create({ name, partitions: count, firstLeader });
     remember();
   }
 
-  function recreate(ms: number, partitions = count, isFilledAgain = false): void {
+  function recreate({ ms, isFilledAgain, ...action }: Recreation): void {
+    const { partitions = count, firstLeader, unnoticedMs = 0 } = action;
     remember();
     const former = list();
+    if (unnoticedMs > 0) for (const { leader } of former) if (leader >= 0) cluster.lag(leader, unnoticedMs);
     cluster.deleteTopic(name);
     wasDeleted = true;
     count = Math.min(partitions, maxPartitions);
     clock.schedule(host, ms, () => {
-      create();
-      if (isFilledAgain)
+      create(firstLeader);
+      if (isFilledAgain === true)
         for (const partition of list())
           cluster.produce(partition, former[partition.partition]?.log.readAll() ?? []);
     });
@@ -154,7 +158,7 @@ export function createSyncTopic(options: SyncTopicOptions) {
           for (const one of list()) loseEnd(one, action.share);
           break;
         case "recreate":
-          if (hasTopicIds) recreate(action.ms, action.partitions, action.isFilledAgain);
+          if (hasTopicIds) recreate(action);
           break;
         case "grow":
           grow();

@@ -10,6 +10,7 @@ import type { ServerProcess } from "../../src/embedded/process.ts";
 import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
 import { startKafkaNode } from "./kafka-node.ts";
 import { until } from "./poll.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 /** A broker of a cluster. */
 export interface Node {
@@ -35,6 +36,8 @@ export interface TwoBrokers {
   readonly second: Node;
   /** The addresses of both. */
   readonly addresses: string;
+  /** Between the second broker and the controller. While it is cut, that broker hears of no changes, and serves what it knows. */
+  readonly controllerProxy: TcpProxy | undefined;
 }
 
 export interface ClusterOptions {
@@ -44,6 +47,8 @@ export interface ClusterOptions {
   readonly isReplicated?: boolean;
   /** The controller has a process of its own, so that each broker can be killed. */
   readonly hasOwnController?: boolean;
+  /** The second broker reaches the controller through a proxy. */
+  readonly hasControllerProxy?: boolean;
 }
 
 const firstId = 1;
@@ -79,11 +84,17 @@ export async function startTwoBrokers(options: ClusterOptions = {}): Promise<Two
 export async function startCluster(
   folder: string,
   started: AsyncDisposableStack,
-  { settings = [], isReplicated = false, hasOwnController = false }: ClusterOptions = {},
+  {
+    settings = [],
+    isReplicated = false,
+    hasOwnController = false,
+    hasControllerProxy = false,
+  }: ClusterOptions = {},
 ): Promise<TwoBrokers> {
   const controllerPort = await findFreePort();
   const controller = `${localhost}:${controllerPort}`;
   const controllerId = hasOwnController ? ownControllerId : firstId;
+  const controllerProxy = hasControllerProxy ? await startTcpProxy(controllerPort) : undefined;
   const running = new Set<ServerProcess>();
   started.defer(async () => {
     await Promise.all([...running].map((server) => server.stop()));
@@ -92,14 +103,18 @@ export async function startCluster(
   async function startNode(id: number): Promise<Node> {
     const port = await findFreePort();
     const address = `${localhost}:${port}`;
+    const proxied = controllerProxy === undefined ? controller : `${localhost}:${controllerProxy.port}`;
+    const voter = id === firstId + 1 ? proxied : controller;
     const listener = id === controllerId ? `CONTROLLER://${controller}` : `PLAINTEXT://${address}`;
     const oneRole = [
       `node.id=${id}`,
       `process.roles=${id === controllerId ? "controller" : "broker"}`,
-      `controller.quorum.voters=${controllerId}@${controller}`,
+      `controller.quorum.voters=${controllerId}@${voter}`,
       `listeners=${listener}`,
       `advertised.listeners=${listener}`,
     ];
+    // Brokers fetch from the controller at the address that it advertises.
+    const bothRoles = [`advertised.listeners=PLAINTEXT://${address},CONTROLLER://${proxied}`];
     const data = join(folder, String(id));
     const lines = [
       formatServerProperties({
@@ -109,7 +124,7 @@ export async function startCluster(
         controllerPort,
       }),
       // In a properties file the last value of a key is used.
-      ...(id === controllerId && !hasOwnController ? [] : oneRole),
+      ...(id === controllerId && !hasOwnController ? bothRoles : oneRole),
       ...(isReplicated ? replication : []),
       // The files of deleted topics stay mapped for a minute otherwise, and tests delete many.
       "log.segment.delete.delay.ms=1000",
@@ -144,7 +159,7 @@ export async function startCluster(
   if (!isReplicated) await createInternalTopics(first.address);
   const second = await startNode(firstId + 1);
   if (isReplicated) await createInternalTopics(first.address);
-  return { first, second, addresses: `${first.address},${second.address}` };
+  return { first, second, addresses: `${first.address},${second.address}`, controllerProxy };
 }
 
 /** While there is only one broker, it gets all of their partitions. */

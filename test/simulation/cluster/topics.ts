@@ -30,6 +30,8 @@ export interface Topic {
 export interface NewTopic {
   readonly name: string;
   readonly partitions: number;
+  /** The broker that leads partition 0, if it is up. The others follow in turn. */
+  readonly firstLeader?: number;
   /** False when only its leader has it; true by default. */
   readonly isCopied?: boolean;
   readonly maxBatchBytes?: number;
@@ -45,7 +47,7 @@ export interface Image {
 
 interface ImagedTopic {
   readonly id: string;
-  /** Its limits are those of the present, also for a broker that lags. */
+  /** Its limits do not change. */
   readonly topic: Topic;
   readonly partitions: readonly {
     readonly partition: Partition;
@@ -104,8 +106,8 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
 
   const createCopy = (log: PartitionLog): Copy => new Copy(log, { clock, random });
 
-  function createPartition(topic: string, partition: number, isCopied: boolean): Partition {
-    const leader = getLive()[partition % Math.max(1, getLive().length)] ?? -1;
+  function createPartition(topic: string, partition: number, isCopied: boolean, firstLeader = 0): Partition {
+    const leader = getLive()[(firstLeader + partition) % Math.max(1, getLive().length)] ?? -1;
     const log = new PartitionLog(nextLogId++);
     const copy = isCopied ? createCopy(log) : undefined;
     return { topic, partition, leader, leaderEpoch: 0, log, copy, lastLeader: leader, former: undefined };
@@ -170,14 +172,15 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
     publish,
 
     create(options: NewTopic): Topic {
-      const { name, partitions, isCopied = true, maxBatchBytes = Infinity, settings = new Map() } = options;
+      const { name, partitions, isCopied = true, firstLeader = 0 } = options;
+      const { maxBatchBytes = Infinity, settings = new Map() } = options;
       const id = Buffer.alloc(16);
       id.writeUInt32BE(nextTopicId++, 12);
       const topic: Topic = {
         name,
         id: id.toString("base64url"),
         partitions: Array.from({ length: partitions }, (_, partition) =>
-          createPartition(name, partition, isCopied),
+          createPartition(name, partition, isCopied, firstLeader),
         ),
         maxBatchBytes,
         settings,

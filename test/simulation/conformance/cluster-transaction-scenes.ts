@@ -1,5 +1,14 @@
 /** What the coordinator of transactions and the leaders answer to transactional producers, right ones and wrong ones. */
-import { append, fetchByName, listOffset, nameError, type ClusterScene } from "./cluster-under-test.ts";
+import {
+  append,
+  describeTopic,
+  fetchById,
+  fetchByName,
+  listOffset,
+  nameError,
+  tryLog,
+  type ClusterScene,
+} from "./cluster-under-test.ts";
 import { fetchOffset } from "./group-requests.ts";
 import {
   addOffsets,
@@ -216,6 +225,48 @@ export const transactionScenes: readonly ClusterScene[] = [
         offset: await fetchOffset(cluster, { groupId }, topic),
         log: (await fetchByName(cluster, { topic }))?.bounds,
       };
+    },
+  },
+  {
+    name: "a topic that is deleted during a transaction, while the leader does not hear of it",
+    async play(cluster) {
+      const topic = cluster.name("egress");
+      await cluster.createTopic(topic, 2);
+      const place = { broker: 1, topic, partition: 1 } as const;
+      const { topicId } = await describeTopic(cluster, 1, topic);
+      const identity = await initialise(cluster, cluster.name("id"));
+      await cluster.until(
+        "a transaction begins",
+        async () => (await addPartition(cluster, identity, topic, 1)) === "none",
+      );
+      const sent = [await send(cluster, identity, place, { firstSequence: 0, values: ["a"] })];
+      const during: unknown[] = [];
+      const look = async (): Promise<void> => {
+        during.push(
+          (await describeTopic(cluster, 1, topic)).error,
+          await fetchByName(cluster, place),
+          (await fetchById(cluster, { ...place, topic: topicId }))?.bounds,
+        );
+      };
+      await cluster.isolate(async () => {
+        await cluster.deleteTopic(topic);
+        const { error } = await describeTopic(cluster, 0, topic);
+        sent.push(await send(cluster, identity, place, { firstSequence: 1, values: ["b"] }));
+        await look();
+        during.push(
+          error,
+          await append(cluster, place, "c"),
+          await addPartition(cluster, identity, topic, 1),
+          await end(cluster, identity, true),
+          await endCompleted(cluster, identity, true),
+        );
+        await look();
+      });
+      await cluster.until(
+        "the leader hears of it",
+        async () => (await describeTopic(cluster, 1, topic)).error === "unknownTopicOrPartition",
+      );
+      return { sent, during, after: await tryLog(cluster, place, topicId) };
     },
   },
 ];

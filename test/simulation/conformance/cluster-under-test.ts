@@ -51,6 +51,8 @@ export interface ClusterUnderTest {
     topics: readonly string[],
     write: (leader: BrokerIndex) => Promise<void>,
   ) => Promise<void>;
+  /** Broker 1 hears of no changes meanwhile. */
+  readonly isolate: (during: () => Promise<void>) => Promise<void>;
   readonly until: (what: string, isMet: () => boolean | Promise<boolean>) => Promise<void>;
 }
 

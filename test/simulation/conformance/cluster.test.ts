@@ -21,6 +21,7 @@ describe("the simulated cluster", () => {
   // First, because the simulation takes over the time of the whole process.
   before(async () => {
     const runReal = await startRealCluster({
+      hasControllerProxy: true,
       settings: [
         // A broker that is slow on a busy machine must not lose its groups to the other.
         "broker.session.timeout.ms=60000",

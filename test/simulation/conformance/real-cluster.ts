@@ -14,6 +14,7 @@ import {
 } from "./cluster-under-test.ts";
 import { describeGroup } from "./group-requests.ts";
 import { commitExpired, deleteOffset, setOffset } from "./real-offsets.ts";
+import { deleteAt } from "./real-topics.ts";
 import { initialise } from "./transaction-requests.ts";
 import { createWireClient } from "./wire-client.ts";
 
@@ -21,7 +22,7 @@ const internalTopics = { group: "__consumer_offsets", transaction: "__transactio
 
 /** Starts two brokers for this file, and returns what runs a scene on them. */
 export async function startRealCluster(options: ClusterOptions = {}) {
-  const { first, second, addresses } = await startTwoBrokers(options);
+  const { first, second, addresses, controllerProxy } = await startTwoBrokers(options);
   const { kafka, admin } = testKafka(addresses);
   await admin.connect();
   const nodes = [first, second] as const;
@@ -33,9 +34,10 @@ export async function startRealCluster(options: ClusterOptions = {}) {
     resources.defer(() => {
       client.close();
     });
+    let isIsolated = false;
     const untilBothKnow = (topic: string, partitions: number): Promise<true> =>
       until("both brokers know the topic", async () => {
-        for (const broker of [0, 1] as const)
+        for (const broker of isIsolated ? ([0] as const) : ([0, 1] as const))
           if ((await describeTopic(cluster, broker, topic)).partitions.length !== partitions) return false;
         return true;
       });
@@ -84,7 +86,8 @@ export async function startRealCluster(options: ClusterOptions = {}) {
         await untilBothKnow(topic, count);
       },
       async deleteTopic(topic) {
-        await deleteKafkaTopic({ kafka, admin }, topic);
+        if (isIsolated) await deleteAt(kafka, first.id, topic);
+        else await deleteKafkaTopic({ kafka, admin }, topic);
         await untilBothKnow(topic, 0);
       },
       async deleteBefore(topic, partition, offset) {
@@ -135,6 +138,14 @@ export async function startRealCluster(options: ClusterOptions = {}) {
         await first.start();
         await untilLeads(topics, 0);
         await second.start();
+      },
+      async isolate(during) {
+        if (controllerProxy === undefined) throw new Error("start the cluster with hasControllerProxy");
+        isIsolated = true;
+        controllerProxy.cut();
+        await during();
+        controllerProxy.heal();
+        isIsolated = false;
       },
       kill: (broker) => nodes[broker].kill(),
       start: (broker) => nodes[broker].start(),

@@ -5,6 +5,7 @@ import { onStage } from "./simulated-kafka.ts";
 
 const settleMs = 200;
 const failOverMs = 3_000;
+const isolationMs = 60_000;
 const pollIntervalMs = 20;
 const limitMs = 300_000;
 
@@ -95,6 +96,12 @@ export const runSimulatedCluster = <T>(
         cluster.setUp(getNode(broker), true);
         cluster.failOver();
         await wait(settleMs);
+      },
+      async isolate(during) {
+        const until = clock.getTime() + isolationMs;
+        cluster.lag(1, isolationMs);
+        await during();
+        await wait(until - clock.getTime());
       },
       async until(what, isMet) {
         const end = clock.getTime() + limitMs;
