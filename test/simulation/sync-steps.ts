@@ -23,6 +23,7 @@ import {
   type Server,
   type Step,
 } from "./steps.ts";
+import type { MessageName } from "./wire/messages.ts";
 
 /** What a producer sends. `variant` selects one of few definitions, so that topics compete for combinations. */
 export interface SentRecord {
@@ -206,6 +207,7 @@ const replacements = [
       unnoticedMs: fc.oneof(fc.constant(0), upTo(3_000, 20_000)),
     }),
   ),
+  weighted(4, fc.record({ do: fc.constant("cut broker"), process, broker, ms: upTo(3_000, 20_000) })),
   weighted(6, fc.record({ do: fc.constant("broker lags"), broker, ms: upTo(3_000, 20_000) })),
   weighted(6, fc.record({ do: fc.constant("move leader"), partition, to: broker, unnoticedMs: upTo(500) })),
   weighted(4, fc.record({ do: fc.constant("lose ends"), share })),
@@ -218,9 +220,23 @@ const lateRecords = [
     30,
     fc.record({ do: fc.constant("disturb broker"), process, broker, fault: fc.constant<LinkFault>("slow") }),
   ),
+  weighted(
+    30,
+    fc.record({
+      do: fc.constant("disturb request"),
+      process,
+      request: fc.constantFrom<MessageName>("fetch13", "fetch13", "fetch13", "fetch11"),
+      faults: fc.constant<LinkFault[]>(["slow", "slow"]),
+    }),
+  ),
   weighted(20, fc.record({ do: fc.constant("move leaders"), to: broker, unnoticedMs: upTo(20, 500) })),
   weighted(5, setPosition),
 ];
+/** A write fails, and the position is looked up again at once. */
+const shortElection = weighted(
+  10,
+  fc.record({ do: fc.constant("elect"), downMs: upTo(50), losesUnreplicated: fc.constant(false) }),
+);
 
 const some: Meant = { id: below(8), variant: below(5) };
 const few: Meant = { id: below(3), variant: below(2) };
@@ -260,7 +276,7 @@ const logs = fc.oneof(
   ...takeovers,
   weighted(8, createElectionAtLookUp("logs")),
 );
-const reading = fc.oneof(...storeFaults, ...createSending(some), ...lateRecords);
+const reading = fc.oneof(...storeFaults, ...createSending(some), ...lateRecords, shortElection);
 
 /** Some runs have only some kinds of faults, which meet each other more often there. */
 export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
@@ -271,5 +287,5 @@ export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
     weighted(2, createSteps<SyncAction>(users, length)),
     weighted(4, createSteps<SyncAction>(lookUps, length)),
     weighted(2, createSteps<SyncAction>(logs, length)),
-    weighted(1, createSteps<SyncAction>(reading, length)),
+    weighted(3, createSteps<SyncAction>(reading, length)),
   );

@@ -105,7 +105,7 @@ async function run(
     ...{ clock, random, trace, onDelivered, onProduced },
     network: sockets,
     now: () => startOfTime + Math.floor(clock.getTime()),
-    brokers: 2,
+    brokers: createRandom(seed + 5).pick([2, 2, 2, 3]),
     maxBatchesPerFetch: random.pick([1, 3, 20]),
     maxFetchVersion,
   });
