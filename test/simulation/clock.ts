@@ -100,7 +100,7 @@ export function createClock(outside: Host): Clock {
             if (runNext()) return;
             resolve();
           } catch (error) {
-            reject(error as Error);
+            reject(error);
           }
           hasEnded = true;
         }

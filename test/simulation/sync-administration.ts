@@ -50,6 +50,8 @@ export function createAdministration(options: AdministrationOptions) {
   const positions = database.collection<PositionRecord>(collections.positions);
   let wasDenied = false;
   let hasMovedPositions = false;
+  /** Changes of the database that have begun and not ended. */
+  let pending = 0;
 
   /** With the tools of MongoDB, where there is one in the log that is there. */
   function setPosition(partition: number, topicId: string | undefined, offset: number): void {
@@ -73,8 +75,13 @@ export function createAdministration(options: AdministrationOptions) {
   }
 
   function attempt(change: () => Promise<unknown>): void {
+    pending += 1;
     clock.schedule(operator, 0, () => {
-      change().catch(() => undefined);
+      change()
+        .catch(() => undefined)
+        .finally(() => {
+          pending -= 1;
+        });
     });
   }
 
@@ -82,6 +89,7 @@ export function createAdministration(options: AdministrationOptions) {
     /** Whether a right was ever missing. */
     wasDenied: (): boolean => wasDenied,
     hasMovedPositions: (): boolean => hasMovedPositions,
+    hasEnded: (): boolean => pending === 0,
 
     /** The database is from a version that did not know the ids of topics. */
     insertOldPositions(random: Random): void {

@@ -189,7 +189,8 @@ const createElectionAtLookUp = (of: "topics" | "logs") =>
   fc.record({
     do: fc.constant("elect at look-up"),
     of: fc.constant(of),
-    lookUps: fc.integer({ min: 1, max: 3 }),
+    // Two processes that meet a new log ask several times.
+    lookUps: fc.integer({ min: 1, max: of === "logs" ? 8 : 3 }),
     stallMs: upTo(200, 2_000),
     downMs: fc.oneof(fc.constant(0), upTo(50)),
   });
