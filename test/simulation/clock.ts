@@ -69,40 +69,32 @@ export function createClock(outside: Host): Clock {
         event.isCancelled = true;
       };
     },
-    runUntil: (until, isDone = () => false) =>
-      new Promise((resolve, reject) => {
-        let hasEnded = false;
+    async runUntil(until, isDone = () => false) {
+      /** Returns false when there is nothing more to run. */
+      function runNext(): boolean {
+        if (failure !== undefined || isDone()) return false;
+        const event = take(until);
+        time = Math.max(time, event?.time ?? until);
+        if (event === undefined) return false;
+        events += 1;
+        current = event.host;
+        event.action();
+        return true;
+      }
 
-        /** Returns false when there is nothing more to run. */
-        function runNext(): boolean {
-          if (failure !== undefined) throw failure.error;
-          if (isDone()) return false;
-          const event = take(until);
-          if (event === undefined) {
-            time = Math.max(time, until);
-            return false;
-          }
-          time = Math.max(time, event.time);
-          events += 1;
-          current = event.host;
-          try {
-            event.action();
-          } catch (error) {
-            failure ??= { error };
-          }
-          return true;
-        }
+      await new Promise<void>((resolve) => {
+        let hasEnded = false;
 
         function step(): void {
           if (hasEnded) return;
           current = outside;
           try {
             if (runNext()) return;
-            resolve();
           } catch (error) {
-            reject(error);
+            failure ??= { error };
           }
           hasEnded = true;
+          resolve();
         }
 
         function pump(): void {
@@ -112,7 +104,9 @@ export function createClock(outside: Host): Clock {
         }
 
         pump();
-      }),
+      });
+      if (failure !== undefined) throw failure.error;
+    },
     fail(error) {
       failure ??= { error };
     },
