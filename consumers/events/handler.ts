@@ -130,15 +130,15 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
   function route(records: readonly LogRecord[], epoch: number): Pick<EventBatch, "records" | "routes"> {
     const plan = createRoutePlan({ ...options, getNamespace: index.getNamespace });
     const rejections: EventRejection[] = [];
+    const take = (count: number) => ({ records: records.slice(0, count), routes: { plan, rejections } });
     for (const [at, record] of records.entries()) {
-      const taken = { records: records.slice(0, at), routes: { plan, rejections } };
       try {
         const added = addEvent(plan, record, epoch);
         if (added === "not loaded") return { records, routes: undefined };
-        if (!added) return taken;
+        if (!added) return take(at);
       } catch (error) {
         if (error instanceof RejectionError) rejections.push({ offset: record.offset, rejection: error });
-        else if (at > 0) return taken;
+        else if (at > 0) return take(at);
         else return { records: [record], routes: toError(error) };
       }
     }
