@@ -51,7 +51,7 @@ export interface ClusterUnderTest {
     topics: readonly string[],
     write: (leader: BrokerIndex) => Promise<void>,
   ) => Promise<void>;
-  /** Broker 1 hears of no changes meanwhile. */
+  /** Broker 1 hears of no changes while `during` runs. */
   readonly isolate: (during: () => Promise<void>) => Promise<void>;
   readonly until: (what: string, isMet: () => boolean | Promise<boolean>) => Promise<void>;
 }
