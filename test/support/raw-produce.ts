@@ -2,21 +2,8 @@ import assert from "node:assert/strict";
 
 import type { Kafka } from "kafkajs";
 
-import { createCluster } from "../../src/kafka/workarounds/clusters.ts";
 import { loadPrivate } from "../../src/kafka/workarounds/patch.ts";
-
-/** The parts of kafkajs' private classes that are used here. */
-interface Cluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  addTargetTopic(topic: string): Promise<void>;
-  findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, readonly number[]>;
-  findBroker(node: { readonly nodeId: string }): Promise<Broker>;
-}
-
-interface Broker {
-  readonly connectionPool: { send(exchange: object): Promise<unknown> };
-}
+import { withCluster } from "./kafkajs-cluster.ts";
 
 interface Encoder {
   writeString(text: string | null): Encoder;
@@ -33,20 +20,15 @@ const timeoutMs = 30_000;
  * Sends these record batches to partition 0, byte for byte, each in a request of its own. Throws when the broker
  * rejects one.
  */
-export async function produceBatches(kafka: Kafka, topic: string, batches: readonly Buffer[]): Promise<void> {
-  const cluster = createCluster(kafka, () => undefined) as Cluster;
-  await cluster.connect();
-  try {
+export const produceBatches = (kafka: Kafka, topic: string, batches: readonly Buffer[]): Promise<void> =>
+  withCluster(kafka, async (cluster) => {
     await cluster.addTargetTopic(topic);
     const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
     assert.ok(nodeId !== undefined);
     const { connectionPool } = await cluster.findBroker({ nodeId });
     for (const batch of batches)
       await connectionPool.send({ request: createRequest(topic, batch), response });
-  } finally {
-    await cluster.disconnect();
-  }
-}
+  });
 
 /** A Produce request of version 7, which may have every codec. */
 const createRequest = (topic: string, batch: Buffer) => ({

@@ -2,16 +2,9 @@
 import type { Kafka } from "kafkajs";
 
 import { prepareKafkaJava, runClass } from "../../../src/embedded/kafka-java.ts";
-import type { RequestTarget } from "../../../src/kafka/protocol/request.ts";
-import { createCluster } from "../../../src/kafka/workarounds/clusters.ts";
 import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
+import { withCluster } from "../../support/kafkajs-cluster.ts";
 import { toolsFolder } from "../../unit/embedded/local.ts";
-
-interface Cluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  findGroupCoordinator(query: { readonly groupId: string }): Promise<RequestTarget>;
-}
 
 type Encode = (body: object) => object;
 
@@ -35,16 +28,12 @@ export const deleteOffset = (brokers: string, groupId: string, topic: string): P
 export async function commitExpired(kafka: Kafka, groupId: string, topic: string): Promise<void> {
   const folder = "protocol/requests/offsetCommit/v4";
   const encode = loadPrivate(`${folder}/request.js`) as Encode;
-  const cluster = createCluster(kafka, () => undefined) as Cluster;
-  try {
-    await cluster.connect();
+  await withCluster(kafka, async (cluster) => {
     const { connectionPool } = await cluster.findGroupCoordinator({ groupId });
     const topics = [{ topic, partitions: [{ partition: 0, offset: "0", metadata: "" }] }];
     await connectionPool.send({
       request: encode({ groupId, groupGenerationId: -1, memberId: "", retentionTime: 1, topics }),
       response: loadPrivate(`${folder}/response.js`),
     });
-  } finally {
-    await cluster.disconnect();
-  }
+  });
 }
