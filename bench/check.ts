@@ -8,6 +8,7 @@ import { measureServers } from "./http/http.ts";
 import { findLoadGenerator } from "./http/load.ts";
 import { calculateRatio } from "./http/report.ts";
 import { measurePickerOverLoop } from "./picker/picker.ts";
+import { compareRouterWithFloor } from "./router/router.ts";
 import { measureStart } from "./start.ts";
 import { service } from "./support/contestant.ts";
 import { createJsonOption } from "./support/options.ts";
@@ -78,6 +79,7 @@ async function measureRatios(stack: BenchStack): Promise<Ratios> {
     );
   reportProgress("measuring the picker");
   const picker = await measurePickerOverLoop();
+  const router = await compareRouterWithFloor(stack, store);
   reportProgress("measuring start and idle memory");
   const start = await measureStart(stack, store);
   const { samples } = await measureIdle(stack, store);
@@ -87,6 +89,8 @@ async function measureRatios(stack: BenchStack): Promise<Ratios> {
     "http: registrations/s ÷ floor, new tokens": toRatio("new"),
     "http: registrations/s ÷ floor, repeated tokens": toRatio("repeated"),
     "picker: events/s ÷ loop": picker,
+    "router: events/s ÷ floor": router.rate,
+    "router: CPU per event, floor ÷ router": router.cpu,
     "start: loading the libraries ÷ ready": start,
     "memory: 100 MB ÷ idle": 100 / median(samples),
   };

@@ -47,21 +47,25 @@ const getAll = (
   { way, topics }: Pick<FoundRate, "way" | "topics">,
 ): readonly FoundRate[] => found.filter((one) => one.way === way && one.topics === topics);
 
-const toRates = (found: readonly FoundRate[]): number[] => found.map(({ perSecond }) => perSecond);
+type Figure = keyof Rate | "peakMb" | "loadedMs";
+
+const getFigures = (found: readonly FoundRate[], figure: Figure): number[] => found.map((one) => one[figure]);
 
 /** The median of the rounds' ratios; NaN where one of the two was not measured. */
-const compareRates = (
+export const compareWays = (
   found: readonly FoundRate[],
-  topics: number,
+  { topics, figure }: { readonly topics: number; readonly figure: Figure },
   [way, other]: readonly [Way, Way],
 ): number =>
-  medianRatio(toRates(getAll(found, { way, topics })), toRates(getAll(found, { way: other, topics })));
+  medianRatio(
+    getFigures(getAll(found, { way, topics }), figure),
+    getFigures(getAll(found, { way: other, topics }), figure),
+  );
 
 /** Reports the medians of each contestant. */
 export function reportRates(found: readonly FoundRate[], { events, rounds, partitions }: Options): Report {
   const groups = Map.groupBy(found, ({ way, topics }) => `${way} ${topics}`).values();
-  const toMedian = (all: readonly FoundRate[], figure: keyof Rate | "peakMb" | "loadedMs"): number =>
-    median(all.map((one) => one[figure]));
+  const toMedian = (all: readonly FoundRate[], figure: Figure): number => median(getFigures(all, figure));
   return {
     title: "router",
     head: [
@@ -78,13 +82,14 @@ export function reportRates(found: readonly FoundRate[], { events, rounds, parti
       const [first] = all;
       if (first === undefined) return [];
       const { way, topics } = first;
+      const perSecond = { topics, figure: "perSecond" } as const;
       return [
         [
           topics,
           names[way],
           formatNumber(toMedian(all, "perSecond"), 0),
-          formatNumber(compareRates(found, topics, [way, "floor"]), 2),
-          formatNumber(compareRates(found, topics, [way, "streams"]), 2),
+          formatNumber(compareWays(found, perSecond, [way, "floor"]), 2),
+          formatNumber(compareWays(found, perSecond, [way, "streams"]), 2),
           formatNumber(toMedian(all, "cpuMicros"), 1),
           formatNumber(toMedian(all, "peakMb"), 0),
           formatNumber(toMedian(all, "loadedMs") / 1_000, 1),
@@ -120,19 +125,20 @@ const maxP99Ms = 50;
 /** Compares with the targets what was measured of them. */
 export function compareWithTargets(rates: readonly FoundRate[], latencies: readonly FoundLatency[]): Report {
   const p99 = latencies.find(({ way }) => way === "router")?.p99 ?? NaN;
+  const perSecond = { topics: 10_000, figure: "perSecond" } as const;
   const ratios: Ratio[] = [
     atLeast(1.2, {
       what: "events/s ÷ Kafka Streams: 10000 topics",
-      ratio: compareRates(rates, 10_000, ["router", "streams"]),
+      ratio: compareWays(rates, perSecond, ["router", "streams"]),
     }),
     atLeast(1.2, {
       what: "events/s of 2 instances ÷ Kafka Streams: 10000 topics",
-      ratio: compareRates(rates, 10_000, ["routers", "streams"]),
+      ratio: compareWays(rates, perSecond, ["routers", "streams"]),
     }),
     atLeast(0.8, { what: "events/s, 1000000 topics ÷ 10000", ratio: compareSizes(rates, 1_000_000, 10_000) }),
     atMost("1/4", 1 / 4, {
       what: "peak memory ÷ Kafka Streams: 100000 topics",
-      ratio: compareMemory(rates, 100_000),
+      ratio: compareWays(rates, { topics: 100_000, figure: "peakMb" }, ["router", "streams"]),
     }),
     atMost("1", 1, { what: `p99 ÷ ${maxP99Ms} ms: ${eventsPerSecond} events/s`, ratio: p99 / maxP99Ms }),
   ];
@@ -142,14 +148,9 @@ export function compareWithTargets(rates: readonly FoundRate[], latencies: reado
 
 const compareSizes = (rates: readonly FoundRate[], topics: number, fewer: number): number =>
   medianRatio(
-    toRates(getAll(rates, { way: "router", topics })),
-    toRates(getAll(rates, { way: "router", topics: fewer })),
+    getFigures(getAll(rates, { way: "router", topics }), "perSecond"),
+    getFigures(getAll(rates, { way: "router", topics: fewer }), "perSecond"),
   );
-
-function compareMemory(rates: readonly FoundRate[], topics: number): number {
-  const toPeaks = (way: Way): number[] => getAll(rates, { way, topics }).map(({ peakMb }) => peakMb);
-  return medianRatio(toPeaks("router"), toPeaks("streams"));
-}
 
 const formatNumber = (value: number, digits: number): string =>
   Number.isNaN(value) ? "–" : value.toFixed(digits);

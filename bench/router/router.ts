@@ -24,6 +24,7 @@ import { installKafkaStreams } from "./kafka-streams.ts";
 import { measureLatency } from "./latency.ts";
 import { checkForwarded, measureRate, readLoadedTime, sum } from "./measure.ts";
 import {
+  compareWays,
   compareWithTargets,
   reportLatencies,
   reportRates,
@@ -76,6 +77,35 @@ interface Forwarder {
   readonly create: (job: Job) => readonly [Contestant, ...Contestant[]];
 }
 
+const floor: Forwarder = {
+  way: "floor",
+  maxTopics: Infinity,
+  hasHeaders: false,
+  create: (job) => [createFloor(job)],
+};
+
+const createOneRouter = (program: Contestant): Forwarder => ({
+  way: "router",
+  maxTopics: Infinity,
+  hasHeaders: true,
+  create: (job) => [createRouter(job, { base: program })],
+});
+
+/** Ratios of the router and the floor. A larger one is better. */
+export async function compareRouterWithFloor(
+  stack: BenchStack,
+  store: BenchStore,
+): Promise<{ readonly rate: number; readonly cpu: number }> {
+  const topics = 10_000;
+  const options = { topics: [topics], events: 300_000, rounds: 4, partitions: 2, seconds: 0, peer: false };
+  const bench: Bench = { stack, store, forwarders: [floor, createOneRouter(service)], options };
+  const rates = await withTopics(bench, topics, (workspace) => measureRates(bench, workspace, topics));
+  return {
+    rate: compareWays(rates, { topics, figure: "perSecond" }, ["router", "floor"]),
+    cpu: compareWays(rates, { topics, figure: "cpuMicros" }, ["floor", "router"]),
+  };
+}
+
 /** Measures on the first store. `program`: the service. */
 export async function measureRouter(
   stack: BenchStack,
@@ -85,13 +115,8 @@ export async function measureRouter(
   const [store] = stack.stores;
   if (store === undefined) throw new Error("there is no store to measure on");
   const forwarders: Forwarder[] = [
-    { way: "floor", maxTopics: Infinity, hasHeaders: false, create: (job) => [createFloor(job)] },
-    {
-      way: "router",
-      maxTopics: Infinity,
-      hasHeaders: true,
-      create: (job) => [createRouter(job, { base: program })],
-    },
+    floor,
+    createOneRouter(program),
     {
       way: "routers",
       maxTopics: maxPeerTopics,
@@ -133,11 +158,7 @@ async function measureAll(bench: Bench): Promise<Report[]> {
   const rates: FoundRate[] = [];
   const latencies: FoundLatency[] = [];
   for (const topics of options.topics) {
-    const announcements = `bench.router.${topics}.announcements`;
-    await createTopic(bench, announcements);
-    await withWorkspace(bench.stack, { store: bench.store, topic: announcements }, async (workspace, db) => {
-      reportProgress(`inserting ${topics} topics`);
-      await insertTopics(db, createBodies(topics));
+    await withTopics(bench, topics, async (workspace) => {
       rates.push(...(await measureRates(bench, workspace, topics)));
       if (topics === getLatencyTopics(options.topics))
         latencies.push(...(await measureLatencies(bench, workspace, topics)));
@@ -150,16 +171,33 @@ async function measureAll(bench: Bench): Promise<Report[]> {
   ];
 }
 
+/** Works on a database with as many topics. */
+async function withTopics<T>(
+  bench: Bench,
+  topics: number,
+  measure: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
+  const announcements = `bench.router.${topics}.announcements`;
+  await createTopic(bench, announcements);
+  return withWorkspace(bench.stack, { store: bench.store, topic: announcements }, async (workspace, db) => {
+    reportProgress(`inserting ${topics} topics`);
+    await insertTopics(db, createBodies(topics));
+    return measure(workspace);
+  });
+}
+
 const getLatencyTopics = (sizes: readonly number[]): number | undefined =>
   sizes.find((topics) => topics === 10_000) ?? sizes[0];
 
+const getParticipants = ({ forwarders }: Bench, topics: number): readonly Forwarder[] =>
+  forwarders.filter(({ maxTopics }) => topics <= maxTopics);
+
 async function measureRates(bench: Bench, workspace: Workspace, topics: number): Promise<FoundRate[]> {
-  const { forwarders, options } = bench;
-  const { events, partitions, rounds } = options;
+  const { events, partitions, rounds } = bench.options;
   const log: EventLog = { topic: `bench.router.${topics}.events`, events, topics, partitions };
   reportProgress(`sending ${events} events for ${topics} topics`);
   await fillLog(workspace.brokers, log);
-  const participants = forwarders.filter(({ maxTopics }) => topics <= maxTopics);
+  const participants = getParticipants(bench, topics);
   const found: FoundRate[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     // The order rotates, so that no contestant always runs after the same one.
@@ -214,10 +252,10 @@ async function measureOne(
 }
 
 async function measureLatencies(bench: Bench, workspace: Workspace, topics: number): Promise<FoundLatency[]> {
-  const { stack, forwarders, options } = bench;
+  const { stack, options } = bench;
   const { partitions, seconds } = options;
   const found: FoundLatency[] = [];
-  for (const { way, hasHeaders, create } of forwarders) {
+  for (const { way, hasHeaders, create } of getParticipants(bench, topics)) {
     reportProgress(`latency of ${way} for ${seconds} s`);
     await using broker = await openBroker(bench);
     const groupId = `${workspace.database}-${way}-latency`;
