@@ -19,7 +19,7 @@ const checkTopic = createValidator<TopicBody>(topicBodySchema);
 export function readDefinition(value: unknown, location: JsonLocation): TopicContent {
   const checked = checkTopic(value);
   if (!checked.ok)
-    throw createRejection(location, "SCHEMA_VIOLATION", "is no topic definition.", checked.faults);
+    throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid topic definition.", checked.faults);
   const definition = toDefinition(checked.value);
   return { externalId: definition.externalId, definition, location, idMember: "externalId" };
 }

@@ -31,12 +31,7 @@ export function readNotification(json: unknown, outer: JsonLocation): TopicConte
   const location = readAs("a TMF688 notification", outer);
   const checked = checkNotification(json);
   if (!checked.ok) {
-    throw createRejection(
-      location,
-      "SCHEMA_VIOLATION",
-      "is no notification that can be applied.",
-      checked.faults,
-    );
+    throw createRejection(location, "SCHEMA_VIOLATION", "is not a supported notification.", checked.faults);
   }
   const { eventType, event } = checked.value;
   const at = toMember(location, "/event/topic");

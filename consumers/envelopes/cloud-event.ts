@@ -12,7 +12,7 @@ import {
   createHeaderRejection,
   createRejection,
   isCloudEvent,
-  parseJson,
+  readJson,
   readHeader,
   toMediaType,
   toMember,
@@ -79,19 +79,19 @@ function toHeaderFault({ path, message }: Fault): HeaderFault {
 export function readEventData(json: unknown, location: JsonLocation): EventData {
   const checked = checkEvent(json);
   if (!checked.ok)
-    throw createRejection(location, "SCHEMA_VIOLATION", "is no valid CloudEvent.", checked.faults);
+    throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid CloudEvent.", checked.faults);
   const event = checked.value;
   const fault = findTypeFault(event);
   if (fault !== undefined)
     throw createRejection(location, "UNDECODABLE", "carries data that is not JSON.", [fault]);
   const bytes = event.data_base64 ?? undefined;
   if (bytes !== undefined && event.data !== undefined) {
-    throw createRejection(location, "SCHEMA_VIOLATION", "is no valid CloudEvent.", [
+    throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid CloudEvent.", [
       { path: "/data_base64", message: "must not be combined with data" },
     ]);
   }
   if (bytes !== undefined) {
-    const json = parseJson(Buffer.from(bytes, "base64"), toMember(location, "/data_base64"));
+    const json = readJson(Buffer.from(bytes, "base64"), toMember(location, "/data_base64"));
     return { json, location: toText(location, "/data_base64") };
   }
   if (event.data === undefined) {

@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
 import { RejectionError } from "../../src/lib/errors.ts";
-import { createRejection, readAs, type JsonLocation } from "./envelope.ts";
+import { JsonStructureError } from "../../src/lib/json.ts";
+import { createRejection, parseJson, readAs, type JsonLocation } from "./envelope.ts";
 
 /**
  * Confluent's wire format: byte 0, the schema's id in the registry (four bytes, big-endian), then what the schema
@@ -30,10 +31,14 @@ export function unframe(bytes: Buffer, what: "key" | "value"): Framed {
 export const toFramedLocation = ({ schemaId }: Framed, root: JsonLocation): JsonLocation =>
   readAs(`a Confluent-framed value (schema id ${schemaId})`, root);
 
-/** The JSON in a framed value. Throws a RejectionError for other formats, such as Avro. */
-export function parseFramedJson({ schemaId, rest }: Framed, location: JsonLocation): unknown {
-  const json = tryParseJson(rest);
-  if (json !== undefined) return json;
+/** Returns the JSON in a framed value. Throws a RejectionError, also for other formats, such as Avro. */
+export function readFramedJson({ schemaId, rest }: Framed, location: JsonLocation): unknown {
+  try {
+    if (isUtf8(rest)) return parseJson(rest.toString("utf8"), location.subject);
+  } catch (error) {
+    if (error instanceof JsonStructureError)
+      throw createRejection(location, "MALFORMED_JSON", `is not valid JSON: ${error.message}.`);
+  }
   throw createRejection(
     location,
     "UNDECODABLE",
@@ -53,7 +58,7 @@ export function readFramedKey({ schemaId, rest }: Framed): string {
   );
 }
 
-/** Undefined when the bytes are no JSON. */
+/** Returns undefined if the bytes are not JSON. */
 function tryParseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) return undefined;
   try {

@@ -7,6 +7,7 @@ import {
   type Fault,
   type RejectionCode,
 } from "../../src/lib/errors.ts";
+import { parseStrictJson } from "../../src/lib/json.ts";
 import { getHeader, getHeaderText, type RecordHeaders } from "../../src/sync/records.ts";
 
 /**
@@ -44,15 +45,19 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The JSON value that bytes hold. Throws a RejectionError. */
-export function parseJson(bytes: Buffer, location: JsonLocation): unknown {
+/** Returns the JSON value that bytes hold. Throws a RejectionError. */
+export function readJson(bytes: Buffer, location: JsonLocation): unknown {
   if (!isUtf8(bytes)) throw createParseRejection(location, "UNDECODABLE", "is not UTF-8 text");
   try {
-    return JSON.parse(bytes.toString("utf8"));
+    return parseJson(bytes.toString("utf8"), location.subject);
   } catch (error) {
     throw createParseRejection(location, "MALFORMED_JSON", `is not JSON: ${getErrorMessage(error)}`);
   }
 }
+
+/** Announcements follow the rules of HTTP bodies. Events belong to others and are forwarded as they are. */
+export const parseJson = (text: string, subject: Subject): unknown =>
+  subject === "event" ? JSON.parse(text) : parseStrictJson(text);
 
 /** A fault of the whole value needs no path. */
 const createParseRejection = (

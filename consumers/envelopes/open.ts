@@ -8,13 +8,13 @@ import {
   rejectNested,
   type EventData,
 } from "./cloud-event.ts";
-import { parseFramedJson, toFramedLocation, unframe } from "./confluent.ts";
+import { readFramedJson, toFramedLocation, unframe } from "./confluent.ts";
 import {
   createRoot,
   getCloudEventMode,
   isCloudEvent,
   isFramed,
-  parseJson,
+  readJson,
   readAs,
   type Subject,
 } from "./envelope.ts";
@@ -28,7 +28,7 @@ export function openEnvelopes(value: Buffer, headers: RecordHeaders, subject: Su
   const location = mode === undefined ? outer : readAs(describeMode(mode), outer);
   if (mode === "structured") checkFormat(headers, location);
   if (mode === "binary") checkHeaders(headers, location);
-  const json = framed === undefined ? parseJson(value, location) : parseFramedJson(framed, location);
+  const json = framed === undefined ? readJson(value, location) : readFramedJson(framed, location);
 
   if (mode === undefined && !isCloudEvent(json)) return { json, location };
   const data =

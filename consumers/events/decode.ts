@@ -5,7 +5,7 @@ import type { LogRecord } from "../../src/sync/records.ts";
 import { createRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
 
-/** What a record is read as: an event, or the reason why it is none. */
+/** What a record is read as: an event, or why it is not one. */
 export type DecodedEvent = { readonly event: Event } | { readonly rejection: RejectionError };
 
 const checkEvent = createValidator<Event>(eventSchema);
@@ -25,7 +25,7 @@ export function decodeEvent({ value, headers, skippedBatch }: LogRecord, maxByte
     const { json, location } = openEnvelopes(value, headers, "event");
     const checked = checkEvent(json);
     if (checked.ok) return { event: checked.value };
-    throw createRejection(location, "SCHEMA_VIOLATION", "is no TMF688 event.", checked.faults);
+    throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid TMF688 event.", checked.faults);
   } catch (error) {
     if (error instanceof RejectionError) return { rejection: error };
     const message = `The event cannot be read: ${getErrorMessage(error)}`;

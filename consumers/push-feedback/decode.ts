@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../../src/lib/errors.ts";
+import { parseStrictJson } from "../../src/lib/json.ts";
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
@@ -19,7 +20,7 @@ export function decodeReport(record: LogRecord): DecodedReport {
   const { offset, skippedBatch } = record;
   if (skippedBatch !== undefined) return { offset, rejection: createBatchRejection(skippedBatch) };
   try {
-    return { offset, report: reportIn(record) };
+    return { offset, report: parseReport(record) };
   } catch (error) {
     if (error instanceof RejectionError) return { offset, rejection: error };
     const message = `The report cannot be read: ${getErrorMessage(error)}`;
@@ -28,15 +29,15 @@ export function decodeReport(record: LogRecord): DecodedReport {
 }
 
 /** Throws a RejectionError. */
-function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
-  const checked = checkFeedback(jsonIn(value));
-  if (!checked.ok) throw violation(checked.faults);
+function parseReport({ value, headers, timestamp }: LogRecord): TokenReport {
+  const checked = checkFeedback(readJson(value));
+  if (!checked.ok) throw createViolation(checked.faults);
   const { application, platform, token, reason, reportedOn } = checked.value;
   return {
     application: application ?? undefined,
     platform,
     token,
-    reason: shortened(reason),
+    reason: shorten(reason),
     reportedOn: getReportTime([
       reportedOn ?? undefined,
       getHeaderText(headers, deadLetterHeader.time),
@@ -45,15 +46,15 @@ function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
   };
 }
 
-function jsonIn(value: Buffer | null): unknown {
+function readJson(value: Buffer | null): unknown {
   if (value === null) throw new RejectionError("SCHEMA_VIOLATION", "The report has no value.");
   if (value.length > maxValueBytes) {
-    const message = `The report has ${value.length} bytes; it may have ${maxValueBytes}.`;
+    const message = `The report has ${value.length} bytes; the limit is ${maxValueBytes}.`;
     throw new RejectionError("TOO_LARGE", message);
   }
   if (!isUtf8(value)) throw new RejectionError("UNDECODABLE", "The report is not UTF-8 text.");
   try {
-    return JSON.parse(value.toString("utf8"));
+    return parseStrictJson(value.toString("utf8"));
   } catch (error) {
     throw new RejectionError("MALFORMED_JSON", `The report is not JSON: ${getErrorMessage(error)}`);
   }
@@ -68,16 +69,16 @@ function getReportTime([reportedOn, firstWritten, timestamp]: readonly (string |
   const times = [Date.parse(reportedOn ?? ""), Number(firstWritten), Number(timestamp)];
   const known = times.filter((time) => time >= 0 && time <= maxDateMs);
   if (known.length > 0) return new Date(Math.min(...known));
-  throw violation([{ path: "/reportedOn", message: "is required: the record has no timestamp" }]);
+  throw createViolation([{ path: "/reportedOn", message: "is required: the record has no timestamp" }]);
 }
 
-const violation = (faults: readonly Fault[]): RejectionError =>
+const createViolation = (faults: readonly Fault[]): RejectionError =>
   new RejectionError(
     "SCHEMA_VIOLATION",
-    `The report is not what it should be. ${formatFaults(faults, "The report")}`,
+    `The report is invalid. ${formatFaults(faults, "The report")}`,
     faults,
   );
 
-const shortened = (reason: string): string =>
+const shorten = (reason: string): string =>
   // Do not cut between two surrogates.
   reason.length <= maxReasonCharacters ? reason : reason.slice(0, maxReasonCharacters).toWellFormed();

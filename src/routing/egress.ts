@@ -48,11 +48,11 @@ export function createEgressNaming(template: string, ownTopics: ReadonlySet<stri
 
   function findFault(name: string): string | undefined {
     if (!legalName.test(name) || name === "." || name === "..")
-      return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
+      return `"${name}" is not a valid Kafka topic name: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
     if (name.startsWith("__")) return `"${name}" is reserved for Kafka's own topics`;
     // kafkajs keeps the state of Kafka topics as members of a plain object, which inherits these.
     if (name in Object.prototype) return `"${name}" is a name that the Kafka client cannot use`;
-    // Forwarded to the events topic, an event would return for ever.
+    // Forwarding to the events topic would create a loop.
     if (ownTopics.has(name)) return `"${name}" is a Kafka topic that topicsync itself uses`;
     return undefined;
   }

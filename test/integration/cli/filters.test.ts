@@ -120,7 +120,7 @@ describe("topicsync filters check", () => {
     );
     const table = await runCli(["filters", "check"], { ...settings, ...router });
     assert.equal(table.code, 3, table.errors);
-    assert.match(table.output, /kafka topic +"to\.not fine\\u\{7\}" is no legal name/);
+    assert.match(table.output, /kafka topic +"to\.not fine\\u\{7\}" is not a valid Kafka topic name/);
     assert.match(table.output, /2 topics, all filters are valid\n1 of 2 topics has no legal name/);
     assert.equal((await check()).code, 0);
   });

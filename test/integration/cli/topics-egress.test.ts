@@ -49,7 +49,7 @@ describe("topicsync topics egress", () => {
         egressTopic: `${prefix}.not legal`,
         state: "misnamed",
         externalId: "not legal",
-        reason: `"${prefix}.not legal" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`,
+        reason: `"${prefix}.not legal" is not a valid Kafka topic name: it must have 1 to 249 letters, digits, dots, underscores and hyphens`,
       },
       { egressTopic: `${prefix}.old`, state: "unused" },
     ]);

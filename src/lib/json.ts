@@ -1,0 +1,71 @@
+/** The text is JSON, but ambiguous or nested too deeply. */
+export class JsonStructureError extends SyntaxError {
+  override readonly name = "JsonStructureError";
+}
+
+/**
+ * Parses what users define, over HTTP and over Kafka alike. Throws a JsonStructureError for a duplicate member and for
+ * deep nesting, and a SyntaxError for text that is not JSON. A byte order mark is ignored (RFC 8259, section 8.1).
+ */
+export function parseStrictJson(text: string): unknown {
+  const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  const fault = findStructureFault(json);
+  if (fault !== undefined) throw new JsonStructureError(fault);
+  return JSON.parse(json);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+const openBrace = 0x7b;
+const openBracket = 0x5b;
+const closeBrace = 0x7d;
+const closeBracket = 0x5d;
+
+/** Code that walks parsed values recurses as deep. */
+const maxDepth = 100;
+
+/**
+ * Returns what makes a JSON text ambiguous although JSON.parse accepts it: a duplicate member (RFC 8259, section 4)
+ * or excessive nesting (section 9). Text that is not JSON at all is left to JSON.parse.
+ */
+function findStructureFault(json: string): string | undefined {
+  /** Member names of each open object; undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
+  for (let i = 0; i < json.length; i += 1) {
+    const code = json.charCodeAt(i);
+    if (code === quote) {
+      const end = findStringEnd(json, i);
+      const names = open.at(-1);
+      if (names !== undefined && isMemberName(json, end)) {
+        const name = parseName(json.slice(i, end + 1));
+        if (names.has(name)) return `duplicate member ${JSON.stringify(name)}`;
+        names.add(name);
+      }
+      i = end;
+    } else if (code === openBrace || code === openBracket) {
+      if (open.push(code === openBrace ? new Set() : undefined) > maxDepth)
+        return `nested deeper than ${maxDepth} levels`;
+    } else if (code === closeBrace || code === closeBracket) open.pop();
+  }
+  return undefined;
+}
+
+/** Index of the closing quote of the string that starts at `start`, or the text's length. */
+function findStringEnd(json: string, start: number): number {
+  let i = start + 1;
+  while (i < json.length && json.charCodeAt(i) !== quote) i += json.charCodeAt(i) === backslash ? 2 : 1;
+  return i;
+}
+
+/** Only the name of a member is followed by a colon. */
+function isMemberName(json: string, end: number): boolean {
+  let i = end + 1;
+  // Space, tab, line feed and carriage return are JSON's only white space.
+  while (json.charCodeAt(i) <= 0x20) i += 1;
+  return json.charCodeAt(i) === colon;
+}
+
+/** Names may be spelt with escapes. An invalid escape throws, as in JSON.parse. */
+const parseName = (quoted: string): string =>
+  quoted.includes("\\") ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
