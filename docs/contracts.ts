@@ -1,7 +1,7 @@
 /** The contracts as they are committed in this folder. */
 import { format, resolveConfig } from "prettier";
 
-import { asyncApiDocument } from "../consumers/asyncapi.ts";
+import { asyncApiDocument } from "./asyncapi.ts";
 import { listOperations } from "../http/app.ts";
 import { buildOpenApiDocument } from "../http/openapi/document.ts";
 

@@ -5,7 +5,7 @@ import { forwardedHeadersSchema, unmatchedHeadersSchema } from "../schemas/route
 import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
 import { topicBodySchema } from "../schemas/topic.ts";
 import { publishSchema } from "../src/lib/published-schema.ts";
-import { attributePrefix } from "./envelopes/cloud-event.ts";
+import { attributePrefix } from "../consumers/envelopes/cloud-event.ts";
 
 /** A kind of record of a Kafka topic. Its schemas have an `$id`. */
 export interface Message {

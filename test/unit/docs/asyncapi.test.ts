@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 
-import { asyncApiDocument } from "../../../consumers/asyncapi.ts";
+import { asyncApiDocument } from "../../../docs/asyncapi.ts";
 import {
   announcementMessages,
   eventMessages,
   feedbackMessage,
-} from "../../../consumers/asyncapi-messages.ts";
+} from "../../../docs/asyncapi-messages.ts";
 import { decodeEvent } from "../../../consumers/events/decode.ts";
 import { decodeReport } from "../../../consumers/push-feedback/decode.ts";
 import { decodeRecord } from "../../support/records.ts";
