@@ -2,14 +2,13 @@ ARG NODE_IMAGE=node:24-slim
 # Contains libstdc++, time zones and certificate authorities; no shell, no package manager.
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
-# Production dependencies, listed in the SBOM. Without install scripts (no dependency needs one), Testcontainers (only the
-# embedded stack uses it), type declarations and source maps.
+# Production dependencies, listed in the SBOM. Without install scripts (no dependency needs one), type declarations
+# and source maps.
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /topicsync
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts \
   && npm pkg delete devDependencies scripts \
-  && npm uninstall --ignore-scripts testcontainers \
   && npm sbom --sbom-format=cyclonedx > sbom.cdx.json \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.[cm]ts' \) -delete
 

@@ -4,11 +4,29 @@ import { getErrorMessage } from "../lib/errors.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { Report } from "./stack.ts";
 
+/** Without Testcontainers no container can be run. */
+class NotInstalledError extends Error {
+  override readonly name = "NotInstalledError";
+}
+
+/**
+ * Loads Testcontainers on first use. Throws a NotInstalledError: a checkout has it, but the published package leaves it
+ * to those who want the embedded broker and store in containers.
+ */
+async function loadTestcontainers() {
+  try {
+    return await import("testcontainers");
+  } catch (error) {
+    throw new NotInstalledError(
+      'the package "testcontainers" is not installed; install it beside topicsync with "npm install testcontainers"',
+      { cause: error },
+    );
+  }
+}
+
 /** Connects to the engine (Docker, Podman, …) at DOCKER_HOST or a default socket. Throws if none responds. */
 export async function connectEngine(): Promise<ContainerRuntimeClient> {
-  // Imported on first use: it is slow to load, and a service with an external broker and store does not need
-  // it.
-  const { getContainerRuntimeClient } = await import("testcontainers");
+  const { getContainerRuntimeClient } = await loadTestcontainers();
   return getContainerRuntimeClient();
 }
 
@@ -25,6 +43,7 @@ export async function checkImage(image: string, setting: string): Promise<string
   try {
     docker = (await withTimeout(5_000, connectEngine())).container.dockerode;
   } catch (error) {
+    if (error instanceof NotInstalledError) return error.message;
     return `no container engine responds (${getErrorMessage(error)}); start one, or set DOCKER_HOST`;
   }
   if (await isPresent(docker, image)) return undefined;
@@ -51,7 +70,7 @@ export async function pullImage(image: string, report: Report): Promise<void> {
     });
   } catch (error) {
     // For a private registry: Testcontainers finds its credentials, but reports no progress.
-    const { ImageName } = await import("testcontainers");
+    const { ImageName } = await loadTestcontainers();
     await client.image.pull(ImageName.fromString(image)).catch(() => undefined);
     if (!(await isPresent(client.container.dockerode, image))) {
       throw new Error(`the image ${image} could not be pulled: ${getErrorMessage(error)}`, { cause: error });

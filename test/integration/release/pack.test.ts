@@ -1,6 +1,7 @@
 /** The published package, installed from the packed file in an empty folder. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -60,6 +61,18 @@ describe("the published package", () => {
     const script = `import { createPicker } from "topicsync/picker"; process.stdout.write(typeof createPicker);`;
     const imported = await run(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder });
     assert.equal(imported.stdout, "function");
+  });
+
+  it("installs nothing that only the embedded stack or the types need, and says how to get it", async () => {
+    for (const name of ["testcontainers", "json-schema-to-ts", "typescript"])
+      assert.equal(existsSync(join(folder, "node_modules", name)), false, name);
+    const started = run(join(folder, "node_modules/.bin/topicsync"), ["start"], {
+      cwd: folder,
+      env: environment({ TOPICSYNC_STACK: "containers", HTTP_PORT: "0" }),
+    });
+    await assert.rejects(started, ({ stdout, stderr }: { stdout: string; stderr: string }) =>
+      `${stdout}${stderr}`.includes("npm install testcontainers"),
+    );
   });
 
   it("syncs announcements and serves the console", async () => {
