@@ -4,11 +4,7 @@ import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 import { asyncApiDocument } from "../../../docs/asyncapi.ts";
-import {
-  announcementMessages,
-  eventMessages,
-  feedbackMessage,
-} from "../../../docs/asyncapi-messages.ts";
+import { announcementMessages, eventMessages, feedbackMessage } from "../../../docs/asyncapi-messages.ts";
 import { decodeEvent } from "../../../consumers/events/decode.ts";
 import { decodeReport } from "../../../consumers/push-feedback/decode.ts";
 import { decodeRecord } from "../../support/records.ts";
