@@ -11,9 +11,9 @@ import {
 
 /** The stages of a batch, for the traces of its records. */
 export interface BatchTrace {
-  /** Starts a stage of the batch, and ends the one before. */
+  /** Starts a stage of the batch, and ends the current one. */
   startStage(stage: Stage): void;
-  /** Ends the current stage: the batch waits for the one before. */
+  /** Ends the current stage: the batch waits for the previous one. */
   endStage(): void;
   /** Applies the batch, and records its spans once it succeeded or failed. */
   run<Applied extends Outcome>(apply: () => Promise<Applied>): Promise<Applied>;
@@ -44,17 +44,23 @@ interface TimedStage {
 /** Records of a batch that show its stages, which are the same for all; the others link to the first. */
 const maxRecordsWithStages = 20;
 
+/** The trace of a batch that is not traced: nothing is measured. */
+export const noTrace: BatchTrace = {
+  startStage: () => undefined,
+  endStage: () => undefined,
+  run: (apply) => apply(),
+};
+
 /**
- * Begins the trace of a batch. Undefined when none of its records carries a `traceparent` of a sampled trace: nothing is
- * measured then. See docs/decisions/006.
+ * Begins the trace of a batch. Returns `noTrace` when none of its records carries a `traceparent` of a sampled
+ * trace. See docs/decisions/006.
  */
-export function traceBatch(tracing: Tracing | undefined, batch: TracedBatch): BatchTrace | undefined {
-  return tracing && createTrace(tracing, batch);
+export function traceBatch(tracing: Tracing | undefined, batch: TracedBatch): BatchTrace {
+  const traced = tracing === undefined ? [] : findTraced(batch.records, tracing);
+  return tracing === undefined || traced.length === 0 ? noTrace : createTrace(tracing, batch, traced);
 }
 
-function createTrace(tracing: Tracing, batch: TracedBatch): BatchTrace | undefined {
-  const traced = findTraced(batch.records, tracing);
-  if (traced.length === 0) return undefined;
+function createTrace(tracing: Tracing, batch: TracedBatch, traced: readonly TracedRecord[]): BatchTrace {
   const now = createClock();
   const stages: TimedStage[] = [];
 

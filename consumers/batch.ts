@@ -3,8 +3,11 @@ import type { BatchStore, ClaimedPosition, PositionStep } from "../src/sync/posi
 import { measureRecord, type LogRecord, type RecordBatch } from "../src/sync/records.ts";
 import type { BatchTrace } from "./batch-trace.ts";
 
-/** What is done with the records of a partition. `Prepared` is what they become before they are written. */
-export interface BatchHandler<Prepared extends PreparedBatch> {
+/**
+ * What is done with the records of a partition. `Prepared` is what they become before they are written;
+ * `Outcome` is what is reported of a batch that was stored.
+ */
+export interface BatchHandler<Prepared extends PreparedBatch = PreparedBatch, Outcome = unknown> {
   /** How many records the store can write in one transaction; 2,000 by default. Fewer while the store is slow or fails. */
   readonly maxRecordsPerWrite?: number;
   /** Takes the partition over and returns its stored position; undefined when there is none. Throws UnavailableError. */
@@ -17,15 +20,20 @@ export interface BatchHandler<Prepared extends PreparedBatch> {
   /**
    * Writes and moves the position. Throws UnavailableError, FencedError, or an unexpected error; nothing is stored then,
    * unless only the response to the commit was lost.
+   *
+   * @param onAttempt - Called before each attempt with its outcome, which counts if only the response to the
+   *   commit is lost. A handler that cannot know the outcome before the commit does not call it.
    */
-  write(prepared: Prepared, step: Step): Promise<void>;
+  write(prepared: Prepared, step: Step, onAttempt: (outcome: Outcome) => void): Promise<Outcome>;
   /**
    * Reports a stored batch to metrics, audit log and listeners. Its `write` may have thrown, if the position was found
    * where it should have moved. Never throws.
    *
+   * @param outcome - What `write` returned or, if it threw, the outcome of its last attempt; undefined if that
+   *   is not known.
    * @param tookMs - How long the write took; 0 if it threw.
    */
-  report(prepared: Prepared, tookMs: number): void;
+  report(prepared: Prepared, outcome: Outcome | undefined, tookMs: number): void;
   /** Releases what the handler holds, once the last write has ended. */
   close?(): Promise<void>;
 }
@@ -95,7 +103,7 @@ export interface DecidedBatch<Writes> {
   readonly writes: Writes;
   /** Undefined when nothing was rejected. */
   readonly sendDeadLetters: (() => Promise<void>) | undefined;
-  readonly trace: BatchTrace | undefined;
+  readonly trace: BatchTrace;
 }
 
 /**
@@ -114,9 +122,9 @@ export async function storeBatch<Writes>(
   try {
     for (;;) {
       try {
-        trace?.startStage("write");
+        trace.startStage("write");
         await batch.write(writes);
-        trace?.startStage("commit");
+        trace.startStage("commit");
         if (sendDeadLetters !== undefined) {
           await batch.checkPosition();
           await sendDeadLetters();

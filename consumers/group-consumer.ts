@@ -6,12 +6,12 @@ import type { BatchHandler, PreparedBatch } from "./batch.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import type { PartitionStatus } from "./partition-status.ts";
 
-export interface GroupConsumerOptions<Prepared extends PreparedBatch> {
+export interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
   readonly logs: LogStore;
   /** Creates the handler of each partition that the group assigns. */
-  readonly createHandler: (partition: Partition) => BatchHandler<Prepared>;
+  readonly createHandler: (partition: Partition) => BatchHandler<Prepared, Outcome>;
   readonly log: Logger;
   /** Called when the consumer has ended permanently: the process must exit. */
   readonly onDied: (error: unknown) => void;
@@ -31,8 +31,8 @@ export interface GroupConsumer {
 }
 
 /** Creates the consumer. Reads nothing before `start`. */
-export function createGroupConsumer<Prepared extends PreparedBatch>(
-  options: GroupConsumerOptions<Prepared>,
+export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
+  options: GroupConsumerOptions<Prepared, Outcome>,
 ): GroupConsumer {
   const { member, watch, logs, createHandler, log } = options;
   const readers = new Map<number, PartitionReader>();

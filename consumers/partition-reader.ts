@@ -7,12 +7,12 @@ import { createBatchLimit, takeBatch, whileBeating, type BatchHandler, type Prep
 import { toPauseCause, type PartitionStatus, type PauseCause } from "./partition-status.ts";
 import { findStart, identifyLog, warnAboutLongAbsence, type Start } from "./start-position.ts";
 
-export interface ReaderOptions<Prepared extends PreparedBatch> {
+export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {
   readonly partition: Partition;
   readonly member: GroupMember;
   readonly watch: LogWatch;
   readonly logs: LogStore;
-  readonly handler: BatchHandler<Prepared>;
+  readonly handler: BatchHandler<Prepared, Outcome>;
   readonly log: Logger;
   /** Resolves when this process has no other reader of the partition that may still write. */
   readonly previousClosed: Promise<void>;
@@ -47,8 +47,10 @@ interface Reading {
 }
 
 /** A write that failed. It may have been stored nevertheless: only the response to its commit was lost. */
-interface FailedWrite<Prepared> {
+interface FailedWrite<Prepared, Outcome> {
   readonly prepared: Prepared;
+  /** The outcome of its last attempt; undefined if that is not known. */
+  readonly outcome: Outcome | undefined;
   readonly to: Position;
 }
 
@@ -65,27 +67,27 @@ interface FailedWrite<Prepared> {
  * - Once closed, or once a batch is no longer current, nothing is written and nothing is sought: another reader may
  *   already have the partition.
  */
-export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
-  readonly #options: ReaderOptions<Prepared>;
+export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Outcome = unknown> {
+  readonly #options: ReaderOptions<Prepared, Outcome>;
   readonly #log: Logger;
   readonly #limit: ReturnType<typeof createBatchLimit>;
   readonly #closing = new AbortController();
   #mode: Paused | Reading = { kind: "paused", reason: "the position is being looked up", cause: undefined };
   #stored: Position | undefined;
-  #writing: Promise<FailedWrite<Prepared> | undefined>;
+  #writing: Promise<FailedWrite<Prepared, Outcome> | undefined>;
   /** Resolves when every stored batch is reported. */
   #reporting: Promise<void> = Promise.resolve();
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
   #failures = 0;
   #wasFenced = false;
   /** A failed write that may have been stored, until the next claim. */
-  #unconfirmed: FailedWrite<Prepared> | undefined;
+  #unconfirmed: FailedWrite<Prepared, Outcome> | undefined;
   #hasStarted = false;
   /** Why the member left the group, if Kafka denies it a right. The next assignment creates another reader. */
   #denial: Error | undefined;
 
   /** Starts at once by looking up the position. */
-  constructor(options: ReaderOptions<Prepared>) {
+  constructor(options: ReaderOptions<Prepared, Outcome>) {
     const { partition, handler, log, previousClosed } = options;
     this.#options = options;
     this.#log = log.child({ partition: `${partition.topic}-${partition.partition}` });
@@ -284,16 +286,16 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
     this.#unconfirmed = undefined;
     if (write === undefined || claimed?.isOurs !== true) return;
     if (claimed.offset === write.to.offset && claimed.epoch === write.to.epoch)
-      this.#report(write.prepared, 0);
+      this.#report(write.prepared, write.outcome, 0);
   }
 
   /** Reporting takes up to a tenth as long as a write, and the store need not wait for it. */
-  #report(prepared: Prepared, tookMs: number): void {
+  #report(prepared: Prepared, outcome: Outcome | undefined, tookMs: number): void {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     this.#reporting = promise;
     scheduleSoon(() => {
       try {
-        this.#options.handler.report(prepared, tookMs);
+        this.#options.handler.report(prepared, outcome, tookMs);
       } catch (error) {
         this.#log.error({ err: error }, "batch stored, but not reported");
       }
@@ -302,20 +304,23 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch> {
   }
 
   /** Never throws. Returns the write if it failed. */
-  async #write(prepared: Prepared, to: Position): Promise<FailedWrite<Prepared> | undefined> {
+  async #write(prepared: Prepared, to: Position): Promise<FailedWrite<Prepared, Outcome> | undefined> {
     const { handler, member, partition } = this.#options;
     const startedAt = elapsed();
+    let outcome: Outcome | undefined;
     try {
-      await handler.write(prepared, { from: this.#stored, to });
+      outcome = await handler.write(prepared, { from: this.#stored, to }, (attempted) => {
+        outcome = attempted;
+      });
     } catch (error) {
       this.#handleWriteFailure(error, elapsed() - startedAt);
-      return { prepared, to };
+      return { prepared, outcome, to };
     }
     const tookMs = elapsed() - startedAt;
     this.#failures = 0;
     this.#limit.adjust(tookMs);
     this.#stored = to;
-    this.#report(prepared, tookMs);
+    this.#report(prepared, outcome, tookMs);
     member.commit(partition, to.offset);
     return undefined;
   }

@@ -30,35 +30,39 @@ export interface AnnouncementBatch {
   readonly records: readonly LogRecord[];
   readonly announcements: readonly Announcement[];
   readonly epoch: number;
-  readonly trace: BatchTrace | undefined;
-  /** The last decision; undefined before `write`, unless the batch was decided ahead. */
-  decision: Decision | undefined;
+  readonly trace: BatchTrace;
+  /** What was decided ahead; undefined for a batch that needs stored topics. */
+  readonly ahead: Decision | undefined;
 }
 
 /** A batch may conflict with concurrent changes several times, but not forever. */
 const maxAttempts = 10;
 
 /**
- * Decode → decide → write → check the position → dead letters → commit, for one partition of the announcements topic. Most batches are decided
- * while the one before is being written.
+ * Decode → decide → write → check the position → dead letters → commit, for one partition of the
+ * announcements topic. Most batches are decided while the previous one is being written.
  */
 export function createAnnouncementHandler(
   partition: Partition,
   { groupId, topics, store, deadLetters, applied, tracing, log }: AnnouncementOptions,
-): BatchHandler<AnnouncementBatch> {
+): BatchHandler<AnnouncementBatch, Decision> {
   const key: PositionKey = { group: groupId, ...partition };
 
   /** Decides and stores a batch, and decides it again on newer data after a conflict with stored topics. */
-  async function apply(batch: AnnouncementBatch, { from, to }: Step): Promise<Decision> {
+  async function apply(
+    batch: AnnouncementBatch,
+    { from, to }: Step,
+    onAttempt: (decision: Decision) => void,
+  ): Promise<Decision> {
     const { records, announcements, trace } = batch;
     let conflict: unknown;
-    let ahead = batch.epoch === to.epoch ? batch.decision : undefined;
+    let ahead = batch.epoch === to.epoch ? batch.ahead : undefined;
     for (let conflicts = 0; conflicts < maxAttempts;) {
-      trace?.startStage("decide");
+      trace.startStage("decide");
       const primary = ahead === undefined ? store.getPrimary() : undefined;
       const decision =
         ahead ?? (await topics.decide({ partition, epoch: to.epoch, announcements }, conflicts));
-      batch.decision = decision;
+      onAttempt(decision);
       const { writes, rejections } = decision;
       const sendDeadLetters =
         rejections.length === 0
@@ -71,7 +75,7 @@ export function createAnnouncementHandler(
         if (!(error instanceof UniqueViolationError || error instanceof TopicGoneError)) throw error;
         conflict = error;
       }
-      // The batch before may have shown how much has to be looked up since this one was decided ahead.
+      // The previous batch may have shown how much has to be looked up since this one was decided ahead.
       if (ahead === undefined) conflicts += 1;
       ahead = undefined;
     }
@@ -85,18 +89,15 @@ export function createAnnouncementHandler(
     claim: () => store.claim(key),
     prepare(records, epoch) {
       const trace = traceBatch(tracing, { partition, groupId, records });
-      trace?.startStage("decode");
+      trace.startStage("decode");
       const announcements = records.map(decode);
       // In the trace, this counts as a part of decoding.
-      const decision = topics.decideAhead({ partition, epoch, announcements });
-      trace?.endStage();
-      return { records, announcements, epoch, trace, decision };
+      const ahead = topics.decideAhead({ partition, epoch, announcements });
+      trace.endStage();
+      return { records, announcements, epoch, trace, ahead };
     },
-    async write(batch, step) {
-      const { trace } = batch;
-      await (trace === undefined ? apply(batch, step) : trace.run(() => apply(batch, step)));
-    },
-    report({ records, decision }, tookMs) {
+    write: (batch, step, onAttempt) => batch.trace.run(() => apply(batch, step, onAttempt)),
+    report({ records }, decision, tookMs) {
       if (decision === undefined) return;
       const { counts, rejections } = decision;
       topics.publish(decision);

@@ -69,9 +69,7 @@ export interface EventBatch {
   readonly records: readonly LogRecord[];
   /** Undefined when the topics were not known. An error when the first event cannot be routed for no foreseen reason. */
   readonly routes: Routes | Error | undefined;
-  readonly trace: BatchTrace | undefined;
-  /** Undefined before `write`. */
-  outcome?: Outcome;
+  readonly trace: BatchTrace;
 }
 
 interface Routes {
@@ -80,7 +78,8 @@ interface Routes {
   readonly rejections: readonly EventRejection[];
 }
 
-interface Outcome {
+/** What was forwarded, and what became a dead letter. */
+export interface Outcome {
   readonly forwarded: number;
   readonly rejections: readonly EventRejection[];
 }
@@ -96,7 +95,7 @@ interface Sent {
  * Decode → pick → one Kafka transaction with the copies, the dead letters and the group's offset, for one partition of the
  * events topic.
  */
-export function createEventHandler(options: EventHandlerOptions): BatchHandler<EventBatch> {
+export function createEventHandler(options: EventHandlerOptions): BatchHandler<EventBatch, Outcome> {
   const { partition, groupId, index, transactions, egressTopics, deadLetterTopic, tracing } = options;
   const poison = createPoisonWatch();
   /** Known once the partition is claimed. */
@@ -150,24 +149,23 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     const { routes, records, trace } = batch;
     if (routes === undefined) throw createNotLoadedError(index);
     if (routes instanceof Error) throw routes;
-    trace?.startStage("decide");
+    trace.startStage("decide");
     const { plan } = routes;
     const found = await egressTopics.find([...plan.names, deadLetterTopic]);
     const isReachable = (name: string): boolean => typeof found.get(name) === "number";
     // Missed before anything is sent, since a transaction without a place for its dead letters is in vain.
     if (routes.rejections.length > 0 || ![...plan.names].every(isReachable)) getLetterPartitions(found);
 
-    trace?.startStage("write");
+    trace.startStage("write");
     const { transaction, forwarded, undelivered } = await sendCopies(plan, found, step);
     const rejections = [...routes.rejections, ...toRejections(undelivered)];
     if (rejections.length > 0) {
       const letters = createDeadLetterSender(transaction, getLetterPartitions(found));
       await sendRejected(letters, { partition, epoch: step.to.epoch, records, rejected: rejections });
     }
-    trace?.startStage("commit");
+    trace.startStage("commit");
     await transaction.commit();
-    batch.outcome = { forwarded, rejections };
-    return batch.outcome;
+    return { forwarded, rejections };
   }
 
   async function sendCopies(plan: RoutePlan, found: FoundTopics, { from, to }: Step): Promise<Sent> {
@@ -242,24 +240,24 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     prepare(delivered, epoch) {
       const records = delivered.map(removeForgedHeaders);
       const begun = traceBatch(tracing, { partition, groupId, records });
-      begun?.startStage("decode");
+      begun.startStage("decode");
       const routed = route(records, epoch);
-      begun?.endStage();
+      begun.endStage();
       const isWhole = routed.records.length === records.length;
       const trace = isWhole ? begun : traceBatch(tracing, { partition, groupId, records: routed.records });
       return { ...routed, trace };
     },
     async write(batch, step) {
-      const { trace } = batch;
       try {
-        await (trace === undefined ? forward(batch, step) : trace.run(() => forward(batch, step)));
+        const outcome = await batch.trace.run(() => forward(batch, step));
         poison.reset();
+        return outcome;
       } catch (error) {
         poison.onFailure(batch.records, error);
         throw error;
       }
     },
-    report({ records, routes, outcome }, tookMs) {
+    report({ records, routes }, outcome, tookMs) {
       // Without an outcome, an earlier attempt was committed, although its response was lost.
       if (routes === undefined || routes instanceof Error || outcome === undefined) return;
       const { events, unroutable } = routes.plan;

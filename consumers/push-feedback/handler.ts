@@ -31,24 +31,26 @@ const maxRecordsPerWrite = 500;
 export interface FeedbackBatch {
   readonly records: readonly LogRecord[];
   readonly reports: readonly DecodedReport[];
-  readonly trace: BatchTrace | undefined;
-  /** Undefined before `write`. */
-  decision?: FeedbackDecision;
+  readonly trace: BatchTrace;
 }
 
 /** decode → decide → write → check the position → dead letters → commit, for one partition of the push feedback topic. */
 export function createFeedbackHandler(
   partition: Partition,
   { groupId, feedback, store, deadLetters, applied, tracing, log }: FeedbackOptions,
-): BatchHandler<FeedbackBatch> {
+): BatchHandler<FeedbackBatch, FeedbackDecision> {
   const key: PositionKey = { group: groupId, ...partition };
 
-  async function apply(batch: FeedbackBatch, { from, to }: Step): Promise<FeedbackDecision> {
+  async function apply(
+    batch: FeedbackBatch,
+    { from, to }: Step,
+    onAttempt: (decision: FeedbackDecision) => void,
+  ): Promise<FeedbackDecision> {
     const { records, reports, trace } = batch;
-    trace?.startStage("decide");
+    trace.startStage("decide");
     const primary = store.getPrimary();
     const decision = await feedback.decide(reports);
-    batch.decision = decision;
+    onAttempt(decision);
     const { deactivations: writes, rejections } = decision;
     const sendDeadLetters =
       rejections.length === 0
@@ -63,16 +65,13 @@ export function createFeedbackHandler(
     claim: () => store.claim(key),
     prepare(records) {
       const trace = traceBatch(tracing, { partition, groupId, records });
-      trace?.startStage("decode");
+      trace.startStage("decode");
       const reports = records.map(decodeReport);
-      trace?.endStage();
+      trace.endStage();
       return { records, reports, trace };
     },
-    async write(batch, step) {
-      const { trace } = batch;
-      await (trace === undefined ? apply(batch, step) : trace.run(() => apply(batch, step)));
-    },
-    report({ decision }) {
+    write: (batch, step, onAttempt) => batch.trace.run(() => apply(batch, step, onAttempt)),
+    report(_, decision) {
       if (decision === undefined) return;
       applied(decision);
       log.debug({ partition: partition.partition, ...decision.counts }, "push feedback applied");

@@ -16,10 +16,10 @@ export function createClaimCheck(member: GroupMember, judge: (check: () => void)
       throw new Violation(`partition ${partition} is claimed while a former reader of the process writes`);
   }
 
-  return <Prepared extends PreparedBatch>(
+  return <Prepared extends PreparedBatch, Outcome>(
     partition: number,
-    handler: BatchHandler<Prepared>,
-  ): BatchHandler<Prepared> => ({
+    handler: BatchHandler<Prepared, Outcome>,
+  ): BatchHandler<Prepared, Outcome> => ({
     ...handler,
     claim() {
       judge(() => {
@@ -27,10 +27,10 @@ export function createClaimCheck(member: GroupMember, judge: (check: () => void)
       });
       return handler.claim();
     },
-    async write(prepared, step) {
+    async write(prepared, step, onAttempt) {
       writing.set(partition, (writing.get(partition) ?? 0) + 1);
       try {
-        await handler.write(prepared, step);
+        return await handler.write(prepared, step, onAttempt);
       } finally {
         writing.set(partition, (writing.get(partition) ?? 0) - 1);
       }

@@ -1,5 +1,6 @@
 import { createAnnouncementHandler, type AnnouncementBatch } from "../../consumers/announcements/handler.ts";
-import { createFeedbackHandler } from "../../consumers/push-feedback/handler.ts";
+import { noTrace } from "../../consumers/batch-trace.ts";
+import { createFeedbackHandler, type FeedbackBatch } from "../../consumers/push-feedback/handler.ts";
 import {
   createFeedbackService,
   type FeedbackStore,
@@ -27,13 +28,13 @@ export interface AnnouncementStep extends PositionStep {
   readonly topics?: Pick<TopicService, "decide" | "decideAhead" | "publish">;
   readonly announcements: readonly Announcement[];
   /** What was decided ahead. */
-  readonly decision?: Decision | undefined;
+  readonly ahead?: Decision | undefined;
   readonly onLetter?: (letter: SentLetter) => void;
 }
 
 /** Applies decoded announcements as the consumer does. Returns the decision that was stored. */
 export async function applyAnnouncements(step: AnnouncementStep): Promise<Decision> {
-  const { key, from, to, store, topics = createTopicService(store), announcements, decision } = step;
+  const { key, from, to, store, topics = createTopicService(store), announcements, ahead } = step;
   const handler = createAnnouncementHandler(key, {
     groupId: key.group,
     topics,
@@ -44,11 +45,10 @@ export async function applyAnnouncements(step: AnnouncementStep): Promise<Decisi
     log,
   });
   const records = announcements.map(toRecord);
-  const batch: AnnouncementBatch = { records, announcements, epoch: to.epoch, trace: undefined, decision };
-  await handler.write(batch, { from, to });
-  handler.report(batch, 0);
-  if (batch.decision === undefined) throw new Error("nothing was decided");
-  return batch.decision;
+  const batch: AnnouncementBatch = { records, announcements, epoch: to.epoch, trace: noTrace, ahead };
+  const decision = await handler.write(batch, { from, to }, () => undefined);
+  handler.report(batch, decision, 0);
+  return decision;
 }
 
 export interface FeedbackStep extends PositionStep {
@@ -70,7 +70,8 @@ export async function applyFeedback(step: FeedbackStep): Promise<void> {
     tracing: undefined,
     log,
   });
-  await handler.write({ records: reports.map(toRecord), reports, trace: undefined }, { from, to });
+  const batch: FeedbackBatch = { records: reports.map(toRecord), reports, trace: noTrace };
+  await handler.write(batch, { from, to }, () => undefined);
 }
 
 const toRecord = ({ offset }: { readonly offset: number }): LogRecord => ({

@@ -24,8 +24,8 @@ export const syncTopicMutants: readonly Mutant[] = [
     name: "a batch that was decided ahead keeps the epoch of its decision",
     world: "sync",
     file: handler,
-    replace: "let ahead = batch.epoch === to.epoch ? batch.decision : undefined;",
-    by: "let ahead = batch.decision;",
+    replace: "let ahead = batch.epoch === to.epoch ? batch.ahead : undefined;",
+    by: "let ahead = batch.ahead;",
     isEquivalent: "a batch is prepared and written without a pause between, so in one epoch",
   },
   {

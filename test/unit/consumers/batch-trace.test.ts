@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { traceBatch } from "../../../consumers/batch-trace.ts";
+import { noTrace, traceBatch } from "../../../consumers/batch-trace.ts";
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { FencedError } from "../../../src/sync/positions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
@@ -42,12 +42,12 @@ const begin = (tracing: Tracing, ...records: LogRecord[]) =>
 describe("the trace of a batch", () => {
   it("exists only if one of its records is traced", () => {
     const { tracing } = createMemoryTracing();
-    assert.equal(begin(tracing), undefined);
-    assert.equal(begin(tracing, record(1), record(2, "not wanted")), undefined);
-    assert.ok(begin(tracing, record(1), record(2, Buffer.from(sampled))) !== undefined);
+    assert.equal(begin(tracing), noTrace);
+    assert.equal(begin(tracing, record(1), record(2, "not wanted")), noTrace);
+    assert.notEqual(begin(tracing, record(1), record(2, Buffer.from(sampled))), noTrace);
     assert.equal(
       traceBatch(undefined, { partition: { topic: "", partition: 0 }, groupId: "", records: [] }),
-      undefined,
+      noTrace,
     );
   });
 
@@ -59,12 +59,12 @@ describe("the trace of a batch", () => {
     it(`marks its records and its last stage as failed: ${code}`, async () => {
       const { spans, tracing } = createMemoryTracing();
       const trace = begin(tracing, record(1, sampled), record(2));
-      trace?.startStage("decode");
-      trace?.endStage();
-      trace?.startStage("decide");
-      trace?.startStage("write");
-      const applying = trace?.run(() => Promise.reject<{ rejections: [] }>(error));
-      await assert.rejects(applying ?? Promise.resolve(), error);
+      trace.startStage("decode");
+      trace.endStage();
+      trace.startStage("decide");
+      trace.startStage("write");
+      const applying = trace.run(() => Promise.reject<{ rejections: [] }>(error));
+      await assert.rejects(applying, error);
       assert.deepEqual(
         spans.map((span) => [span.name, span.parent?.spanId, span.error]),
         [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
-import type { BatchHandler, PreparedBatch } from "../../../consumers/batch.ts";
+import type { BatchHandler } from "../../../consumers/batch.ts";
 import { PartitionReader } from "../../../consumers/partition-reader.ts";
 import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
@@ -31,7 +31,7 @@ const createBatch = (offset: number, change: Partial<RecordBatch> = {}): RecordB
 const createRecords = (...offsets: number[]) => offsets.flatMap((offset) => createBatch(offset).records);
 
 /** A reader at offset 10, and a broker that shows a log from 0 to 20. */
-async function createScene(t: TestContext, handler: Partial<BatchHandler<PreparedBatch>> = {}) {
+async function createScene(t: TestContext, handler: Partial<BatchHandler> = {}) {
   const seeks: number[] = [];
   const written: [from: number | undefined, to: Position][] = [];
   const applied: number[] = [];
@@ -260,18 +260,20 @@ describe("the reader of a partition", () => {
   });
 
   it("reports once a write that was stored although it failed, and continues if that fails", async (t) => {
-    const reported: number[] = [];
+    const reported: [position: number, outcome: unknown][] = [];
     const written: number[] = [];
     let position = 10;
     const { reader, untilReading } = await createScene(t, {
       claim: () => Promise.resolve({ offset: position, epoch: 1, topicId: "one", isOurs: true }),
-      write: (_, { to }) => {
+      write: (_, { to }, onAttempt) => {
         written.push(to.offset);
         position = to.offset;
-        return written.length === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve();
+        onAttempt("first attempt");
+        onAttempt("last attempt");
+        return written.length === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve("stored");
       },
-      report: () => {
-        reported.push(position);
+      report: (_, outcome) => {
+        reported.push([position, outcome]);
         throw new Error("the listener fails");
       },
     });
@@ -287,7 +289,10 @@ describe("the reader of a partition", () => {
       [written, reported],
       [
         [11, 12],
-        [11, 12],
+        [
+          [11, "last attempt"],
+          [12, "stored"],
+        ],
       ],
     );
   });

@@ -67,7 +67,7 @@ describe("a fault of the program in a transaction", () => {
     const write = async (written: readonly LogRecord[]): Promise<void> => {
       await scene.transactions.claim();
       const to = { offset: (written.at(-1)?.offset ?? 0) + 1, epoch: 1 };
-      await handler.write(handler.prepare(written, 1), { from: undefined, to });
+      await handler.write(handler.prepare(written, 1), { from: undefined, to }, () => undefined);
     };
     for (let failures = 0; failures < 5; failures += 1)
       await assert.rejects(write(records.slice(0, 1)), fault);

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { UUID, type Binary } from "mongodb";
 
 import { storeBatch } from "../../../consumers/batch.ts";
+import { noTrace } from "../../../consumers/batch-trace.ts";
 import {
   FencedError,
   type Position,
@@ -53,7 +54,7 @@ async function apply(positions: Positions, step: PositionStep, write?: WriteInSe
       return { ...batch, write: async () => write && batch.write(write) };
     },
   };
-  await storeBatch(store, step, { writes: undefined, sendDeadLetters: undefined, trace: undefined });
+  await storeBatch(store, step, { writes: undefined, sendDeadLetters: undefined, trace: noTrace });
 }
 
 /** Reads the written offsets and the position. */

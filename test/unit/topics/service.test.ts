@@ -125,7 +125,7 @@ describe("applying batches to a real store", () => {
           return { created, step: { from, to: { offset, epoch: 1 }, announcements } };
         });
         const rejected: Model["rejected"] = [];
-        let decision: Decision | undefined;
+        let ahead: Decision | undefined;
         for (const [index, { created, step }] of prepared.entries()) {
           if (created !== null) {
             const made = await service
@@ -134,16 +134,16 @@ describe("applying batches to a real store", () => {
             if (made !== undefined) putInModel(model, toModelTopic(made.topic));
           }
           const next = prepared[index + 1]?.step;
-          const nextDecision = next && service.decideAhead({ partition: key, epoch: 1, ...next });
+          const nextAhead = next && service.decideAhead({ partition: key, epoch: 1, ...next });
           await applyAnnouncements({
             store,
             topics: service,
             key,
             ...step,
-            decision,
+            ahead,
             onLetter: (letter) => rejected.push(letter),
           });
-          decision = nextDecision;
+          ahead = nextAhead;
           applyToModel(model, step.announcements);
           const stored = await store.findByExternalIds(ids);
           assert.deepEqual(sortById(stored.map(toModelTopic)), sortById([...model.topics.values()]));

@@ -114,8 +114,8 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
     handle: async (...records: readonly LogRecord[]): Promise<number> => {
       const prepared = handler.prepare(records, 1);
       const to = { offset: (prepared.records.at(-1)?.offset ?? 0) + 1, epoch: 1 };
-      await handler.write(prepared, { from: undefined, to });
-      handler.report(prepared, 1);
+      const outcome = await handler.write(prepared, { from: undefined, to }, () => undefined);
+      handler.report(prepared, outcome, 1);
       return prepared.records.length;
     },
   };
