@@ -1,3 +1,4 @@
+import { invariant } from "../src/lib/invariant.ts";
 import { repeat } from "../src/lib/platform.ts";
 import type { BatchStore, ClaimedPosition, PositionStep } from "../src/sync/positions.ts";
 import { measureRecord, type LogRecord, type RecordBatch } from "../src/sync/records.ts";
@@ -118,6 +119,11 @@ export async function storeBatch<Writes>(
   step: PositionStep,
   { writes, sendDeadLetters, trace }: DecidedBatch<Writes>,
 ): Promise<void> {
+  const { from, to } = step;
+  invariant(
+    from === undefined || to.epoch > from.epoch || (to.epoch === from.epoch && to.offset >= from.offset),
+    "a position never moves back within an epoch, nor to an earlier epoch",
+  );
   const batch = await store.begin(step);
   try {
     for (;;) {

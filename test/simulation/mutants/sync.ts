@@ -102,7 +102,8 @@ export const syncMutants: readonly Mutant[] = [
     name: "a failed write counts as stored",
     world: "sync",
     file: reader,
-    replace: "      this.#handleWriteFailure(error, elapsed() - startedAt);\n      return { prepared, outcome, to };",
+    replace:
+      "      this.#handleWriteFailure(error, elapsed() - startedAt);\n      return { prepared, outcome, to };",
     by: "      void error;",
   },
   {
