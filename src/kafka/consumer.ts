@@ -8,7 +8,7 @@ import type { GroupListener, GroupMember, RecordBatch } from "../sync/records.ts
 import { throwGroupDenials } from "./workarounds/denied-groups.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./errors.ts";
 import { elapsed } from "../lib/platform.ts";
-import { toLogRecord } from "./codecs/record-batches.ts";
+import { toLogRecord } from "./record-format/batch-reader.ts";
 import { findOrigin } from "./workarounds/fetches.ts";
 import type { KafkaClient } from "./sockets.ts";
 

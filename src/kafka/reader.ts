@@ -9,7 +9,7 @@ import type { LogBounds, PartitionRecord, ReadOptions } from "../sync/records.ts
 import { throwGroupDenials } from "./workarounds/denied-groups.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { createAsyncQueue, type AsyncQueue } from "./async-queue.ts";
-import { toLogRecord } from "./codecs/record-batches.ts";
+import { toLogRecord } from "./record-format/batch-reader.ts";
 import type { KafkaRequests } from "./requests.ts";
 import type { KafkaClient } from "./sockets.ts";
 import { findOrigin } from "./workarounds/fetches.ts";

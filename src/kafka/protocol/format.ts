@@ -1,7 +1,9 @@
 /**
- * Kafka's message format, in which a request of a flexible version (KIP-482) has unsigned varints as lengths, and tagged fields
- * at the end of every structure. The decoder of kafkajs 2.2.4 reads tagged fields one byte short, so it is not used.
+ * Kafka's message format. A message of a flexible version (KIP-482) has unsigned varints as lengths, and tagged fields at
+ * the end of every structure. The decoder of kafkajs 2.2.4 reads tagged fields one byte short, so it is not used.
  */
+
+import { ByteReader, getUvarintBytes, writeUvarint } from "../record-format/varint.ts";
 
 /** The bytes of a request after its fixed header. */
 export interface Writer {
@@ -41,13 +43,7 @@ export function createWriter(isFlexible: boolean): Writer {
       parts.push(value);
       return writer;
     },
-    uvarint(value) {
-      const bytes: number[] = [];
-      for (let rest = value; ; rest >>>= 7) {
-        if (rest < 0x80) return writer.bytes(Buffer.from([...bytes, rest]));
-        bytes.push((rest & 0x7f) | 0x80);
-      }
-    },
+    uvarint: (value) => allocate(getUvarintBytes(value), (part) => writeUvarint(part, value, 0)),
     text(value) {
       if (value === null) return isFlexible ? writer.uvarint(0) : writer.int16(-1);
       const bytes = Buffer.from(value);
@@ -70,54 +66,32 @@ export function createWriter(isFlexible: boolean): Writer {
 export type Reader = ReturnType<typeof createReader>;
 
 export function createReader(buffer: Buffer, isFlexible: boolean) {
-  let at = 0;
-
-  function advance(size: number): number {
-    const from = at;
-    at += size;
-    return from;
-  }
-
-  function uvarint(): number {
-    let result = 0;
-    for (let shift = 0; shift < 35; shift += 7) {
-      const byte = buffer.readUInt8(advance(1));
-      result |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return result >>> 0;
-    }
-    throw new RangeError("an unsigned varint has more than five bytes");
-  }
-
-  function bytes(size: number): Buffer {
-    if (size < 0 || at + size > buffer.length) throw new RangeError("a response is truncated");
-    return buffer.subarray(at, (at += size));
-  }
-
+  const input = new ByteReader(buffer, "a response");
   return {
-    uvarint,
-    bytes,
-    int16: () => buffer.readInt16BE(advance(2)),
-    int32: () => buffer.readInt32BE(advance(4)),
-    int64: () => buffer.readBigInt64BE(advance(8)),
-    boolean: () => buffer.readInt8(advance(1)) !== 0,
+    uvarint: () => input.readUvarint(),
+    bytes: (size: number) => input.readBytes(size),
+    int16: () => buffer.readInt16BE(input.skip(2)),
+    int32: () => buffer.readInt32BE(input.skip(4)),
+    int64: () => buffer.readBigInt64BE(input.skip(8)),
+    boolean: () => buffer.readInt8(input.skip(1)) !== 0,
     /** A nullable string. */
     text(): string | null {
-      const size = isFlexible ? uvarint() - 1 : buffer.readInt16BE(advance(2));
-      return size < 0 ? null : bytes(size).toString();
+      const size = isFlexible ? input.readUvarint() - 1 : buffer.readInt16BE(input.skip(2));
+      return size < 0 ? null : input.readBytes(size).toString();
     },
     /** A null list is read as an empty one. */
     list<T>(read: () => T): T[] {
       const items: T[] = [];
-      for (let left = isFlexible ? uvarint() - 1 : buffer.readInt32BE(advance(4)); left > 0; left -= 1)
-        items.push(read());
+      const count = isFlexible ? input.readUvarint() - 1 : buffer.readInt32BE(input.skip(4));
+      for (let left = count; left > 0; left -= 1) items.push(read());
       return items;
     },
     /** The end of a structure: skips its tagged fields. */
     end(): void {
       if (!isFlexible) return;
-      for (let count = uvarint(); count > 0; count -= 1) {
-        uvarint();
-        bytes(uvarint());
+      for (let count = input.readUvarint(); count > 0; count -= 1) {
+        input.readUvarint();
+        input.readBytes(input.readUvarint());
       }
     },
   };

@@ -24,3 +24,16 @@ export function patchMethod<Name extends string, T extends Record<Name, Method<T
   prototype[name] = wrap(original as T[Name]);
   patched.add(path + name);
 }
+
+/**
+ * Replaces what a private module of kafkajs exports, once per process. Only those that load the module afterwards use the
+ * replacement. Throws where kafkajs has no such module.
+ */
+export function replaceModule<T>(path: string, wrap: (original: T) => T): void {
+  if (patched.has(path)) return;
+  const original = loadPrivate(path) as T;
+  const module = require.cache[require.resolve(`kafkajs/src/${path}`)];
+  if (module === undefined) throw new Error(`this kafkajs has no ${path}`);
+  module.exports = wrap(original);
+  patched.add(path);
+}

@@ -87,7 +87,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
   {
     name: "the end of a compacted batch is not marked",
     world,
-    file: "src/kafka/codecs/record-batches.ts",
+    file: "src/kafka/record-format/batch-reader.ts",
     replace: "if (messages.at(-1)?.offset !== String(batch.lastOffset)) messages.push(markEnd(batch));",
     by: "",
   },

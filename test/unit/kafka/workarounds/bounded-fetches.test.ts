@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { boundFetches } from "../../../../src/kafka/workarounds/bounded-fetches.ts";
-import { findSkippedBatch } from "../../../../src/kafka/codecs/record-batches.ts";
+import { findSkippedBatch } from "../../../../src/kafka/record-format/batch-reader.ts";
 import { loadPrivate } from "../../../../src/kafka/workarounds/patch.ts";
 import { createRecordBatch } from "../../../support/record-batch.ts";
 

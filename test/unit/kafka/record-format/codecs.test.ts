@@ -5,8 +5,8 @@ import { gzipSync } from "node:zlib";
 
 import { compress as snappyCompress } from "snappy";
 
-import { BatchTooLargeError, codecs } from "../../../../src/kafka/codecs/codecs.ts";
-import { measureLz4 } from "../../../../src/kafka/codecs/lz4-size.ts";
+import { BatchTooLargeError, codecs } from "../../../../src/kafka/record-format/codecs.ts";
+import { measureLz4 } from "../../../../src/kafka/record-format/lz4-size.ts";
 
 const mib = 1024 * 1024;
 const names = new Map([

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { decodeBatches, findSkippedBatch } from "../../../../src/kafka/codecs/record-batches.ts";
+import { decodeBatches, findSkippedBatch } from "../../../../src/kafka/record-format/batch-reader.ts";
 import { createRecordBatch } from "../../../support/record-batch.ts";
 
 const mib = 1024 * 1024;

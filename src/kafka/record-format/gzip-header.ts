@@ -4,7 +4,7 @@ const hasExtraField = 0x04;
 const hasName = 0x08;
 const hasComment = 0x10;
 
-/** The length of the header of a gzip member (RFC 1952, section 2.3). Throws a RangeError for anything else. */
+/** Measures the header of a gzip member (RFC 1952, section 2.3). Throws a RangeError for anything else. */
 export function measureGzipHeader(member: Buffer): number {
   if (member.readUInt16LE(0) !== magic) throw new RangeError("the records are not compressed with gzip");
   const flags = member.readUInt8(3);

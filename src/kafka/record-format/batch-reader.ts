@@ -2,7 +2,9 @@ import type { IHeaders, KafkaMessage, RecordBatchEntry } from "kafkajs";
 
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { LogRecord, SkippedBatch } from "../../sync/records.ts";
+import { findBatchEnd, headerBytes, readBatchHeader, type BatchHeader } from "./batch-header.ts";
 import { BatchTooLargeError, codecs } from "./codecs.ts";
+import { ByteReader } from "./varint.ts";
 
 /** A record as kafkajs decodes it; see its protocol/recordBatch/record/v0/decoder.js. */
 export interface DecodedMessage extends RecordBatchEntry {
@@ -11,29 +13,17 @@ export interface DecodedMessage extends RecordBatchEntry {
 }
 
 /** The part of a batch's header that kafkajs reads after decoding. */
-interface BatchContext {
-  readonly producerId: string;
-  readonly inTransaction: boolean;
-}
+type BatchContext = Pick<BatchHeader, "producerId" | "inTransaction">;
 
-/** A batch of the record format version 2 (Kafka's documentation, "Message Format"). */
-interface Batch extends BatchContext {
-  readonly firstOffset: bigint;
-  readonly lastOffset: bigint;
-  readonly codec: number;
-  readonly isControl: boolean;
-  readonly hasLogAppendTime: boolean;
-  readonly firstTimestamp: bigint;
-  readonly maxTimestamp: bigint;
-  readonly count: number;
+interface Batch extends BatchHeader {
   /** Compressed by `codec`. */
   readonly records: Buffer;
 }
 
-const headerBytes = 61;
-/** The batch's length does not count the bytes up to here. */
-const lengthFieldEnd = 12;
-/** Approximate memory of a decoded record and of a header besides their bytes; without it, empty ones would count as free. */
+/**
+ * The approximate memory that a decoded record, and a header, takes in addition to its bytes. Without it, empty ones would
+ * count as free.
+ */
 const recordOverheadBytes = 256;
 const headerOverheadBytes = 128;
 
@@ -52,16 +42,17 @@ export function toLogRecord(message: KafkaMessage): LogRecord {
 /**
  * Decodes the record batches of one partition in a fetch response; the last one may be truncated.
  *
- * Invariant: the result takes at most `maxBytes` of memory, and no batch keeps those after it from being read. Batches that do
- * not fit are left to the next fetch. A batch that is too large by itself, or that cannot be decoded, becomes one message without
- * key and value at its last offset (`findSkippedBatch`), so that reading continues after it and the skipped offsets are known.
+ * Invariant: the result takes at most `maxBytes` of memory, and no batch keeps those after it from being read. Batches that
+ * do not fit are left to the next fetch. A batch that alone is too large, or that cannot be decoded, becomes one message
+ * without key and value at its last offset (`findSkippedBatch`), so that reading continues after it and the skipped offsets
+ * are known.
  */
 export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<DecodedMessage[]> {
   const messages: DecodedMessage[] = [];
   let left = maxBytes;
-  for (let at = 0; at + headerBytes <= bytes.length && left > 0;) {
-    const end = at + lengthFieldEnd + bytes.readInt32BE(at + 8);
-    if (end > bytes.length) break;
+  for (let at = 0; left > 0;) {
+    const end = findBatchEnd(bytes, at);
+    if (end === undefined) break;
     const batch = readBatch(bytes.subarray(at, end));
     const decoded = messages.length;
     try {
@@ -71,7 +62,7 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
       messages.length = decoded;
       const isTooLarge = error instanceof BatchTooLargeError;
       if (!isTooLarge || left === maxBytes) messages.push(skip(batch, isTooLarge ? maxBytes : error));
-      // Finding out may have taken as long as decoding a whole fetch.
+      // The failed attempt may have taken as long as decoding a whole fetch.
       break;
     }
     at = end;
@@ -79,30 +70,17 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
   return messages;
 }
 
-/** Returns how much of `maxBytes` is left. Throws BatchTooLargeError, and other errors for what is not a batch. */
+/** Returns how much of `maxBytes` is left. Throws BatchTooLargeError, and other errors for bytes that are not a batch. */
 async function decodeBatch(batch: Batch, maxBytes: number, into: DecodedMessage[]): Promise<number> {
   const left = maxBytes - batch.count * recordOverheadBytes;
   const records = await decompress(batch, left);
   return decodeRecords(batch, records, left - records.length, into);
 }
 
-function readBatch(bytes: Buffer): Batch {
-  const attributes = bytes.readInt16BE(21);
-  const firstOffset = bytes.readBigInt64BE(0);
-  return {
-    firstOffset,
-    lastOffset: firstOffset + BigInt(bytes.readInt32BE(23)),
-    codec: attributes & 0x07,
-    hasLogAppendTime: (attributes & 0x08) !== 0,
-    inTransaction: (attributes & 0x10) !== 0,
-    isControl: (attributes & 0x20) !== 0,
-    firstTimestamp: bytes.readBigInt64BE(27),
-    maxTimestamp: bytes.readBigInt64BE(35),
-    producerId: String(bytes.readBigInt64BE(43)),
-    count: bytes.readInt32BE(57),
-    records: bytes.subarray(headerBytes),
-  };
-}
+const readBatch = (bytes: Buffer): Batch => ({
+  ...readBatchHeader(bytes),
+  records: bytes.subarray(headerBytes),
+});
 
 /** Throws BatchTooLargeError. */
 async function decompress({ codec: type, records, count }: Batch, maxBytes: number): Promise<Buffer> {
@@ -120,13 +98,7 @@ async function decompress({ codec: type, records, count }: Batch, maxBytes: numb
 
 /** @param cause - The limit that the batch exceeds, or why it cannot be decoded. */
 function skip(batch: Batch, cause: unknown): DecodedMessage {
-  const message = toMessage(batch, {
-    offset: String(batch.lastOffset),
-    timestamp: String(batch.maxTimestamp),
-    key: null,
-    value: null,
-    headers: {},
-  });
+  const message = createLastMessage(batch);
   skipped.set(message, {
     firstOffset: Number(batch.firstOffset),
     lastOffset: Number(batch.lastOffset),
@@ -141,16 +113,17 @@ function skip(batch: Batch, cause: unknown): DecodedMessage {
  * An undelivered message at the end of a batch whose last records were removed by compaction. kafkajs continues after the
  * last message, so it would fetch an empty batch at the end of a segment forever.
  */
-const markEnd = (batch: Batch): DecodedMessage => ({
-  ...toMessage(batch, {
+const markEnd = (batch: Batch): DecodedMessage => ({ ...createLastMessage(batch), isControlRecord: true });
+
+/** A message without contents at the last offset of a batch. */
+const createLastMessage = (batch: Batch): DecodedMessage =>
+  toMessage(batch, {
     offset: String(batch.lastOffset),
     timestamp: String(batch.maxTimestamp),
     key: null,
     value: null,
     headers: {},
-  }),
-  isControlRecord: true,
-});
+  });
 
 const toMessage = (
   batch: Batch,
@@ -174,31 +147,34 @@ const toMessage = (
 
 /** Returns how much of `maxBytes` the headers leave. Throws BatchTooLargeError and RangeError. */
 function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: DecodedMessage[]): number {
-  const reader = createReader(records);
+  const reader = new ByteReader(records, "a record");
   const toOffset = createAdder(batch.firstOffset);
   const toTimestamp = createAdder(batch.firstTimestamp);
   const maxTimestamp = String(batch.maxTimestamp);
   let left = maxBytes;
   for (let index = 0; index < batch.count; index += 1) {
-    const end = reader.readVarint() + reader.at();
+    const end = reader.readVarint() + reader.at;
     reader.skip(1);
     const timestampDelta = reader.readVarlong();
     const offset = toOffset(reader.readVarint());
-    const key = reader.readBytes();
-    const value = reader.readBytes();
+    const key = readField(reader);
+    const value = readField(reader);
     const headerCount = reader.readVarint();
     if (headerCount < 0) throw new RangeError("a record has a negative number of headers");
     left -= headerCount * headerOverheadBytes;
     if (left < 0) throw new BatchTooLargeError(maxBytes);
     const headers = headerCount === 0 ? {} : readHeaders(reader, headerCount);
-    if (reader.at() !== end) throw new RangeError("a record does not have its stated length");
+    if (reader.at !== end) throw new RangeError("a record does not have its stated length");
     const timestamp = batch.hasLogAppendTime ? maxTimestamp : toTimestamp(timestampDelta);
     into.push(toMessage(batch, { offset, timestamp, key, value, headers }));
   }
   return left;
 }
 
-/** Adds to a 64-bit number, as Java does, and returns the digits. Offsets and times are nearly always safe integers, which are faster. */
+/**
+ * Adds to a 64-bit number, as Java does, and returns the digits. Offsets and times are nearly always safe integers, which
+ * are faster.
+ */
 function createAdder(base: bigint): (delta: number | bigint) => string {
   const safeBase = Number(base);
   return (delta) => {
@@ -211,12 +187,12 @@ function createAdder(base: bigint): (delta: number | bigint) => string {
 
 const noBytes = Buffer.alloc(0);
 
-/** A repeated header has a list of values. */
-function readHeaders(reader: Reader, count: number): IHeaders {
+/** Reads headers into an object, in which a repeated header has a list of values. */
+function readHeaders(reader: ByteReader, count: number): IHeaders {
   const headers: IHeaders = {};
   for (let index = 0; index < count; index += 1) {
-    const name = reader.readBytes()?.toString("utf8") ?? "";
-    const value = reader.readBytes() ?? noBytes;
+    const name = readField(reader)?.toString("utf8") ?? "";
+    const value = readField(reader) ?? noBytes;
     const known = Object.hasOwn(headers, name) ? headers[name] : undefined;
     if (Array.isArray(known)) known.push(value);
     else if (known !== undefined) headers[name] = [known, value];
@@ -230,49 +206,8 @@ function readHeaders(reader: Reader, count: number): IHeaders {
 const defineHeader = (headers: IHeaders, name: string, value: Buffer): IHeaders =>
   Object.defineProperty(headers, name, { value, writable: true, enumerable: true, configurable: true });
 
-type Reader = ReturnType<typeof createReader>;
-
-/** Reads zigzag varints (as in Protocol Buffers) and byte strings. Throws a RangeError at the end of the buffer. */
-function createReader(buffer: Buffer) {
-  let at = 0;
-
-  function readVarlong(): number | bigint {
-    // Up to four bytes, 37 hours in milliseconds, which is faster.
-    for (let index = 0; index < 4; index += 1) if (buffer.readUInt8(at + index) < 0x80) return readVarint();
-    let result = 0n;
-    for (let shift = 0n; shift < 70n; shift += 7n) {
-      const byte = buffer.readUInt8(at);
-      at += 1;
-      result |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) break;
-    }
-    return BigInt.asIntN(64, (result >> 1n) ^ -(result & 1n));
-  }
-
-  function readVarint(): number {
-    let result = 0;
-    for (let shift = 0; shift < 35; shift += 7) {
-      const byte = buffer.readUInt8(at);
-      at += 1;
-      result |= (byte & 0x7f) << shift;
-      if (byte < 0x80) break;
-    }
-    return (result >>> 1) ^ -(result & 1);
-  }
-
-  return {
-    readVarlong,
-    readVarint,
-    at: () => at,
-    skip(bytes: number) {
-      at += bytes;
-    },
-    readBytes(): Buffer | null {
-      const length = readVarint();
-      if (length < 0) return null;
-      if (at + length > buffer.length) throw new RangeError("a record is truncated");
-      at += length;
-      return buffer.subarray(at - length, at);
-    },
-  };
+/** Reads a nullable byte string, which follows its length. */
+function readField(reader: ByteReader): Buffer | null {
+  const length = reader.readVarint();
+  return length < 0 ? null : reader.readBytes(length);
 }

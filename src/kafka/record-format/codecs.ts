@@ -13,6 +13,7 @@ import kafkajs from "kafkajs";
 
 import { measureGzipHeader } from "./gzip-header.ts";
 import { measureLz4 } from "./lz4-size.ts";
+import { ByteReader } from "./varint.ts";
 
 interface Encoder {
   readonly buffer: Buffer;
@@ -46,12 +47,12 @@ interface Frame {
 
 type ReadFrame = (buffer: Buffer, maxBytes: number) => Promise<Frame>;
 
-/** Each frame costs as much as 100 kB of data. Producers write one for a batch. */
+/** Each frame costs as much time as 100 kB of data. Producers write one frame per batch. */
 const maxFrames = 1_000;
 
 /**
- * Decompresses all frames, as the broker does when it checks a batch. What follows the first and cannot be decompressed
- * is ignored, as Java does; a batch that lacks it has too few records.
+ * Decompresses all frames, as the broker does when it checks a batch. Like Java's readers, it ignores bytes after the first
+ * frame that cannot be decompressed; a batch that needs them has too few records.
  */
 async function decompressFrames(buffer: Buffer, maxBytes: number, readFrame: ReadFrame): Promise<Buffer> {
   const parts: Buffer[] = [];
@@ -77,7 +78,7 @@ type Inflate = (
   done: (error: Error | null, result: unknown) => void,
 ) => void;
 
-/** Decompresses one stream: zlib stops at its end. Throws BatchTooLargeError. */
+/** Decompresses one stream, at whose end zlib stops. Throws BatchTooLargeError. */
 const inflate = (run: Inflate, buffer: Buffer, maxBytes: number): Promise<Frame> =>
   new Promise((resolve, reject) => {
     run(buffer, { maxOutputLength: Math.max(1, maxBytes), info: true }, (error, result) => {
@@ -118,7 +119,7 @@ const zstd: Codec = {
     decompressFrames(buffer, maxBytes, (frame, left) => inflate(inflateZstd, frame, left)),
 };
 
-// Native code, which takes memory: loaded with the first batch that needs it.
+// These libraries are native code, which takes memory, so they are loaded with the first batch that needs them.
 const loadLz4 = () => import("lz4-napi");
 const loadSnappy = () => import("snappy");
 
@@ -152,7 +153,7 @@ const snappy: Codec = {
   },
 };
 
-/** The blocks of all streams, which may follow one another. Like Java, ignores up to three bytes at the end. */
+/** Yields the blocks of all streams, which may follow one another. Like Java, it ignores up to three bytes at the end. */
 function* splitSnappyBlocks(buffer: Buffer): Generator<Buffer> {
   if (!isXerial(buffer, 0)) {
     yield buffer;
@@ -168,15 +169,8 @@ function* splitSnappyBlocks(buffer: Buffer): Generator<Buffer> {
   }
 }
 
-/** The decompressed length: a varint at the start of the block. snappy allocates no more than that. */
-function readSnappyLength(block: Buffer): number {
-  let length = 0;
-  for (const [index, byte] of block.subarray(0, 5).entries()) {
-    length += (byte & 0x7f) * 2 ** (7 * index);
-    if (byte < 0x80) break;
-  }
-  return length;
-}
+/** The decompressed length, with which a block begins. snappy allocates no more than that. */
+const readSnappyLength = (block: Buffer): number => new ByteReader(block, "a Snappy block").readUvarint();
 
 async function uncompress(block: Buffer): Promise<Buffer> {
   const plain = await (await loadSnappy()).uncompress(block, { asBuffer: true });
@@ -192,8 +186,8 @@ export const codecs: ReadonlyMap<number, Codec> = new Map([
 ]);
 
 /**
- * Registers all codecs of Kafka with kafkajs, which has gzip only, without a limit; an unknown codec would end the consumer.
- * kafkajs uses them only for the record formats before Kafka 0.11.
+ * Registers all codecs of Kafka with kafkajs. By itself it has gzip only, without a limit, and an unknown codec would end the
+ * consumer. kafkajs uses them only for the record formats before Kafka 0.11.
  */
 export function registerCodecs(maxBytes: number): void {
   const registered: Record<number, unknown> = kafkajs.CompressionCodecs;
