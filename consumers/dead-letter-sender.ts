@@ -1,4 +1,4 @@
-import { type DeadLetterHeaders, deadLetterHeader } from "../schemas/dead-letter.ts";
+import { type DeadLetterHeaders, deadLetterHeader } from "../schemas/dead-letter-record.ts";
 import { UnavailableError, type RejectionError } from "../src/lib/errors.ts";
 import {
   type LogRecord,

@@ -1,4 +1,4 @@
-import { deadLetterHeadersSchema } from "../schemas/dead-letter.ts";
+import { deadLetterHeadersSchema } from "../schemas/dead-letter-record.ts";
 import { eventDeadLetterHeadersSchema } from "../schemas/routed-event.ts";
 import { settingsSchema, type SettingName } from "../schemas/settings.ts";
 import { getSchemaName, publishSchema } from "../src/lib/published-schema.ts";

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../../src/lib/errors.ts";
 import { parseStrictJson } from "../../src/lib/json.ts";
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";

@@ -16,7 +16,7 @@ import {
   type ReplayOutcomes,
   type ReplayOutcomesBody,
   type ReplayResult,
-} from "../../schemas/dead-letters.ts";
+} from "../../schemas/dead-letter-api.ts";
 import { skip } from "../../src/dead-letters/replay-plan.ts";
 import { toReplayEvent } from "../../src/dead-letters/replay.ts";
 import { hideContent, hideMessage } from "../../src/dead-letters/views.ts";

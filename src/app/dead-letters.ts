@@ -1,5 +1,5 @@
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
-import type { DeadLetterChannel } from "../../schemas/dead-letters.ts";
+import type { DeadLetterChannel } from "../../schemas/dead-letter-api.ts";
 import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
 import type { SyncState } from "../dead-letters/stores.ts";
 import {

@@ -1,4 +1,4 @@
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { rejectionCodes, type Fault, type RejectionCode } from "../lib/errors.ts";
 import {

@@ -1,4 +1,4 @@
-import type { ReplayView } from "../../schemas/dead-letters.ts";
+import type { ReplayView } from "../../schemas/dead-letter-api.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import type { DeadLetterCode } from "./dead-letter.ts";
 import type { Replay, SyncPosition } from "./stores.ts";

@@ -1,4 +1,4 @@
-import type { DeadLetterItem } from "../../schemas/dead-letters.ts";
+import type { DeadLetterItem } from "../../schemas/dead-letter-api.ts";
 import { createCursorFormat } from "../lib/cursor.ts";
 import { compareNewestFirst, type DeadLetterSummary, type SortKey } from "./dead-letter-index.ts";
 import type { ReplayWithOutcome } from "./outcomes.ts";

@@ -1,4 +1,4 @@
-import type { SkippedReplay, SkipReason } from "../../schemas/dead-letters.ts";
+import type { SkippedReplay, SkipReason } from "../../schemas/dead-letter-api.ts";
 import { roles } from "../../schemas/roles.ts";
 import type { Partition, RecordPosition } from "../sync/records.ts";
 import type { DeadLetterSummary } from "./dead-letter-index.ts";

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { getHeaderText, type LogRecord } from "../sync/records.ts";
 
 type Content = Pick<LogRecord, "key" | "value" | "headers">;

@@ -1,6 +1,6 @@
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
-import type { SkippedReplay } from "../../schemas/dead-letters.ts";
+import type { SkippedReplay } from "../../schemas/dead-letter-api.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { UnavailableError } from "../lib/errors.ts";
 import type { OutgoingRecord, PartitionRecord, RecordPosition, RecordProducer } from "../sync/records.ts";

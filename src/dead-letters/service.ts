@@ -3,7 +3,7 @@ import type {
   DeadLetterList,
   DeadLetterView,
   ReplayView,
-} from "../../schemas/dead-letters.ts";
+} from "../../schemas/dead-letter-api.ts";
 import { KafkaUnavailableError, NotLoadedError } from "../lib/errors.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { withTimeout } from "../lib/timeout.ts";

@@ -1,4 +1,4 @@
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { NotLoadedError } from "../lib/errors.ts";
 import {
   formatRecordPosition,

@@ -1,4 +1,4 @@
-import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letters.ts";
+import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letter-api.ts";
 import { roles } from "../../schemas/roles.ts";
 import type { RejectionCode } from "../lib/errors.ts";
 import { formatRecordPosition, measureRecord, type RecordHeaders } from "../sync/records.ts";

@@ -1,4 +1,4 @@
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { isDeadLetterHeader } from "../dead-letters/dead-letter.ts";
 import { RejectionError } from "../lib/errors.ts";

@@ -1,5 +1,5 @@
 /** What must hold for dead letters: one before each rejection is stored, and none that nothing calls for. */
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { collections } from "../../src/storage/names.ts";
 import type { OutgoingRecord } from "../../src/sync/records.ts";
 import type { Host } from "./clock.ts";

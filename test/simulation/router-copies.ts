@@ -1,5 +1,5 @@
 /** What copies and dead letters of events must look like, byte by byte, and which partition they belong in. */
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { StoredRecord } from "./cluster/log.ts";
 import type { WrittenRecord } from "./cluster/transactions.ts";

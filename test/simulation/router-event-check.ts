@@ -1,5 +1,5 @@
 /** What a transaction has to do with one event, by the topics that its process could know. */
-import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { StoredRecord } from "./cluster/log.ts";
 import type { WrittenRecord } from "./cluster/transactions.ts";

@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 
-import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letters.ts";
+import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letter-api.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { formatDeadLetter, toColumns, toRow } from "../output/dead-letter-view.ts";

@@ -1,4 +1,4 @@
-import type { SkippedReplay } from "../../../schemas/dead-letters.ts";
+import type { SkippedReplay } from "../../../schemas/dead-letter-api.ts";
 import type { DeadLetterFilter } from "../../dead-letters/page.ts";
 import { toReplayEvent } from "../../dead-letters/replay.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 import ms from "ms";
 
-import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letters.ts";
+import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letter-api.ts";
 import { formatOutcome } from "../../dead-letters/outcomes.ts";
 import { formatRecordPosition } from "../../sync/records.ts";
 import { formatMinute } from "./format.ts";

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 
-import type { DeadLetterView } from "../../../schemas/dead-letters.ts";
+import type { DeadLetterView } from "../../../schemas/dead-letter-api.ts";
 import { readConfig } from "../../../src/config.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";

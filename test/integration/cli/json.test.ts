@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { applicationListSchema, platformListSchema, platformSchema } from "../../../schemas/catalog.ts";
-import { deadLetterItemSchema, deadLetterSchema } from "../../../schemas/dead-letters.ts";
+import { deadLetterItemSchema, deadLetterSchema } from "../../../schemas/dead-letter-api.ts";
 import { installationViewSchema } from "../../../schemas/installation-view.ts";
 import { syncStatusSchema } from "../../../schemas/sync-status.ts";
 import { topicDetailSchema, topicViewSchema } from "../../../schemas/topic-view.ts";

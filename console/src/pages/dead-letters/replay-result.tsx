@@ -6,7 +6,7 @@ import type {
   ReplayOutcomes,
   ReplayResult,
   ReplayView,
-} from "../../../../schemas/dead-letters.ts";
+} from "../../../../schemas/dead-letter-api.ts";
 import { api } from "../../api.ts";
 import { isSessionExpired } from "../../query.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { DeadLetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letter-api.ts";
 import { roles } from "../../../../schemas/roles.ts";
 import { api } from "../../api.ts";
 import { useSession } from "../../session.ts";

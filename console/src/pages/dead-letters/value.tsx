@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 
-import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterView } from "../../../../schemas/dead-letter-api.ts";
 import { roles } from "../../../../schemas/roles.ts";
 import { formatCount } from "../../components/format.ts";
 import { decodeBase64, formatHexDump, decodeUtf8, escapeInvisible } from "./bytes.ts";

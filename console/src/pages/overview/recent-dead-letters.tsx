@@ -1,7 +1,7 @@
 import { Link } from "wouter-preact";
 
 import { roles } from "../../../../schemas/roles.ts";
-import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letter-api.ts";
 import type { Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { formatCount } from "../../components/format.ts";
