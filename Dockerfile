@@ -26,7 +26,7 @@ RUN npm run build
 
 FROM ${BASE_IMAGE}
 LABEL org.opencontainers.image.title="topicsync" \
-  org.opencontainers.image.description="Keeps a MongoDB collection of event topics in step with a message broker" \
+  org.opencontainers.image.description="Keeps a MongoDB collection of event topics in sync with a message broker" \
   org.opencontainers.image.licenses="MIT"
 WORKDIR /app
 COPY --from=build /usr/local/bin/node /usr/local/bin/node

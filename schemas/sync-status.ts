@@ -72,7 +72,7 @@ const partitions = {
       cause: {
         enum: ["outage", "error", null],
         description:
-          "What paused it: an `outage`, which ends by itself, or an unexpected `error`, which needs attention; null if nothing failed.",
+          "What paused it: an `outage`, which needs no action, or an unexpected `error`, which needs attention; null if nothing failed.",
       },
     },
   },

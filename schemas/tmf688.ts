@@ -6,7 +6,7 @@ const id = { type: ["string", "null"], format: "text", minLength: 1 } as const;
 const optionalText = { type: ["string", "null"], format: "text" } as const;
 
 /**
- * A notification about a topic (TMF688 Event Management). Additional members are allowed, also beside the topic:
+ * A notification about a topic (TMF688 Event Management). Additional members are allowed, also next to the topic:
  * eventId, eventTime, correlationId, domain and vendors' extensions.
  */
 export const topicNotificationSchema = {

@@ -93,7 +93,7 @@ const entries: readonly CommandEntry[] = [
 async function createProgram(names: readonly string[]): Promise<Command> {
   const program = new Command("topicsync")
     .description(
-      "Keeps a MongoDB collection of event topics in step with a message broker, and registers push tokens.",
+      "Keeps a MongoDB collection of event topics in sync with a message broker, and registers push tokens.",
     )
     .version(version, "-V, --version", "print the version")
     .addHelpText(

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-/** The dialogs of a list, one of which is open at a time. */
+/** The dialogs of a list. At most one is open at a time. */
 export interface ListDialog<T> {
   readonly open: T | undefined;
   readonly show: (dialog: T) => void;

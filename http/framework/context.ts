@@ -82,7 +82,7 @@ function readRequestId({ "x-request-id": given }: IncomingHttpHeaders): string |
   return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : undefined;
 }
 
-/** A trusted proxy may still send an X-Forwarded-For that is no address. */
+/** A trusted proxy may still send an X-Forwarded-For that is not an IP address. */
 function toAddress(ip: string | undefined, remoteAddress = ""): string {
   const address = ip !== undefined && isIP(ip) !== 0 ? ip : remoteAddress;
   // IPv4 as a socket that listens on IPv6 shows it.

@@ -51,7 +51,10 @@ export function createErrorHandler(log: Logger): ErrorHandler {
         "request failed unexpectedly",
       );
     if (code === "UNAVAILABLE" || code === "OVERLOADED")
-      log.warn({ requestId: locals.requestId, reason: toReason(error) }, "request not served");
+      log.warn(
+        { requestId: locals.requestId, reason: toReason(error) },
+        "request rejected, service unavailable",
+      );
     response.status(status).set(headers).json(toErrorBody(described));
   };
 }
@@ -89,7 +92,7 @@ function describeError(
   if (error instanceof NotLoadedError) {
     return {
       code: "UNAVAILABLE",
-      message: `Not yet: ${error.message}.`,
+      message: `Not ready: ${error.message}.`,
       detail: `Try again in ${retryAfterSeconds} seconds.`,
       headers: { "Retry-After": retryAfterSeconds },
     };

@@ -10,7 +10,7 @@ export type ContentSecurityPolicy = Readonly<Record<string, readonly string[]>>;
 export const noStore = "no-store";
 
 /**
- * The same headers as `apiSecurityHeaders`, for responses to what is no request and reaches no middleware.
+ * The same headers as `apiSecurityHeaders`, for responses to malformed requests, which reach no middleware.
  */
 export const rawResponseHeaders = {
   "Cache-Control": noStore,

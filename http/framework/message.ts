@@ -9,7 +9,7 @@ export const maxHeadersRead = maxHeaders + 1;
 /** Node discards an unread body up to this size after the response and keeps the connection. */
 export const maxBodyBytes = 100 * 1024;
 
-/** How much of an unwanted body is read, and for how long, so that its sender gets to see the response. */
+/** Limits for draining an unwanted body, so that the client sees the response. */
 const maxLingerBytes = 1024 * 1024;
 const lingerMs = 1_000;
 

@@ -18,7 +18,7 @@ async function loadTestcontainers() {
     return await import("testcontainers");
   } catch (error) {
     throw new NotInstalledError(
-      'the package "testcontainers" is not installed; install it beside topicsync with "npm install testcontainers"',
+      'the package "testcontainers" is not installed; install it with "npm install testcontainers"',
       { cause: error },
     );
   }

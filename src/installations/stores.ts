@@ -88,7 +88,7 @@ export interface InstallationDeactivator {
   ): Promise<number>;
   /**
    * Deactivates all users' active tokens for an application on a platform, in batches. Every token registered before the call is
-   * inactive after it, unless it was registered again meanwhile; tokens registered during the call may end either
+   * inactive after it, unless it was registered again in the meantime; tokens registered during the call may end either
    * way. After a failure some are deactivated; repeat the call for the rest.
    */
   readonly deactivateAll: DeactivateAll;

@@ -1,10 +1,10 @@
 import { randomFillSync } from "node:crypto";
 
-/** Where time and chance come from, for everything whose outcome depends on them. A simulation replaces it. */
+/** The source of time and randomness. The simulation replaces it. */
 export interface Platform {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Milliseconds since some moment. Never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   readonly schedule: (delayMs: number, action: () => void) => Cancel;
   /** Runs an action at the end of this turn of the event loop. */

@@ -3,7 +3,7 @@ import type { RoutedEvent } from "./plan.ts";
 
 /** A batch of events that was forwarded. */
 export interface RoutedBatch {
-  /** Without those that are no events. */
+  /** Excludes records that are not events. */
   readonly events: readonly RoutedEvent[];
   /** Copies. */
   readonly forwarded: number;

@@ -32,7 +32,7 @@ export function Chart({ name, times, lines }: ChartProps) {
       created.setSize({ width: element.clientWidth, height });
     });
     resizing.observe(element);
-    // The canvas does not follow the style sheet by itself.
+    // The canvas does not follow the style sheet.
     const recoloring = new MutationObserver(() => {
       created.redraw(false);
     });
@@ -59,7 +59,7 @@ export function Chart({ name, times, lines }: ChartProps) {
 const height = 170;
 /** The axis is at least this long: an instance that has just started has few values. */
 const minSeconds = 600;
-/** The room for the labels below and beside the chart. */
+/** The room for the labels around the chart. */
 const axisSizes = { time: 30, value: 46 } as const;
 
 const axisFormat = new Intl.NumberFormat(undefined, { notation: "compact", maximumSignificantDigits: 3 });

@@ -10,7 +10,7 @@ interface TableProps {
   readonly children: ComponentChildren;
 }
 
-/** A table that scrolls by itself if the window is too narrow. */
+/** A table that scrolls if the window is too narrow. */
 export const Table = ({ label, caption, columns, children }: TableProps) => (
   <div class="wide" role="region" aria-label={label} tabIndex={0}>
     <table>

@@ -91,7 +91,7 @@ export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }
         {outcomes.length > maxShown && <li>and {formatCount(outcomes.length - maxShown)} more</li>}
       </ul>
       {hasPending && !isPolling && (
-        <p>Some are still waiting for the sync. The list shows their outcomes later.</p>
+        <p>Some have not been applied yet. Their outcome will appear in the list.</p>
       )}
       <Skipped skipped={skipped} />
     </article>
@@ -139,7 +139,7 @@ export function Skipped({ skipped }: Pick<ReplayResult, "skipped">) {
 
 const outcomeTexts = {
   applied: "applied",
-  pending: "waiting for the sync",
+  pending: "not applied yet",
   rejected: "rejected again",
   unknown: "unknown: sending was not confirmed",
 } as const;
