@@ -29,7 +29,7 @@ import { fetchByTopicId } from "./workarounds/fetches.ts";
 import { readLog } from "./reader.ts";
 import { createRequests, type KafkaRequests } from "./requests.ts";
 import { toPosition } from "./committed-position.ts";
-import { createMember } from "./consumer.ts";
+import { KafkaMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
 import { createRoutingTransactions } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
@@ -161,7 +161,7 @@ export function createBroker(
       await requests.fetchMetadata([]);
     },
 
-    createMember: (read) => createMember(createClient(fastRetry), { ...read, log }),
+    createMember: (read) => new KafkaMember(createClient(fastRetry), { ...read, log }),
     watch: (topic) => createWatch({ requests, admin }, topic),
     observe: (read) => createObserver({ requests: observerRequests, admin: observer }, read),
     fetchBounds: (topic) => observerRequests.fetchBounds(topic, "committed"),

@@ -1,16 +1,16 @@
-import kafkajs, { type ConsumerCrashEvent, type EachBatchPayload } from "kafkajs";
+import kafkajs, { type Consumer, type EachBatchPayload } from "kafkajs";
 
 import { getErrorMessage } from "../lib/errors.ts";
+import { invariant } from "../lib/invariant.ts";
 import type { Logger } from "../lib/logger.ts";
-import { repeat, schedule, type Cancel } from "../lib/platform.ts";
+import { elapsed, repeat, schedule, type Cancel } from "../lib/platform.ts";
 import { waitAtMost } from "../lib/timeout.ts";
-import type { GroupListener, GroupMember, RecordBatch } from "../sync/records.ts";
-import { throwGroupDenials } from "./workarounds/denied-groups.ts";
-import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./errors.ts";
-import { elapsed } from "../lib/platform.ts";
+import type { GroupListener, GroupMember, Partition, RecordBatch } from "../sync/records.ts";
+import { findDenial, quoteGroup, quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
-import { findOrigin } from "./workarounds/fetches.ts";
 import type { KafkaClient } from "./sockets.ts";
+import { throwGroupDenials } from "./workarounds/denied-groups.ts";
+import { findOrigin } from "./workarounds/fetches.ts";
 
 export interface MemberOptions {
   readonly groupId: string;
@@ -20,181 +20,228 @@ export interface MemberOptions {
 }
 
 const commitIntervalMs = 1_000;
-/** Short, so that an idle consumer stops quickly; a new record ends the wait at once. */
+/** The wait is short, so that an idle consumer stops quickly. A new record ends it at once. */
 const fetchWaitMs = 500;
 const maxConcurrentPartitions = 8;
 /** How soon partitions that were added to the topic are noticed; kafkajs' default is five minutes. */
 const metadataMaxAgeMs = 10_000;
-/** How long a killed member keeps its partitions, which nobody reads meanwhile. */
+/** How long a killed member keeps its partitions, which nobody reads during that time. */
 const sessionTimeoutMs = 10_000;
 const heartbeatIntervalMs = 2_000;
 const commitTimeoutMs = 2_000;
 const leaveTimeoutMs = 5_000;
 const restartDelayMs = 1_000;
-/** Longer, because every attempt without the right is an error in the log of the broker, too. */
+/** This delay is longer, because the broker logs an error for each attempt without the right. */
 const deniedRestartDelayMs = 5_000;
 
-/** Creates a member of a consumer group. */
-export function createMember(
-  { kafka, dropConnection }: KafkaClient,
-  { groupId, topic, commitsOffsets, log }: MemberOptions,
-): GroupMember {
-  /** Without this, kafkajs would restart a member that is stopped while it joins. */
-  let stopping = false;
-  throwGroupDenials(kafka);
-  const consumer = kafka.consumer({
-    groupId,
-    allowAutoTopicCreation: false,
-    maxWaitTimeInMs: fetchWaitMs,
-    sessionTimeout: sessionTimeoutMs,
-    heartbeatInterval: heartbeatIntervalMs,
-    metadataMaxAge: metadataMaxAgeMs,
-    // Retries forever: an outage must not end the process.
-    retry: {
-      initialRetryTime: 300,
-      maxRetryTime: 1_000,
-      retries: 5,
-      restartOnFailure: () => Promise.resolve(!stopping),
-    },
-  });
-  consumer.on(consumer.events.REQUEST_TIMEOUT, dropConnection);
-  const rights = {
-    TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
-    GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
-  };
-  /** Offsets to commit, by partition. */
-  const uncommitted = new Map<number, number>();
-  let stopCommits: Cancel = () => undefined;
-  let cancelRestart: Cancel = () => undefined;
-  let joined = false;
-  let hasJoinedOnce = false;
-  let lastHeartbeatAt = -Infinity;
+/** The kafkajs consumer runs outside the group while it joins, and after a crash until it is restarted. */
+type Mode =
+  | { readonly kind: "outside"; readonly cancelRestart?: Cancel }
+  | {
+      readonly kind: "joined";
+      readonly assigned: ReadonlySet<number>;
+      /** Offsets to commit, by partition. */
+      readonly uncommitted: Map<number, number>;
+      lastHeartbeatAt: number;
+    };
 
-  /** kafkajs throws while there is no member. Skipping is safe: after the next join the listener starts over. */
-  function ifJoined(action: () => void): void {
-    if (joined) action();
+/**
+ * A member of a consumer group.
+ *
+ * Invariant: only partitions of the current assignment are sought and resumed. A reader of a partition that was taken away
+ * may still pause it, which has no effect.
+ */
+export class KafkaMember implements GroupMember {
+  readonly #options: MemberOptions;
+  readonly #consumer: Consumer;
+  readonly #rights: Rights;
+  #mode: Mode = { kind: "outside" };
+  #hasJoinedOnce = false;
+  /** Prevents that kafkajs restarts a member that is stopped while it joins. */
+  #isStopping = false;
+  #stopCommits: Cancel = () => undefined;
+
+  constructor({ kafka, dropConnection }: KafkaClient, options: MemberOptions) {
+    const { groupId, topic } = options;
+    this.#options = options;
+    this.#rights = {
+      TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
+      GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
+    };
+    throwGroupDenials(kafka);
+    this.#consumer = kafka.consumer({
+      groupId,
+      allowAutoTopicCreation: false,
+      maxWaitTimeInMs: fetchWaitMs,
+      sessionTimeout: sessionTimeoutMs,
+      heartbeatInterval: heartbeatIntervalMs,
+      metadataMaxAge: metadataMaxAgeMs,
+      // kafkajs retries forever: an outage must not end the process.
+      retry: {
+        initialRetryTime: 300,
+        maxRetryTime: 1_000,
+        retries: 5,
+        restartOnFailure: () => Promise.resolve(!this.#isStopping),
+      },
+    });
+    this.#consumer.on(this.#consumer.events.REQUEST_TIMEOUT, dropConnection);
   }
 
-  async function flushCommits(): Promise<void> {
-    const offsets = [...uncommitted].map(([partition, offset]) => ({
-      topic,
-      partition,
-      offset: String(offset),
-    }));
-    uncommitted.clear();
-    if (offsets.length === 0) return;
-    // Positions are stored in the database; committed offsets are for lag monitoring only.
-    await consumer.commitOffsets(offsets).catch((error: unknown) => {
-      log.debug({ reason: getErrorMessage(error) }, "offset commit failed");
-    });
+  async run(listener: GroupListener): Promise<void> {
+    try {
+      await this.#consumer.connect();
+      await this.#consumer.subscribe({ topics: [this.#options.topic], fromBeginning: true });
+    } catch (error) {
+      throw toKafkaError(error, this.#rights);
+    }
+    this.#listen(listener);
+    await this.#consume(listener);
+    this.#stopCommits = repeat(commitIntervalMs, () => void this.#flushCommits());
   }
 
-  async function eachBatch(payload: EachBatchPayload, listener: GroupListener): Promise<void> {
-    const heartbeat: HeartbeatState = {};
-    const batch = toBatch(payload, heartbeat);
-    for (const { skippedBatch } of batch.records)
-      if (skippedBatch !== undefined)
-        log.warn(
-          { partition: `${topic}-${batch.partition.partition}`, ...skippedBatch },
-          "batch rejected unread",
-        );
-    await listener.onBatch(batch);
-    // What was applied is stored; kafkajs rejoins the group on this error.
-    if (heartbeat.error !== undefined) throw heartbeat.error;
+  isInGroup(): boolean {
+    return this.#mode.kind === "joined" && elapsed() - this.#mode.lastHeartbeatAt < sessionTimeoutMs;
   }
 
-  function watch(listener: GroupListener): void {
-    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-      // kafkajs reports a join that ends after the member was stopped, and then has no group to seek in.
-      if (stopping) return;
-      const partitions = payload.memberAssignment[topic] ?? [];
-      uncommitted.clear();
-      joined = true;
-      hasJoinedOnce = true;
-      lastHeartbeatAt = elapsed();
-      listener.onAssigned(partitions.map((partition) => ({ topic, partition })));
-    });
-    consumer.on(consumer.events.HEARTBEAT, () => {
-      lastHeartbeatAt = elapsed();
-    });
-    consumer.on(consumer.events.STOP, () => {
-      joined = false;
-    });
-    consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
-      joined = false;
-      if (payload.restart || stopping) return;
-      const denial =
-        findDenial(payload.error) === undefined ? undefined : toKafkaError(payload.error, rights);
-      if (denial !== undefined && hasJoinedOnce) {
-        listener.onDenied(denial);
-        restartAfter(deniedRestartDelayMs, listener);
-      } else if (isOutage(payload.error)) restartAfter(restartDelayMs, listener);
-      else listener.onDied(denial ?? payload.error);
-    });
+  pause({ partition }: Partition): void {
+    if (this.#mode.kind === "joined" && this.#mode.assigned.has(partition))
+      this.#consumer.pause([this.#select(partition)]);
   }
 
-  function restartAfter(delayMs: number, listener: GroupListener): void {
-    cancelRestart = schedule(delayMs, () => void consume(listener));
+  resume({ partition }: Partition): void {
+    if (this.#isAssigned(partition)) this.#consumer.resume([this.#select(partition)]);
   }
 
-  /** Never rejects: errors arrive as CRASH events. */
-  const consume = (listener: GroupListener): Promise<void> =>
-    consumer.run({
+  seek({ partition }: Partition, offset: number): void {
+    if (!this.#isAssigned(partition)) return;
+    this.#consumer.seek({ topic: this.#options.topic, partition, offset: String(offset) });
+  }
+
+  commit({ partition }: Partition, offset: number): void {
+    if (this.#options.commitsOffsets && this.#mode.kind === "joined")
+      this.#mode.uncommitted.set(partition, offset);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#stopCommits();
+    if (this.#mode.kind === "outside") this.#mode.cancelRestart?.();
+    // During an outage, kafkajs retries the commit for more than a minute.
+    await waitAtMost(commitTimeoutMs, this.#flushCommits());
+    // The broker may delay the response until killed members expire; there is no need to wait for it.
+    await waitAtMost(leaveTimeoutMs, this.#consumer.disconnect());
+  }
+
+  /**
+   * Returns false outside the group, where kafkajs throws. Skipping a request is safe then: after the next join the listener
+   * starts over.
+   */
+  #isAssigned(partition: number): boolean {
+    if (this.#mode.kind === "outside") return false;
+    invariant(this.#mode.assigned.has(partition), "a member seeks and resumes only its own partitions");
+    return true;
+  }
+
+  #select(partition: number): { readonly topic: string; readonly partitions: number[] } {
+    return { topic: this.#options.topic, partitions: [partition] };
+  }
+
+  /** Never rejects, because errors arrive as CRASH events. */
+  #consume(listener: GroupListener): Promise<void> {
+    return this.#consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: maxConcurrentPartitions,
-      eachBatch: (payload) => eachBatch(payload, listener),
+      eachBatch: (payload) => this.#passBatch(payload, listener),
     });
+  }
 
-  return {
-    async run(listener) {
-      try {
-        await consumer.connect();
-        await consumer.subscribe({ topics: [topic], fromBeginning: true });
-      } catch (error) {
-        throw toKafkaError(error, rights);
-      }
-      watch(listener);
-      await consume(listener);
-      stopCommits = repeat(commitIntervalMs, () => void flushCommits());
-    },
-    isInGroup: () => joined && elapsed() - lastHeartbeatAt < sessionTimeoutMs,
-    pause: ({ partition }) => {
-      ifJoined(() => {
-        consumer.pause([{ topic, partitions: [partition] }]);
-      });
-    },
-    resume: ({ partition }) => {
-      ifJoined(() => {
-        consumer.resume([{ topic, partitions: [partition] }]);
-      });
-    },
-    seek: ({ partition }, offset) => {
-      ifJoined(() => {
-        consumer.seek({ topic, partition, offset: String(offset) });
-      });
-    },
-    commit({ partition }, offset) {
-      if (commitsOffsets) uncommitted.set(partition, offset);
-    },
-    async stop() {
-      stopping = true;
-      stopCommits();
-      cancelRestart();
-      // During an outage, kafkajs retries the commit for more than a minute.
-      await waitAtMost(commitTimeoutMs, flushCommits());
-      // The broker may delay the response until killed members expire; there is no need to wait for it.
-      await waitAtMost(leaveTimeoutMs, consumer.disconnect());
-    },
-  };
+  #listen(listener: GroupListener): void {
+    const { events } = this.#consumer;
+    this.#consumer.on(events.GROUP_JOIN, ({ payload }) => {
+      this.#join(payload.memberAssignment[this.#options.topic] ?? [], listener);
+    });
+    this.#consumer.on(events.HEARTBEAT, () => {
+      if (this.#mode.kind === "joined") this.#mode.lastHeartbeatAt = elapsed();
+    });
+    this.#consumer.on(events.STOP, () => {
+      this.#leave();
+    });
+    this.#consumer.on(events.CRASH, ({ payload }) => {
+      this.#leave();
+      if (!payload.restart && !this.#isStopping) this.#handleCrash(payload.error, listener);
+    });
+  }
+
+  #join(partitions: readonly number[], listener: GroupListener): void {
+    // kafkajs reports a join that ends after the member was stopped, and then has no group to seek in.
+    if (this.#isStopping) return;
+    this.#mode = {
+      kind: "joined",
+      assigned: new Set(partitions),
+      uncommitted: new Map(),
+      lastHeartbeatAt: elapsed(),
+    };
+    this.#hasJoinedOnce = true;
+    listener.onAssigned(partitions.map((partition) => ({ topic: this.#options.topic, partition })));
+  }
+
+  #leave(): void {
+    if (this.#mode.kind === "joined") this.#mode = { kind: "outside" };
+  }
+
+  /** kafkajs does not restart the member after this error. */
+  #handleCrash(error: Error, listener: GroupListener): void {
+    const denial = findDenial(error) === undefined ? undefined : toKafkaError(error, this.#rights);
+    if (denial !== undefined && this.#hasJoinedOnce) {
+      listener.onDenied(denial);
+      this.#restartAfter(deniedRestartDelayMs, listener);
+    } else if (isOutage(error)) this.#restartAfter(restartDelayMs, listener);
+    else listener.onDied(denial ?? error);
+  }
+
+  #restartAfter(delayMs: number, listener: GroupListener): void {
+    const cancelRestart = schedule(delayMs, () => void this.#consume(listener));
+    this.#mode = { kind: "outside", cancelRestart };
+  }
+
+  async #passBatch(payload: EachBatchPayload, listener: GroupListener): Promise<void> {
+    const heartbeat: HeartbeatState = {};
+    const batch = toBatch(payload, heartbeat);
+    const partition = `${this.#options.topic}-${batch.partition.partition}`;
+    for (const { skippedBatch } of batch.records)
+      if (skippedBatch !== undefined)
+        this.#options.log.warn({ partition, ...skippedBatch }, "batch rejected unread");
+    await listener.onBatch(batch);
+    // The applied records are stored. On this error, kafkajs joins the group again.
+    if (heartbeat.error !== undefined) throw heartbeat.error;
+  }
+
+  async #flushCommits(): Promise<void> {
+    if (this.#mode.kind === "outside" || this.#mode.uncommitted.size === 0) return;
+    const offsets = [...this.#mode.uncommitted].map(([partition, offset]) => ({
+      topic: this.#options.topic,
+      partition,
+      offset: String(offset),
+    }));
+    this.#mode.uncommitted.clear();
+    // Positions are stored in the database; committed offsets are for lag monitoring only.
+    await this.#consumer.commitOffsets(offsets).catch((error: unknown) => {
+      this.#options.log.debug({ reason: getErrorMessage(error) }, "offset commit failed");
+    });
+  }
 }
 
-/** An error without a type of kafkajs 2.2.4: it uses a connection that broke while it was being set up (broker/index.js). */
+/**
+ * The message of an error that has no type: kafkajs 2.2.4 used a connection that broke while it was being set up
+ * (broker/index.js).
+ */
 const notConnected = "Broker not connected";
 
 /**
  * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator, a connection broke
- * early, or was not set up in time. A member that joins again gets this error as the cause of another (kafkajs' retry/index.js).
+ * early, or was not set up in time. A member that joins again gets this error as the cause of another one (kafkajs'
+ * retry/index.js).
  */
 const isOutage = (error: unknown): boolean =>
   error instanceof Error &&

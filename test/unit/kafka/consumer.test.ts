@@ -3,9 +3,10 @@ import { it } from "node:test";
 
 import kafkajs, { type Consumer } from "kafkajs";
 
-import { createMember } from "../../../src/kafka/consumer.ts";
+import { KafkaMember } from "../../../src/kafka/consumer.ts";
 import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
-import type { GroupListener } from "../../../src/sync/records.ts";
+import type { GroupListener, Partition } from "../../../src/sync/records.ts";
+import { InvariantError } from "../../../src/lib/invariant.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { until } from "../../support/poll.ts";
 
@@ -17,7 +18,8 @@ const log = await createLogger("silent");
 /** A member whose consumer answers without a broker. */
 function createScene(options: { readonly commitsOffsets: boolean }) {
   const listeners = new Map<string, (event: object) => void>();
-  const counts = { runs: 0, disconnects: 0 };
+  const counts = { runs: 0, commits: 0, disconnects: 0 };
+  const sought: object[] = [];
   const consumer = {
     events: {
       GROUP_JOIN: "join",
@@ -29,7 +31,12 @@ function createScene(options: { readonly commitsOffsets: boolean }) {
     on: (event: string, listener: (event: object) => void) => listeners.set(event, listener),
     connect: () => Promise.resolve(),
     subscribe: () => Promise.resolve(),
-    commitOffsets: () => Promise.withResolvers<undefined>().promise,
+    commitOffsets() {
+      counts.commits += 1;
+      return Promise.withResolvers<undefined>().promise;
+    },
+    pause: (partitions: readonly object[]) => sought.push({ paused: partitions }),
+    seek: (position: object) => sought.push(position),
     disconnect() {
       counts.disconnects += 1;
       return Promise.resolve();
@@ -42,7 +49,7 @@ function createScene(options: { readonly commitsOffsets: boolean }) {
   const kafka = Object.assign(new kafkajs.Kafka({ brokers: ["unused:9092"] }), {
     consumer: () => consumer as unknown as Consumer,
   });
-  const member = createMember(
+  const member = new KafkaMember(
     { kafka, dropConnection: () => undefined, close: () => undefined },
     { groupId: "group", topic: "topic", ...options, log },
   );
@@ -54,7 +61,7 @@ function createScene(options: { readonly commitsOffsets: boolean }) {
     onDied: (reason) => died.push(reason),
   };
   const emit = (event: string, payload: object): void => listeners.get(event)?.({ payload });
-  return { member, listener, emit, counts, died };
+  return { member, listener, emit, counts, sought, died };
 }
 
 /** Runs a member, lets its consumer crash, and returns how often it ran and what it died of. */
@@ -98,9 +105,27 @@ it("dies of every other error", async () => {
 });
 
 it("stops although the last commit of offsets gets no response", async () => {
-  const { member, listener, counts } = createScene({ commitsOffsets: true });
+  const { member, listener, emit, counts } = createScene({ commitsOffsets: true });
   await member.run(listener);
+  emit("join", { memberAssignment: { topic: [0] } });
   member.commit({ topic: "topic", partition: 0 }, 1);
   await member.stop();
-  assert.equal(counts.disconnects, 1);
+  assert.deepEqual([counts.commits, counts.disconnects], [1, 1]);
+});
+
+it("seeks in its own partitions only, and in none outside the group", async () => {
+  const { member, listener, emit, sought } = createScene({ commitsOffsets: false });
+  const [own, other] = [0, 1].map((partition) => ({ topic: "topic", partition })) as [Partition, Partition];
+  await member.run(listener);
+  member.seek(own, 1);
+  emit("join", { memberAssignment: { topic: [0] } });
+  member.seek(own, 2);
+  member.pause(other);
+  assert.throws(() => {
+    member.seek(other, 3);
+  }, InvariantError);
+  emit("stop", {});
+  member.seek(other, 4);
+  assert.deepEqual(sought, [{ topic: "topic", partition: 0, offset: "2" }]);
+  await member.stop();
 });
