@@ -1,15 +1,10 @@
 import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
 import { UnavailableError } from "../lib/errors.ts";
-import { measureRecord, type OutgoingRecord, type RecordProducer, type SendResult } from "../sync/records.ts";
+import type { OutgoingRecord, RecordProducer, SendResult } from "../sync/records.ts";
 import { findSendRejection, quoteTopic, toKafkaError } from "./errors.ts";
+import { maxBytesPerBatch, splitIntoRecordBatches, toMessage } from "./outgoing-records.ts";
 import type { KafkaClient } from "./sockets.ts";
-
-/** kafkajs sends the messages of one call as one record batch, which must not exceed the topic's `max.message.bytes`. */
-const maxBytesPerBatch = 512 * 1024;
-
-const recordOverheadBytes = 20;
-const headerOverheadBytes = 2;
 
 /** Creates a producer for one topic. Connects with the first record. */
 export function createProducer({ kafka, dropConnection }: KafkaClient, topic: string): RecordProducer {
@@ -56,7 +51,7 @@ export function createProducer({ kafka, dropConnection }: KafkaClient, topic: st
   return {
     async send(records) {
       const results: SendResult[] = [];
-      for (const batch of splitIntoBatches(records, maxBytesPerBatch)) {
+      for (const batch of splitIntoRecordBatches(records, maxBytesPerBatch)) {
         const batchResults = await sendBatch(batch);
         const isRejected = batchResults.some((result) => "rejection" in result);
         if (!isRejected || batch.length === 1) results.push(...batchResults);
@@ -73,48 +68,9 @@ export function createProducer({ kafka, dropConnection }: KafkaClient, topic: st
 }
 
 /**
- * Whether two records can be in the same batch. kafkajs computes the difference of their timestamps as numbers, which is
- * wrong when one of them is no safe integer, such as one in nanoseconds.
+ * Derives the offset of each message from the first offset per partition, which the broker acknowledges. Throws if a
+ * partition was not acknowledged: nothing counts as sent then.
  */
-export const canShareBatch = (one: OutgoingRecord, other: OutgoingRecord): boolean =>
-  one.timestamp === other.timestamp || (hasSafeTimestamp(one) && hasSafeTimestamp(other));
-
-const hasSafeTimestamp = ({ timestamp }: OutgoingRecord): boolean =>
-  Number.isSafeInteger(Number(timestamp ?? 0));
-
-/** Splits records into batches of limited size. */
-export function* splitIntoBatches<Record extends OutgoingRecord>(
-  records: readonly Record[],
-  maxBytes: number,
-): Generator<Record[]> {
-  let batch: Record[] = [];
-  let bytes = 0;
-  for (const record of records) {
-    const recordBytes = estimateBytes(record);
-    const [first] = batch;
-    if (first !== undefined && (bytes + recordBytes > maxBytes || !canShareBatch(first, record))) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(record);
-    bytes += recordBytes;
-  }
-  if (batch.length > 0) yield batch;
-}
-
-/** About what a record takes in a batch. */
-export const estimateBytes = (record: OutgoingRecord): number =>
-  recordOverheadBytes + measureRecord(record, headerOverheadBytes);
-
-export function toMessage({ key, value, headers, timestamp, partition }: OutgoingRecord): Message {
-  const message: Message = { key, value, headers };
-  if (timestamp !== undefined) message.timestamp = timestamp;
-  if (partition !== undefined) message.partition = partition;
-  return message;
-}
-
-/** Derives the offset of each message from the first offset per partition, which the broker acknowledges. */
 function locate(
   partitions: readonly (number | undefined)[],
   acknowledged: readonly RecordMetadata[],

@@ -1,15 +1,20 @@
 import type { Message, RecordMetadata, TopicMessages, Transaction } from "kafkajs";
 
 import { KafkaUnavailableError } from "../lib/errors.ts";
+import { invariant } from "../lib/invariant.ts";
 import { elapsed } from "../lib/platform.ts";
 import { RecordRejectedError, type RoutedRecord } from "../routing/transactions.ts";
 import type { SendRejection, SendResult } from "../sync/records.ts";
 import { findSendRejection, hasType } from "./errors.ts";
-import { canShareBatch, estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
+import {
+  canShareBatch,
+  estimateBytes,
+  maxBytesPerBatch,
+  splitIntoRecordBatches,
+  toMessage,
+} from "./outgoing-records.ts";
 import { setGroups } from "./workarounds/message-groups.ts";
 
-/** kafkajs sends the messages for a partition as one record batch, which must not exceed the topic's `max.message.bytes`. */
-const maxBytesPerPartition = 512 * 1024;
 const maxBytesPerRequest = 4 * 1024 * 1024;
 /** How long a topic counts as compacted. */
 const compactedForMs = 60_000;
@@ -20,18 +25,18 @@ export interface TopicLimits {
   getMaxBytes(topic: string): number;
   /** To be called with the size of several records that were too large as one batch. */
   onTooLarge(topic: string, bytes: number): void;
-  /** Why the topic takes no record without a key; undefined when it may. */
+  /** Why the topic accepts no record without a key; undefined if it may. */
   findKeyRule(topic: string): SendRejection | undefined;
   /** To be called when a single record without a key was rejected because of that. */
   onKeyMissing(topic: string, rejection: SendRejection): void;
 }
 
-/** Creates it without any limit. */
+/** Creates limits that reject nothing yet. */
 export function createTopicLimits(): TopicLimits {
   const maxBytes = new Map<string, number>();
   const keyRules = new Map<string, { readonly rejection: SendRejection; readonly until: number }>();
   return {
-    getMaxBytes: (topic) => maxBytes.get(topic) ?? maxBytesPerPartition,
+    getMaxBytes: (topic) => maxBytes.get(topic) ?? maxBytesPerBatch,
     onTooLarge(topic, bytes) {
       maxBytes.set(topic, Math.min(maxBytes.get(topic) ?? Infinity, Math.ceil(bytes / 2)));
     },
@@ -59,7 +64,10 @@ export async function sendAll(transaction: Transaction, request: Request): Promi
   }
 }
 
-/** Throws unless every partition was acknowledged: kafkajs 2.2.4 silently leaves out those that its metadata lacks. */
+/**
+ * Throws unless every partition was acknowledged: kafkajs 2.2.4 silently leaves out those that its metadata lacks. Nothing
+ * counts as sent that was not acknowledged by partition.
+ */
 function checkAcknowledged(request: Request, acknowledged: readonly RecordMetadata[]): void {
   const found = new Set(acknowledged.map(({ topicName, partition }) => `${topicName}-${partition}`));
   for (const [topic, { byPartition }] of request)
@@ -70,7 +78,7 @@ function checkAcknowledged(request: Request, acknowledged: readonly RecordMetada
 const createUnacknowledgedError = (topic: string, partition: number): KafkaUnavailableError =>
   new KafkaUnavailableError(`Kafka did not acknowledge records for partition ${partition} of ${topic}`);
 
-/** A topic that the user may not write to must not hold up the others, so it counts as a rejection. */
+/** Why records are rejected. A topic that the user may not write to counts as well, so that it does not hold up others. */
 function findRejection(error: unknown): SendRejection | undefined {
   if (!hasType(error, "TOPIC_AUTHORIZATION_FAILED", "OPERATION_NOT_ATTEMPTED"))
     return findSendRejection(error);
@@ -123,12 +131,13 @@ const toTopicMessages = (request: Request): TopicMessages[] =>
   }));
 
 /**
- * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request as a whole, and
- * kafkajs numbers what follows a rejection correctly. A rejected request is halved until the record is found. Records that are
- * known to be rejected are not sent: all for a topic that the user may not write to, and those without a key for a compacted one.
+ * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request as a whole,
+ * and kafkajs numbers the records after a rejection correctly. A rejected request is halved until the record is found.
+ * Records that are known to be rejected are not sent: all records for a topic that the user may not write to, and records
+ * without a key for a compacted topic.
  *
- * `isFirst`: whether it is the producer's first transaction. In later ones kafkajs looks up all topics that the producer has used,
- * and a denial may be about another one than the records are for, so it is thrown.
+ * `isFirst`: whether it is the producer's first transaction. In later ones kafkajs looks up all topics that the producer
+ * has used, and a denial may concern a topic that the records are not for, so it is thrown.
  */
 export async function sendEach(
   transaction: Transaction,
@@ -179,13 +188,13 @@ export async function sendEach(
 
   for (const group of Map.groupBy(records, ({ topic, partition }) => `${topic}-${partition}`).values()) {
     const maxBytes = limits.getMaxBytes(group[0]?.topic ?? "");
-    for (const batch of splitIntoBatches(group, maxBytes)) await send(batch);
+    for (const batch of splitIntoRecordBatches(group, maxBytes)) await send(batch);
   }
-  return records.map((record) => results.get(record) ?? failAsUnsent());
+  return records.map((record) => {
+    const result = results.get(record);
+    invariant(result !== undefined, "every record is acknowledged or rejected");
+    return result;
+  });
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
-
-function failAsUnsent(): never {
-  throw new Error("a record was not sent");
-}
