@@ -31,7 +31,7 @@ import { createRequests, type KafkaRequests } from "./requests.ts";
 import { toPosition } from "./committed-position.ts";
 import { KafkaMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
-import { createRoutingTransactions } from "./transactions.ts";
+import { PartitionTransactions } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import { forgetCutResponses } from "./workarounds/cut-responses.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
@@ -179,7 +179,7 @@ export function createBroker(
       ),
     createProducer: (topic) => createProducer(createClient(slowRetry), topic),
     createTransactions: ({ partition, groupId }) =>
-      createRoutingTransactions({
+      new PartitionTransactions({
         partition,
         groupId,
         createClient() {

@@ -4,6 +4,7 @@ import {
   getErrorMessage,
   UnavailableError,
 } from "../lib/errors.ts";
+import { InvariantError } from "../lib/invariant.ts";
 import type { SendRejection } from "../sync/records.ts";
 
 /** The error codes of denied requests, with the kind of the missing right. */
@@ -23,8 +24,8 @@ export const quoteTopic = (topic: string): string => `topic "${topic}"`;
 export const quoteGroup = (group: string): string => `group "${group}"`;
 
 /**
- * Converts an error of kafkajs: a ConfigurationError that names the missing right if the broker denied the request, a fault of the
- * program as it is, otherwise an UnavailableError.
+ * Converts an error of kafkajs: to a ConfigurationError that names the missing right if the broker denied the request, to
+ * an UnavailableError otherwise. A fault of the program stays as it is.
  */
 export function toKafkaError(error: unknown, rights: Rights = {}): Error {
   if (error instanceof UnavailableError || error instanceof ConfigurationError) return error;
@@ -37,7 +38,7 @@ export function toKafkaError(error: unknown, rights: Rights = {}): Error {
 export const toOutage = (error: unknown): KafkaUnavailableError =>
   new KafkaUnavailableError(`Kafka does not respond: ${getErrorMessage(error)}`, { cause: error });
 
-/** kafkajs does not repeat a request after one of these either. */
+/** The errors of the language after which kafkajs does not repeat a request either. */
 const programFaults: ReadonlySet<string> = new Set([
   "RangeError",
   "ReferenceError",
@@ -46,12 +47,13 @@ const programFaults: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The fault of the program, such as a value that cannot be encoded, that kafkajs wraps as it does failures of the cluster. As an
- * outage it would be tried again for ever.
+ * Finds a fault of the program, such as a value that cannot be encoded. kafkajs wraps it like a failure of the cluster, and
+ * as an outage it would be tried again forever.
  */
 function findProgramFault(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined;
-  return findProgramFault(error.cause) ?? (programFaults.has(error.name) ? error : undefined);
+  const isFault = error instanceof InvariantError || programFaults.has(error.name);
+  return findProgramFault(error.cause) ?? (isFault ? error : undefined);
 }
 
 /** The denial's error code; undefined when the error is not a denial. */
@@ -71,8 +73,8 @@ function findTypes(error: unknown): string[] {
 }
 
 /**
- * Errors for records that the broker will never accept (Kafka's protocol, "Error Codes"). Brokers before 2.4 report a record
- * without a key on a compacted topic as CORRUPT_MESSAGE.
+ * The errors for records that the broker will never accept (Kafka's protocol, "Error Codes"). Brokers before 2.4 report a
+ * record without a key on a compacted topic as CORRUPT_MESSAGE.
  */
 const sendRejections: ReadonlyMap<string, SendRejection["reason"]> = new Map([
   ["MESSAGE_TOO_LARGE", "too-large"],

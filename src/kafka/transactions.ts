@@ -2,6 +2,7 @@ import type { Producer, TopicOffsets, Transaction } from "kafkajs";
 
 import type { Logger } from "../lib/logger.ts";
 import { getErrorMessage, KafkaUnavailableError, UnavailableError } from "../lib/errors.ts";
+import { invariant } from "../lib/invariant.ts";
 import { sleep } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import {
@@ -9,9 +10,9 @@ import {
   type RoutingTransaction,
   type RoutingTransactions,
 } from "../routing/transactions.ts";
-import { FencedError, type Position } from "../sync/positions.ts";
+import { FencedError, type ClaimedPosition, type Position } from "../sync/positions.ts";
 import type { Partition } from "../sync/records.ts";
-import { hasType, quoteGroup, toKafkaError, toOutage } from "./errors.ts";
+import { hasType, quoteGroup, toKafkaError, toOutage, type Rights } from "./errors.ts";
 import { createTopicLimits, sendAll, sendEach, splitIntoRequests } from "./routed-requests.ts";
 import type { KafkaClient } from "./sockets.ts";
 import type { KafkaRequests } from "./requests.ts";
@@ -29,131 +30,178 @@ export interface TransactionsOptions {
 /** How long an open transaction of a killed process holds up readers, unless another process takes its partition over. */
 const transactionTimeoutMs = 60_000;
 /**
- * How long the producer uses what it knows of the leaders of partitions. kafkajs leaves out messages for partitions that it does
- * not know yet, and a batch of which something was left out is sent again.
+ * How long the producer uses what it knows of the leaders of partitions. kafkajs leaves out messages for partitions that it
+ * does not know yet, and the whole batch is then sent again.
  */
 const metadataMaxAgeMs = 20_000;
 /** The broker completes a transaction after it has acknowledged its end. */
 const completionPollMs = 3;
 const completionTimeoutMs = 10_000;
 
-/** Creates the transactional producer of a partition. Connects with the first claim. */
-export function createRoutingTransactions(options: TransactionsOptions): RoutingTransactions {
-  const { partition, groupId, requests, log } = options;
-  const name = `${partition.topic}-${partition.partition}`;
-  const transactionalId = `${groupId}-${name}`;
-  const rights = {
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: `Write on transactional id "${transactionalId}"`,
-    GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
-  };
-  /** Tells its commits from those of others. */
-  const ownId = newId();
-  const limits = createTopicLimits();
-  let producer: Producer | undefined;
-  /** kafkajs connects a producer once more that was disconnected while it was connecting or retrying. */
-  let closeConnections: () => void = () => undefined;
-  let isClosed = false;
-  /** Initialised, but nothing was sent yet. */
-  let ready: Transaction | undefined;
+type Mode =
+  | { readonly kind: "unclaimed" }
+  | { readonly kind: "closed" }
+  | {
+      readonly kind: "claimed";
+      readonly producer: Producer;
+      /** kafkajs connects a producer once more that was disconnected while it was connecting or retrying. */
+      readonly closeConnections: () => void;
+      /** The first transaction, which initialised the producer. Nothing was sent in it yet. */
+      first: Transaction | undefined;
+      /** The transaction that has begun and was not committed. */
+      open: Transaction | undefined;
+    };
 
-  function toError(error: unknown): Error {
-    if (error instanceof RecordRejectedError) return error;
-    // Brokers report a fenced producer so, and one whose transaction they aborted because it took too long.
-    if (hasType(error, "INVALID_PRODUCER_EPOCH"))
-      return new FencedError("another process took the partition over, or the transaction took too long", {
-        cause: error,
-      });
-    // kafkajs looks up all topics that a producer ever used, and fails if one of them is denied now. The next producer looks up others.
-    if (hasType(error, "TOPIC_AUTHORIZATION_FAILED")) return toOutage(error);
-    return toKafkaError(error, rights);
+type Claimed = Extract<Mode, { readonly kind: "claimed" }>;
+
+/**
+ * The transactional producer of a partition. Connects with the first claim.
+ *
+ * Invariant: a producer has at most one open transaction. After any error its outcome is unknown, so that the producer is
+ * dropped, and nothing else is sent before the next claim.
+ */
+export class PartitionTransactions implements RoutingTransactions {
+  readonly #options: TransactionsOptions;
+  readonly #transactionalId: string;
+  readonly #rights: Rights;
+  /** Identifies the offsets that this process commits. */
+  readonly #ownId = newId();
+  readonly #limits = createTopicLimits();
+  #mode: Mode = { kind: "unclaimed" };
+
+  constructor(options: TransactionsOptions) {
+    const { partition, groupId } = options;
+    this.#options = options;
+    this.#transactionalId = `${groupId}-${partition.topic}-${partition.partition}`;
+    this.#rights = {
+      TRANSACTIONAL_ID_AUTHORIZATION_FAILED: `Write on transactional id "${this.#transactionalId}"`,
+      GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
+    };
   }
 
-  function disconnect(unused: Producer): void {
-    unused.disconnect().catch((error: unknown) => {
-      log.debug({ reason: getErrorMessage(error) }, "transactional producer not disconnected");
+  async claim(): Promise<ClaimedPosition | undefined> {
+    this.#dropProducer();
+    if (this.#mode.kind === "closed") throw new UnavailableError("the partition is not read any more");
+    const { requests, groupId, partition } = this.#options;
+    return this.#attempt(async () => {
+      await this.#initialise();
+      const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));
+      return toPosition(committed, this.#ownId);
     });
   }
 
-  /** Requests that it still retries carry its old epoch, so the broker rejects them. */
-  function dropProducer(): void {
-    if (producer !== undefined) disconnect(producer);
-    closeConnections();
-    producer = undefined;
-    ready = undefined;
+  begin(to: Position): Promise<RoutingTransaction> {
+    return this.#attempt(() => this.#begin(to));
   }
 
-  /** Throws what the action throws, converted. Its outcome is unknown then, and the producer cannot be used any more. */
-  async function attempt<T>(action: () => Promise<T>): Promise<T> {
-    try {
-      return await action();
-    } catch (error) {
-      dropProducer();
-      throw toError(error);
-    }
+  close(): Promise<void> {
+    this.#dropProducer();
+    this.#mode = { kind: "closed" };
+    return Promise.resolve();
   }
 
-  async function initialise(): Promise<void> {
-    const { kafka, dropConnection, close } = options.createClient();
-    closeConnections = close;
-    const created = kafka.producer({
-      transactionalId,
+  async #initialise(): Promise<void> {
+    const { kafka, dropConnection, close } = this.#options.createClient();
+    const producer = kafka.producer({
+      transactionalId: this.#transactionalId,
       transactionTimeout: transactionTimeoutMs,
       allowAutoTopicCreation: false,
       metadataMaxAge: metadataMaxAgeMs,
-      // When one broker fails, kafkajs repeats what it sent to all that have not responded yet, with new sequence numbers: the
-      // records would be written twice. A new claim repeats everything instead.
+      // When one broker fails, kafkajs repeats what it sent to all that have not responded yet, with new sequence numbers:
+      // the records would be written twice. A new claim repeats everything instead.
       retry: { retries: 0 },
-      // Every message has its partition. kafkajs' own partitioner goes through all partitions for each.
+      // Every message has its partition. kafkajs' own partitioner goes through all partitions for each message.
       createPartitioner:
         () =>
         ({ message }) =>
           message.partition ?? 0,
     });
-    producer = created;
-    created.on(created.events.REQUEST_TIMEOUT, dropConnection);
-    await created.connect();
-    // Initialises the producer; the transaction begins at the broker with the first request.
-    const transaction = await created.transaction();
-    if (producer !== created) throw new UnavailableError("the partition is not read any more");
-    ready = transaction;
+    const claimed: Claimed = {
+      kind: "claimed",
+      producer,
+      closeConnections: close,
+      first: undefined,
+      open: undefined,
+    };
+    this.#mode = claimed;
+    producer.on(producer.events.REQUEST_TIMEOUT, dropConnection);
+    await producer.connect();
+    // This call initialises the producer. The transaction begins at the broker with the first request.
+    const transaction = await producer.transaction();
+    if (this.#mode !== claimed) throw new UnavailableError("the partition is not read any more");
+    claimed.first = transaction;
   }
 
-  async function begin(to: Position): Promise<RoutingTransaction> {
-    const isFirst = ready !== undefined;
-    const transaction = ready ?? (await producer?.transaction());
-    if (transaction === undefined) throw new UnavailableError("the partition is not claimed");
-    ready = undefined;
-    // First, because only this request is not retried by kafkajs, with an error in the log, while the last one is completed.
+  async #begin(to: Position): Promise<RoutingTransaction> {
+    const claimed = this.#mode;
+    if (claimed.kind !== "claimed") throw new UnavailableError("the partition is not claimed");
+    invariant(claimed.open === undefined, "a producer has at most one open transaction");
+    const isFirst = claimed.first !== undefined;
+    const transaction = claimed.first ?? (await claimed.producer.transaction());
+    claimed.first = undefined;
+    claimed.open = transaction;
+    // This request is sent first: it is the only one that kafkajs does not retry, with an error in the log, while the
+    // previous transaction is still completing.
+    const { partition, groupId } = this.#options;
     await whileCompleting(() =>
-      transaction.sendOffsets({ consumerGroupId: groupId, topics: [toOffsets(partition, to, ownId)] }),
+      transaction.sendOffsets({
+        consumerGroupId: groupId,
+        topics: [toOffsets(partition, to, this.#ownId)],
+      }),
     );
+    const limits = this.#limits;
+    const use = <T>(action: () => Promise<T>): Promise<T> =>
+      this.#attempt(() => {
+        invariant(claimed.open === transaction, "a transaction is used only while it is open");
+        return action();
+      });
     return {
       sendAll: (records) =>
-        attempt(async () => {
+        use(async () => {
           for (const request of splitIntoRequests(records, limits)) await sendAll(transaction, request);
         }),
-      sendEach: (records) => attempt(() => sendEach(transaction, records, { limits, isFirst })),
-      commit: () => attempt(() => transaction.commit()),
+      sendEach: (records) => use(() => sendEach(transaction, records, { limits, isFirst })),
+      commit: () =>
+        use(async () => {
+          await transaction.commit();
+          claimed.open = undefined;
+        }),
     };
   }
 
-  return {
-    async claim() {
-      dropProducer();
-      if (isClosed) throw new UnavailableError("the partition is not read any more");
-      return attempt(async () => {
-        await initialise();
-        const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));
-        return toPosition(committed, ownId);
+  /** Throws what the action throws, converted. The outcome of the action is unknown then, so the producer is dropped. */
+  async #attempt<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      this.#dropProducer();
+      throw this.#toError(error);
+    }
+  }
+
+  /** The broker rejects requests that the producer still retries, because they carry its old epoch. */
+  #dropProducer(): void {
+    if (this.#mode.kind !== "claimed") return;
+    const { producer, closeConnections } = this.#mode;
+    producer.disconnect().catch((error: unknown) => {
+      this.#options.log.debug({ reason: getErrorMessage(error) }, "transactional producer not disconnected");
+    });
+    closeConnections();
+    this.#mode = { kind: "unclaimed" };
+  }
+
+  #toError(error: unknown): Error {
+    if (error instanceof RecordRejectedError) return error;
+    // Brokers report in this way that a producer is fenced, and that they aborted its transaction after its timeout.
+    if (hasType(error, "INVALID_PRODUCER_EPOCH"))
+      return new FencedError("another process took the partition over, or the transaction took too long", {
+        cause: error,
       });
-    },
-    begin: (to) => attempt(() => begin(to)),
-    close() {
-      isClosed = true;
-      dropProducer();
-      return Promise.resolve();
-    },
-  };
+    // kafkajs looks up all topics that a producer ever used, and fails if one of them is denied now. The next producer
+    // looks up others.
+    if (hasType(error, "TOPIC_AUTHORIZATION_FAILED")) return toOutage(error);
+    return toKafkaError(error, this.#rights);
+  }
 }
 
 /** Repeats a request that the broker rejects while it completes a transaction. */

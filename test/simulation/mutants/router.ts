@@ -14,14 +14,14 @@ export const routerMutants: readonly Mutant[] = [
     world: "router",
     file: transactions,
     replace:
-      "        await initialise();\n        const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));",
-    by: "        const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));\n        await initialise();",
+      "      await this.#initialise();\n      const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));",
+    by: "      const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));\n      await this.#initialise();",
   },
   {
     name: "a claim does not initialise the producer",
     world: "router",
     file: transactions,
-    replace: "const transaction = await created.transaction();",
+    replace: "const transaction = await producer.transaction();",
     by: "const transaction = undefined;",
   },
   {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
 import { createEventHandler } from "../../../consumers/events/handler.ts";
-import { createRoutingTransactions } from "../../../src/kafka/transactions.ts";
+import { PartitionTransactions } from "../../../src/kafka/transactions.ts";
+import { InvariantError } from "../../../src/lib/invariant.ts";
 import { createEgressNaming } from "../../../src/routing/egress.ts";
 import type { RoutedRecord, RoutingTransactions } from "../../../src/routing/transactions.ts";
 import { getHeaderText, type LogRecord } from "../../../src/sync/records.ts";
@@ -85,16 +86,18 @@ describe("a fault of the program in a transaction", () => {
   });
 });
 
-it("closes although its producer cannot be disconnected", async () => {
-  const rejected = Promise.withResolvers<unknown>();
+/** Transactions without a broker, whose producers cannot be disconnected. */
+function createOffline() {
+  const disconnected = Promise.withResolvers<unknown>();
   const producer = {
     events: {},
     on: () => undefined,
     connect: () => Promise.resolve(),
-    transaction: () => Promise.resolve({}),
+    transaction: () =>
+      Promise.resolve({ sendOffsets: () => Promise.resolve(), commit: () => Promise.resolve() }),
     disconnect: () => Promise.reject(new Error("no connection")),
   };
-  const transactions = createRoutingTransactions({
+  const transactions = new PartitionTransactions({
     partition: { topic: "events", partition: 0 },
     groupId: "group",
     createClient: () => ({
@@ -105,14 +108,33 @@ it("closes although its producer cannot be disconnected", async () => {
     requests: { fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }) },
     log: {
       debug: ({ reason }: { readonly reason: unknown }) => {
-        rejected.resolve(reason);
+        disconnected.resolve(reason);
       },
     } as never,
   });
+  return { transactions, disconnected: disconnected.promise };
+}
+
+it("closes although its producer cannot be disconnected", async () => {
+  const { transactions, disconnected } = createOffline();
   assert.equal((await transactions.claim())?.offset, 3);
   await transactions.close();
-  assert.equal(await rejected.promise, "no connection");
+  assert.equal(await disconnected, "no connection");
   await assert.rejects(transactions.claim(), { name: "UnavailableError" });
+});
+
+it("has one open transaction at most, which ends with its commit", async () => {
+  const { transactions } = createOffline();
+  const to = { offset: 4, epoch: 1 };
+  await transactions.claim();
+  await (await transactions.begin(to)).commit();
+  const transaction = await transactions.begin(to);
+  await transaction.commit();
+  await assert.rejects(transaction.commit(), InvariantError);
+  await assert.rejects(transactions.begin(to), { name: "UnavailableError" }, "not claimed after an error");
+  await transactions.claim();
+  await transactions.begin(to);
+  await assert.rejects(transactions.begin(to), InvariantError);
 });
 
 const createEvent = (offset: number): LogRecord => ({
@@ -126,7 +148,8 @@ const createEvent = (offset: number): LogRecord => ({
 
 /** The same transactions, except that copies of an event cannot be encoded. */
 const withFault = (transactions: RoutingTransactions, event: string): RoutingTransactions => ({
-  ...transactions,
+  claim: () => transactions.claim(),
+  close: () => transactions.close(),
   async begin(to) {
     const transaction = await transactions.begin(to);
     const isFaulty = ({ headers }: RoutedRecord): boolean =>
