@@ -1,6 +1,10 @@
-/** `npm run docs`: writes the contracts into this folder, and the schema of the Helm chart's values into the chart. */
+/**
+ * `npm run docs`: writes the contracts into this folder, the schema of the Helm chart's values into the chart, and the
+ * table of mutants into the page of the simulation.
+ */
 import { writeFile } from "node:fs/promises";
 
+import { mutantPage, writeMutantTable } from "../test/simulation/mutants/table.ts";
 import { chartValuesSchema } from "./chart-values.ts";
 import { contracts, formatJson } from "./contracts.ts";
 
@@ -10,3 +14,4 @@ await writeFile(
   new URL("../deploy/helm/topicsync/values.schema.json", import.meta.url),
   await formatJson(chartValuesSchema()),
 );
+await writeFile(mutantPage, writeMutantTable());

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import Table from "cli-table3";
 
 import { mutants, type Mutant } from "./mutants/index.ts";
+import { recordResults, type MutantResult } from "./mutants/table.ts";
 import type { Summary, WorldName } from "./run.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -79,8 +80,23 @@ function formatEffort({ mutant, failure, seeds, seconds }: Outcome): string {
   return failure === undefined ? `– (${seeds} seeds)` : `${seeds} seeds, ${seconds} s`;
 }
 
+/** Returns what is kept of a run: the violation without its time and its particulars. */
+function toResult({ mutant, failure, seeds, seconds }: Outcome): MutantResult {
+  const as = failure?.split(/:| \(at /)[0];
+  const effort = mutant.schedule === undefined ? { seeds, seconds } : {};
+  return as === undefined ? effort : { ...effort, as };
+}
+
+/** Keeps the results for the table of mutants in README.md. */
+function recordOutcomes(outcomes: readonly Outcome[]): void {
+  recordResults(new Map(outcomes.map((outcome) => [outcome.mutant.name, toResult(outcome)])));
+}
+
 /** Runs every mutant whose name contains a word. Returns whether each was found, or is known to change nothing. */
-export async function runMutants(word: string, asJson: boolean): Promise<boolean> {
+export async function runMutants(
+  word: string,
+  { json: asJson = false, record = false }: { json?: boolean | undefined; record?: boolean | undefined },
+): Promise<boolean> {
   const table = new Table({ head: ["mutant", "found after", "as"], colWidths: [52, 22, 76], wordWrap: true });
   const outcomes: Outcome[] = [];
   for (const mutant of mutants.filter(({ name }) => name.includes(word))) {
@@ -103,6 +119,7 @@ export async function runMutants(word: string, asJson: boolean): Promise<boolean
         )
       : table.toString(),
   );
+  if (record) recordOutcomes(outcomes);
   return outcomes.every(
     ({ failure, mutant }) => (failure === undefined) === (mutant.isEquivalent !== undefined),
   );

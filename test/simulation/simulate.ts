@@ -29,10 +29,11 @@ interface Options {
   readonly length: string;
   readonly trace?: true;
   readonly mutants?: string | true;
+  readonly record?: true;
   readonly json?: true;
 }
 
-const { seed, steps, from, seeds, minutes, world, length, trace, mutants, json } = program
+const { seed, steps, from, seeds, minutes, world, length, trace, mutants, record, json } = program
   .name("npm run simulate --")
   .description(
     "Runs the sync, the registrations and the router in simulated worlds, in which time, network, broker, store and every fault follow from a seed. " +
@@ -49,6 +50,7 @@ const { seed, steps, from, seeds, minutes, world, length, trace, mutants, json }
   )
   .option("--length <number>", "the largest number of steps in a run", "150")
   .option("--mutants [word]", "break the product in known ways, and tell how soon each is found")
+  .option("--record", "with --mutants: keep the results for the table in test/simulation/README.md")
   .option("--json", "print the summary as JSON")
   .parse()
   .opts<Options>();
@@ -154,7 +156,7 @@ async function runOne(options: RunOptions): Promise<boolean> {
 }
 
 async function main(): Promise<boolean> {
-  if (mutants !== undefined) return runMutants(mutants === true ? "" : mutants, json !== undefined);
+  if (mutants !== undefined) return runMutants(mutants === true ? "" : mutants, { json, record });
   if (seed !== undefined)
     return runOne({
       seed: Number(seed),

@@ -6,7 +6,9 @@ export const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** The pages of the documentation, relative to the repository. */
 export const findPages = (): string[] =>
-  globSync(["*.md", "docs/**/*.md", "deploy/**/README.md"], { cwd: root }).toSorted();
+  globSync(["*.md", "docs/**/*.md", "deploy/**/README.md", "bench/README.md", "test/simulation/README.md"], {
+    cwd: root,
+  }).toSorted();
 
 /** A fenced block of a page. */
 export interface Block {
