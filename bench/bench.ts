@@ -1,5 +1,5 @@
 /**
- * `npm run bench` runs the sync benchmarks, `npm run bench -- NAME` one benchmark. docs/benchmarks.md
+ * `npm run bench` runs the sync benchmarks, `npm run bench -- NAME` one benchmark. bench/README.md
  * explains them; `npm run bench -- NAME --help` lists the options.
  */
 import { Command } from "commander";

@@ -18,7 +18,7 @@ const program = "KafkaStreamsRouter";
 
 /**
  * Installs Kafka Streams, of the broker's version, and Event Ruler with Maven, and compiles the program that uses them.
- * docs/benchmarks.md lists its settings.
+ * bench/README.md lists its settings.
  */
 export async function installKafkaStreams({
   toolsFolder,

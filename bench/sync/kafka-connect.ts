@@ -15,7 +15,7 @@ const sinkVersion = "2.0.1";
 
 /**
  * The alternative to topicsync: a standalone worker of Kafka Connect with MongoDB's sink, which upserts by
- * external id. It has no validation, no rejections and no order within a batch. docs/benchmarks.md lists its
+ * external id. It has no validation, no rejections and no order within a batch. bench/README.md lists its
  * settings.
  */
 export const kafkaConnect: Contestant = {
