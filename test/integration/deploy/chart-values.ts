@@ -18,6 +18,8 @@ const loginSettings = {
   BOOTSTRAP_USER: "admin",
 };
 
+const namedRouter = { KAFKA_EVENTS_TOPIC: "alarms", KAFKA_EVENTS_GROUP_ID: "alarms-router" };
+
 const everything = {
   image: { repository: "registry.example.org/topicsync", digest: `sha256:${"0a".repeat(32)}` },
   imagePullSecrets: [{ name: "registry" }],
@@ -27,7 +29,10 @@ const everything = {
     HTTP_MAX_CONNECTIONS: 1_000_000,
     HTTP_TRUSTED_PROXIES: ["10.0.0.0/8", "fd00::/8"],
     KAFKA_PUSH_FEEDBACK_TOPIC: "push.feedback",
-    PUSH_PLATFORMS: "APNS,FCM",
+    PUSH_PLATFORMS: "ios,android",
+    KAFKA_EVENTS_TOPIC: "events",
+    // Used by `topicsync topics egress --create`, also where the service creates none.
+    KAFKA_EGRESS_PARTITIONS: 6,
     HTTP_PUBLIC_URL: "https://topicsync.example.org",
     OIDC_ISSUER: "https://id.example.org",
     OIDC_AUDIENCE: "topicsync",
@@ -66,7 +71,7 @@ export const good = {
   minimal,
   everything,
   existing: {
-    settings: { ...loginSettings, KAFKA_TLS: true, KAFKA_GROUP_ID: "mobile" },
+    settings: { ...loginSettings, KAFKA_TLS: true, KAFKA_GROUP_ID: "mobile", ...namedRouter },
     secrets: {
       existing: {
         MONGODB_URI: uri,

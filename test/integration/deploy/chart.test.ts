@@ -317,10 +317,12 @@ describe("the values of the chart", () => {
     });
     assert.deepEqual(getManifest("existing", "ScaledObject").spec.triggers, [
       trigger("mobile", "topicsync.announcements"),
+      trigger("alarms-router", "alarms"),
     ]);
     assert.deepEqual(getManifest("everything", "ScaledObject").spec.triggers, [
       trigger("topicsync", "topicsync.announcements"),
       trigger("topicsync.push-feedback", "push.feedback"),
+      trigger("topicsync.router", "events"),
     ]);
     const username = { parameter: "username", name: "KAFKA_SASL_USERNAME", containerName: "topicsync" };
     assert.deepEqual(getManifest("existing", "TriggerAuthentication").spec, {
