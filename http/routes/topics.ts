@@ -126,7 +126,7 @@ export const topicOperations = ({
       tag: "topics",
       summary: "Get a topic",
       description:
-        "Its definition, an explanation of its filters, its source, and its earlier versions. For a retired topic, its last version.",
+        "Its definition, an explanation of its filters, its source, and its previous definition. For a retired topic, its last version.",
       parameters: {
         id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
       },

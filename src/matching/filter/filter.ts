@@ -1,4 +1,4 @@
-/** The operators of TMF630, named as in the suffix of a path (`a.gt=1`). */
+/** The comparisons of TMF630, and `ne`, named as in the suffix of a path (`a.gt=1`). Its regular expressions are not among them. */
 export const operators = ["eq", "ne", "gt", "gte", "lt", "lte"] as const;
 
 export type Operator = (typeof operators)[number];
