@@ -1,10 +1,10 @@
 /**
  * `npm run docs`: writes the contracts into this folder, the schema of the Helm chart's values into the chart, and the
- * table of mutants into the page of the simulation.
+ * list of mutants into the page of the simulation.
  */
 import { writeFile } from "node:fs/promises";
 
-import { mutantPage, writeMutantTable } from "../test/simulation/mutants/table.ts";
+import { mutantPage, writeMutantList } from "../test/simulation/mutants/table.ts";
 import { chartValuesSchema } from "./chart-values.ts";
 import { contracts, formatJson } from "./contracts.ts";
 
@@ -14,4 +14,4 @@ await writeFile(
   new URL("../deploy/helm/topicsync/values.schema.json", import.meta.url),
   await formatJson(chartValuesSchema()),
 );
-await writeFile(mutantPage, writeMutantTable());
+await writeFile(mutantPage, writeMutantList());

@@ -50,7 +50,7 @@ const { seed, steps, from, seeds, minutes, world, length, trace, mutants, record
   )
   .option("--length <number>", "the largest number of steps in a run", "150")
   .option("--mutants [word]", "break the product in known ways, and tell how soon each is found")
-  .option("--record", "with --mutants: keep the results for the table in test/simulation/README.md")
+  .option("--record", "with --mutants: keep the results for the list in test/simulation/README.md")
   .option("--json", "print the summary as JSON")
   .parse()
   .opts<Options>();

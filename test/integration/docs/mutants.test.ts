@@ -1,10 +1,10 @@
-/** The table of mutants in test/simulation/README.md is what the code and the kept results say. */
+/** The list of mutants in test/simulation/README.md is what the code and the kept results say. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
 import { mutants } from "../../simulation/mutants/index.ts";
-import { mutantPage, readResults, writeMutantTable } from "../../simulation/mutants/table.ts";
+import { mutantPage, readResults, writeMutantList } from "../../simulation/mutants/table.ts";
 
 describe("test/simulation/README.md", () => {
   it("has a result of each mutant, and of no other", () => {
@@ -16,8 +16,8 @@ describe("test/simulation/README.md", () => {
     );
   });
 
-  it("has the current table", () => {
+  it("has the current list", () => {
     const page = readFileSync(mutantPage, "utf8");
-    assert.equal(page, writeMutantTable(page), "the table is out of date; run `npm run docs`");
+    assert.equal(page, writeMutantList(page), "the list is out of date; run `npm run docs`");
   });
 });

@@ -1,4 +1,4 @@
-/** The table of mutants in test/simulation/README.md: what is known from their last runs, in the order of the code. */
+/** The list of mutants in test/simulation/README.md: what is known from their last runs, in the order of the code. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 import { mutants, type Mutant } from "./index.ts";
@@ -31,29 +31,55 @@ export function recordResults(found: ReadonlyMap<string, MutantResult>): void {
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(results), undefined, 2)}\n`);
 }
 
-function formatRow({ name, isEquivalent, schedule }: Mutant, result: MutantResult | undefined): string {
-  if (isEquivalent !== undefined) return `| ${name} | – | nothing: ${isEquivalent} |`;
-  if (schedule !== undefined) return `| ${name} | its schedule | ${result?.as ?? "a violation"} |`;
+function formatEffort({ name, schedule }: Mutant, result: MutantResult | undefined): string {
+  if (schedule !== undefined) return "its schedule";
   if (result?.seeds === undefined) throw new Error(`the mutant "${name}" has no result; see --record`);
   const seeds = `${result.seeds.toLocaleString("en-US")} seeds`;
-  const effort = result.with === undefined ? seeds : `${seeds} with ${result.with}`;
-  return result.as === undefined
-    ? `| ${name} | – | not found in ${effort} |`
-    : `| ${name} | ${effort} | ${result.as} |`;
+  return result.with === undefined ? seeds : `${seeds} with ${result.with}`;
 }
 
-function formatTable(): string {
+/** The violation without its numbers, which differ between runs. */
+const toViolation = ({ schedule }: Mutant, result: MutantResult | undefined): string =>
+  result?.as?.replaceAll(/ \d+\b/g, "") ?? (schedule === undefined ? "not found yet" : "another violation");
+
+/** Lists the mutants by how they are found, in the order of the code. */
+function formatList(): string {
   const results = readResults();
-  const rows = mutants.map((mutant) => formatRow(mutant, results[mutant.name]));
-  return ["| mutant | found after | as |", "|---|---|---|", ...rows].join("\n");
+  const groups = Map.groupBy(mutants, (mutant) =>
+    mutant.isEquivalent === undefined ? toViolation(mutant, results[mutant.name]) : "changes nothing",
+  );
+  return [...groups]
+    .map(([violation, group]) => {
+      const lines = group.map((mutant) =>
+        mutant.isEquivalent === undefined
+          ? `- ${mutant.name} (${formatEffort(mutant, results[mutant.name])})`
+          : `- ${mutant.name}: ${mutant.isEquivalent}`,
+      );
+      return [`**${violation}**`, "", ...lines.flatMap(wrap)].join("\n");
+    })
+    .join("\n\n");
 }
 
-/** Returns the page with the current table between its markers. */
-export function writeMutantTable(text = readFileSync(page, "utf8")): string {
+const maxLineLength = 110;
+
+/** Breaks the text of a list item into lines. */
+function wrap(item: string): string[] {
+  const lines = [""];
+  for (const word of item.split(" ")) {
+    const line = lines.at(-1) ?? "";
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (longer.length <= maxLineLength) lines[lines.length - 1] = longer;
+    else lines.push(`  ${word}`);
+  }
+  return lines;
+}
+
+/** Returns the page with the current list between its markers. */
+export function writeMutantList(text = readFileSync(page, "utf8")): string {
   const [head, rest] = text.split(begin);
   const tail = rest?.split(end)[1];
   if (head === undefined || tail === undefined) throw new Error(`${page.pathname} has no markers`);
-  return `${head}${begin}\n\n${formatTable()}\n\n${end}${tail}`;
+  return `${head}${begin}\n\n${formatList()}\n\n${end}${tail}`;
 }
 
 export const mutantPage = page;
