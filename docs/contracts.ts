@@ -10,8 +10,7 @@ const uncalled = undefined as never;
 
 const operations = listOperations({
   topics: uncalled,
-  topicListing: uncalled,
-  topicSwitch: uncalled,
+  topicReader: uncalled,
   topicIndex: uncalled,
   egressNaming: undefined,
   installations: uncalled,

@@ -8,10 +8,9 @@ import type { Logger } from "../src/lib/logger.ts";
 import type { EgressNaming } from "../src/routing/egress.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
-import type { TopicListing } from "../src/topics/listing.ts";
+import type { TopicReader } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
-import type { TopicSwitch } from "../src/topics/switch.ts";
 import type { Authenticate } from "../src/users/authenticate.ts";
 import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
 import type { VerifyToken } from "../src/users/bearer-token.ts";
@@ -41,8 +40,7 @@ import { userOperations } from "./routes/users.ts";
 
 export interface AppOptions {
   readonly topics: TopicService;
-  readonly topicListing: TopicListing;
-  readonly topicSwitch: TopicSwitch;
+  readonly topicReader: TopicReader;
   readonly topicIndex: LiveTopicIndex;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;

@@ -20,9 +20,9 @@ import {
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
-import type { TopicListing, TopicOrder } from "../../src/topics/listing.ts";
+import { UnknownTopicError, type Switched } from "../../src/topics/disabling.ts";
+import { readTopicPage, type TopicOrder, type TopicReader } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
-import { UnknownTopicError, type SwitchResult, type TopicSwitch } from "../../src/topics/switch.ts";
 import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
@@ -37,163 +37,165 @@ const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults
 
 export interface TopicServices {
   readonly topics: TopicService;
-  readonly topicListing: TopicListing;
-  readonly topicSwitch: TopicSwitch;
+  readonly topicReader: TopicReader;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
 
-/** Operations that create (specification 4.3), list, show, validate, disable and enable topics. */
-export const topicOperations = ({
-  topics,
-  topicListing,
-  topicSwitch,
-  egressNaming,
-}: TopicServices): readonly Operation[] => {
-  async function toSwitchReply(
-    externalId: string,
-    action: "disabled" | "enabled",
-    switching: Promise<SwitchResult>,
-  ): Promise<Reply> {
-    const { topic, changed } = await switching.catch((error: unknown) => {
-      if (!(error instanceof UnknownTopicError)) throw error;
-      throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
-    });
-    return {
-      status: 200,
-      json: toTopicDetail((await topicListing.find(externalId)) ?? { topic }),
-      ...(changed && { audit: toTopicEvent(action, topic) }),
-    };
-  }
+const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
+  operation<TopicBody>({
+    id: "createTopic",
+    method: "POST",
+    // Under the neutral path segment and under the specification's own.
+    paths: [
+      ...versioned("/api/svc_api_notif_mgmt", "/topic"),
+      ...versioned("/api/sn_api_notif_mgmt", "/topic"),
+    ],
+    access: roles.eventManagement,
+    tag: "topics",
+    summary: "Create a topic",
+    description: "Creates an event topic with the filters that select its events.",
+    body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
+    replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
+    rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
+    async handle({ body, user }) {
+      const { egressFault } = toEgressView(egressNaming, toDefinition(body));
+      if (egressFault !== undefined) {
+        const message = `leads to the egress topic ${egressFault}`;
+        throw new RejectionError("BAD_EGRESS_NAME", "No events can be forwarded to this topic.", [
+          { path: "/externalId", message },
+        ]);
+      }
+      const { topic, event } = await topics.create(body, user.name);
+      const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
+      const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
+      return { status: 201, json, audit: event };
+    },
+  });
 
-  return [
-    operation<TopicBody>({
-      id: "createTopic",
-      method: "POST",
-      // Under the neutral path segment and under the specification's own.
-      paths: [
-        ...versioned("/api/svc_api_notif_mgmt", "/topic"),
-        ...versioned("/api/sn_api_notif_mgmt", "/topic"),
-      ],
-      access: roles.eventManagement,
-      tag: "topics",
-      summary: "Create a topic",
-      description: "Creates an event topic with the filters that select its events.",
-      body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
-      replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
-      rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
-      async handle({ body, user }) {
-        const { egressFault } = toEgressView(egressNaming, toDefinition(body));
-        if (egressFault !== undefined) {
-          const message = `leads to the egress topic ${egressFault}`;
-          throw new RejectionError("BAD_EGRESS_NAME", "No events can be forwarded to this topic.", [
-            { path: "/externalId", message },
-          ]);
-        }
-        const { topic, event } = await topics.create(body, user.name);
-        const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
-        const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
-        return { status: 201, json, audit: event };
-      },
-    }),
-    operation({
-      id: "listTopics",
-      method: "GET",
-      paths: ["/api/topicsync/v1/topics"],
-      access: roles.eventManagement,
-      tag: "topics",
-      summary: "List topics",
-      description:
-        "Returns one page at a time. A topic created, changed or retired while you page may be on a later page or on none.",
-      query: toQueryParameters(topicQuerySchema),
-      replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
-      rejections: ["SCHEMA_VIOLATION"],
-      async handle({ query }) {
-        const { state, sort, search, namespace, source, limit, after } = parseQuery(query);
-        const page = await topicListing.readPage(
-          { state, order: sort && parseOrder(sort), search, namespace, source },
-          { after, limit: Number(limit) },
-        );
-        const json: TopicList = { topics: page.topics.map(toTopicView), next: page.next ?? null };
-        return { status: 200, json };
-      },
-    }),
-    operation({
-      id: "getTopic",
-      method: "GET",
-      paths: ["/api/topicsync/v1/topics/{id}"],
-      access: roles.eventManagement,
-      tag: "topics",
-      summary: "Get a topic",
-      description:
-        "Its definition, an explanation of its filters, its source, and its previous definition. For a retired topic, its last version.",
-      parameters: {
-        id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
-      },
-      replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
-      rejections: ["NOT_FOUND"],
-      async handle({ parameters: { id = "" } }) {
-        const found = await topicListing.find(id);
-        if (found === undefined) throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-        return { status: 200, json: toTopicDetail(found) };
-      },
-    }),
-    operation<TopicDraft>({
-      id: "checkTopic",
-      method: "POST",
-      paths: ["/api/topicsync/v1/topic-check"],
-      access: roles.eventManagement,
-      tag: "topics",
-      summary: "Validate a topic definition",
-      description:
-        "Lists every problem that creating the topic would report, including unique values already in use. Incomplete definitions are allowed. Read-only.",
-      body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
-      replies: { 200: { description: "The problems found.", schema: topicCheckSchema } },
-      async handle({ body }) {
-        const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
-        const checked = checkTopic(draft);
-        const faults = [...(checked.ok ? [] : checked.faults), ...(await topics.check(toDefinition(draft)))];
-        const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })) };
-        return { status: 200, json };
-      },
-    }),
-    operation({
-      id: "disableTopic",
-      method: "POST",
-      paths: ["/api/topicsync/v1/topics/{externalId}/disable"],
-      access: roles.eventManagement,
-      tag: "topics",
-      summary: "Disable a topic",
-      description:
-        "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
-      parameters: { externalId: "External id of the topic." },
-      replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
-      rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
-      handle: ({ parameters: { externalId = "" }, user }) =>
-        toSwitchReply(externalId, "disabled", topicSwitch.disable(externalId, user.name)),
-    }),
-    operation({
-      id: "enableTopic",
-      method: "POST",
-      paths: ["/api/topicsync/v1/topics/{externalId}/enable"],
-      access: roles.eventManagement,
-      tag: "topics",
-      summary: "Enable a topic",
-      description: "Restores the topic last disabled under this external id, with its original sys_id.",
-      parameters: { externalId: "External id of the topic." },
-      replies: { 200: { description: "The topic is active.", schema: topicDetailSchema } },
-      rejections: [
-        "NOT_FOUND",
-        "EXTERNAL_ID_TAKEN",
-        "BAD_FILTER",
-        "DUPLICATE_EXTERNAL_ID",
-        "DUPLICATE_COMBINATION",
-      ],
-      handle: ({ parameters: { externalId = "" } }) =>
-        toSwitchReply(externalId, "enabled", topicSwitch.enable(externalId)),
-    }),
-  ];
-};
+const listTopics = ({ topicReader }: TopicServices): Operation =>
+  operation({
+    id: "listTopics",
+    method: "GET",
+    paths: ["/api/topicsync/v1/topics"],
+    access: roles.eventManagement,
+    tag: "topics",
+    summary: "List topics",
+    description:
+      "Returns one page at a time. A topic created, changed or retired while you page may be on a later page or on none.",
+    query: toQueryParameters(topicQuerySchema),
+    replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
+    rejections: ["SCHEMA_VIOLATION"],
+    async handle({ query }) {
+      const { state, sort, search, namespace, source, limit, after } = parseQuery(query);
+      const page = await readTopicPage(
+        topicReader,
+        { state, order: sort && parseOrder(sort), search, namespace, source },
+        { after, limit: Number(limit) },
+      );
+      const json: TopicList = { topics: page.topics.map(toTopicView), next: page.next ?? null };
+      return { status: 200, json };
+    },
+  });
+
+const getTopic = ({ topicReader }: TopicServices): Operation =>
+  operation({
+    id: "getTopic",
+    method: "GET",
+    paths: ["/api/topicsync/v1/topics/{id}"],
+    access: roles.eventManagement,
+    tag: "topics",
+    summary: "Get a topic",
+    description:
+      "Its definition, an explanation of its filters, its source, and its previous definition. For a retired topic, its last version.",
+    parameters: {
+      id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
+    },
+    replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
+    rejections: ["NOT_FOUND"],
+    async handle({ parameters: { id = "" } }) {
+      const found = await topicReader.find(id);
+      if (found === undefined) throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
+      return { status: 200, json: toTopicDetail(found) };
+    },
+  });
+
+const validateTopic = ({ topics }: TopicServices): Operation =>
+  operation<TopicDraft>({
+    id: "checkTopic",
+    method: "POST",
+    paths: ["/api/topicsync/v1/topic-check"],
+    access: roles.eventManagement,
+    tag: "topics",
+    summary: "Validate a topic definition",
+    description:
+      "Lists every problem that creating the topic would report, including unique values already in use. Incomplete definitions are allowed. Read-only.",
+    body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
+    replies: { 200: { description: "The problems found.", schema: topicCheckSchema } },
+    async handle({ body }) {
+      const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
+      const checked = checkTopic(draft);
+      const faults = [...(checked.ok ? [] : checked.faults), ...(await topics.check(toDefinition(draft)))];
+      const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })) };
+      return { status: 200, json };
+    },
+  });
+
+const disableTopic = (services: TopicServices): Operation =>
+  operation({
+    id: "disableTopic",
+    method: "POST",
+    paths: ["/api/topicsync/v1/topics/{externalId}/disable"],
+    access: roles.eventManagement,
+    tag: "topics",
+    summary: "Disable a topic",
+    description:
+      "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
+    parameters: { externalId: "External id of the topic." },
+    replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
+    rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
+    handle: ({ parameters: { externalId = "" }, user }) =>
+      toSwitchReply(services, externalId, "disabled", services.topics.disable(externalId, user.name)),
+  });
+
+const enableTopic = (services: TopicServices): Operation =>
+  operation({
+    id: "enableTopic",
+    method: "POST",
+    paths: ["/api/topicsync/v1/topics/{externalId}/enable"],
+    access: roles.eventManagement,
+    tag: "topics",
+    summary: "Enable a topic",
+    description: "Restores the topic last disabled under this external id, with its original sys_id.",
+    parameters: { externalId: "External id of the topic." },
+    replies: { 200: { description: "The topic is active.", schema: topicDetailSchema } },
+    rejections: [
+      "NOT_FOUND",
+      "EXTERNAL_ID_TAKEN",
+      "BAD_FILTER",
+      "DUPLICATE_EXTERNAL_ID",
+      "DUPLICATE_COMBINATION",
+    ],
+    handle: ({ parameters: { externalId = "" } }) =>
+      toSwitchReply(services, externalId, "enabled", services.topics.enable(externalId)),
+  });
+
+async function toSwitchReply(
+  { topicReader }: TopicServices,
+  externalId: string,
+  action: "disabled" | "enabled",
+  switching: Promise<Switched>,
+): Promise<Reply> {
+  const { topic, changed } = await switching.catch((error: unknown) => {
+    if (!(error instanceof UnknownTopicError)) throw error;
+    throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
+  });
+  return {
+    status: 200,
+    json: toTopicDetail((await topicReader.find(externalId)) ?? { topic }),
+    ...(changed && { audit: toTopicEvent(action, topic) }),
+  };
+}
 
 /** Validates the query. Throws a RejectionError. */
 function parseQuery(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
@@ -210,3 +212,13 @@ function parseOrder(sort: NonNullable<TopicQueryTexts["sort"]>): TopicOrder {
   const descending = sort.startsWith("-");
   return { sort: (descending ? sort.slice(1) : sort) as TopicOrder["sort"], descending };
 }
+
+/** Operations that create (specification 4.3), list, show, validate, disable and enable topics. */
+export const topicOperations = (services: TopicServices): readonly Operation[] => [
+  createTopic(services),
+  listTopics(services),
+  getTopic(services),
+  validateTopic(services),
+  disableTopic(services),
+  enableTopic(services),
+];

@@ -6,11 +6,9 @@ import { createLiveTopicIndex } from "../matching/live-topic-index.ts";
 import type { Database } from "../storage/database.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
-import { createRetiredTopicStore, createTopicStore } from "../storage/topics.ts";
+import { createTopicStore } from "../storage/topics.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
-import { createTopicListing } from "../topics/listing.ts";
 import { createTopicService } from "../topics/service.ts";
-import { createTopicSwitch } from "../topics/switch.ts";
 
 interface TopicsOptions {
   readonly database: Database;
@@ -21,7 +19,7 @@ interface TopicsOptions {
   readonly log: Logger;
 }
 
-export interface Topics extends Pick<AppOptions, "topics" | "topicListing" | "topicSwitch" | "topicIndex"> {
+export interface Topics extends Pick<AppOptions, "topics" | "topicReader" | "topicIndex"> {
   readonly topicStore: ReturnType<typeof createTopicStore>;
 }
 
@@ -43,11 +41,6 @@ export function createTopics({ database, audit, lifecycle, keepsNamespaces, log 
         auditAnnouncements(audit, writes);
       },
     }),
-    topicListing: createTopicListing(createTopicReader(database)),
-    topicSwitch: createTopicSwitch({
-      store: topicStore,
-      retired: createRetiredTopicStore(database),
-      changed: topicIndex.changed,
-    }),
+    topicReader: createTopicReader(database),
   };
 }

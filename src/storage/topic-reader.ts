@@ -1,12 +1,12 @@
 import type { Filter } from "mongodb";
 
-import type { SortKey, TopicOrder, TopicQuery, TopicReader, TopicSort } from "../topics/listing.ts";
+import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } from "../topics/listing.ts";
 import type { ListedTopic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { findByExternalIds } from "./topic-records.ts";
 import { collections } from "./names.ts";
 import { findPage, toPrefixRange, streamRecords, type SortValue } from "./queries.ts";
-import { createRetiredTopicStore } from "./topics.ts";
+import { createRetiredTopics } from "./topics.ts";
 import { fromTopicRecord, toRetiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 
 const recordsPerBatch = 1_000;
@@ -16,7 +16,7 @@ const latestFirst: TopicOrder = { sort: "retired", descending: true };
 export function createTopicReader(database: Database): TopicReader {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retiredTopics = database.collection<RetiredRecord>(collections.retiredTopics);
-  const retiredStore = createRetiredTopicStore(database);
+  const { findLatestRetired } = createRetiredTopics(database);
 
   /** Drops the topics that are active again, and all but the last retirement of those that are not. */
   async function keepCurrent(records: readonly RetiredRecord[]): Promise<ListedTopic[]> {
@@ -25,7 +25,7 @@ export function createTopicReader(database: Database): TopicReader {
     // Active topics first: one that is retired in between is found by the second query.
     const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
     const activeIds = new Set(active.map(({ topic_id }) => topic_id));
-    const last = new Map((await retiredStore.findLatest(ids)).map((one) => [toRetiredId(one), one]));
+    const last = new Map((await findLatestRetired(ids)).map((one) => [toRetiredId(one), one]));
     return records.flatMap(({ _id, topic_id }) => {
       const one = last.get(_id);
       if (one === undefined || activeIds.has(topic_id)) return [];
@@ -36,7 +36,7 @@ export function createTopicReader(database: Database): TopicReader {
 
   async function* streamRetired(
     query: TopicQuery,
-    { order, after, limit }: { order: TopicOrder; after: SortKey | undefined; limit: number },
+    { order, after, limit }: { order: TopicOrder; after: TopicSortKey | undefined; limit: number },
   ): AsyncGenerator<ListedTopic> {
     const filter = {
       "retired_by.kind": query.state === "disabled" ? "http" : "announcement",
@@ -54,7 +54,7 @@ export function createTopicReader(database: Database): TopicReader {
   }
 
   return {
-    async readPage(query, { order, after, limit }) {
+    async readSorted(query, { order, after, limit }) {
       if (query.state === "active") {
         const sort = sortFields[order.sort];
         const { descending } = order;
@@ -86,7 +86,7 @@ export function createTopicReader(database: Database): TopicReader {
         database.run(() => topics.findOne({ _id: id })),
       ]);
       if (active !== undefined) return { topic: fromTopicRecord(active) };
-      const [last] = await retiredStore.findLatest([id]);
+      const [last] = await findLatestRetired([id]);
       if (last === undefined) return bySysId === null ? undefined : { topic: fromTopicRecord(bySysId) };
       const { topic, ...retired } = last;
       return { topic, retired };

@@ -3,12 +3,7 @@ import type { AnyBulkWriteOperation } from "mongodb";
 import { UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
-import {
-  UniqueViolationError,
-  TopicGoneError,
-  type RetiredTopicStore,
-  type TopicStore,
-} from "../topics/stores.ts";
+import { UniqueViolationError, TopicGoneError, type TopicStore } from "../topics/stores.ts";
 import type { RetiredTopic, Topic } from "../topics/topic.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
@@ -81,6 +76,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
   }
 
   return {
+    ...createRetiredTopics(database),
     insert: (topic) =>
       database
         .run(async () => {
@@ -134,8 +130,8 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
   };
 }
 
-/** The store of retired topics in MongoDB. */
-export function createRetiredTopicStore(database: Database): RetiredTopicStore {
+/** The functions of the topic store that concern retired topics. */
+export function createRetiredTopics(database: Database): Pick<TopicStore, "retire" | "findLatestRetired"> {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
 
@@ -203,7 +199,7 @@ export function createRetiredTopicStore(database: Database): RetiredTopicStore {
       });
     },
 
-    findLatest: (externalIds) =>
+    findLatestRetired: (externalIds) =>
       database.run(async () => {
         const found = await retired.find({ topic_id: { $in: [...externalIds] } }).toArray();
         const latestById = new Map<string, RetiredRecord>();

@@ -24,14 +24,14 @@ export interface TopicQuery {
 }
 
 /** What a topic is sorted by; no two topics of a list share it. */
-export type SortKey = readonly (string | Date)[];
+export type TopicSortKey = readonly (string | Date)[];
 
-/** Reads active and retired topics. Every function throws UnavailableError. */
+/** Reads active and retired topics, for lists. Every function throws UnavailableError. */
 export interface TopicReader {
   /** Returns at most `limit` topics after a sort key. */
-  readPage(
+  readSorted(
     query: TopicQuery,
-    from: { readonly order: TopicOrder; readonly after: SortKey | undefined; readonly limit: number },
+    from: { readonly order: TopicOrder; readonly after: TopicSortKey | undefined; readonly limit: number },
   ): Promise<ListedTopic[]>;
   /** Streams all topics: active ones by external id, the others by retirement, the latest first. */
   readAll(query: TopicQuery): AsyncGenerator<ListedTopic>;
@@ -55,69 +55,59 @@ export interface TopicPage {
   readonly next: string | undefined;
 }
 
-/** Lists topics, over HTTP and on the command line alike. */
-export interface TopicListing extends Pick<TopicReader, "find" | "readAll"> {
-  /**
-   * Returns at most `limit` topics after a cursor, and fewer if they are large. Throws a RejectionError for a bad one, and
-   * UnavailableError.
-   */
-  readPage(
-    query: TopicPageQuery,
-    from: { readonly after?: string | undefined; readonly limit: number },
-  ): Promise<TopicPage>;
+/**
+ * Returns at most `limit` topics after a cursor, and fewer if they are large. Throws a RejectionError for a bad cursor, and
+ * UnavailableError.
+ */
+export async function readTopicPage(
+  reader: TopicReader,
+  pageQuery: TopicPageQuery,
+  { after: cursor, limit }: { readonly after?: string | undefined; readonly limit: number },
+): Promise<TopicPage> {
+  const lists = toSortedQueries(pageQuery);
+  const start = cursor === undefined ? undefined : await resolveCursor(reader, lists, cursor);
+  let after = start?.after;
+  const found: { readonly topic: ListedTopic; readonly order: TopicOrder }[] = [];
+  let bytes = 0;
+  for (const { query, order } of lists.slice(start?.first)) {
+    for (let hasMore = true; hasMore && found.length <= limit && bytes < maxPageBytes;) {
+      // Fetch one extra row to know whether there is a next page.
+      const wanted = Math.min(limit + 1 - found.length, recordsPerRead);
+      const topics = await reader.readSorted(query, { order, after, limit: wanted });
+      found.push(...topics.map((topic) => ({ topic, order })));
+      bytes += measureRecords(topics);
+      const last = topics.at(-1);
+      after = last && toSortKey(last, order);
+      hasMore = topics.length === wanted;
+    }
+    if (found.length > limit || bytes >= maxPageBytes) break;
+    after = undefined;
+  }
+  const shown = found.slice(0, limit);
+  const last = found.length > limit || bytes >= maxPageBytes ? shown.at(-1) : undefined;
+  return {
+    topics: shown.map(({ topic }) => topic),
+    next: last && encodeTopicCursor(last.topic, last.order),
+  };
 }
 
-export function createTopicListing(reader: TopicReader): TopicListing {
-  /** Finds the list that a cursor is of, and the sort key that it continues after. */
-  async function resolve(
-    lists: readonly SortedQuery[],
-    cursor: string,
-  ): Promise<{ first: number; after: SortKey }> {
-    for (const [first, { order }] of lists.entries()) {
-      const { byKey, byId } = createFormats(order);
-      const key = byKey.tryDecode(cursor);
-      if (key !== undefined) return { first, after: key };
-      const [id] = byId.tryDecode(cursor) ?? [];
-      if (id === undefined) continue;
-      const found = await reader.find(id);
-      if (found?.topic.id === id) return { first, after: toSortKey(found, order) };
-      throw createCursorError("is of a topic that does not exist any more; start again with the first page");
-    }
-    throw createCursorError("is not a cursor of this list");
+/** Returns the list that a cursor belongs to and the sort key to continue after. */
+async function resolveCursor(
+  reader: TopicReader,
+  lists: readonly SortedQuery[],
+  cursor: string,
+): Promise<{ first: number; after: TopicSortKey }> {
+  for (const [first, { order }] of lists.entries()) {
+    const { byKey, byId } = createFormats(order);
+    const key = byKey.tryDecode(cursor);
+    if (key !== undefined) return { first, after: key };
+    const [id] = byId.tryDecode(cursor) ?? [];
+    if (id === undefined) continue;
+    const found = await reader.find(id);
+    if (found?.topic.id === id) return { first, after: toSortKey(found, order) };
+    throw createCursorError("refers to a topic that no longer exists; start again from the first page");
   }
-
-  return {
-    find: (id) => reader.find(id),
-    readAll: (query) => reader.readAll(query),
-
-    async readPage(pageQuery, { after: cursor, limit }) {
-      const lists = toSortedQueries(pageQuery);
-      const start = cursor === undefined ? undefined : await resolve(lists, cursor);
-      let after = start?.after;
-      const found: { readonly topic: ListedTopic; readonly order: TopicOrder }[] = [];
-      let bytes = 0;
-      for (const { query, order } of lists.slice(start?.first)) {
-        for (let hasMore = true; hasMore && found.length <= limit && bytes < maxPageBytes;) {
-          // One more than the page has tells whether there is a next one.
-          const wanted = Math.min(limit + 1 - found.length, recordsPerRead);
-          const topics = await reader.readPage(query, { order, after, limit: wanted });
-          found.push(...topics.map((topic) => ({ topic, order })));
-          bytes += measureRecords(topics);
-          const last = topics.at(-1);
-          after = last && toSortKey(last, order);
-          hasMore = topics.length === wanted;
-        }
-        if (found.length > limit || bytes >= maxPageBytes) break;
-        after = undefined;
-      }
-      const shown = found.slice(0, limit);
-      const last = found.length > limit || bytes >= maxPageBytes ? shown.at(-1) : undefined;
-      return {
-        topics: shown.map(({ topic }) => topic),
-        next: last && encodeTopicCursor(last.topic, last.order),
-      };
-    },
-  };
+  throw createCursorError("is not a cursor of this list");
 }
 
 interface SortedQuery {
@@ -158,7 +148,7 @@ const sortKeyKinds = {
 } as const;
 
 function createFormats({ sort, descending }: TopicOrder): {
-  byKey: CursorFormat<SortKey>;
+  byKey: CursorFormat<TopicSortKey>;
   byId: CursorFormat<readonly [string]>;
 } {
   const list = `topics:${descending ? "-" : ""}${sort}`;
@@ -168,7 +158,7 @@ function createFormats({ sort, descending }: TopicOrder): {
   };
 }
 
-function toSortKey({ topic, retired }: ListedTopic, { sort }: TopicOrder): SortKey {
+function toSortKey({ topic, retired }: ListedTopic, { sort }: TopicOrder): TopicSortKey {
   const { externalId, name, namespace, headerQuery, contentQuery, updatedOn, id } = topic;
   if (sort === "externalId") return [externalId];
   if (sort === "name") return [name, namespace, headerQuery, contentQuery];

@@ -7,6 +7,7 @@ import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { toTopicEvent } from "./audit.ts";
 import { decide, type Batch, type Decision } from "./decide.ts";
+import { disableTopic, enableTopic, type Switched } from "./disabling.ts";
 import { findDuplicates, insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import type { TopicStore } from "./stores.ts";
@@ -18,7 +19,7 @@ export interface CreatedTopic {
   readonly event: AuditEvent;
 }
 
-/** Creates topics for HTTP, the command line and the announcements. */
+/** Creates and changes topics, for HTTP, the command line and the announcements. */
 export interface TopicService {
   /**
    * Creates a topic for `user` (specification 4.3). Throws UnavailableError, and a RejectionError with every
@@ -31,13 +32,25 @@ export interface TopicService {
    */
   check(definition: TopicDefinition): Promise<Fault[]>;
   /**
+   * Moves a topic to the retired ones, so that no event belongs to it and its unique values are free. Throws
+   * UnknownTopicError, UnavailableError, and a RejectionError for a topic that was announced: it can only be
+   * retired by a tombstone, since reading the log again would undo anything else.
+   */
+  disable(externalId: string, user: string): Promise<Switched>;
+  /**
+   * Restores the topic that was disabled last, under its sys_id. Throws UnknownTopicError, UnavailableError,
+   * and a RejectionError when its unique values are taken, one of its filters is invalid, or the channel
+   * retired it.
+   */
+  enable(externalId: string): Promise<Switched>;
+  /**
    * Decides what a batch of announcements changes; nothing is stored. `conflicts` is how often a
    * decision on this batch conflicted with stored topics: more is looked up each time. Throws UnavailableError.
    */
   decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, conflicts: number): Promise<Decision>;
   /**
-   * Decides a batch that needs no stored topics, as long as most announcements are new; undefined for others. It may be
-   * called before the batch before is stored.
+   * Decides a batch that needs no stored topics, as long as most announcements are new; undefined for others.
+   * May be called before the previous batch is stored.
    */
   decideAhead(batch: Pick<Batch, "partition" | "epoch" | "announcements">): Decision | undefined;
   /** Reports a stored decision to the listener of changes. */
@@ -47,7 +60,7 @@ export interface TopicService {
 /**
  * How much is looked up before a batch is decided. The rest counts as absent; where that is wrong, a unique
  * index rejects the write. `tombstones`: the topics to retire, which no index guards; `ids`: every topic of
- * the batch, though of an unchanged one only that it is unchanged; `all`: every topic of the batch, and the
+ * the batch; unchanged topics are only reported as unchanged; `all`: every topic of the batch, and the
  * holders of their combinations.
  */
 const lookupLevels = ["tombstones", "ids", "all"] as const;
@@ -59,49 +72,12 @@ export interface TopicServiceOptions {
   readonly changed?: (writes: Partial<TopicWrites>) => void;
 }
 
-/** Creates the topic service over a store. */
 export function createTopicService(
-  store: Pick<TopicStore, "insert" | "findByExternalIds" | "findDefinitions" | "findByCombinations">,
+  store: TopicStore,
   { now = currentDate, changed = () => undefined }: TopicServiceOptions = {},
 ): TopicService {
   /** The level that was enough for the last batch is likely to be enough for the next. */
   let usualLevel: LookupLevel = "tombstones";
-
-  async function load(
-    announcements: readonly Announcement[],
-    level: LookupLevel,
-  ): Promise<Pick<Batch, "stored" | "unchanged">> {
-    const definitions = announcements.filter((one) => one.kind === "define").map((one) => one.definition);
-    const tombstones = announcements.filter((one) => one.kind === "retire").map((one) => one.externalId);
-    if (level === "tombstones") return { stored: await store.findByExternalIds(tombstones) };
-    if (level === "ids") {
-      const { unchanged, changed } = await compareStored(definitions);
-      return { stored: await store.findByExternalIds([...tombstones, ...changed]), unchanged };
-    }
-    const ids = new Set([...tombstones, ...definitions.map(({ externalId }) => externalId)]);
-    const stored = await Promise.all([
-      store.findByExternalIds([...ids]),
-      store.findByCombinations(definitions),
-    ]);
-    return { stored: stored.flat() };
-  }
-
-  /** The external ids of stored topics that have their announced definition, and of those that have another. */
-  async function compareStored(definitions: readonly TopicDefinition[]) {
-    const announced = new Map(definitions.map((definition) => [definition.externalId, definition]));
-    const unchanged = new Set<string>();
-    const changed: string[] = [];
-    for (const stored of await store.findDefinitions([...announced.keys()])) {
-      const definition = announced.get(stored.externalId);
-      const isUnchanged =
-        definition !== undefined &&
-        stored.sourceKind === "announcement" &&
-        isSameDefinition(definition, stored);
-      if (isUnchanged) unchanged.add(stored.externalId);
-      else changed.push(stored.externalId);
-    }
-    return { unchanged, changed };
-  }
 
   return {
     async create(body, user) {
@@ -120,10 +96,13 @@ export function createTopicService(
       ...(await findDuplicates(store, definition)),
     ],
 
+    disable: (externalId, user) => disableTopic({ store, now, changed }, externalId, user),
+    enable: (externalId) => enableTopic({ store, now, changed }, externalId),
+
     async decide(batch, conflicts) {
       const { announcements } = batch;
       const decideAt = async (level: LookupLevel): Promise<Decision> =>
-        decide({ ...batch, ...(await load(announcements, level)), now: now(), newId });
+        decide({ ...batch, ...(await load(store, announcements, level)), now: now(), newId });
 
       let level = raiseLevel(hasRepeatedIds(announcements) ? "all" : usualLevel, conflicts);
       let decision = await decideAt(level);
@@ -142,7 +121,7 @@ export function createTopicService(
         batch.announcements.some(({ kind }) => kind === "retire") ||
         hasRepeatedIds(batch.announcements);
       if (needsStored) return undefined;
-      // The usual level stays: the outcome of the batch before is not known yet.
+      // The usual level stays: the outcome of the previous batch is not known yet.
       const decision = decide({ ...batch, stored: [], now: now(), newId });
       return hasDuplicateCombination(decision) ? undefined : decision;
     },
@@ -151,6 +130,44 @@ export function createTopicService(
       changed(writes);
     },
   };
+}
+
+/** Looks up what a level says. */
+async function load(
+  store: TopicStore,
+  announcements: readonly Announcement[],
+  level: LookupLevel,
+): Promise<Pick<Batch, "stored" | "unchanged">> {
+  const definitions = announcements.filter((one) => one.kind === "define").map((one) => one.definition);
+  const tombstones = announcements.filter((one) => one.kind === "retire").map((one) => one.externalId);
+  if (level === "tombstones") return { stored: await store.findByExternalIds(tombstones) };
+  if (level === "ids") {
+    const { unchanged, changed } = await compareStored(store, definitions);
+    return { stored: await store.findByExternalIds([...tombstones, ...changed]), unchanged };
+  }
+  const ids = new Set([...tombstones, ...definitions.map(({ externalId }) => externalId)]);
+  const stored = await Promise.all([
+    store.findByExternalIds([...ids]),
+    store.findByCombinations(definitions),
+  ]);
+  return { stored: stored.flat() };
+}
+
+/** Splits the stored topics by whether they have their announced definition. Returns their external ids. */
+async function compareStored(store: TopicStore, definitions: readonly TopicDefinition[]) {
+  const announced = new Map(definitions.map((definition) => [definition.externalId, definition]));
+  const unchanged = new Set<string>();
+  const changed: string[] = [];
+  for (const stored of await store.findDefinitions([...announced.keys()])) {
+    const definition = announced.get(stored.externalId);
+    const isUnchanged =
+      definition !== undefined &&
+      stored.sourceKind === "announcement" &&
+      isSameDefinition(definition, stored);
+    if (isUnchanged) unchanged.add(stored.externalId);
+    else changed.push(stored.externalId);
+  }
+  return { unchanged, changed };
 }
 
 const raiseLevel = (level: LookupLevel, steps: number): LookupLevel =>

@@ -4,7 +4,7 @@ import type { RetiredTopic, Source, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 
 /**
- * A unique index rejected a write. Not every product names it: both rules of specification 4.3 are looked up.
+ * A unique index rejected a write. Some servers do not say which index, so check both rules of specification 4.3.
  */
 export class UniqueViolationError extends Error {
   override readonly name = "UniqueViolationError";
@@ -14,7 +14,7 @@ export class UniqueViolationError extends Error {
   }
 }
 
-/** A topic to be changed is gone: a user disabled it meanwhile. */
+/** A topic to be changed is gone: a user has disabled it since it was read. */
 export class TopicGoneError extends Error {
   override readonly name = "TopicGoneError";
 }
@@ -25,12 +25,15 @@ export interface StoredDefinition extends TopicDefinition {
 }
 
 /**
- * The store of topics. Every function throws UnavailableError while the store does not respond. A batch's
+ * The store of topics, active and retired. Every function throws UnavailableError while the store does not respond. A batch's
  * `write` throws UniqueViolationError when a unique index rejects it, and TopicGoneError when a topic to
  * update is gone. A missing position is derived from the stored topics, where batches are all or nothing.
  */
 export interface TopicStore extends BatchStore<TopicWrites> {
-  /** Waits until a majority has everything that was read from this primary; false when an election may have lost some of it. */
+  /**
+   * Waits until everything read from this primary is majority-committed. Returns false if an election may have
+   * rolled some of it back.
+   */
   confirmReads(primary: string | undefined): Promise<boolean>;
   /** Stores a new topic. Throws UniqueViolationError. */
   insert(topic: Topic): Promise<void>;
@@ -39,15 +42,11 @@ export interface TopicStore extends BatchStore<TopicWrites> {
   findDefinitions(externalIds: readonly string[]): Promise<StoredDefinition[]>;
   /** The topics that hold the combinations of these definitions, and perhaps others. */
   findByCombinations(definitions: readonly TopicDefinition[]): Promise<Topic[]>;
-}
-
-/** The store of retired topics. Every function throws UnavailableError while the store does not respond. */
-export interface RetiredTopicStore {
   /**
    * Moves a topic to the retired ones, all or nothing (where the store has transactions). Returns false, and
    * moves nothing, when the topic is gone or was changed since it was read.
    */
   retire(one: RetiredTopic): Promise<boolean>;
   /** The latest retired topic of each external id, if any, also where the id is active again. */
-  findLatest(externalIds: readonly string[]): Promise<RetiredTopic[]>;
+  findLatestRetired(externalIds: readonly string[]): Promise<RetiredTopic[]>;
 }

@@ -1,7 +1,7 @@
 /** What users do over HTTP in the sync's world. */
 import { RejectionError, UnavailableError } from "../../src/lib/errors.ts";
+import { UnknownTopicError } from "../../src/topics/disabling.ts";
 import type { TopicService } from "../../src/topics/service.ts";
-import { UnknownTopicError, type TopicSwitch } from "../../src/topics/switch.ts";
 import type { SyncOracle } from "./sync-oracle.ts";
 import type { SyncAction } from "./sync-steps.ts";
 import { formatId, toDefinition } from "./sync-topic.ts";
@@ -9,7 +9,6 @@ import type { World } from "./world.ts";
 
 interface OperatedService {
   readonly topics: TopicService;
-  readonly topicSwitch: TopicSwitch;
 }
 
 export type Operation = Extract<SyncAction, { readonly do: "create" | "disable" | "enable" }>;
@@ -33,11 +32,11 @@ export function operate<Service extends OperatedService>(
         break;
       }
       case "disable":
-        await service.topicSwitch.disable(externalId, "admin");
+        await service.topics.disable(externalId, "admin");
         onSwitched(false, from);
         break;
       case "enable":
-        await service.topicSwitch.enable(externalId);
+        await service.topics.enable(externalId);
         onSwitched(true, from);
         break;
     }

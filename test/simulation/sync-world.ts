@@ -10,10 +10,9 @@ import { ConfigurationError } from "../../src/lib/errors.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
-import { createRetiredTopicStore, createTopicStore } from "../../src/storage/topics.ts";
+import { createTopicStore } from "../../src/storage/topics.ts";
 import type { OutgoingRecord, RecordProducer } from "../../src/sync/records.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
-import { createTopicSwitch, type TopicSwitch } from "../../src/topics/switch.ts";
 import { createHost, type Host } from "./clock.ts";
 import { createClaimCheck } from "./claim-check.ts";
 import { actOnCluster } from "./cluster-actions.ts";
@@ -37,7 +36,6 @@ import { createWorld, startOfTime, type OnTrace, type Process, type WorldResult 
 
 interface Service {
   readonly topics: TopicService;
-  readonly topicSwitch: TopicSwitch;
   readonly broker: Broker;
   readonly deadLetters: RecordProducer;
   readonly consumer: GroupConsumer;
@@ -216,7 +214,6 @@ async function run(
     const database = openDatabase(host);
     const store = createTopicStore(database, log);
     const topics = createTopicService(store);
-    const topicSwitch = createTopicSwitch({ store, retired: createRetiredTopicStore(database) });
     const deadLetters = broker.createProducer(deadLetterTopic);
     const member = broker.createMember({ topic: announcementsTopic, groupId, commitsOffsets: true });
     const watchClaims = createClaimCheck(member, judge);
@@ -247,7 +244,7 @@ async function run(
       log,
       onDied: end,
     });
-    process.service = { topics, topicSwitch, broker, deadLetters, consumer };
+    process.service = { topics, broker, deadLetters, consumer };
     await database.connect(abort);
     await broker.connect(abort);
     await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });

@@ -2,16 +2,10 @@ import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { createTopicReader } from "../../storage/topic-reader.ts";
-import { createRetiredTopicStore, createTopicStore } from "../../storage/topics.ts";
+import { createTopicStore } from "../../storage/topics.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
-import { createTopicListing } from "../../topics/listing.ts";
-import { createTopicService } from "../../topics/service.ts";
-import {
-  createTopicSwitch,
-  UnknownTopicError,
-  type SwitchResult,
-  type TopicSwitch,
-} from "../../topics/switch.ts";
+import { UnknownTopicError, type Switched } from "../../topics/disabling.ts";
+import { createTopicService, type TopicService } from "../../topics/service.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
 import { commandLineUser, type CommandContext } from "../context.ts";
@@ -43,30 +37,30 @@ export async function showTopic(
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
-  const found = await createTopicListing(createTopicReader(await database())).find(externalId);
+  const found = await createTopicReader(await database()).find(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
   const topic = toTopicDetail(found);
   if (json) printJson(topic);
   else process.stdout.write(formatTopic(topic));
 }
 
-/** Disables a topic. See TopicSwitch. */
+/** Disables a topic. See `TopicService.disable`. */
 export const disableTopic = (context: CommandContext, externalId: string, flags: JsonFlag): Promise<void> =>
   change(context, externalId, flags, {
     action: "disabled",
-    change: (topicSwitch) => topicSwitch.disable(externalId, commandLineUser()),
+    change: (topics) => topics.disable(externalId, commandLineUser()),
   });
 
-/** Enables a topic. See TopicSwitch. */
+/** Enables a topic. See `TopicService.enable`. */
 export const enableTopic = (context: CommandContext, externalId: string, flags: JsonFlag): Promise<void> =>
   change(context, externalId, flags, {
     action: "enabled",
-    change: (topicSwitch) => topicSwitch.enable(externalId),
+    change: (topics) => topics.enable(externalId),
   });
 
 interface Change {
   readonly action: "disabled" | "enabled";
-  readonly change: (topicSwitch: TopicSwitch) => Promise<SwitchResult>;
+  readonly change: (topics: TopicService) => Promise<Switched>;
 }
 
 async function change(
@@ -77,15 +71,12 @@ async function change(
 ): Promise<void> {
   const record = audit();
   const store = await database();
-  const topicSwitch = createTopicSwitch({
-    store: createTopicStore(store, log),
-    retired: createRetiredTopicStore(store),
-  });
-  const { topic, changed } = await change(topicSwitch).catch((error: unknown) => {
+  const topics = createTopicService(createTopicStore(store, log));
+  const { topic, changed } = await change(topics).catch((error: unknown) => {
     throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
   });
   if (changed) record(toTopicEvent(action, topic));
-  const found = await createTopicListing(createTopicReader(store)).find(externalId);
+  const found = await createTopicReader(store).find(externalId);
   print(found ?? { topic }, changed ? action : `already ${action}:`, json);
 }
 

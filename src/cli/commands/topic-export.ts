@@ -3,7 +3,6 @@ import { open, rename, rm } from "node:fs/promises";
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
 import { countTopics } from "../../storage/topic-feed.ts";
 import { createTopicReader } from "../../storage/topic-reader.ts";
-import { createTopicListing } from "../../topics/listing.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -53,8 +52,8 @@ async function writeDefinitions(
     progress?.at(Math.min(done, total));
     return text === "" || output.write(text);
   };
-  const listing = createTopicListing(createTopicReader(store));
-  for await (const { topic } of listing.readAll(toTopicQuery(flags))) {
+  const reader = createTopicReader(store);
+  for await (const { topic } of reader.readAll(toTopicQuery(flags))) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
     lines.push(`${formatDefinition(topic)}\n`);
     done += 1;

@@ -1,6 +1,5 @@
 import { UnavailableError } from "../../lib/errors.ts";
 import { createTopicReader } from "../../storage/topic-reader.ts";
-import { createTopicListing } from "../../topics/listing.ts";
 import { toTopicView } from "../../topics/topic-view.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -23,10 +22,10 @@ export async function listTopics({ database, abort }: CommandContext, flags: Lis
   const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : defaultRowLimit));
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, topicColumns);
-  const listing = createTopicListing(createTopicReader(await database()));
+  const reader = createTopicReader(await database());
   let count = 0;
   let hasMore = false;
-  for await (const listed of listing.readAll(toTopicQuery(flags))) {
+  for await (const listed of reader.readAll(toTopicQuery(flags))) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
     hasMore = count === limit;
     if (hasMore) break;

@@ -8,7 +8,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { createReplayKey } from "../../../src/storage/replay-key.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
-import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { getPort } from "../../unit/embedded/local.ts";
 import { useFolder } from "../../support/folder.ts";
@@ -196,11 +196,12 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const log = await createLogger("silent");
   const database = createDatabase(withoutTransactions.uri(own.db.databaseName), log);
   await database.connect(new AbortController().signal);
-  const [topic] = await createTopicStore(database, log).findByExternalIds(["by-hand"]);
+  const store = createTopicStore(database, log);
+  const [topic] = await store.findByExternalIds(["by-hand"]);
   assert.ok(topic !== undefined);
   const changed = { ...topic, updatedOn: new Date(0) };
   const retiredBy = { kind: "http", user: "ann" } as const;
-  await createRetiredTopicStore(database).retire({ topic: changed, retiredOn: new Date(), retiredBy });
+  await store.retire({ topic: changed, retiredOn: new Date(), retiredBy });
   const sentTo = { topic: "announcements" };
   await createReplayStore(database).remove([
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },

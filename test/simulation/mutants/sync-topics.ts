@@ -54,15 +54,15 @@ export const syncTopicMutants: readonly Mutant[] = [
   {
     name: "a topic that was read as disabled is acknowledged at once",
     world: "sync",
-    file: "src/topics/switch.ts",
-    replace: "if (!(await store.confirmReads(primary))) continue;\n          if (last",
+    file: "src/topics/disabling.ts",
+    replace: "if (!(await store.confirmReads(primary))) continue;\n      if (last",
     by: "if (last",
   },
   {
     name: "a topic that was read as enabled is acknowledged at once",
     world: "sync",
-    file: "src/topics/switch.ts",
-    replace: "if (!(await store.confirmReads(primary))) continue;\n          return",
+    file: "src/topics/disabling.ts",
+    replace: "if (!(await store.confirmReads(primary))) continue;\n      return",
     by: "return",
   },
   {

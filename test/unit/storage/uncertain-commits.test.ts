@@ -6,10 +6,9 @@ import type { Document } from "mongodb";
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
 import { collections } from "../../../src/storage/names.ts";
-import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { PositionKey } from "../../../src/sync/positions.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
-import { createTopicSwitch } from "../../../src/topics/switch.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { mongoErrors } from "../../support/mongo-faults.ts";
@@ -25,7 +24,6 @@ afterEach(() => {
 });
 
 const store = createTopicStore(database, log);
-const retired = createRetiredTopicStore(database);
 const service = createTopicService(store);
 const createKey = () => ({ group: unique("group"), topic: unique("announcements"), partition: 0 });
 const countSent = (name: string): number => commands.filter((command) => name in command).length;
@@ -62,10 +60,9 @@ describe("a commit whose transaction another primary may have stored", () => {
   it("disables a topic, and its user is told so", async () => {
     const externalId = unique("topic");
     await service.create({ externalId, name: externalId }, "ann");
-    const topicSwitch = createTopicSwitch({ store, retired });
     proxy.fail(storedByAnother);
-    assert.equal((await topicSwitch.disable(externalId, "ann")).changed, true);
-    assert.equal((await topicSwitch.disable(externalId, "ann")).changed, false);
+    assert.equal((await service.disable(externalId, "ann")).changed, true);
+    assert.equal((await service.disable(externalId, "ann")).changed, false);
   });
 });
 
@@ -103,7 +100,7 @@ describe("a commit that never arrives", () => {
     proxy.fail({ command: "commitTransaction", executed: false, answer, times: 2 });
     commands.length = 0;
     const request = { topic, retiredOn: new Date(), retiredBy: { kind: "http", user: "ann" } } as const;
-    await assert.rejects(retired.retire(request), UnavailableError);
+    await assert.rejects(store.retire(request), UnavailableError);
     assert.equal(countSent("killSessions"), 1);
     // It would wait for the transaction until it times out.
     await db.collection(collections.topics).updateOne({ topic_id: externalId }, { $set: { namespace: "x" } });

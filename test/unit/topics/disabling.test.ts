@@ -4,10 +4,9 @@ import { beforeEach, describe, it } from "node:test";
 import { RejectionError } from "../../../src/lib/errors.ts";
 import type { Database } from "../../../src/storage/database.ts";
 import { createTopicReader } from "../../../src/storage/topic-reader.ts";
-import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
-import type { RetiredTopicStore, TopicStore } from "../../../src/topics/stores.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
+import type { TopicStore } from "../../../src/topics/stores.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
-import { createTopicSwitch } from "../../../src/topics/switch.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
@@ -48,9 +47,8 @@ for (const [what, opened] of [
   ["with transactions", database],
   ["without transactions", withoutTransactions],
 ] as const) {
-  const retired = createRetiredTopicStore(opened);
-  const createSwitch = (changed: { store?: TopicStore; retired?: RetiredTopicStore } = {}) =>
-    createTopicSwitch({ store, retired, ...changed });
+  const own = createTopicStore(opened, log);
+  const createService = (changed: Partial<TopicStore> = {}) => createTopicService({ ...own, ...changed });
   const listDisabledIds = async (): Promise<string[]> => {
     const ids: string[] = [];
     for await (const { topic } of createTopicReader(opened).readAll({ state: "disabled" }))
@@ -71,7 +69,7 @@ for (const [what, opened] of [
     it("disables a topic once under concurrent calls", async () => {
       await service.create(createBody("a"), "ann");
       const done = await Promise.all(
-        Array.from({ length: 8 }, (_, n) => createSwitch().disable("a", `user ${n}`)),
+        Array.from({ length: 8 }, (_, n) => createService().disable("a", `user ${n}`)),
       );
       assert.equal(done.filter(({ changed }) => changed).length, 1);
       assert.deepEqual(await countRecords("a"), [0, 1]);
@@ -79,42 +77,40 @@ for (const [what, opened] of [
 
     it("finds a topic that is disabled concurrently", async () => {
       await service.create(createBody("a"), "ann");
-      const slow: TopicStore = {
-        ...store,
+      const slow: Partial<TopicStore> = {
         async findByExternalIds(ids) {
-          await createSwitch().disable("a", "ann");
+          await createService().disable("a", "ann");
           return store.findByExternalIds(ids);
         },
       };
-      assert.equal((await createSwitch({ store: slow }).disable("a", "bob")).changed, false);
+      assert.equal((await createService(slow).disable("a", "bob")).changed, false);
     });
 
     it("enables a topic that was concurrently enabled and disabled", async () => {
       await service.create(createBody("a"), "ann");
-      await createSwitch().disable("a", "ann");
+      await createService().disable("a", "ann");
       let answers = 0;
-      const meanwhile: TopicStore = {
-        ...store,
+      const meanwhile: Partial<TopicStore> = {
         async insert(topic) {
-          if (answers === 1) await createSwitch().enable("a");
+          if (answers === 1) await createService().enable("a");
           return store.insert(topic);
         },
         async findByExternalIds(ids) {
           answers += 1;
           // The look-ups find nothing, the holder, and whether that is the same topic.
-          if (answers === 3) await createSwitch().disable("a", "ann");
+          if (answers === 3) await createService().disable("a", "ann");
           return store.findByExternalIds(ids);
         },
       };
-      assert.equal((await createSwitch({ store: meanwhile }).enable("a")).changed, true);
+      assert.equal((await createService(meanwhile).enable("a")).changed, true);
       assert.deepEqual(await countRecords("a"), [1, 2]);
     });
 
     it("enables a topic once under concurrent calls, with its sys_id", async () => {
       const { topic } = await service.create(createBody("a"), "ann");
       const { id } = topic;
-      await createSwitch().disable("a", "ann");
-      const done = await Promise.all(Array.from({ length: 8 }, () => createSwitch().enable("a")));
+      await createService().disable("a", "ann");
+      const done = await Promise.all(Array.from({ length: 8 }, () => createService().enable("a")));
       assert.equal(done.filter(({ changed }) => changed).length, 1);
       assert.deepEqual(new Set(done.map(({ topic }) => topic.id)), new Set([id]));
       assert.equal(await topics.countDocuments(), 1);
@@ -122,14 +118,14 @@ for (const [what, opened] of [
 
     it("enables the topic that was disabled last", async () => {
       const { topic: first } = await service.create(createBody("a", "first"), "ann");
-      await createSwitch().disable("a", "ann");
+      await createService().disable("a", "ann");
       const { topic: second } = await service.create(createBody("a", "second"), "ann");
-      await assert.rejects(createSwitch().enable("a"), {
+      await assert.rejects(createService().enable("a"), {
         name: "RejectionError",
         code: "DUPLICATE_EXTERNAL_ID",
       });
-      await createSwitch().disable("a", "ann");
-      assert.equal((await createSwitch().enable("a")).topic.id, second.id);
+      await createService().disable("a", "ann");
+      assert.equal((await createService().enable("a")).topic.id, second.id);
       assert.notEqual(first.id, second.id);
       const disabled = await listDisabledIds();
       assert.deepEqual(disabled, []);
@@ -138,9 +134,9 @@ for (const [what, opened] of [
     it("leaves one holder of a combination when one is enabled while another is created", async () => {
       for (let round = 0; round < 10; round += 1) {
         await service.create(createBody(`old-${round}`, `name ${round}`), "ann");
-        await createSwitch().disable(`old-${round}`, "ann");
+        await createService().disable(`old-${round}`, "ann");
         const [enabled, created] = await Promise.allSettled([
-          createSwitch().enable(`old-${round}`),
+          createService().enable(`old-${round}`),
           service.create(createBody(`new-${round}`, `name ${round}`), "ann"),
         ]);
         const rejected = [enabled, created].flatMap((one) =>
@@ -155,14 +151,13 @@ for (const [what, opened] of [
     it("does not disable a topic that the channel adopts in the meantime", async () => {
       await service.create(createBody("a"), "ann");
       let adopted: Promise<unknown> | undefined;
-      const late: RetiredTopicStore = {
-        ...retired,
+      const late: Partial<TopicStore> = {
         async retire(one) {
           await (adopted ??= announce([{ define: "a" }]));
-          return retired.retire(one);
+          return own.retire(one);
         },
       };
-      await assert.rejects(createSwitch({ retired: late }).disable("a", "ann"), {
+      await assert.rejects(createService(late).disable("a", "ann"), {
         code: "EXTERNAL_ID_TAKEN",
       });
       assert.deepEqual(await countRecords("a"), [1, 0]);
@@ -181,7 +176,7 @@ for (const [what, opened] of [
             ...batch,
             async write(writes) {
               // The first decision, without look-ups, violates a unique index; the topic is disabled before the second.
-              if (writes.updated.length > 0) await (disabled ??= createSwitch().disable("a", "ann"));
+              if (writes.updated.length > 0) await (disabled ??= createService().disable("a", "ann"));
               return batch.write(writes);
             },
           };
@@ -192,24 +187,24 @@ for (const [what, opened] of [
       const record = await topics.findOne({ topic_id: "a" });
       assert.equal(record?.["source"].kind, "announcement");
       assert.notEqual(String(record["_id"]), id);
-      await assert.rejects(createSwitch().enable("a"), { code: "DUPLICATE_EXTERNAL_ID" });
+      await assert.rejects(createService().enable("a"), { code: "DUPLICATE_EXTERNAL_ID" });
     });
 
     it("rejects topics that the channel announced or retired", async () => {
       await announce([{ define: "a" }]);
-      await assert.rejects(createSwitch().disable("a", "ann"), { code: "EXTERNAL_ID_TAKEN" });
-      assert.equal((await createSwitch().enable("a")).changed, false);
+      await assert.rejects(createService().disable("a", "ann"), { code: "EXTERNAL_ID_TAKEN" });
+      assert.equal((await createService().enable("a")).changed, false);
       await announce([{ retire: "a" }]);
-      await assert.rejects(createSwitch().enable("a"), { code: "EXTERNAL_ID_TAKEN" });
-      assert.equal((await createSwitch().disable("a", "ann")).changed, false);
+      await assert.rejects(createService().enable("a"), { code: "EXTERNAL_ID_TAKEN" });
+      assert.equal((await createService().disable("a", "ann")).changed, false);
       assert.deepEqual(await countRecords("a"), [0, 1]);
     });
 
     it("does not enable a topic with an invalid filter", async () => {
       await service.create(createBody("a"), "ann");
       await topics.updateOne({ topic_id: "a" }, { $set: { header_query: "a==1" } });
-      await createSwitch().disable("a", "ann");
-      await assert.rejects(createSwitch().enable("a"), { code: "BAD_FILTER" });
+      await createService().disable("a", "ann");
+      await assert.rejects(createService().enable("a"), { code: "BAD_FILTER" });
     });
 
     it("lists each disabled topic once, page by page", async () => {
@@ -217,13 +212,13 @@ for (const [what, opened] of [
       for (let at = 0; at < ids.length; at += 50) {
         const some = ids.slice(at, at + 50);
         await Promise.all(some.map((id) => service.create(createBody(id), "ann")));
-        await Promise.all(some.map((id) => createSwitch().disable(id, "ann")));
+        await Promise.all(some.map((id) => createService().disable(id, "ann")));
       }
       for (const id of ids.slice(0, 5)) {
-        await createSwitch().enable(id);
-        await createSwitch().disable(id, "bob");
+        await createService().enable(id);
+        await createService().disable(id, "bob");
       }
-      await createSwitch().enable("t-200");
+      await createService().enable("t-200");
       await announce([{ define: "t-201" }]);
       await announce([{ define: "t-202" }]);
       await announce([{ retire: "t-202" }]);
