@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { routedEventHeader } from "../schemas/routed-event.ts";
-import { createNaming } from "../src/app/egress-naming.ts";
+import { createEgressNamingFromConfig } from "../src/app/egress-naming.ts";
 import type { KafkaConfig, RouterConfig } from "../src/kafka-config.ts";
 import type { Broker } from "../src/kafka/client.ts";
 import { formatRecordPosition, getHeaderText } from "../src/sync/records.ts";
@@ -32,8 +32,10 @@ export async function forwardEvent(event: Buffer, options: ForwardOptions): Prom
   await waitUntilForwarded(sent, options);
 
   const id = formatRecordPosition({ topic, ...sent });
-  const naming = createNaming(kafka, router);
-  const egressTopics = (await broker.createEgressTopics(undefined).list()).filter(naming.matches);
+  const naming = createEgressNamingFromConfig({ ...kafka, router });
+  const egressTopics = (await broker.createEgressTopics(undefined).list()).filter(
+    (name) => naming?.matches(name) === true,
+  );
   const copies: ForwardedCopy[] = [];
   for (const egressTopic of egressTopics)
     for await (const { record } of broker.read(egressTopic, { abort: new AbortController().signal }))

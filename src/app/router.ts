@@ -1,21 +1,23 @@
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import type { KafkaConfig, RouterConfig } from "../kafka-config.ts";
+import type { RouterConfig } from "../kafka-config.ts";
 import type { Broker } from "../kafka/client.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
 import type { Audit } from "../lib/audit.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
+import type { EgressNaming } from "../routing/egress.ts";
 import { createRouterTally } from "../routing/tally.ts";
 import { createLogStore } from "../storage/logs.ts";
 import type { Database } from "../storage/database.ts";
 import type { WatchedRouter } from "../sync/status.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import { createNaming } from "./egress-naming.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Topics } from "./topics.ts";
 
-export interface RouterOptions extends Pick<Topics, "topicIndex"> {
+export interface EventRouterOptions {
+  readonly topicIndex: LiveTopicIndex;
+  readonly naming: EgressNaming;
   readonly database: Database;
   readonly broker: Broker;
   /** Reads the key of the proofs of replays. Throws UnavailableError. */
@@ -30,17 +32,16 @@ export interface RouterOptions extends Pick<Topics, "topicIndex"> {
   readonly onDied: (error: unknown) => void;
 }
 
-export interface Router extends WatchedRouter {
+export interface EventRouter extends WatchedRouter {
   /** Not started yet. */
   readonly consumer: GroupConsumer;
 }
 
 /** Wires the router, which forwards events to their topics. */
-export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: RouterOptions): Router {
-  const { database, broker, topicIndex, audit, metrics, lifecycle, tracing, onDied } = options;
+export function createEventRouter(config: RouterConfig, options: EventRouterOptions): EventRouter {
+  const { database, broker, topicIndex, naming, audit, metrics, lifecycle, tracing, onDied } = options;
   const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
   const log = options.log.child({ component: "router" });
-  const naming = createNaming(kafka, config);
   const egressTopics = broker.createEgressTopics(config.createEgress, {
     maxTopics: config.maxCreatedEgress,
     onCreated(topics) {

@@ -1,28 +1,29 @@
-import { createApp } from "../../http/app.ts";
+import { createApp, type AppOptions } from "../../http/app.ts";
 import { listen, type HttpServer } from "../../http/framework/server.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import type { Config } from "../config.ts";
-import { createBroker } from "../kafka/client.ts";
-import { openAuditLog } from "../lib/audit-log.ts";
+import { createBroker, type Broker } from "../kafka/client.ts";
+import { openAuditLog, type AuditLog } from "../lib/audit-log.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { readTlsPair, type TlsFiles } from "../lib/tls.ts";
-import { createDatabase } from "../storage/database.ts";
+import type { EgressNaming } from "../routing/egress.ts";
+import { createDatabase, type Database } from "../storage/database.ts";
 import { createReplayKey } from "../storage/replay-key.ts";
 import type { Tracing } from "../tracing/tracing.ts";
+import { auditAnnouncements } from "../topics/audit.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { createDeadLetterServices } from "./dead-letters.ts";
-import { createNaming } from "./egress-naming.ts";
-import { createInstallations } from "./installations.ts";
-import { createMetrics, createMetricsText } from "./metrics.ts";
+import { createEgressNamingFromConfig } from "./egress-naming.ts";
+import { createMetrics, createMetricsText, type Metrics } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
 import { warnAboutPlaintext } from "./plaintext.ts";
 import { createReadiness } from "./readiness.ts";
-import { createRouter } from "./router.ts";
-import { createSync } from "./sync.ts";
-import { createTopics } from "./topics.ts";
-import { createUsers } from "./users.ts";
+import { createEventRouter, type EventRouter } from "./router.ts";
+import { Services } from "./services.ts";
+import { createSignIn } from "./sign-in.ts";
+import { createSync, type Sync } from "./sync.ts";
 
 /** The addresses of MongoDB and Kafka: configured, or those of the embedded servers. */
 export interface Addresses {
@@ -54,12 +55,47 @@ export interface Service {
   readonly reload: (() => void) | undefined;
 }
 
+/** What the parts of the service are created with. */
+interface Context extends Omit<ServiceOptions, "addresses"> {
+  readonly tracing: Tracing | undefined;
+  readonly audit: AuditLog;
+  readonly metrics: Metrics;
+  readonly database: Database;
+  readonly broker: Broker;
+  readonly services: Services;
+}
+
 /**
  * Starts the service. The HTTP server listens first, so that probes get responses from the start; then the service waits for
  * database and broker without a limit. Throws when the HTTP address cannot be bound.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, addresses, log, lifecycle, tracing, abort, onDied } = options;
+  const { config, lifecycle } = options;
+  const context = createContext(options);
+  warnAboutPlaintext(config, context.log);
+  const consumers = createConsumers(context);
+  const log = context.log.child({ component: "http" });
+  const app = createApp({ ...(await createAppOptions(context, consumers)), log });
+  const server = await listen(app, { ...config.http, log });
+  lifecycle.onStop("HTTP", () => server.close());
+  log.info({ url: server.url }, "http server listening");
+
+  const { tls } = config.http;
+  function reload(): void {
+    context.audit.reopen();
+    if (tls !== undefined) reloadCertificate(server, tls.files, log);
+  }
+
+  return {
+    url: server.url,
+    ready: becomeReady(context, consumers),
+    reload: tls !== undefined || context.audit.inFile ? reload : undefined,
+  };
+}
+
+/** Connects nothing yet. */
+function createContext({ addresses, tracing, ...options }: ServiceOptions): Context {
+  const { config, log, lifecycle } = options;
   const metrics = createMetrics();
   const audit = openAuditLog(config.auditLog, log);
   lifecycle.onStop("audit", () => audit.close());
@@ -68,119 +104,104 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers };
   const broker = createBroker(kafkaConfig, log.child({ component: "kafka" }));
   lifecycle.onStop("Kafka", () => broker.close());
-
-  warnAboutPlaintext(config, log);
-  const { topicStore, ...topics } = createTopics({
+  const services: Services = new Services({
+    config,
     database,
-    audit,
     lifecycle,
-    keepsNamespaces: config.kafka.router?.egressTopic.includes("{namespace}") === true,
     log,
+    onTopicsChanged(writes) {
+      services.topicIndex.changed(writes);
+      auditAnnouncements(audit, writes);
+    },
+    onRegistrationsWritten: metrics.recordRegistrations,
   });
-  const { catalogStore, catalog, reader, getRegistrations, ...installations } = createInstallations(
-    database,
-    metrics,
-  );
-  const { userStore, ...users } = await createUsers(config, database, log.child({ component: "users" }));
+  return { ...options, tracing, metrics, audit, database, broker, services };
+}
+
+interface Consumers extends Sync {
+  /** Undefined when no events are forwarded. */
+  readonly router: EventRouter | undefined;
+  /** Undefined when no events are forwarded. */
+  readonly egressNaming: EgressNaming | undefined;
+}
+
+function createConsumers(context: Context): Consumers {
+  const { config, database, services } = context;
+  const { topics, topicStore, topicIndex, catalog } = services;
+  const naming = createEgressNamingFromConfig(config.kafka);
   const router =
     config.kafka.router &&
-    createRouter(config.kafka, config.kafka.router, {
-      audit,
-      database,
-      topicIndex: topics.topicIndex,
-      broker,
+    naming &&
+    createEventRouter(config.kafka.router, {
+      ...context,
+      topicIndex,
+      naming,
       getProofKey: createReplayKey(database),
-      metrics,
-      lifecycle,
-      tracing,
-      log,
-      onDied,
     });
-  const { consumers, getSyncStatus } = createSync(config.kafka, {
-    topics: topics.topics,
-    topicStore,
-    database,
-    broker,
-    router,
-    catalog,
-    audit,
-    metrics,
-    lifecycle,
-    tracing,
-    log,
-    onDied,
-  });
-  const readiness = createReadiness(database, broker, consumers, router?.consumer);
-  const deadLetters = createDeadLetterServices(config.kafka, { database, broker, abort });
-  const getOverview = createOverview({
-    readiness,
-    getSyncStatus,
-    deadLetters: deadLetters.announcements,
-    countInstallations: () => reader.countByScope({}),
-    lifecycle,
-  });
+  const sync = createSync(config.kafka, { ...context, topics, topicStore, catalog, router });
+  return { ...sync, router, egressNaming: naming };
+}
 
-  const httpLog = log.child({ component: "http" });
-  const app = createApp({
-    ...topics,
-    egressNaming: config.kafka.router && createNaming(config.kafka, config.kafka.router),
-    ...installations,
-    ...users,
+async function createAppOptions(
+  context: Context,
+  { consumers, router, egressNaming, getSyncStatus }: Consumers,
+): Promise<Omit<AppOptions, "log">> {
+  const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
+  const { topics, topicReader, topicIndex, users, sessions, applications, platforms } = services;
+  const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
+  const deadLetters = createDeadLetterServices(config.kafka, { database, broker, abort });
+  return {
+    ...{ topics, topicReader, topicIndex, egressNaming, users, sessions, applications, platforms },
+    ...(await createSignIn(config, services.userStore, log.child({ component: "users" }))),
+    installations: {
+      service: services.installations,
+      listing: services.installationListing,
+      deactivator: services.installationDeactivator,
+    },
     deadLetters,
     consoleFiles: await readConsoleFiles(),
     audit,
-    checkReadiness: readiness,
+    checkReadiness,
     metrics: createMetricsText(metrics, {
       getSyncStatus,
-      readiness,
-      picker: topics.topicIndex.status,
-      getRegistrations,
+      readiness: checkReadiness,
+      picker: topicIndex.status,
+      getRegistrations: services.registrations.getStatus,
     }),
     getSyncStatus,
-    getOverview,
+    getOverview: createOverview({
+      readiness: checkReadiness,
+      getSyncStatus,
+      deadLetters: deadLetters.announcements,
+      countInstallations: () => services.installationReader.countByScope({}),
+      lifecycle,
+    }),
     overTls: config.http.tls !== undefined,
     publicUrl: config.http.publicUrl,
     trustedProxies: config.http.trustedProxies,
     tracing,
-    log: httpLog,
     stopping: abort,
-  });
-  const server = await listen(app, { ...config.http, log: httpLog });
-  lifecycle.onStop("HTTP", () => server.close());
-  httpLog.info({ url: server.url }, "http server listening");
-
-  async function becomeReady(): Promise<void> {
-    await database.connect(abort);
-    await retryUntilAvailable(
-      () => bootstrap(config, { users: userStore, catalog: catalogStore, audit, log }),
-      {
-        what: "MongoDB",
-        abort,
-        log,
-      },
-    );
-    log.info("mongodb connected, indexes in place");
-    if (config.pickerLoad === "start") topics.topicIndex.start();
-    await broker.connect(abort);
-    log.info("kafka connected, topics in place");
-    await Promise.all(
-      [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])].map((consumer) =>
-        retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log }),
-      ),
-    );
-  }
-
-  const { tls } = config.http;
-  function reload(): void {
-    audit.reopen();
-    if (tls !== undefined) reloadCertificate(server, tls.files, httpLog);
-  }
-
-  return {
-    url: server.url,
-    ready: becomeReady(),
-    reload: tls !== undefined || audit.inFile ? reload : undefined,
   };
+}
+
+/** Waits for database and broker, and starts the consumers. */
+async function becomeReady(context: Context, { consumers, router }: Consumers): Promise<void> {
+  const { config, database, broker, services, audit, abort, log } = context;
+  await database.connect(abort);
+  const stores = { users: services.userStore, catalog: services.catalogStore };
+  const waiting = { abort, log };
+  await retryUntilAvailable(() => bootstrap(config, { ...stores, audit, log }), {
+    what: "MongoDB",
+    ...waiting,
+  });
+  log.info("mongodb connected, indexes in place");
+  if (config.pickerLoad === "start") services.topicIndex.start();
+  await broker.connect(abort);
+  log.info("kafka connected, topics in place");
+  const all = [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])];
+  await Promise.all(
+    all.map((consumer) => retryUntilAvailable(() => consumer.start(), { what: "Kafka", ...waiting })),
+  );
 }
 
 function reloadCertificate(server: HttpServer, files: TlsFiles, log: Logger): void {

@@ -3,7 +3,6 @@ import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-c
 import { createFeedbackHandler } from "../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
-import type { Catalog } from "../installations/catalog-cache.ts";
 import { auditFeedback, createFeedbackService } from "../installations/feedback.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Audit } from "../lib/audit.ts";
@@ -17,14 +16,13 @@ import { createStatus, type WatchedRouter } from "../sync/status.ts";
 import { createFeedbackTally, createTally, type FeedbackTally, type Tally } from "../sync/tally.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Topics } from "./topics.ts";
+import type { Services } from "./services.ts";
 
-export interface SyncOptions extends Pick<Topics, "topics" | "topicStore"> {
+export interface SyncOptions extends Pick<Services, "topics" | "topicStore" | "catalog"> {
   readonly database: Database;
   readonly broker: Broker;
   /** Undefined when no events are forwarded. */
   readonly router: WatchedRouter | undefined;
-  readonly catalog: Catalog;
   readonly audit: Audit;
   readonly metrics: Metrics;
   readonly lifecycle: Lifecycle;

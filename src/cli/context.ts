@@ -4,8 +4,9 @@ import type { AuditEvent } from "../lib/audit.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import { readEnvironment, readConfig, type Config } from "../config.ts";
 import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
+import type { Services } from "../app/services.ts";
 import type { Broker } from "../kafka/client.ts";
-import { createLifecycle } from "../lib/lifecycle.ts";
+import { createLifecycle, type Lifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
 import { resolveBroker, resolveStore } from "../embedded/embedded.ts";
 import { createDatabase, type Database } from "../storage/database.ts";
@@ -24,6 +25,8 @@ export interface CommandContext {
   readonly abort: AbortSignal;
   /** Throws UnavailableError when MongoDB does not respond within 10 s, DatabaseConflictError when its indexes conflict. */
   readonly database: () => Promise<Database>;
+  /** The stores and services over the database. Throws as `database` does. */
+  readonly services: () => Promise<Services>;
   /** Throws UnavailableError when Kafka does not respond within 10 s, or the embedded broker is not running. */
   readonly broker: () => Promise<Broker>;
 }
@@ -37,7 +40,7 @@ const connectTimeoutMs = 10_000;
  * Runs a command with the database and broker of the settings, or those of the embedded stack in the data directory, and
  * closes them afterwards. Throws ConfigurationError, and the errors of the command.
  */
-export async function runCommand<T>(work: (connection: CommandContext) => Promise<T>): Promise<T> {
+export async function runCommand<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
   const config = readConfig(readEnvironment(process.env));
   const log = await createLogger("warn", "stderr");
   const lifecycle = createLifecycle(log);
@@ -46,66 +49,8 @@ export async function runCommand<T>(work: (connection: CommandContext) => Promis
     abort.abort();
   };
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
-
-  async function openDatabase(): Promise<Database> {
-    const uri = await resolveStore({ config, log, lifecycle });
-    const database = createDatabase(uri, log);
-    lifecycle.onStop("MongoDB", () => database.close());
-    await connectInTime("MongoDB", parseHosts(uri), (signal) => database.connect(signal));
-    return database;
-  }
-
-  async function openBroker(): Promise<Broker> {
-    const brokers = await resolveBroker({ config });
-    // Slow to load, and most commands do not need it.
-    const { createBroker } = await import("../kafka/client.ts");
-    const broker = createBroker({ ...config.kafka, brokers }, log);
-    lifecycle.onStop("Kafka", () => broker.close());
-    await connectInTime("Kafka", brokers.join(","), (signal) => broker.reach(signal));
-    return broker;
-  }
-
-  async function connectInTime(
-    what: string,
-    address: string,
-    connect: (signal: AbortSignal) => Promise<void>,
-  ): Promise<void> {
-    const timeout = AbortSignal.timeout(connectTimeoutMs);
-    try {
-      await connect(AbortSignal.any([abort.signal, timeout]));
-    } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      const reason = timeout.aborted ? `within ${connectTimeoutMs / 1_000} s` : "before it was stopped";
-      throw new UnavailableError(
-        `${what} at ${address} did not respond ${reason}: ${getErrorMessage(error)}`,
-        {
-          cause: error,
-        },
-      );
-    }
-  }
-
-  function openAudit(): RecordChange {
-    const audit = openAuditLog(config.auditLog, log);
-    lifecycle.onStop("audit", () => audit.close());
-    const origin = { via: "cli", by: osUser(), from: hostname() } as const;
-    return (event) => {
-      audit.record(event, origin);
-    };
-  }
-
-  let record: RecordChange | undefined;
-  let database: Promise<Database> | undefined;
-  let broker: Promise<Broker> | undefined;
   try {
-    return await work({
-      config,
-      log,
-      audit: () => (record ??= openAudit()),
-      abort: abort.signal,
-      database: () => (database ??= openDatabase()),
-      broker: () => (broker ??= openBroker()),
-    });
+    return await work(createContext({ config, log, lifecycle, abort: abort.signal }));
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
     // Pending connection attempts must not delay the exit.
@@ -114,11 +59,89 @@ export async function runCommand<T>(work: (connection: CommandContext) => Promis
   }
 }
 
+interface ContextOptions extends Pick<CommandContext, "config" | "log" | "abort"> {
+  readonly lifecycle: Lifecycle;
+}
+
+function createContext(options: ContextOptions): CommandContext {
+  const { config, log, abort } = options;
+  let record: RecordChange | undefined;
+  let database: Promise<Database> | undefined;
+  let broker: Promise<Broker> | undefined;
+  let services: Promise<Services> | undefined;
+  const context: CommandContext = {
+    config,
+    log,
+    abort,
+    audit: () => (record ??= openAudit(options)),
+    database: () => (database ??= openDatabase(options)),
+    services: () => (services ??= openServices(options, context.database())),
+    broker: () => (broker ??= openBroker(options)),
+  };
+  return context;
+}
+
+function openAudit({ config, log, lifecycle }: ContextOptions): RecordChange {
+  const audit = openAuditLog(config.auditLog, log);
+  lifecycle.onStop("audit", () => audit.close());
+  const origin = { via: "cli", by: getSystemUser(), from: hostname() } as const;
+  return (event) => {
+    audit.record(event, origin);
+  };
+}
+
+async function openDatabase({ config, log, lifecycle, abort }: ContextOptions): Promise<Database> {
+  const uri = await resolveStore({ config, log, lifecycle });
+  const database = createDatabase(uri, log);
+  lifecycle.onStop("MongoDB", () => database.close());
+  await connectInTime({ what: "MongoDB", address: parseHosts(uri), abort }, (signal) =>
+    database.connect(signal),
+  );
+  return database;
+}
+
+async function openServices(options: ContextOptions, connecting: Promise<Database>): Promise<Services> {
+  // Loaded while the database is being connected; not every command needs it.
+  const [database, { Services }] = await Promise.all([connecting, import("../app/services.ts")]);
+  return new Services({ ...options, database });
+}
+
+async function openBroker({ config, log, lifecycle, abort }: ContextOptions): Promise<Broker> {
+  const brokers = await resolveBroker({ config });
+  // Slow to load, and most commands do not need it.
+  const { createBroker } = await import("../kafka/client.ts");
+  const broker = createBroker({ ...config.kafka, brokers }, log);
+  lifecycle.onStop("Kafka", () => broker.close());
+  await connectInTime({ what: "Kafka", address: brokers.join(","), abort }, (signal) => broker.reach(signal));
+  return broker;
+}
+
+interface Target {
+  readonly what: string;
+  readonly address: string;
+  readonly abort: AbortSignal;
+}
+
+async function connectInTime(
+  { what, address, abort }: Target,
+  connect: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const timeout = AbortSignal.timeout(connectTimeoutMs);
+  try {
+    await connect(AbortSignal.any([abort, timeout]));
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error;
+    const reason = timeout.aborted ? `within ${connectTimeoutMs / 1_000} s` : "before it was stopped";
+    const message = `${what} at ${address} did not respond ${reason}: ${getErrorMessage(error)}`;
+    throw new UnavailableError(message, { cause: error });
+  }
+}
+
 /** Returns the hosts of a connection string, without the credentials. */
 const parseHosts = (uri: string): string => /^[^/]*\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1] ?? "its address";
 
 /** The user of the machine. */
-function osUser(): string {
+function getSystemUser(): string {
   try {
     return userInfo().username;
   } catch {
@@ -128,4 +151,4 @@ function osUser(): string {
 }
 
 /** The author of changes on the command line: "cli:" and the user of the machine. HTTP user names contain no colon. */
-export const commandLineUser = (): string => `cli:${osUser()}`;
+export const getCommandLineUser = (): string => `cli:${getSystemUser()}`;

@@ -1,5 +1,7 @@
 import type { TopicBody } from "../../schemas/topic.ts";
+import type { AuditEvent } from "../lib/audit.ts";
 import { RejectionError } from "../lib/errors.ts";
+import { createTopicService } from "./service.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import {
   createCombinationRejection,
@@ -25,16 +27,27 @@ export type ImportTopics = (bodies: readonly TopicBody[]) => Promise<ImportOutco
 export const importBatchSize = 500;
 const maxConcurrency = 32;
 
-/** `create` creates one topic in the store. Throws a RejectionError. */
+export interface TopicImportOptions {
+  readonly user: string;
+  /** Stores nothing, and returns the outcomes that the import would have. */
+  readonly dryRun: boolean;
+  /** Called with the audit event of each topic once it is stored. */
+  readonly onCreated: ((event: AuditEvent) => void) | undefined;
+}
+
 export function createTopicImport(
-  store: TopicStore,
-  create: (body: TopicBody) => Promise<void>,
+  stored: TopicStore,
+  { user, dryRun, onCreated }: TopicImportOptions,
 ): ImportTopics {
+  const store = dryRun ? createDryRunStore(stored) : stored;
+  const service = createTopicService(store);
+
   async function importOne(body: TopicBody, existing: Topic | undefined): Promise<ImportOutcome> {
     const definition = toDefinition(body);
     if (existing !== undefined) return compare(definition, existing);
     try {
-      await create(body);
+      const { event } = await service.create(body, user);
+      onCreated?.(event);
       return "created";
     } catch (error) {
       if (!(error instanceof RejectionError)) throw error;
@@ -65,7 +78,7 @@ export function createTopicImport(
 }
 
 /** A view of a store in which new topics are kept in memory, for a dry run of an import. */
-export function createDryRunStore(store: TopicStore): TopicStore {
+function createDryRunStore(store: TopicStore): TopicStore {
   const byExternalId = new Map<string, Topic>();
   const byCombination = new Map<string, Topic>();
 

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 
 import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
 import { exitCodes } from "../../lib/errors.ts";
-import { createTopicStore } from "../../storage/topics.ts";
 import { waitUntilApplied } from "../../sync/applied.ts";
 import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../sync/records.ts";
 import { runCommand, type CommandContext } from "../context.ts";
@@ -144,12 +143,12 @@ const hintAfterMs = 10_000;
 /** Waits until the service has applied everything; false if the command was interrupted. */
 async function isApplied(context: CommandContext, announced: readonly Announced[]): Promise<boolean> {
   const { groupId, announcementsTopic } = context.config.kafka;
-  const store = createTopicStore(await context.database(), context.log);
+  const { topicStore } = await context.services();
   const progress = createProgress("applied by the service", announced.length, process.stderr);
   let lastDone = 0;
   let lastProgressAt = Date.now();
   const isDone = await waitUntilApplied(announced, {
-    findPositions: () => store.findPositions(groupId, announcementsTopic),
+    findPositions: () => topicStore.findPositions(groupId, announcementsTopic),
     abort: context.abort,
     onProgress(done) {
       progress.at(done);

@@ -2,21 +2,16 @@ import { Argument, InvalidArgumentError, Option, type Command } from "commander"
 
 import { catalogNamePattern, catalogNameRule } from "../../../schemas/catalog.ts";
 import type { InstallationCount } from "../../../schemas/overview.ts";
+import type { Services } from "../../app/services.ts";
 import {
-  createCatalogAdministration,
   toApplicationView,
   toPlatformView,
-  type CatalogAdministration,
   type CatalogChange,
   type CatalogKind,
   type PushPlatform,
 } from "../../installations/catalog.ts";
 import { tokenRules, type TokenRule } from "../../installations/token-rules.ts";
 import { exitCodes, NameTakenError } from "../../lib/errors.ts";
-import { newId } from "../../lib/sys-id.ts";
-import { createCatalogStore } from "../../storage/catalog.ts";
-import type { Database } from "../../storage/database.ts";
-import { createInstallationReader } from "../../storage/installation-reader.ts";
 import { runCommand } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { printError, printJson, printLine, sanitize } from "../output/output.ts";
@@ -105,13 +100,10 @@ function parseName(name: string, before: string[] | undefined): string[] {
   return [...(before ?? []), name];
 }
 
-const openCatalog = (database: Database, kind: CatalogKind): CatalogAdministration =>
-  createCatalogAdministration(kind, createCatalogStore(database, newId)[catalogs[kind].plural]);
-
 const listRecords = (kind: CatalogKind, { json }: JsonFlag): Promise<void> =>
-  runCommand(async ({ database }) => {
+  runCommand(async ({ services }) => {
     const { plural, setting, toView } = catalogs[kind];
-    const records = await openCatalog(await database(), kind).list();
+    const records = await (await services())[plural].list();
     if (json) printJson({ [plural]: records.map(toView) });
     else if (records.length > 0) printLine(await formatRecords(kind, records));
     else printLine(`No ${plural} yet. Add one with \`topicsync ${plural} add NAME\`, or set ${setting}.`);
@@ -134,9 +126,9 @@ const addRecords = (
   names: readonly string[],
   { json, tokenRule }: AddFlags,
 ): Promise<void> =>
-  runCommand(async ({ database, audit }) => {
+  runCommand(async ({ services, audit }) => {
     const record = audit();
-    const catalog = openCatalog(await database(), kind);
+    const catalog = (await services())[catalogs[kind].plural];
     const added: string[] = [];
     const rejected: { name: string; message: string }[] = [];
     for (const name of names) {
@@ -158,10 +150,10 @@ const addRecords = (
   });
 
 const showRecord = (kind: CatalogKind, name: string, { json }: JsonFlag): Promise<void> =>
-  runCommand(async ({ database: connect }) => {
-    const database = await connect();
-    const record = (await openCatalog(database, kind).find(name)) ?? throwUnknown(kind, name);
-    const installations = sumCounts(await countInstallations(database, kind, name));
+  runCommand(async (context) => {
+    const services = await context.services();
+    const record = (await services[catalogs[kind].plural].find(name)) ?? throwUnknown(kind, name);
+    const installations = sumCounts(await countInstallations(services, kind, name));
     if (json) {
       printJson({ ...catalogs[kind].toView(record), installations });
       return;
@@ -174,14 +166,13 @@ const showRecord = (kind: CatalogKind, name: string, { json }: JsonFlag): Promis
 
 /** Names every application for a platform's count, since the index begins with the application. */
 async function countInstallations(
-  database: Database,
+  { installationReader, applications }: Services,
   kind: CatalogKind,
   name: string,
 ): Promise<InstallationCount[]> {
-  const reader = createInstallationReader(database);
-  if (kind === "application") return reader.countByScope({ applications: [name] });
-  const applications = await openCatalog(database, "application").list();
-  return reader.countByScope({ applications: applications.map((one) => one.name), platforms: [name] });
+  if (kind === "application") return installationReader.countByScope({ applications: [name] });
+  const names = (await applications.list()).map((one) => one.name);
+  return installationReader.countByScope({ applications: names, platforms: [name] });
 }
 
 const sumCounts = (counts: readonly InstallationCount[]) => ({
@@ -198,9 +189,9 @@ interface RecordChange {
 }
 
 const changeRecord = ({ kind, name, change, done }: RecordChange, { json }: JsonFlag): Promise<void> =>
-  runCommand(async ({ database, audit }) => {
+  runCommand(async ({ services, audit }) => {
     const recordEvent = audit();
-    const catalog = openCatalog(await database(), kind);
+    const catalog = (await services())[catalogs[kind].plural];
     const { record, event } = (await catalog.change(name, change)) ?? throwUnknown(kind, name);
     recordEvent(event);
     if (json) printJson(catalogs[kind].toView(record));

@@ -13,7 +13,7 @@ import { printFilter } from "../../matching/filter/to-text.ts";
 import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
-import { createNaming } from "../../app/egress-naming.ts";
+import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import { formatFilterError } from "../output/caret.ts";
@@ -113,8 +113,7 @@ interface CheckedTopics {
 }
 
 async function check({ config, database, abort }: CommandContext, { json }: Flags): Promise<void> {
-  const { kafka } = config;
-  const naming = kafka.router && createNaming(kafka, kafka.router);
+  const naming = createEgressNamingFromConfig(config.kafka);
   const store = await database();
   const progress = createTopicProgress("checking topics", await countTopics(store));
   const output = openOutput();

@@ -1,14 +1,6 @@
 import { Option, type Command } from "commander";
 
-import {
-  createInstallationListing,
-  type InstallationListing,
-  type InstallationQuery,
-} from "../../installations/listing.ts";
-import { newId } from "../../lib/sys-id.ts";
-import { createCatalogStore } from "../../storage/catalog.ts";
-import type { Database } from "../../storage/database.ts";
-import { createInstallationReader } from "../../storage/installation-reader.ts";
+import type { InstallationQuery } from "../../installations/listing.ts";
 import { parseDuration } from "../input/options.ts";
 
 /** The parsed options that filter installations. */
@@ -46,6 +38,3 @@ export const toInstallationQuery = (flags: InstallationFlags): InstallationQuery
   unseenSince: flags.unseenFor === undefined ? undefined : new Date(Date.now() - flags.unseenFor),
   token: flags.token,
 });
-
-export const createListing = (database: Database): InstallationListing =>
-  createInstallationListing(createInstallationReader(database), createCatalogStore(database, newId));

@@ -5,17 +5,11 @@ import { Option, type Command } from "commander";
 import { toInstallationView } from "../../installations/installation.ts";
 import { toCursor } from "../../installations/listing.ts";
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import { createInstallationReader } from "../../storage/installation-reader.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { openOutput, printError } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
-import {
-  addInstallationFlags,
-  createListing,
-  toInstallationQuery,
-  type InstallationFlags,
-} from "./installation-flags.ts";
+import { addInstallationFlags, toInstallationQuery, type InstallationFlags } from "./installation-flags.ts";
 
 interface ExportFlags extends InstallationFlags {
   readonly out?: string;
@@ -44,9 +38,9 @@ interface Target {
   close(): Promise<void>;
 }
 
-async function exportAll({ database, abort, audit }: CommandContext, flags: ExportFlags): Promise<void> {
-  const store = await database();
-  const total = await createInstallationReader(store).estimateCount();
+async function exportAll({ services, abort, audit }: CommandContext, flags: ExportFlags): Promise<void> {
+  const { installationReader, installationListing } = await services();
+  const total = await installationReader.estimateCount();
   const target = flags.out === undefined ? openStandardOutput(flags.after) : await openFile(flags.out, flags);
   const progress = createProgress("exporting", total, process.stderr);
   let { after } = target;
@@ -54,7 +48,7 @@ async function exportAll({ database, abort, audit }: CommandContext, flags: Expo
   let totalScanned = 0;
   const record = audit();
   try {
-    const chunks = createListing(store).streamAll(toInstallationQuery(flags), after);
+    const chunks = installationListing.streamAll(toInstallationQuery(flags), after);
     for await (const { installations, lastId, scanned } of chunks) {
       const views = installations.map((one) => toInstallationView(one, { fullTokens: true }));
       count += views.length;

@@ -1,12 +1,8 @@
 import type { Command } from "commander";
 
-import { createCatalog } from "../../installations/catalog-cache.ts";
-import { createInstallationImporter, type InstallationImporter } from "../../installations/import.ts";
+import type { InstallationImporter } from "../../installations/import.ts";
 import type { Installation } from "../../installations/installation.ts";
 import { exitCodes } from "../../lib/errors.ts";
-import { newId } from "../../lib/sys-id.ts";
-import { createCatalogStore } from "../../storage/catalog.ts";
-import { createInstallationImportStore } from "../../storage/installation-import.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { collectFile, getTotalSize, parseJson, readLines } from "../input/files.ts";
 import { printError, printLine, sanitize } from "../output/output.ts";
@@ -34,16 +30,14 @@ export function addImportCommand(installations: Command): void {
 }
 
 async function importAll(
-  { database, audit, abort }: CommandContext,
+  { services, audit, abort }: CommandContext,
   files: readonly string[],
   flags: ImportFlags,
 ): Promise<void> {
   const dryRun = flags.dryRun === true;
   const totalBytes = await getTotalSize(files);
   const record = dryRun ? undefined : audit();
-  const store = await database();
-  const catalog = createCatalog(createCatalogStore(store, newId));
-  const importer = createInstallationImporter(createInstallationImportStore(store), catalog, newId);
+  const { installationImporter: importer } = await services();
   const progress = createProgress("importing (bytes)", totalBytes, process.stderr);
   const totals = { added: 0, updated: 0, kept: 0, rejected: 0 };
   const reject = (place: string, fault: string): void => {

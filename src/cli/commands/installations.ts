@@ -2,8 +2,6 @@ import type { Command } from "commander";
 
 import { sweep } from "../../installations/deactivation.ts";
 import { abbreviateToken, toInstallationView, type Installation } from "../../installations/installation.ts";
-import { createInstallationDeactivator } from "../../storage/installation-deactivation.ts";
-import { createInstallationReader } from "../../storage/installation-reader.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { isConfirmed } from "../input/confirm.ts";
 import { parseDuration } from "../input/options.ts";
@@ -14,7 +12,6 @@ import { createTableWriter } from "../output/table.ts";
 import {
   addInstallationFlags,
   addScopeFlags,
-  createListing,
   toInstallationQuery,
   type InstallationFlags,
 } from "./installation-flags.ts";
@@ -53,9 +50,9 @@ const columns = ["token", "application", "platform", "user", "active", "last see
   head,
 }));
 
-async function list({ database, abort, audit }: CommandContext, flags: ListFlags): Promise<void> {
+async function list({ services, abort, audit }: CommandContext, flags: ListFlags): Promise<void> {
   const { json, fullTokens = false } = flags;
-  const listing = createListing(await database());
+  const { installationListing } = await services();
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, columns);
   const write = (one: Installation): Promise<boolean> =>
@@ -64,7 +61,7 @@ async function list({ database, abort, audit }: CommandContext, flags: ListFlags
       : table.add(formatRow(one, fullTokens));
   const record = fullTokens ? audit() : undefined;
   let count = 0;
-  for await (const { installations } of listing.streamAll(toInstallationQuery(flags))) {
+  for await (const { installations } of installationListing.streamAll(toInstallationQuery(flags))) {
     // Before they are shown: whoever reads the output may close it.
     if (installations.length > 0)
       record?.({ action: "installations.read-tokens", count: installations.length });
@@ -96,17 +93,16 @@ interface SweepFlags extends InstallationFlags {
   readonly yes?: true;
 }
 
-async function sweepTokens({ database, audit, abort }: CommandContext, flags: SweepFlags): Promise<void> {
+async function sweepTokens({ services, audit, abort }: CommandContext, flags: SweepFlags): Promise<void> {
   const { application, platform, unseenFor } = flags;
-  const store = await database();
-  const deactivator = createInstallationDeactivator(store);
+  const { installationListing, installationReader, installationDeactivator } = await services();
   const unseenSince = new Date(Date.now() - unseenFor);
   const reason = `not seen for ${formatSpan(unseenFor)}`;
-  const total = await createInstallationReader(store).estimateCount();
+  const total = await installationReader.estimateCount();
 
   async function run(title: string, deactivate: ((ids: readonly string[]) => Promise<number>) | undefined) {
     const progress = createProgress(title, total, process.stderr);
-    const result = await sweep(createListing(store), {
+    const result = await sweep(installationListing, {
       query: { application, platform },
       unseenSince,
       deactivate,
@@ -133,7 +129,7 @@ async function sweepTokens({ database, audit, abort }: CommandContext, flags: Sw
   let deactivated = 0;
   try {
     await run("sweeping", async (ids) => {
-      const count = await deactivator.deactivateUnseen(ids, { unseenSince, reason });
+      const count = await installationDeactivator.deactivateUnseen(ids, { unseenSince, reason });
       deactivated += count;
       return count;
     });

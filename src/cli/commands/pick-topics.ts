@@ -2,7 +2,7 @@ import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { createPicker } from "../../matching/picker/index.ts";
 import { UnavailableError } from "../../lib/errors.ts";
-import { createNaming } from "../../app/egress-naming.ts";
+import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import type { EgressNaming } from "../../routing/egress.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
@@ -58,7 +58,7 @@ export async function loadTopics(
         .flatMap((externalId) => shown.get(externalId) ?? []),
     size: picker.size,
     asked,
-    naming: kafka.router && createNaming(kafka, kafka.router),
+    naming: createEgressNamingFromConfig(kafka),
   };
 }
 

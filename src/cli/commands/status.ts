@@ -3,7 +3,6 @@ import type { Command } from "commander";
 import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
 import { readEnvironment, readConfig, type Config } from "../../config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
-import { createPositions } from "../../storage/positions.ts";
 import type { WatchedLog } from "../../sync/partition-status.ts";
 import { createStatus } from "../../sync/status.ts";
 import { createValidator } from "../../lib/validation.ts";
@@ -102,7 +101,7 @@ const getReason = (error: unknown): string =>
 
 /** Reads the status from Kafka and MongoDB, which works when no service runs. */
 const readStatus = (): Promise<SyncStatus> =>
-  runCommand(async ({ config, broker, database, log }) => {
+  runCommand(async ({ config, broker, services }) => {
     const { groupId, announcementsTopic, pushFeedback, router } = config.kafka;
     // Connections are opened on use, so that if one of the two is down the rest is still reported.
     const toWatchedLog = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {
@@ -116,8 +115,7 @@ const readStatus = (): Promise<SyncStatus> =>
           fetchOwners: async () => (await watched()).fetchOwners(),
         },
         store: {
-          findPositions: async (group, topic) =>
-            createPositions(await database(), { log }).findPositions(group, topic),
+          findPositions: async (group, topic) => (await services()).topicStore.findPositions(group, topic),
         },
         consumer: undefined,
       };

@@ -1,14 +1,12 @@
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
-import { createTopicReader } from "../../storage/topic-reader.ts";
-import { createTopicStore } from "../../storage/topics.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
 import { UnknownTopicError, type Switched } from "../../topics/disabling.ts";
-import { createTopicService, type TopicService } from "../../topics/service.ts";
+import type { TopicService } from "../../topics/service.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
-import { commandLineUser, type CommandContext } from "../context.ts";
+import { getCommandLineUser, type CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
 import { formatTopic } from "../output/topic-view.ts";
@@ -17,7 +15,7 @@ const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
 /** Creates a topic. Throws a RejectionError. */
 export async function addTopic(
-  { database, audit, log }: CommandContext,
+  { services, audit }: CommandContext,
   body: TopicBody,
   { json }: JsonFlag,
 ): Promise<void> {
@@ -25,19 +23,19 @@ export async function addTopic(
   if (!checked.ok)
     throw new RejectionError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The topic"), checked.faults);
   const record = audit();
-  const service = createTopicService(createTopicStore(await database(), log));
-  const { topic, event } = await service.create(checked.value, commandLineUser());
+  const { topics } = await services();
+  const { topic, event } = await topics.create(checked.value, getCommandLineUser());
   record(event);
   print({ topic }, "added", json);
 }
 
 /** Shows an active topic, or else the last retired one of that external id. */
 export async function showTopic(
-  { database }: CommandContext,
+  { services }: CommandContext,
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
-  const found = await createTopicReader(await database()).find(externalId);
+  const found = await (await services()).topicReader.find(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
   const topic = toTopicDetail(found);
   if (json) printJson(topic);
@@ -48,7 +46,7 @@ export async function showTopic(
 export const disableTopic = (context: CommandContext, externalId: string, flags: JsonFlag): Promise<void> =>
   change(context, externalId, flags, {
     action: "disabled",
-    change: (topics) => topics.disable(externalId, commandLineUser()),
+    change: (topics) => topics.disable(externalId, getCommandLineUser()),
   });
 
 /** Enables a topic. See `TopicService.enable`. */
@@ -64,19 +62,18 @@ interface Change {
 }
 
 async function change(
-  { database, audit, log }: CommandContext,
+  { services, audit }: CommandContext,
   externalId: string,
   { json }: JsonFlag,
   { action, change }: Change,
 ): Promise<void> {
   const record = audit();
-  const store = await database();
-  const topics = createTopicService(createTopicStore(store, log));
+  const { topics, topicReader } = await services();
   const { topic, changed } = await change(topics).catch((error: unknown) => {
     throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
   });
   if (changed) record(toTopicEvent(action, topic));
-  const found = await createTopicReader(store).find(externalId);
+  const found = await topicReader.find(externalId);
   print(found ?? { topic }, changed ? action : `already ${action}:`, json);
 }
 

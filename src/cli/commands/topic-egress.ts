@@ -1,5 +1,5 @@
 import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
-import { createNaming } from "../../app/egress-naming.ts";
+import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import type { CommandContext } from "../context.ts";
@@ -34,7 +34,8 @@ const minCreationProgress = 1_000;
 export async function compareEgressTopics(context: CommandContext, flags: EgressFlags): Promise<void> {
   const { kafka } = context.config;
   const { router } = kafka;
-  if (router === undefined)
+  const naming = createEgressNamingFromConfig(kafka);
+  if (router === undefined || naming === undefined)
     throw new ConfigurationError("KAFKA_EVENTS_TOPIC is not set: no events are forwarded");
   const egressTopics = (await context.broker()).createEgressTopics(router.newEgress);
   const total = await countTopics(await context.database());
@@ -42,7 +43,7 @@ export async function compareEgressTopics(context: CommandContext, flags: Egress
     ? createLongProgress("creating Kafka topics", total, minCreationProgress)
     : createTopicProgress("comparing topics", total);
   const report = await createReport(flags, progress);
-  const comparison = compare(context, createNaming(kafka, router), {
+  const comparison = compare(context, naming, {
     existing: await egressTopics.list(),
     create: flags.create && ((names) => egressTopics.create(names)),
     progressed: (topics) => {

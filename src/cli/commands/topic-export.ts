@@ -2,7 +2,6 @@ import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
 import { countTopics } from "../../storage/topic-feed.ts";
-import { createTopicReader } from "../../storage/topic-reader.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -36,11 +35,11 @@ export async function exportTopics(context: CommandContext, flags: ExportFlags):
 
 async function writeDefinitions(
   output: Output,
-  { database, abort }: CommandContext,
+  { database, services, abort }: CommandContext,
   flags: ExportFlags,
 ): Promise<number> {
-  const store = await database();
-  const total = await countTopics(store);
+  const { topicReader } = await services();
+  const total = await countTopics(await database());
   // On one terminal, the lines and the progress bar would overwrite each other.
   const showsProgress = flags.out !== undefined || !process.stdout.isTTY;
   const progress = showsProgress ? createProgress("exporting topics", total, process.stderr) : undefined;
@@ -52,8 +51,7 @@ async function writeDefinitions(
     progress?.at(Math.min(done, total));
     return text === "" || output.write(text);
   };
-  const reader = createTopicReader(store);
-  for await (const { topic } of reader.readAll(toTopicQuery(flags))) {
+  for await (const { topic } of topicReader.readAll(toTopicQuery(flags))) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
     lines.push(`${formatDefinition(topic)}\n`);
     done += 1;

@@ -1,13 +1,6 @@
 import { exitCodes, RejectionError } from "../../lib/errors.ts";
-import { createTopicStore } from "../../storage/topics.ts";
-import {
-  createDryRunStore,
-  createTopicImport,
-  importBatchSize,
-  type ImportTopics,
-} from "../../topics/importing.ts";
-import { createTopicService } from "../../topics/service.ts";
-import { commandLineUser, runCommand, type CommandContext } from "../context.ts";
+import { createTopicImport, importBatchSize, type ImportTopics } from "../../topics/importing.ts";
+import { getCommandLineUser, runCommand, type CommandContext } from "../context.ts";
 import {
   countDefinitions,
   openSource,
@@ -47,17 +40,15 @@ export async function importTopics(files: readonly string[], flags: ImportFlags)
 }
 
 async function createImport(
-  { database, audit, log }: CommandContext,
+  { services, audit }: CommandContext,
   { dryRun }: ImportFlags,
 ): Promise<ImportTopics> {
-  const stored = createTopicStore(await database(), log);
-  const store = dryRun ? createDryRunStore(stored) : stored;
   const record = dryRun ? undefined : audit();
-  const service = createTopicService(store);
-  const user = commandLineUser();
-  return createTopicImport(store, async (body) => {
-    const { event } = await service.create(body, user);
-    record?.(event);
+  const { topicStore } = await services();
+  return createTopicImport(topicStore, {
+    user: getCommandLineUser(),
+    dryRun: dryRun === true,
+    onCreated: record,
   });
 }
 

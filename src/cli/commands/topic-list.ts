@@ -1,5 +1,4 @@
 import { UnavailableError } from "../../lib/errors.ts";
-import { createTopicReader } from "../../storage/topic-reader.ts";
 import { toTopicView } from "../../topics/topic-view.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -17,15 +16,15 @@ export interface ListFlags extends TopicChoiceFlags {
 const defaultRowLimit = 100;
 
 /** Prints topics while they are read. */
-export async function listTopics({ database, abort }: CommandContext, flags: ListFlags): Promise<void> {
+export async function listTopics({ services, abort }: CommandContext, flags: ListFlags): Promise<void> {
   const { json } = flags;
   const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : defaultRowLimit));
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, topicColumns);
-  const reader = createTopicReader(await database());
+  const { topicReader } = await services();
   let count = 0;
   let hasMore = false;
-  for await (const listed of reader.readAll(toTopicQuery(flags))) {
+  for await (const listed of topicReader.readAll(toTopicQuery(flags))) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
     hasMore = count === limit;
     if (hasMore) break;

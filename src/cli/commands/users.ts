@@ -1,12 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
 import { userNamePattern, userNameRule } from "../../../schemas/user.ts";
-import { newId } from "../../lib/sys-id.ts";
-import type { Database } from "../../storage/database.ts";
-import { createSessionStore } from "../../storage/sessions.ts";
-import { createUserStore } from "../../storage/users.ts";
 import {
-  createUserAdministration,
   findRoleChangeFault,
   type ChangedUser,
   type UserAdministration,
@@ -125,24 +120,18 @@ async function listUsers({ json }: JsonFlag): Promise<void> {
 }
 
 const withUsers = <T>(work: (users: UserAdministration) => Promise<T>): Promise<T> =>
-  runCommand(async ({ database }) => work(createAdministration(await database())));
+  runCommand(async ({ services }) => work((await services()).users));
 
 /** Makes a change and audits it. Throws when the user does not exist. */
 const changeUser = (
   name: string,
   change: (users: UserAdministration) => Promise<ChangedUser | undefined>,
 ): Promise<User> =>
-  runCommand(async ({ database, audit }) => {
+  runCommand(async ({ services, audit }) => {
     const record = audit();
-    const { user, event } = (await change(createAdministration(await database()))) ?? throwNotFound(name);
+    const { user, event } = (await change((await services()).users)) ?? throwNotFound(name);
     record(event);
     return user;
-  });
-
-const createAdministration = (database: Database): UserAdministration =>
-  createUserAdministration({
-    users: createUserStore(database, newId),
-    sessions: createSessionStore(database),
   });
 
 function throwNotFound(name: string): never {

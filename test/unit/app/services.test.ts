@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { createUsers } from "../../../src/app/users.ts";
+import { Services } from "../../../src/app/services.ts";
+import { createSignIn } from "../../../src/app/sign-in.ts";
+import { readConfig } from "../../../src/config.ts";
 import { OverloadedError } from "../../../src/lib/errors.ts";
+import { createLifecycle } from "../../../src/lib/lifecycle.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
 
 it("lets administrators set passwords while strangers fill the queue of logins", async () => {
   const { database, log } = await connectDatabase();
-  const { users, verify } = await createUsers({ oidc: undefined, signIn: undefined }, database, log);
+  const config = readConfig({});
+  const services = new Services({ config, database, lifecycle: createLifecycle(log), log });
+  const { verify } = await createSignIn(config, services.userStore, log);
   const logins = Array.from({ length: 100 }, (_, number) =>
     Promise.resolve(verify({ name: `stranger${number}`, password: "guess", address: `10.0.${number}.1` })),
   );
@@ -17,8 +22,8 @@ it("lets administrators set passwords while strangers fill the queue of logins",
   });
   const outcomes = Promise.allSettled(logins);
   const name = unique("user");
-  await users.add({ name, password: "a long password", roles: [] });
-  await users.setPassword(name, "another password");
+  await services.users.add({ name, password: "a long password", roles: [] });
+  await services.users.setPassword(name, "another password");
   const rejected = (await outcomes).flatMap((outcome) =>
     outcome.status === "rejected" ? [outcome.reason as unknown] : [],
   );
