@@ -18,7 +18,7 @@ import type { InstallationDeactivator, InstallationReader } from "../installatio
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { newId } from "../lib/sys-id.ts";
-import { createLiveTopicIndex, type LiveTopicIndex } from "../matching/live-topic-index.ts";
+import { LiveTopicIndex } from "../matching/live-topic-index.ts";
 import { createSessions, type Sessions, type SessionStore } from "../sessions/session.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database.ts";
@@ -188,7 +188,7 @@ export class Services {
     const feed = createTopicFeed(this.#database, log);
     // The router names egress topics after namespaces; nobody else asks for them.
     const keepsNamespaces = config.kafka.router?.egressTopic.includes("{namespace}") === true;
-    const index = createLiveTopicIndex(feed, log.child({ component: "topic-index" }), { keepsNamespaces });
+    const index = new LiveTopicIndex(feed, log.child({ component: "topic-index" }), { keepsNamespaces });
     lifecycle.onStop("topic index", () => index.close());
     return index;
   }

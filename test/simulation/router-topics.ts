@@ -3,6 +3,7 @@
  * both the processes and others change them.
  */
 import type { Logger } from "pino";
+import type { EventHandlerOptions } from "../../consumers/events/handler.ts";
 import { UnavailableError } from "../../src/lib/errors.ts";
 import { currentDate } from "../../src/lib/platform.ts";
 import type { TopicFeed } from "../../src/matching/feed.ts";
@@ -251,7 +252,7 @@ export function createRouterTopics(
     },
 
     /** Lets a process change topics, and checks that it uses its index only while that follows every change. */
-    guard(host: Host, index: LiveTopicIndex): LiveTopicIndex {
+    guard(host: Host, index: LiveTopicIndex): EventHandlerOptions["index"] {
       const database = databases.get(host);
       const watch = createIndexWatch({
         name: host.name,
@@ -267,7 +268,9 @@ export function createRouterTopics(
       };
       if (database !== undefined) writers.set(host, { host, database, changed });
       return {
-        ...index,
+        waitUntilLive: () => index.waitUntilLive(),
+        status: index.status,
+        getNamespace: index.getNamespace,
         pickNow(event) {
           const picked = index.pickNow(event);
           if (picked !== undefined && unloaded.has(host))

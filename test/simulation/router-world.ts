@@ -8,7 +8,7 @@ import { readConfig } from "../../src/config.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { choosePartition } from "../../src/kafka/partitioner.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
-import { createLiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { createEgressNaming } from "../../src/routing/egress.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import { actOnCluster } from "./cluster-actions.ts";
@@ -165,7 +165,7 @@ async function run(
     );
     const index = topics.guard(
       host,
-      createLiveTopicIndex(topics.createFeed(host), log, { keepsNamespaces: naming.usesNamespace }),
+      new LiveTopicIndex(topics.createFeed(host), log, { keepsNamespaces: naming.usesNamespace }),
     );
     const egressTopics = broker.createEgressTopics(newEgress && { ...newEgress, replication: undefined });
     const database = openDatabase(host);

@@ -1,5 +1,5 @@
 import { createLogger, type Logger } from "../../src/lib/logger.ts";
-import { createLiveTopicIndex, type LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { createTopicFeed } from "../../src/storage/topic-feed.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
@@ -19,7 +19,7 @@ export async function connectIndex(uri: string, log?: Logger): Promise<IndexInst
   const logger = log ?? (await createLogger("silent"));
   const database = createDatabase(uri, logger);
   await database.connect(new AbortController().signal);
-  const index = createLiveTopicIndex(createTopicFeed(database, logger), logger);
+  const index = new LiveTopicIndex(createTopicFeed(database, logger), logger);
   const service = createTopicService(createTopicStore(database, logger), { changed: index.changed });
   return {
     database,

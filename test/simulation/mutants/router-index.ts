@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const index = "src/matching/live-topic-index.ts";
+const rereads = "src/matching/reread-queue.ts";
 const feed = "src/storage/topic-feed.ts";
 
 /** Of how the router follows the topics. */
@@ -9,15 +10,15 @@ export const routerIndexMutants: readonly Mutant[] = [
     name: "the index is used while it is being reloaded",
     world: "router",
     file: index,
-    replace: 'getMode() === "live" ? serving()?.pick(event) : undefined',
-    by: "serving()?.pick(event)",
+    replace: 'if (this.#state.mode !== "live") return undefined;',
+    by: 'if (this.#state.mode !== "live") return this.#getServing()?.pick(event);',
   },
   {
     name: "every change of a topic is taken for the echo of an own write",
     world: "router",
-    file: index,
-    replace: "if (updatedOn === undefined || ownWrites.get(externalId) !== updatedOn) return true;",
-    by: "if (updatedOn === undefined) return true;",
+    file: "src/matching/own-writes.ts",
+    replace: "if (updatedOn === undefined || this.#updatedOn.get(externalId) !== updatedOn) return false;",
+    by: "if (updatedOn !== undefined) return true;",
   },
   {
     name: "a retirement counts as known while its topic exists",
@@ -44,7 +45,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     name: "a load ends before changed topics are read again",
     world: "router",
     file: index,
-    replace: "    await confirm(loading, lost);\n",
+    replace: "    await Promise.race([this.#rereads.catchUp(), lost]);\n",
     by: "",
     schedule: "topic-read-slowly-at-the-end-of-a-load",
   },
@@ -52,31 +53,31 @@ export const routerIndexMutants: readonly Mutant[] = [
     name: "a load takes what has changed since it began",
     world: "router",
     file: index,
-    replace: "if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);",
+    replace: "if (!applied.has(topic.externalId) || this.#rereads.has(topic.externalId)) index.set(topic);",
     by: "index.set(topic);",
     schedule: "topic-changed-during-a-slow-load",
   },
   {
     name: "a topic that cannot be read is forgotten",
     world: "router",
-    file: index,
-    replace: "        for (const id of rereading) stale.add(id);\n        // An outage",
-    by: "        // An outage",
+    file: rereads,
+    replace: "        this.restart();\n",
+    by: "        this.#reading.clear();\n",
     schedule: "topic-that-cannot-be-read-again",
   },
   {
     name: "a look-up from before the feed was followed counts as read",
     world: "router",
     file: index,
-    replace: "if (followed !== followedBefore) {",
-    by: "if (followed < followedBefore) {",
+    replace: "        this.#rereads.restart();\n",
+    by: "",
     schedule: "look-up-that-ends-while-topics-are-loaded-again",
   },
   {
     name: "a late own write is not read again",
     world: "router",
     file: index,
-    replace: "if (isLate(updatedOn)) late.add(externalId);",
+    replace: "if (this.#ownWrites.isLate(updatedOn)) late.add(externalId);",
     by: "",
     schedule: "own-write-reported-late",
   },
@@ -84,7 +85,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     name: "a late own removal is not read again",
     world: "router",
     file: index,
-    replace: "if (isLate(retiredOn)) late.add(topic.externalId);",
+    replace: "if (this.#ownWrites.isLate(retiredOn)) late.add(topic.externalId);",
     by: "",
     schedule: "own-removal-reported-late",
   },
@@ -92,8 +93,8 @@ export const routerIndexMutants: readonly Mutant[] = [
     name: "a changed topic is read only once",
     world: "router",
     file: index,
-    replace: "      markStale(ids);\n    }, rereadDelayMs)",
-    by: "    }, rereadDelayMs)",
+    replace: "      this.#rereads.add(ids);\n    }, secondReadDelayMs)",
+    by: "    }, secondReadDelayMs)",
     schedule: "own-write-reported-after-a-newer-one-was-read",
   },
   {

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { pino } from "pino";
 
 import type { FeedListener, PickableTopic } from "../../../src/matching/feed.ts";
-import { createLiveTopicIndex } from "../../../src/matching/live-topic-index.ts";
+import { LiveTopicIndex } from "../../../src/matching/live-topic-index.ts";
 import { until } from "../../support/poll.ts";
 
 const topic = (externalId: string): PickableTopic => ({
@@ -21,7 +21,7 @@ function createScene(options = {}, opened: Promise<unknown> = Promise.resolve())
   const listeners: FeedListener[] = [];
   const loads: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
   const lookups: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
-  const index = createLiveTopicIndex(
+  const index = new LiveTopicIndex(
     {
       async *streamAll() {
         const load = Promise.withResolvers<readonly PickableTopic[]>();
