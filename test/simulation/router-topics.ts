@@ -104,7 +104,7 @@ export function createRouterTopics(
     };
   })();
 
-  /** Each version has its own time. */
+  /** Each version of a record has a later time, also if it is removed and stored again in between. */
   function getUpdateTime(id: string): Date {
     const time = Math.max(currentDate().getTime(), (updateTimes.get(id) ?? 0) + 1);
     updateTimes.set(id, time);
@@ -124,9 +124,9 @@ export function createRouterTopics(
       });
     };
     const topics = database.collection<TopicRecord>(collections.topics);
-    const at = getUpdateTime(id);
     const source = { kind: "http", user: "admin" } as const;
     if (variant !== undefined) {
+      const at = getUpdateTime(id);
       const topic: Topic = { ...define(id, variant), source, createdOn: at, updatedOn: at };
       const { _id, ...fields } = toTopicRecord(topic);
       await database.run(() => topics.replaceOne({ _id }, fields, { upsert: true }));
@@ -135,8 +135,10 @@ export function createRouterTopics(
     }
     const stored = await database.run(() => topics.findOne({ _id: id }));
     if (stored === null) return;
-    const topic = { ...define(id, 0), source, createdOn: at, updatedOn: stored.sys_updated_on };
-    const retired: RetiredTopic = { topic, retiredOn: at, retiredBy: source };
+    const updatedOn = stored.sys_updated_on;
+    const topic = { ...define(id, 0), source, createdOn: updatedOn, updatedOn };
+    // Another process, whose clock is behind, may store the topic again with an earlier time.
+    const retired: RetiredTopic = { topic, retiredOn: currentDate(), retiredBy: source };
     const remove = async (options: object): Promise<void> => {
       await database
         .collection<RetiredRecord>(collections.retiredTopics)
