@@ -3,15 +3,14 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { after } from "node:test";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 
 import { importCheapHashes } from "./cheap-hashes.ts";
+import { cli, runHostedCommand, spawnCommand, type CommandEnd } from "./commands.ts";
 import { unique } from "./names.ts";
 import { addWaitContext, until } from "./poll.ts";
 import { keepLog, keepSecret } from "./secrets.ts";
 
-/** The program, as its sources. */
-export const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+export { cli };
 
 /** What the tests of this file started. After them, processes are killed, and services in this process are stopped. */
 const children = new Set<ChildProcess>();
@@ -201,27 +200,35 @@ export async function startTopicsync(
   };
 }
 
-/** Runs the command line to its end. */
-export async function runCli(
+/** Runs the command line to its end, in a process that the commands of this file share; the service gets its own. */
+export const runCli = (
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
   input = "",
-): Promise<{ code: number | null; output: string; errors: string }> {
+): Promise<CommandEnd> =>
+  runToEnd({ run: args[0] === "start" ? spawnCommand : runHostedCommand, args, settings, input });
+
+/** Runs the command line to its end, in a process of its own. */
+export const spawnCli = (
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+  input = "",
+): Promise<CommandEnd> => runToEnd({ run: spawnCommand, args, settings, input });
+
+interface CliRun {
+  readonly run: typeof spawnCommand;
+  readonly args: readonly string[];
+  readonly settings: Readonly<Record<string, string>>;
+  readonly input: string;
+}
+
+async function runToEnd({ run, args, settings, input }: CliRun): Promise<CommandEnd> {
   if (args[0] === "users") keepSecret(input.split("\n", 1)[0]);
-  const child = spawn(process.execPath, [importCheapHashes, cli, ...args], {
-    env: environment(settings),
-    stdio: "pipe",
-  });
-  let output = "";
-  let errors = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
-  child.stdin.end(input);
-  await once(child, "close");
-  keepLog(errors);
+  const end = await run({ args, environment: environment(settings), input });
+  keepLog(end.errors);
   // Standard output is the command's answer; the service's is its log.
-  if (args[0] === "start") keepLog(output);
-  return { code: child.exitCode, output, errors };
+  if (args[0] === "start") keepLog(end.output);
+  return end;
 }
 
 /** Runs a command with `--json`, which must succeed, and parses its output. */

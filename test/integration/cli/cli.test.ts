@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 
-import { cli, runCli, runJson } from "../../support/service.ts";
+import { cli, runCli, runJson, spawnCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
@@ -118,14 +118,14 @@ describe("topicsync users", () => {
 
 describe("the command line", () => {
   it("has a help page", async () => {
-    const { code, output } = await runCli(["--help"], {});
+    const { code, output } = await spawnCli(["--help"], {});
     assert.equal(code, 0);
     for (const word of ["start", "users", "Exit codes"]) assert.match(output, new RegExp(word));
   });
 
   it("prints its version", async () => {
     const { version } = createRequire(import.meta.url)("../../../package.json") as { version: string };
-    assert.deepEqual(await runCli(["--version"], {}), { code: 0, output: `${version}\n`, errors: "" });
+    assert.deepEqual(await spawnCli(["--version"], {}), { code: 0, output: `${version}\n`, errors: "" });
   });
 
   it("ends quietly when its output is closed", async () => {
@@ -138,12 +138,12 @@ describe("the command line", () => {
   });
 
   it("exits with 64 for a usage error", async () => {
-    assert.equal((await runCli(["stert"], {})).code, 64);
-    assert.equal((await runCli(["users", "add"], settings)).code, 64);
+    assert.equal((await spawnCli(["stert"], {})).code, 64);
+    assert.equal((await spawnCli(["users", "add"], settings)).code, 64);
   });
 
   it("exits with 78 and lists every fault if the settings are invalid", async () => {
-    const { code, errors } = await runCli(["start"], { HTTP_PORT: "x", LOG_LEVEL: "y" });
+    const { code, errors } = await spawnCli(["start"], { HTTP_PORT: "x", LOG_LEVEL: "y" });
     assert.equal(code, 78);
     assert.match(errors, /HTTP_PORT[^]*LOG_LEVEL/);
   });
@@ -153,7 +153,7 @@ describe("the command line", () => {
     const server = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const { port } = server.address() as { port: number };
-    const { code, output } = await runCli(["start"], {
+    const { code, output } = await spawnCli(["start"], {
       ...settings,
       KAFKA_BROKERS: "127.0.0.1:1",
       HTTP_PORT: String(port),
