@@ -124,8 +124,8 @@ async function runTests(files: readonly string[]): Promise<boolean> {
     TEST_STORES: inUse,
     TEST_KAFKA_BROKERS: broker.address,
     TEST_LOGS: logs,
-    // Without it, each of hundreds of processes would compile the same sources.
-    NODE_COMPILE_CACHE: join(folder, "compiled"),
+    // Without it, each of hundreds of processes would compile the same sources. It is kept for the next run.
+    NODE_COMPILE_CACHE: resolve(root, ".topicsync/compile-cache"),
   });
   const passed = await runFiles(files);
   print(`The tests ran on ${broker.description} and ${store}.`);
