@@ -22,8 +22,8 @@ import { findLeaks } from "./support/secrets.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
-/** Tests wait nearly as long as they compute: four files at a time keep two cores busy. */
-const maxConcurrentFiles = 4;
+/** Tests wait twice as long as they compute: six files at a time keep two cores busy. */
+const maxConcurrentFiles = 6;
 /** One store for each: SecantusDB executes one command at a time. */
 const maxStores = maxConcurrentFiles;
 /** Java's optimising compiler takes half of a broker's first minutes; few test brokers live longer. */
@@ -36,10 +36,24 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 function findTestFiles(): string[] {
   const files = globSync("test/**/*.test.ts", { cwd: root }).toSorted();
-  return spread(
-    words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word))),
-  );
+  const chosen =
+    words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word)));
+  const isLong = (file: string): boolean => longFiles.some((name) => file.includes(name));
+  return [...chosen.filter(isLong), ...spread(chosen.filter((file) => !isLong(file)))];
 }
+
+/** These start first: whatever else ends last, it is short. */
+const longFiles = [
+  "simulation/simulation.test",
+  "integration/chaos/",
+  "integration/docs/commands",
+  "integration/http/schemathesis",
+  "integration/sync/faults",
+  "integration/sync/broker-outages",
+  "simulation/conformance/cluster",
+  "integration/cli/dead-letters",
+  "integration/release/",
+];
 
 /**
  * Distributes the files of each folder evenly over the run. Those of one folder are alike; mixing those that
@@ -148,6 +162,8 @@ async function startSharedBroker(
   return use(startBroker(options));
 }
 
+const maxListedFiles = 10;
+
 /** Runs the files in this order, each in its own process. Returns whether every test passed. */
 async function runFiles(files: readonly string[]): Promise<boolean> {
   const abort = new AbortController();
@@ -163,10 +179,18 @@ async function runFiles(files: readonly string[]): Promise<boolean> {
     signal: abort.signal,
   });
   let passed = false;
-  events.on("test:summary", ({ file, success }) => {
+  const durations: { readonly file: string; readonly ms: number }[] = [];
+  events.on("test:summary", ({ file, success, duration_ms: ms }) => {
     if (file === undefined) passed = success;
+    else durations.push({ file: relative(root, file), ms });
   });
   await pipeline(events, new spec(), process.stdout, { end: false });
+  const slowest = durations.toSorted((one, other) => other.ms - one.ms).slice(0, maxListedFiles);
+  print(
+    ["The slowest files:", ...slowest.map(({ file, ms }) => `${(ms / 1_000).toFixed(0)} s ${file}`)].join(
+      "\n  ",
+    ),
+  );
   return passed;
 }
 
