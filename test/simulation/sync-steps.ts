@@ -95,6 +95,11 @@ export type SyncAction =
       readonly stallMs: number;
       readonly downMs: number;
     }
+  /**
+   * Replication stalls with the next write of a log's epoch. The primary is lost once another process has read it, and the writer
+   * is cut off from the store.
+   */
+  | { readonly do: "elect at unreplicated epoch"; readonly stallMs: number; readonly downMs: number }
   /** The group loses its offsets. */
   | { readonly do: "expire offsets" }
   /** For some time, Kafka creates no topics. */

@@ -287,6 +287,20 @@ async function run(
           downMs: action.downMs,
         });
         break;
+      case "elect at unreplicated epoch":
+        server.electAfterReads({
+          collection: collections.logs,
+          reads: 1,
+          downMs: action.downMs,
+          unreplicated: {
+            stallMs: action.stallMs,
+            // Otherwise its driver would write the same again.
+            onElected: (writer) => {
+              world.network.cut(writer, world.storeHost, action.stallMs);
+            },
+          },
+        });
+        break;
       default:
         actOnCluster(action, { world, cluster, sockets, groupId });
     }

@@ -6,7 +6,7 @@
  */
 import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
-import type { Commit, ServerObserver, ServerOptions } from "./commands.ts";
+import type { Commit, Read, ServerObserver, ServerOptions } from "./commands.ts";
 import type { Document } from "./documents.ts";
 import { createError } from "./errors.ts";
 import type { UniqueIndex } from "./records.ts";
@@ -43,6 +43,11 @@ export interface AwaitedReads {
   readonly collection: string;
   readonly reads: number;
   readonly downMs: number;
+  /**
+   * Counts only reads of what a majority does not have, by another client than its writer. Replication stalls for this time
+   * with each write of the collection.
+   */
+  readonly unreplicated?: { readonly stallMs: number; readonly onElected: (writer: Host) => void };
 }
 
 /** As long as a primary that is cut off from the other members takes it to step down. */
@@ -117,7 +122,7 @@ export function createMongoServer(
       getHistory: () => history,
       onRead: (read) => {
         observer.onRead(read);
-        if (reign === primary && read.collection === awaited?.collection) countRead(awaited);
+        if (reign === primary && read.collection === awaited?.collection) countRead(awaited, read);
       },
       onCommit(commit) {
         if (reign !== primary) {
@@ -125,6 +130,8 @@ export function createMongoServer(
           return;
         }
         history.push(commit);
+        if (awaited?.unreplicated !== undefined && changesCollection(commit, awaited.collection))
+          stalledUntil = clock.getTime() + awaited.unreplicated.stallMs;
         replicate(reign, commit.number);
         if (commit.changes.length > 0) observer.onCommit(commit);
       },
@@ -150,12 +157,24 @@ export function createMongoServer(
     });
   }
 
-  function countRead({ reads, ...rest }: AwaitedReads): void {
+  /** The client that wrote what another one has just read, and a majority does not have. */
+  function findWriter({ client, collection }: Read): Host | undefined {
+    const unreplicated = history.filter(
+      (commit) => commit.number > majority && changesCollection(commit, collection),
+    );
+    const writer = unreplicated.at(-1)?.client;
+    return writer === client ? undefined : writer;
+  }
+
+  function countRead({ reads, ...rest }: AwaitedReads, read: Read): void {
+    const writer = findWriter(read);
+    if (rest.unreplicated !== undefined && writer === undefined) return;
     awaited = reads > 1 ? { reads: reads - 1, ...rest } : undefined;
-    if (awaited === undefined)
-      clock.schedule(host, 0, () => {
-        elect(rest.downMs, "all");
-      });
+    if (awaited !== undefined) return;
+    clock.schedule(host, 0, () => {
+      if (writer !== undefined) rest.unreplicated?.onElected(writer);
+      elect(rest.downMs, "all");
+    });
   }
 
   /** The last commit that an election keeps. */
@@ -222,3 +241,6 @@ export function createMongoServer(
     },
   };
 }
+
+const changesCollection = ({ changes }: Commit, name: string): boolean =>
+  changes.some(({ collection }) => collection === name);

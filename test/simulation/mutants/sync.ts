@@ -318,6 +318,7 @@ export const syncMutants: readonly Mutant[] = [
     file: startPosition,
     replace: "if ((epoch ?? 0) <= stored.epoch)",
     by: "if ((epoch ?? 0) < 0)",
+    schedule: "broker-that-lags-shows-a-log-that-was-replaced",
   },
   {
     name: "a position without a topic id counts as one of another log",
@@ -354,6 +355,7 @@ export const syncMutants: readonly Mutant[] = [
     replace:
       'logs.findOneAndUpdate(\n      { kafka_topic: topic, kafka_topic_id: topicId },\n      { $set: { last_claimed_on: currentDate() } },\n      { returnDocument: "after", maxTimeMS: maxUpdateMs },\n    );',
     by: "logs.findOne({ kafka_topic: topic, kafka_topic_id: topicId });",
+    schedule: "epoch-that-is-read-before-an-election-loses-it",
   },
   {
     name: "an update that finds no epoch counts as done",
