@@ -3,8 +3,8 @@ import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
 import type { GroupMember } from "../../src/sync/records.ts";
 import { Violation } from "./violation.ts";
 
-/** Creates a check for the handlers of one process. `judge` runs a check. */
-export function createClaimCheck(member: GroupMember, judge: (check: () => void) => void) {
+/** Creates a check for the handlers of one process. `runCheck` runs a check. */
+export function createClaimCheck(member: GroupMember, runCheck: (check: () => void) => void) {
   /** How many writes are in progress, by partition: also those of readers that were closed. */
   const writing = new Map<number, number>();
 
@@ -22,7 +22,7 @@ export function createClaimCheck(member: GroupMember, judge: (check: () => void)
   ): BatchHandler<Prepared, Outcome> => ({
     ...handler,
     claim() {
-      judge(() => {
+      runCheck(() => {
         checkClaim(partition);
       });
       return handler.claim();

@@ -5,7 +5,7 @@ import type { Fault } from "./steps.ts";
 import type { World } from "./world.ts";
 
 export interface ClusterWorld {
-  readonly world: Pick<World<unknown>, "getProcess" | "inflict">;
+  readonly world: Pick<World<unknown>, "getProcess" | "injectFault">;
   readonly cluster: Cluster;
   readonly sockets: SocketNetwork;
   readonly groupId: string;
@@ -47,6 +47,6 @@ export function actOnCluster(
       cluster.groups.get(groupId).rebalance();
       break;
     default:
-      world.inflict(action);
+      world.injectFault(action);
   }
 }

@@ -15,7 +15,7 @@ export const lastingFaults = [
 export type LastingFault = (typeof lastingFaults)[number];
 
 /** None of them must keep a process from the end of its log. `others`: a topic that the product has nothing to do with. */
-export function inflictLasting(
+export function injectLastingFault(
   fault: LastingFault,
   {
     cluster,

@@ -38,7 +38,7 @@ export async function runRegistrationWorld(
     stop: () => Promise.resolve(),
     onGone: () => undefined,
   });
-  const { clock, server, openDatabase, trace, note, judge } = world;
+  const { clock, server, openDatabase, trace, note, runCheck } = world;
   const oracle = createRegistrationOracle({ clock, getMajority: server.getMajority });
 
   server.observe({
@@ -75,7 +75,7 @@ export async function runRegistrationWorld(
         () => {
           note(JSON.stringify(operation));
           trace(() => `acknowledges ${JSON.stringify(operation)}`);
-          judge(end);
+          runCheck(end);
         },
         (error: unknown) => {
           trace(() => `fails: ${JSON.stringify(operation)}`);
@@ -103,7 +103,7 @@ export async function runRegistrationWorld(
         submit(action.process, { kind: "remove all" });
         break;
       default:
-        world.inflict(action);
+        world.injectFault(action);
     }
   });
   world.heal();

@@ -1,7 +1,7 @@
 /** What the router must reach when faults have ended, also while one of them lasts. */
 import type { Clock } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
-import { inflictLasting, lastingFaults, recoveryMs, type LastingFault } from "./lasting-faults.ts";
+import { injectLastingFault, lastingFaults, recoveryMs, type LastingFault } from "./lasting-faults.ts";
 import type { Random } from "./random.ts";
 import { parseEvent } from "./router-copies.ts";
 import type { EgressInventory } from "./router-egress.ts";
@@ -63,7 +63,7 @@ export async function recover(options: RecoveryOptions): Promise<void> {
     if (lasting === "denied egress topic") inventory.setRight(random.between(0, 8), false);
     else {
       cluster.registry.create({ name: topicOfOthers, partitions: 1 });
-      inflictLasting(lasting, { cluster, others: topicOfOthers, random });
+      injectLastingFault(lasting, { cluster, others: topicOfOthers, random });
     }
     events.finish();
     await waitUntilDone(listAllBehind, lasting === "nothing" ? "" : `, with a ${lasting}`);

@@ -73,7 +73,7 @@ async function run(
     },
     mayLogError: (message) => positions.hasCuts && message.startsWith("kafka lost records"),
   });
-  const { clock, random, server, log, openDatabase, trace, note, judge } = world;
+  const { clock, random, server, log, openDatabase, trace, note, runCheck } = world;
   const unmatchedTopic = random.pick([undefined, "unmatched"]);
   const namedBy = random.pick<NamedBy>(["nothing", "external id", "namespace"]);
   const hasOddTimestamps = random.chance(0.5);
@@ -145,7 +145,7 @@ async function run(
       () =>
         `${commit ? "commit" : "abort"} of ${process.name}: ${records.length} records, ${JSON.stringify([...offsets].map(([key, { offset }]) => [key, offset]))}`,
     );
-    judge(() => {
+    runCheck(() => {
       oracle.onDecided(transaction);
     });
   }
@@ -189,7 +189,7 @@ async function run(
           choosePartition,
           routed(batch) {
             note(`${host.name} ${batch.events.length} ${batch.forwarded}`);
-            judge(() => {
+            runCheck(() => {
               oracle.onReported(host, batch);
             });
           },
@@ -245,7 +245,7 @@ async function run(
         break;
       case "disturb store":
         for (let request = 0; request < action.count; request += 1)
-          world.inflict({ ...action, do: "disturb", server: "store" });
+          world.injectFault({ ...action, do: "disturb", server: "store" });
         break;
       case "create egress topic":
         inventory.create(action.number);

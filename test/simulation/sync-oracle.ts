@@ -222,7 +222,7 @@ export function createOracle(options: OracleOptions) {
   }
 
   /** Returns what is stored after a commit; undefined where nothing that counts has changed. */
-  function judge(commit: Commit): Version | undefined {
+  function checkCommit(commit: Commit): Version | undefined {
     const { number, client, changes } = commit;
     const touches = (name: string): boolean => changes.some(({ collection }) => collection === name);
     if (client === operator) {
@@ -278,7 +278,7 @@ export function createOracle(options: OracleOptions) {
 
     onCommit(commit: Commit): void {
       checks += 1;
-      const version = judge(commit);
+      const version = checkCommit(commit);
       if (version !== undefined) versions.push(version);
       if (versions.length > 2 * keptVersions) versions = versions.slice(-keptVersions);
     },

@@ -19,7 +19,7 @@ import { actOnCluster } from "./cluster-actions.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import type { Delivery } from "./cluster/fetches.ts";
 import type { Partition } from "./cluster/topics.ts";
-import { inflictLasting, lastingFaults, recoveryMs, type LastingFault } from "./lasting-faults.ts";
+import { injectLastingFault, lastingFaults, recoveryMs, type LastingFault } from "./lasting-faults.ts";
 import { createRandom } from "./random.ts";
 import { createSocketNetwork } from "./sockets.ts";
 import type { Step } from "./steps.ts";
@@ -89,7 +89,7 @@ async function run(
       if (reason.startsWith("Kafka denies")) denialsTold += 1;
     },
   });
-  const { clock, random, server, log, openDatabase, trace, note, judge } = world;
+  const { clock, random, server, log, openDatabase, trace, note, runCheck } = world;
   const { isReplicaSet } = server.options;
   const maxPartitions = random.pick([1, 2, 3]);
   // Chance of its own, so that a further limit does not change which faults follow.
@@ -145,7 +145,7 @@ async function run(
     server.observe({
       onCommit(commit) {
         trace(() => `commit ${commit.number} of ${commit.client.name}: ${formatChanges(commit.changes)}`);
-        judge(() => {
+        runCheck(() => {
           oracle.onCommit(commit);
         });
       },
@@ -176,14 +176,14 @@ async function run(
     if (name !== deadLetterTopic || !isReplicaSet) return;
     const stored = letters.readAll().filter(({ offset }) => offset >= baseOffset);
     trace(() => `${stored.length} dead letters of ${process.name} are stored`);
-    judge(() => {
+    runCheck(() => {
       for (const letter of stored) oracle.letters.onStored(process, letter);
     });
   }
 
   function onSending(from: Host, records: readonly OutgoingRecord[]): void {
     if (!isReplicaSet) return;
-    judge(() => {
+    runCheck(() => {
       oracle.letters.onSending(from, records);
     });
   }
@@ -196,7 +196,8 @@ async function run(
     }
     denialsTold += 1;
     const index = [0, 1].find((one) => world.getProcess(one) === process);
-    if (index !== undefined) world.inflict({ do: "kill", process: index, restartMs: 1_000, noticedMs: 100 });
+    if (index !== undefined)
+      world.injectFault({ do: "kill", process: index, restartMs: 1_000, noticedMs: 100 });
   }
 
   async function start(process: Process<Service>): Promise<void> {
@@ -216,7 +217,7 @@ async function run(
     const topics = createTopicService(store);
     const deadLetters = broker.createProducer(deadLetterTopic);
     const member = broker.createMember({ topic: announcementsTopic, groupId, commitsOffsets: true });
-    const watchClaims = createClaimCheck(member, judge);
+    const watchClaims = createClaimCheck(member, runCheck);
     const consumer = createGroupConsumer({
       member,
       watch: broker.watch(announcementsTopic),
@@ -233,7 +234,7 @@ async function run(
           applied: ({ counts }) => {
             note(`${host.name} ${JSON.stringify(counts)}`);
             if (isReplicaSet)
-              judge(() => {
+              runCheck(() => {
                 oracle.onReported(host, partition.partition, counts);
               });
           },
@@ -336,7 +337,7 @@ async function run(
   // Some runs end with records for a reader that waits for them.
   if (limits.chance(0.3)) await clock.runUntil(clock.getTime() + quietMs);
   trace(() => `what lasts: ${lasting}`);
-  inflictLasting(lasting, { cluster, others: topicOfOthers, random: limits });
+  injectLastingFault(lasting, { cluster, others: topicOfOthers, random: limits });
   // In others nothing comes any more that would show a reader that it is wrong.
   if (endings.chance(0.3) && !administration.hasMovedPositions()) topic.settle();
   else topic.finish(random.chance);

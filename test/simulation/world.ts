@@ -45,14 +45,14 @@ export interface World<Service> {
   /** Adds to the digest. */
   readonly note: (text: string) => void;
   /** Runs a check. A violation ends the run; the product does not get to see it. */
-  readonly judge: (check: () => void) => void;
+  readonly runCheck: (check: () => void) => void;
   readonly getProcess: (index: number) => Process<Service>;
   /** Performs steps, each after its pause. */
   readonly perform: <A extends { readonly do: string }>(
     steps: readonly Step<A>[],
     act: (action: A) => void,
   ) => Promise<void>;
-  readonly inflict: (fault: Fault) => void;
+  readonly injectFault: (fault: Fault) => void;
   /** Ends all faults. */
   readonly heal: () => void;
   readonly getResult: (checks: number) => WorldResult;
@@ -75,7 +75,10 @@ export interface WorldOptions<Service> {
 
 export const startOfTime = Date.UTC(2026, 0, 1);
 
-/** Time and chance of a simulated world. `ids`: for the bytes of ids, which so do not depend on other chance. */
+/**
+ * Time and randomness of a simulated world. `ids`: a separate generator for ids, so that they do not change with other random
+ * choices.
+ */
 export const createSimulatedPlatform = (
   clock: Clock,
   { random, ids }: { readonly random: Random; readonly ids: Random },
@@ -165,7 +168,7 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
     note(text) {
       for (const character of text) digest = (Math.imul(digest, 31) + character.charCodeAt(0)) | 0;
     },
-    judge(check) {
+    runCheck(check) {
       try {
         check();
       } catch (error) {
@@ -181,7 +184,7 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
         act(step.action);
       }
     },
-    inflict(fault) {
+    injectFault(fault) {
       switch (fault.do) {
         case "kill": {
           const process = getProcess(fault.process);
