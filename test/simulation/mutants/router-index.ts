@@ -2,7 +2,8 @@ import type { Mutant } from "./mutant.ts";
 
 const index = "src/matching/live-topic-index.ts";
 const rereads = "src/matching/reread-queue.ts";
-const feed = "src/storage/topic-feed.ts";
+const streams = "src/storage/topic-streams.ts";
+const poll = "src/storage/topic-poll.ts";
 
 /** Of how the router follows the topics. */
 export const routerIndexMutants: readonly Mutant[] = [
@@ -23,21 +24,21 @@ export const routerIndexMutants: readonly Mutant[] = [
   {
     name: "a retirement counts as known while its topic exists",
     world: "router",
-    file: feed,
+    file: poll,
     replace: "found.filter(({ change }) => !remaining.has(change))",
     by: "found",
   },
   {
     name: "a replaced topic is not read again",
     world: "router",
-    file: feed,
+    file: streams,
     replace: '["insert", "replace", "update"]',
     by: '["insert"]',
   },
   {
     name: "a retired topic is not read again",
     world: "router",
-    file: feed,
+    file: streams,
     replace: "[collections.topics, collections.retiredTopics].map((name)",
     by: "[collections.topics].map((name)",
   },
@@ -100,8 +101,8 @@ export const routerIndexMutants: readonly Mutant[] = [
   {
     name: "an election does not end the feed",
     world: "router",
-    file: feed,
-    replace: "      end(electionError);\n",
+    file: streams,
+    replace: "      this.#end(electionError);\n",
     by: "",
     schedule: "topic-read-before-an-election-loses-it",
   },

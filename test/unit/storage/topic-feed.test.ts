@@ -85,9 +85,10 @@ describe("the feed of stored topics", () => {
     const adding = t.mock.method(EventTarget.prototype, "addEventListener");
     here.index.start();
     await waitUntilPicked(here, 1, ["early"]);
-    const targets = new Set(adding.mock.calls.map((call) => call.this as EventTarget));
-    const listeners = (): number =>
-      [...targets].flatMap((target) => getEventListeners(target, "abort")).length;
+    const listeners = (): number => {
+      const targets = new Set(adding.mock.calls.map((call) => call.this as EventTarget));
+      return [...targets].flatMap((target) => getEventListeners(target, "abort")).length;
+    };
     const once = listeners();
     const answer = { ok: 0, code: 286, codeName: "ChangeStreamHistoryLost", errmsg: "the oplog rolled over" };
     fail({ command: "getMore", answer, times: 2 });
