@@ -28,7 +28,7 @@ export default {
       comment: "importers of topicsync/picker get nothing else of ours, and no packages.",
       severity: "error",
       from: { path: "^src/matching/(filter|picker)/" },
-      to: { pathNot: "^src/matching/(filter|picker)/|^src/lib/errors\\.ts$" },
+      to: { pathNot: "^src/matching/(filter|picker)/|^src/lib/(errors|invariant)\\.ts$" },
     },
     {
       name: "edges-get-what-they-need",

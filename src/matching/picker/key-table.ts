@@ -1,4 +1,8 @@
+import { invariant } from "../../lib/invariant.ts";
 import type { Slot } from "./slots.ts";
+
+const noTopic = -1;
+const initialCapacity = 4;
 
 /**
  * A hash table from keys to topics, for the topics whose keys use the same slots. A key has one value number
@@ -19,143 +23,155 @@ import type { Slot } from "./slots.ts";
  * Invariant: entries are numbered from 1 to `used`. Each is either linked into its bucket, or has `noTopic`
  * and is linked into the free list (through `nextInBucket`).
  */
-export interface KeyTable {
+export class KeyTable {
   readonly slots: readonly Slot[];
-  /** Adds an entry; `nextOfTopic` is the previous entry of the same topic or 0. Returns the new entry. */
-  add(key: readonly number[], topic: number, nextOfTopic: number): number;
-  /** Removes all entries of a topic, beginning with its last one, and calls back with the key of each. */
-  remove(lastEntry: number, onRemoved: (key: readonly number[]) => void): void;
-  find(key: Int32Array, onTopic: (topic: number) => void): void;
-  /** Goes through all entries for the topics whose key has an accepted value in each slot. */
-  scan(accepts: (slot: number, value: number) => boolean, onTopic: (topic: number) => void): void;
-  /** The number of entries that a scan looks at, including removed ones. */
-  scanLength(): number;
-  isEmpty(): boolean;
-}
-
-const noTopic = -1;
-const initialCapacity = 4;
-
-export function createKeyTable(slots: readonly Slot[]): KeyTable {
-  const width = slots.length;
+  readonly #width: number;
   /** Random, so that nobody can choose keys that all fall into one bucket. */
-  const seed = Math.trunc(Math.random() * 2 ** 32);
-  let capacity = initialCapacity;
-  let buckets = new Int32Array(capacity);
-  let topics = new Int32Array(capacity + 1);
-  let keys = new Int32Array((capacity + 1) * width);
-  let nextInBucket = new Int32Array(capacity + 1);
-  let previousInBucket = new Int32Array(capacity + 1);
-  let nextOfTopic = new Int32Array(capacity + 1);
-  let used = 0;
-  let size = 0;
-  let firstFree = 0;
+  readonly #seed = Math.trunc(Math.random() * 2 ** 32);
+  #capacity = initialCapacity;
+  #buckets = new Int32Array(initialCapacity);
+  #topics = new Int32Array(initialCapacity + 1);
+  #keys: Int32Array<ArrayBuffer>;
+  #nextInBucket = new Int32Array(initialCapacity + 1);
+  #previousInBucket = new Int32Array(initialCapacity + 1);
+  #nextOfTopic = new Int32Array(initialCapacity + 1);
+  #used = 0;
+  #size = 0;
+  #firstFree = 0;
+
+  constructor(slots: readonly Slot[]) {
+    this.slots = slots;
+    this.#width = slots.length;
+    this.#keys = new Int32Array((initialCapacity + 1) * slots.length);
+  }
+
+  /** Adds an entry; `nextOfTopic` is the previous entry of the same topic or 0. Returns the new entry. */
+  add(key: readonly number[], topic: number, nextOfTopic: number): number {
+    invariant(key.length === this.#width, "a key has one value number per slot");
+    const entry = this.#allocateEntry();
+    this.#topics[entry] = topic;
+    this.#nextOfTopic[entry] = nextOfTopic;
+    this.#keys.set(key, entry * this.#width);
+    this.#link(entry);
+    return entry;
+  }
+
+  /** Removes all entries of a topic, beginning with its last one, and calls back with the key of each. */
+  remove(lastEntry: number, onRemoved: (key: readonly number[]) => void): void {
+    for (let entry = lastEntry; entry !== 0;) {
+      const next = this.#nextOfTopic[entry] ?? 0;
+      this.#freeEntry(entry);
+      onRemoved([...this.#keys.subarray(entry * this.#width, (entry + 1) * this.#width)]);
+      entry = next;
+    }
+  }
+
+  find(key: Int32Array, onTopic: (topic: number) => void): void {
+    const nextInBucket = this.#nextInBucket;
+    for (
+      let entry = this.#buckets[this.#toBucket(key, 0)] ?? 0;
+      entry !== 0;
+      entry = nextInBucket[entry] ?? 0
+    ) {
+      if (this.#hasKey(entry, key)) onTopic(this.#topics[entry] ?? noTopic);
+    }
+  }
+
+  /** Goes through all entries for the topics whose key has an accepted value in each slot. */
+  scan(accepts: (slot: number, value: number) => boolean, onTopic: (topic: number) => void): void {
+    for (let entry = 1; entry <= this.#used; entry += 1) {
+      if (this.#isAccepted(entry, accepts)) onTopic(this.#topics[entry] ?? noTopic);
+    }
+  }
+
+  /** The number of entries that a scan looks at, including removed ones. */
+  scanLength(): number {
+    return this.#used;
+  }
+
+  isEmpty(): boolean {
+    return this.#size === 0;
+  }
 
   /** The bucket of the key that begins at an index of `numbers`. */
-  function toBucket(numbers: Int32Array, start: number): number {
-    let hash = seed;
-    for (let at = 0; at < width; at += 1) {
+  #toBucket(numbers: Int32Array, start: number): number {
+    let hash = this.#seed;
+    for (let at = 0; at < this.#width; at += 1) {
       hash = Math.imul(hash ^ (numbers[start + at] ?? 0), 0x9e3779b1);
       hash ^= hash >>> 15;
     }
-    return hash & (capacity - 1);
+    return hash & (this.#capacity - 1);
   }
 
-  function hasKey(entry: number, key: Int32Array): boolean {
-    const start = entry * width;
-    for (let at = 0; at < width; at += 1) if (keys[start + at] !== key[at]) return false;
+  #hasKey(entry: number, key: Int32Array): boolean {
+    const start = entry * this.#width;
+    for (let at = 0; at < this.#width; at += 1) if (this.#keys[start + at] !== key[at]) return false;
     return true;
   }
 
-  function isAccepted(entry: number, accepts: (slot: number, value: number) => boolean): boolean {
-    if (topics[entry] === noTopic) return false;
-    let at = entry * width;
-    for (const { number } of slots) {
-      if (!accepts(number, keys[at] ?? 0)) return false;
+  #isAccepted(entry: number, accepts: (slot: number, value: number) => boolean): boolean {
+    if (this.#topics[entry] === noTopic) return false;
+    let at = entry * this.#width;
+    for (const { number } of this.slots) {
+      if (!accepts(number, this.#keys[at] ?? 0)) return false;
       at += 1;
     }
     return true;
   }
 
-  function link(entry: number): void {
-    const bucket = toBucket(keys, entry * width);
-    const first = buckets[bucket] ?? 0;
-    nextInBucket[entry] = first;
-    previousInBucket[entry] = 0;
-    if (first !== 0) previousInBucket[first] = entry;
-    buckets[bucket] = entry;
+  #link(entry: number): void {
+    const bucket = this.#toBucket(this.#keys, entry * this.#width);
+    const first = this.#buckets[bucket] ?? 0;
+    this.#nextInBucket[entry] = first;
+    this.#previousInBucket[entry] = 0;
+    if (first !== 0) this.#previousInBucket[first] = entry;
+    this.#buckets[bucket] = entry;
   }
 
-  function unlink(entry: number): void {
-    const [previous = 0, next = 0] = [previousInBucket[entry], nextInBucket[entry]];
-    if (next !== 0) previousInBucket[next] = previous;
-    if (previous === 0) buckets[toBucket(keys, entry * width)] = next;
-    else nextInBucket[previous] = next;
+  #unlink(entry: number): void {
+    const previous = this.#previousInBucket[entry] ?? 0;
+    const next = this.#nextInBucket[entry] ?? 0;
+    if (next !== 0) this.#previousInBucket[next] = previous;
+    if (previous === 0) this.#buckets[this.#toBucket(this.#keys, entry * this.#width)] = next;
+    else this.#nextInBucket[previous] = next;
   }
 
-  function grow(): void {
-    capacity *= 2;
-    buckets = new Int32Array(capacity);
-    topics = resize(topics, capacity + 1);
-    keys = resize(keys, (capacity + 1) * width);
-    nextInBucket = resize(nextInBucket, capacity + 1);
-    previousInBucket = resize(previousInBucket, capacity + 1);
-    nextOfTopic = resize(nextOfTopic, capacity + 1);
-    for (let entry = 1; entry <= used; entry += 1) link(entry);
+  #grow(): void {
+    this.#capacity *= 2;
+    const length = this.#capacity + 1;
+    this.#buckets = new Int32Array(this.#capacity);
+    this.#topics = resize(this.#topics, length);
+    this.#keys = resize(this.#keys, length * this.#width);
+    this.#nextInBucket = resize(this.#nextInBucket, length);
+    this.#previousInBucket = resize(this.#previousInBucket, length);
+    this.#nextOfTopic = resize(this.#nextOfTopic, length);
+    for (let entry = 1; entry <= this.#used; entry += 1) this.#link(entry);
   }
 
-  function allocateEntry(): number {
-    size += 1;
-    if (firstFree !== 0) {
-      const entry = firstFree;
-      firstFree = nextInBucket[entry] ?? 0;
+  #allocateEntry(): number {
+    this.#size += 1;
+    if (this.#firstFree !== 0) {
+      const entry = this.#firstFree;
+      this.#firstFree = this.#nextInBucket[entry] ?? 0;
       return entry;
     }
-    // The free list is empty, so growing links every entry again.
-    if (used === capacity) grow();
-    used += 1;
-    return used;
+    if (this.#used === this.#capacity) {
+      // The free list is empty, so growing links every entry again.
+      invariant(this.#size === this.#used + 1, "every entry that is not free is in use");
+      this.#grow();
+    }
+    this.#used += 1;
+    return this.#used;
   }
 
-  function freeEntry(entry: number): void {
-    unlink(entry);
-    topics[entry] = noTopic;
-    nextInBucket[entry] = firstFree;
-    firstFree = entry;
-    size -= 1;
+  #freeEntry(entry: number): void {
+    invariant(this.#topics[entry] !== noTopic, "an entry is removed once");
+    this.#unlink(entry);
+    this.#topics[entry] = noTopic;
+    this.#nextInBucket[entry] = this.#firstFree;
+    this.#firstFree = entry;
+    this.#size -= 1;
   }
-
-  return {
-    slots,
-    add(key, topic, next) {
-      const entry = allocateEntry();
-      topics[entry] = topic;
-      nextOfTopic[entry] = next;
-      for (let at = 0; at < width; at += 1) keys[entry * width + at] = key[at] ?? 0;
-      link(entry);
-      return entry;
-    },
-    remove(lastEntry, onRemoved) {
-      for (let entry = lastEntry; entry !== 0;) {
-        const next = nextOfTopic[entry] ?? 0;
-        freeEntry(entry);
-        onRemoved([...keys.subarray(entry * width, (entry + 1) * width)]);
-        entry = next;
-      }
-    },
-    find(key, onTopic) {
-      for (let entry = buckets[toBucket(key, 0)] ?? 0; entry !== 0; entry = nextInBucket[entry] ?? 0) {
-        if (hasKey(entry, key)) onTopic(topics[entry] ?? noTopic);
-      }
-    },
-    scan(accepts, onTopic) {
-      for (let entry = 1; entry <= used; entry += 1) {
-        if (isAccepted(entry, accepts)) onTopic(topics[entry] ?? noTopic);
-      }
-    },
-    scanLength: () => used,
-    isEmpty: () => size === 0,
-  };
 }
 
 function resize(numbers: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {

@@ -1,42 +1,68 @@
 import type { EventValues } from "./event-values.ts";
-import { createKeyTable, type KeyTable } from "./key-table.ts";
+import { KeyTable } from "./key-table.ts";
 import type { Slot } from "./slots.ts";
 
 /** The key tables, one for each combination of slots. */
-export interface KeyTables {
+export class KeyTables {
+  readonly #byName = new Map<string, KeyTable>();
+  /** By slot number. Each table is listed under one of its slots: an event without a value there cannot match. */
+  readonly #tablesBySlot: KeyTable[][] = [];
+  /** Reused for every look-up. */
+  #key = new Int32Array(16);
+
   /** Returns the table for keys of these slots, in this order. */
-  getOrAdd(slots: readonly Slot[]): KeyTable;
-  delete(table: KeyTable): void;
+  getOrAdd(slots: readonly Slot[]): KeyTable {
+    const name = formatName(slots);
+    const known = this.#byName.get(name);
+    if (known !== undefined) return known;
+    const table = new KeyTable(slots);
+    this.#byName.set(name, table);
+    const lists = slots.map(({ number }) => (this.#tablesBySlot[number] ??= []));
+    lists.reduce((shortest, one) => (one.length < shortest.length ? one : shortest)).push(table);
+    if (slots.length > this.#key.length) this.#key = new Int32Array(slots.length);
+    return table;
+  }
+
+  delete(table: KeyTable): void {
+    this.#byName.delete(formatName(table.slots));
+    for (const { number } of table.slots) {
+      const at = this.#tablesBySlot[number]?.indexOf(table) ?? -1;
+      if (at >= 0) this.#tablesBySlot[number]?.splice(at, 1);
+    }
+  }
+
   /**
    * Calls back with the topics whose key the event has. Per table: at most one look-up for each key that the
    * event can form, and at most one scan of the table, whichever is less.
    */
-  find(event: EventValues, onTopic: (topic: number) => void): void;
-}
+  find(event: EventValues, onTopic: (topic: number) => void): void {
+    for (const slot of event.slots) {
+      for (const table of this.#tablesBySlot[slot] ?? []) this.#findInTable(table, event, onTopic);
+    }
+  }
 
-export function createKeyTables(): KeyTables {
-  const byName = new Map<string, KeyTable>();
-  /**
-   * By slot number. Each table is listed under one of its slots: an event without a value there cannot match.
-   */
-  const tablesBySlot: KeyTable[][] = [];
-  /** Reused for every look-up. */
-  let key = new Int32Array(16);
+  #findInTable(table: KeyTable, event: EventValues, onTopic: (topic: number) => void): void {
+    if (event.hasLists()) {
+      const keyCount = countKeys(table, event);
+      if (keyCount === 0) return;
+      if (keyCount > table.scanLength()) {
+        table.scan(event.has, onTopic);
+        return;
+      }
+    }
+    this.#findKeys(table, 0, event, onTopic);
+  }
 
   /** Looks up every key that the event can form, from the given slot on. */
-  function findKeys(
-    table: KeyTable,
-    from: number,
-    event: EventValues,
-    onTopic: (topic: number) => void,
-  ): void {
+  #findKeys(table: KeyTable, from: number, event: EventValues, onTopic: (topic: number) => void): void {
+    const key = this.#key;
     for (let at = from; at < table.slots.length; at += 1) {
       const slot = table.slots[at]?.number ?? 0;
       const values = event.hasLists() ? event.all(slot) : undefined;
       if (values !== undefined) {
         for (const value of values) {
           key[at] = value;
-          findKeys(table, at + 1, event, onTopic);
+          this.#findKeys(table, at + 1, event, onTopic);
         }
         return;
       }
@@ -46,44 +72,6 @@ export function createKeyTables(): KeyTables {
     }
     table.find(key, onTopic);
   }
-
-  function findInTable(table: KeyTable, event: EventValues, onTopic: (topic: number) => void): void {
-    if (event.hasLists()) {
-      const keyCount = countKeys(table, event);
-      if (keyCount === 0) return;
-      if (keyCount > table.scanLength()) {
-        table.scan(event.has, onTopic);
-        return;
-      }
-    }
-    findKeys(table, 0, event, onTopic);
-  }
-
-  return {
-    getOrAdd(slots) {
-      const name = formatName(slots);
-      const known = byName.get(name);
-      if (known !== undefined) return known;
-      const table = createKeyTable(slots);
-      byName.set(name, table);
-      const lists = slots.map(({ number }) => (tablesBySlot[number] ??= []));
-      lists.reduce((shortest, one) => (one.length < shortest.length ? one : shortest)).push(table);
-      if (slots.length > key.length) key = new Int32Array(slots.length);
-      return table;
-    },
-    delete(table) {
-      byName.delete(formatName(table.slots));
-      for (const { number } of table.slots) {
-        const at = tablesBySlot[number]?.indexOf(table) ?? -1;
-        if (at >= 0) tablesBySlot[number]?.splice(at, 1);
-      }
-    },
-    find(event, onTopic) {
-      for (const slot of event.slots) {
-        for (const table of tablesBySlot[slot] ?? []) findInTable(table, event, onTopic);
-      }
-    },
-  };
 }
 
 /** The number of keys that an event can form; Infinity if it is beyond what a number holds. */

@@ -2,7 +2,7 @@ import { readFilters, type FilterTexts, type RootedCondition } from "../filter/t
 import { createChecks, type Check } from "./checks.ts";
 import { createEventValues } from "./event-values.ts";
 import type { KeyTable } from "./key-table.ts";
-import { createKeyTables } from "./key-tables.ts";
+import { KeyTables } from "./key-tables.ts";
 import { createSlots, type Slot, type SlotKind } from "./slots.ts";
 
 /** An index of topics by their filters: finds the topics that an event belongs to. */
@@ -31,105 +31,109 @@ interface KeyedTopic {
 
 const noChecks: readonly Check[] = [];
 
-/**
- * Creates an empty picker. A topic is found by its keys: the values of all its equalities, one alternative of
- * each. Topics whose keys use the same paths share a hash table. An event is walked once along the paths in
- * use, and each table whose paths it has is asked once. The cost is that of the tables and matches, not of
- * all topics. Ranges and negations are checked for the topics that a key has found (ARCHITECTURE.md, "An event").
- */
-export function createPicker(): Picker {
-  /** By external id. A number is a topic without conditions: its index in `unconditional`. */
-  const byExternalId = new Map<string, KeyedTopic | number>();
-  const unconditional: string[] = [];
-  /** By topic number, as stored in the key tables. */
-  const topics: (KeyedTopic | undefined)[] = [];
-  const freeNumbers: number[] = [];
-  const slots = createSlots();
-  const tables = createKeyTables();
-  const checks = createChecks();
-  const eventValues = createEventValues();
+/** Creates an empty picker. */
+export const createPicker = (): Picker => new KeyedPicker();
 
-  function add(externalId: string, conditions: readonly RootedCondition[]): void {
+/**
+ * A topic is found by its keys: the values of all its equalities, one alternative of each. Topics whose keys use the same paths
+ * share a hash table. An event is walked once along the paths in use, and each table whose paths it has is asked once. The cost
+ * is that of the tables and matches, not of all topics. Ranges and negations are checked for the topics that a key has found
+ * (ARCHITECTURE.md, "An event").
+ */
+class KeyedPicker implements Picker {
+  /** By external id. A number is a topic without conditions: its index in `#unconditional`. */
+  readonly #byExternalId = new Map<string, KeyedTopic | number>();
+  readonly #unconditional: string[] = [];
+  /** By topic number, as stored in the key tables. */
+  readonly #topics: (KeyedTopic | undefined)[] = [];
+  readonly #freeNumbers: number[] = [];
+  readonly #slots = createSlots();
+  readonly #tables = new KeyTables();
+  readonly #checks = createChecks();
+  readonly #eventValues = createEventValues();
+
+  set(externalId: string, filters: FilterTexts): void {
+    const conditions = readFilters(filters);
+    this.delete(externalId);
+    this.#add(externalId, conditions);
+  }
+
+  delete(externalId: string): boolean {
+    const topic = this.#byExternalId.get(externalId);
+    if (topic === undefined) return false;
+    this.#byExternalId.delete(externalId);
+    if (typeof topic === "number") this.#removeUnconditional(topic);
+    else this.#removeKeyed(topic);
+    return true;
+  }
+
+  pick(event: unknown): string[] {
+    const picked = this.#unconditional.slice();
+    const [topics, checks, eventValues] = [this.#topics, this.#checks, this.#eventValues];
+    eventValues.read(this.#slots, event);
+    checks.read(event);
+    this.#tables.find(eventValues, (number) => {
+      const topic = topics[number];
+      if (topic === undefined) return;
+      if (eventValues.hasLists() && topic.lastEventNumber === eventValues.eventNumber()) return;
+      topic.lastEventNumber = eventValues.eventNumber();
+      for (const check of topic.checks) if (!checks.passes(check)) return;
+      picked.push(topic.externalId);
+    });
+    return picked;
+  }
+
+  get size(): number {
+    return this.#byExternalId.size;
+  }
+
+  get unconditional(): number {
+    return this.#unconditional.length;
+  }
+
+  #add(externalId: string, conditions: readonly RootedCondition[]): void {
     if (conditions.length === 0) {
-      byExternalId.set(externalId, unconditional.push(externalId) - 1);
+      this.#byExternalId.set(externalId, this.#unconditional.push(externalId) - 1);
       return;
     }
-    const plan = planKeys(conditions);
-    const parts = plan.keyParts.map(({ path, kind, values }) => ({
-      slot: slots.acquire(path, kind),
+    const { keyParts, checked } = planKeys(conditions);
+    const parts = keyParts.map(({ path, kind, values }) => ({
+      slot: this.#slots.acquire(path, kind),
       values,
     }));
     parts.sort((a, b) => a.slot.number - b.slot.number);
-    const table = tables.getOrAdd(parts.map(({ slot }) => slot));
-    const number = freeNumbers.pop() ?? topics.length;
+    const table = this.#tables.getOrAdd(parts.map(({ slot }) => slot));
+    const number = this.#freeNumbers.pop() ?? this.#topics.length;
     const topic: KeyedTopic = {
       externalId,
       number,
       table,
       lastEntry: addKeys(table, parts, number),
-      checks: plan.checked.length === 0 ? noChecks : plan.checked.map((condition) => checks.add(condition)),
+      checks: checked.length === 0 ? noChecks : checked.map((condition) => this.#checks.add(condition)),
       lastEventNumber: 0,
     };
-    topics[number] = topic;
-    byExternalId.set(externalId, topic);
+    this.#topics[number] = topic;
+    this.#byExternalId.set(externalId, topic);
   }
 
-  function removeKeyed({ number, table, lastEntry, checks: topicChecks }: KeyedTopic): void {
+  #removeKeyed({ number, table, lastEntry, checks }: KeyedTopic): void {
     table.remove(lastEntry, (key) => {
       for (const [at, value] of key.entries()) table.slots[at]?.values.release(value);
     });
-    for (const slot of table.slots) slots.release(slot);
-    for (const check of topicChecks) checks.remove(check);
-    topics[number] = undefined;
-    freeNumbers.push(number);
-    if (table.isEmpty()) tables.delete(table);
+    for (const slot of table.slots) this.#slots.release(slot);
+    for (const check of checks) this.#checks.remove(check);
+    this.#topics[number] = undefined;
+    this.#freeNumbers.push(number);
+    if (table.isEmpty()) this.#tables.delete(table);
   }
 
   /** Moves the last one into the gap. */
-  function removeUnconditional(at: number): void {
-    const last = unconditional.pop();
-    if (last === undefined || at === unconditional.length) return;
-    unconditional[at] = last;
-    byExternalId.set(last, at);
+  #removeUnconditional(at: number): void {
+    const last = this.#unconditional.pop();
+    if (last === undefined || at === this.#unconditional.length) return;
+    this.#unconditional[at] = last;
+    this.#byExternalId.set(last, at);
   }
-
-  function remove(externalId: string): boolean {
-    const topic = byExternalId.get(externalId);
-    if (topic === undefined) return false;
-    byExternalId.delete(externalId);
-    if (typeof topic === "number") removeUnconditional(topic);
-    else removeKeyed(topic);
-    return true;
-  }
-
-  return {
-    set(externalId, filters) {
-      const conditions = readFilters(filters);
-      remove(externalId);
-      add(externalId, conditions);
-    },
-    delete: remove,
-    pick(event) {
-      const picked = unconditional.slice();
-      eventValues.read(slots, event);
-      checks.read(event);
-      tables.find(eventValues, (number) => {
-        const topic = topics[number];
-        if (topic === undefined) return;
-        if (eventValues.hasLists() && topic.lastEventNumber === eventValues.eventNumber()) return;
-        topic.lastEventNumber = eventValues.eventNumber();
-        for (const check of topic.checks) if (!checks.passes(check)) return;
-        picked.push(topic.externalId);
-      });
-      return picked;
-    },
-    get size() {
-      return byExternalId.size;
-    },
-    get unconditional() {
-      return unconditional.length;
-    },
-  };
 }
 
 /** What one condition adds to a topic's keys: one of the values, at the path. */
