@@ -182,7 +182,8 @@ export function createRouterOracle(options: RouterOracleOptions) {
         [...certain, ...reported.filter((id) => possible.has(id))].toSorted(byOffset).join() ===
         reported.join();
       const at = waiting.findIndex((batches) => batches.some(isReported));
-      if (at === -1) throw new Violation(`a batch reported as stored with other contents: ${reported.join()}`);
+      if (at === -1)
+        throw new Violation(`a batch reported as stored with other contents: ${reported.join()}`);
       waiting.splice(at, 1);
     },
 
