@@ -29,7 +29,7 @@ import { applicationOperations, platformOperations } from "./routes/catalog.ts";
 import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
 import { deadLetterOperations, type DeadLetterServices } from "./routes/dead-letters.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./routes/health.ts";
-import { installationOperations, type InstallationOperationsOptions } from "./routes/installations.ts";
+import { installationOperations, type InstallationServices } from "./routes/installations.ts";
 import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
 import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { pickOperations } from "./routes/pick.ts";
@@ -44,7 +44,7 @@ export interface AppOptions {
   readonly topicIndex: LiveTopicIndex;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
-  readonly installations: InstallationOperationsOptions;
+  readonly installations: InstallationServices;
   readonly users: UserAdministration;
   readonly applications: CatalogAdministration;
   readonly platforms: CatalogAdministration;
@@ -91,7 +91,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...userOperations(options.users),
     ...applicationOperations(options.applications),
     ...platformOperations(options.platforms),
-    ...sessionOperations(options.sessions, options.verify, options.users),
+    ...sessionOperations(options),
     ...openIdOperations(options.openId, options.sessions),
     ...consoleOperations(options.consoleFiles),
   ];

@@ -28,7 +28,7 @@ import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
-export interface InstallationOperationsOptions {
+export interface InstallationServices {
   readonly service: InstallationService;
   readonly listing: InstallationListing;
   readonly deactivator: Pick<InstallationDeactivator, "deactivateByIds">;
@@ -42,8 +42,7 @@ const checkQuery = createValidator<InstallationQueryTexts>(installationQuerySche
 const parameters = { application: "Name of the push application, as in `sys_push_application`." };
 const adminPath = "/api/topicsync/v1/installations";
 
-/** Registration and removal (specification 4.1 and 4.2), listing and deactivation of push tokens. */
-export const installationOperations = (options: InstallationOperationsOptions): readonly Operation[] => [
+const registerInstallation = ({ service }: InstallationServices): Operation =>
   operation<Registration>({
     id: "registerInstallation",
     method: "POST",
@@ -58,11 +57,13 @@ export const installationOperations = (options: InstallationOperationsOptions): 
     replies: { 200: { description: "The token is registered and active." } },
     rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
-      const { token, previousToken } = await options.service.register(application, body, user);
+      const { token, previousToken } = await service.register(application, body, user);
       const key = { application, platform: body.platform, token };
       return { status: 200, audit: toRegistrationEvent(key, previousToken) };
     },
-  }),
+  });
+
+const removeInstallation = ({ service }: InstallationServices): Operation =>
   operation<Removal>({
     id: "removeInstallation",
     method: "POST",
@@ -83,7 +84,7 @@ export const installationOperations = (options: InstallationOperationsOptions): 
           detail: `A removal with the scope "all" requires the role ${roles.pushAdmin}.`,
         });
       }
-      const token = await options.service.remove(application, body, user);
+      const token = await service.remove(application, body, user);
       const audit: AuditEvent = {
         action: "installations.removed",
         application,
@@ -93,7 +94,9 @@ export const installationOperations = (options: InstallationOperationsOptions): 
       };
       return { status: 200, audit };
     },
-  }),
+  });
+
+const listInstallations = ({ listing }: InstallationServices): Operation =>
   operation({
     id: "listInstallations",
     method: "GET",
@@ -108,7 +111,7 @@ export const installationOperations = (options: InstallationOperationsOptions): 
     rejections: ["SCHEMA_VIOLATION"],
     async handle({ query }) {
       const { active, unseenSince, fullTokens, limit, after, ...filter } = validateQuery(checkQuery, query);
-      const { installations, next, scanned } = await options.listing.findPage(
+      const { installations, next, scanned } = await listing.findPage(
         {
           ...filter,
           active: active === undefined ? undefined : active === "true",
@@ -126,7 +129,9 @@ export const installationOperations = (options: InstallationOperationsOptions): 
       const audit: AuditEvent = { action: "installations.read-tokens", count: installations.length };
       return { status: 200, json, ...(fullTokens === "true" && installations.length > 0 ? { audit } : {}) };
     },
-  }),
+  });
+
+const deactivateInstallations = ({ deactivator }: InstallationServices): Operation =>
   operation<DeactivationBody>({
     id: "deactivateInstallations",
     method: "POST",
@@ -139,13 +144,12 @@ export const installationOperations = (options: InstallationOperationsOptions): 
     body: { schema: deactivationSchema, check: checkDeactivation, wrongTypeStatus: 415 },
     replies: { 200: { description: "The number of deactivated installations.", schema: deactivatedSchema } },
     async handle({ body: { ids, reason } }) {
-      const deactivated = await options.deactivator.deactivateByIds(ids, reason);
+      const deactivated = await deactivator.deactivateByIds(ids, reason);
       const json: Deactivated = { deactivated: deactivated.length };
       const audit = toDeactivationEvents(deactivated, reason);
       return { status: 200, json, ...(audit.length === 0 ? {} : { audit }) };
     },
-  }),
-];
+  });
 
 function toRegistrationEvent(
   { application, platform, token }: InstallationKey,
@@ -159,3 +163,11 @@ function toRegistrationEvent(
     ...(previousToken === undefined ? {} : { replacesDigest: tokenDigest(previousToken) }),
   };
 }
+
+/** Registration and removal (specification 4.1 and 4.2), listing and deactivation of push tokens. */
+export const installationOperations = (services: InstallationServices): readonly Operation[] => [
+  registerInstallation(services),
+  removeInstallation(services),
+  listInstallations(services),
+  deactivateInstallations(services),
+];

@@ -24,12 +24,15 @@ const checkOwnPassword = createValidator<OwnPasswordBody>(ownPasswordSchema);
 
 const path = "/api/topicsync/v1/session";
 
-/** Signs in and out on the console, and returns the current user. */
-export const sessionOperations = (
-  sessions: Sessions,
-  verify: Authenticate,
-  users: Pick<UserAdministration, "setPassword">,
-): readonly Operation[] => [
+const wrongCredentials = "The user name or the password is wrong, or the user is not active.";
+
+export interface SessionServices {
+  readonly sessions: Sessions;
+  readonly verify: Authenticate;
+  readonly users: Pick<UserAdministration, "setPassword">;
+}
+
+const signIn = ({ sessions, verify }: SessionServices): Operation =>
   operation<CredentialsBody>({
     id: "signIn",
     method: "POST",
@@ -59,18 +62,21 @@ export const sessionOperations = (
         by: session.user,
       };
     },
-  }),
-  operation({
-    id: "getSession",
-    method: "GET",
-    paths: [path],
-    access: "user",
-    tag: "console",
-    summary: "Get the current session",
-    description: "The signed-in user and their roles.",
-    replies: { 200: { description: "The current session.", schema: sessionSchema } },
-    handle: ({ user, session }) => ({ status: 200, json: toSessionView(user, session) }),
-  }),
+  });
+
+const getSession: Operation = operation({
+  id: "getSession",
+  method: "GET",
+  paths: [path],
+  access: "user",
+  tag: "console",
+  summary: "Get the current session",
+  description: "The signed-in user and their roles.",
+  replies: { 200: { description: "The current session.", schema: sessionSchema } },
+  handle: ({ user, session }) => ({ status: 200, json: toSessionView(user, session) }),
+});
+
+const signOut = ({ sessions }: SessionServices): Operation =>
   operation({
     id: "signOut",
     method: "POST",
@@ -89,7 +95,9 @@ export const sessionOperations = (
         audit: { action: "session.ended", user: user.name },
       };
     },
-  }),
+  });
+
+const listSessions = ({ sessions }: SessionServices): Operation =>
   operation({
     id: "listSessions",
     method: "GET",
@@ -109,7 +117,9 @@ export const sessionOperations = (
       }));
       return { status: 200, json: { sessions: open } satisfies SessionList };
     },
-  }),
+  });
+
+const endSession = ({ sessions }: SessionServices): Operation =>
   operation({
     id: "endSession",
     method: "POST",
@@ -126,7 +136,9 @@ export const sessionOperations = (
         throw new HttpError("NOT_FOUND", "You have no session with this id.");
       return { status: 200, audit: { action: "session.ended", user: user.name } };
     },
-  }),
+  });
+
+const changeOwnPassword = ({ users, verify }: SessionServices): Operation =>
   operation<OwnPasswordBody>({
     id: "changeOwnPassword",
     method: "POST",
@@ -148,10 +160,7 @@ export const sessionOperations = (
         audit: changed.event,
       };
     },
-  }),
-];
-
-const wrongCredentials = "The user name or the password is wrong, or the user is not active.";
+  });
 
 const toSessionView = ({ name, roles }: User, session?: Session): SessionView => ({
   user: name,
@@ -159,3 +168,13 @@ const toSessionView = ({ name, roles }: User, session?: Session): SessionView =>
   csrfToken: session?.csrfToken ?? null,
   expiresOn: session?.expiresOn.toISOString() ?? null,
 });
+
+/** Signs in and out on the console, and returns the current user. */
+export const sessionOperations = (services: SessionServices): readonly Operation[] => [
+  signIn(services),
+  getSession,
+  signOut(services),
+  listSessions(services),
+  endSession(services),
+  changeOwnPassword(services),
+];

@@ -44,8 +44,7 @@ const userOperation = {
   rejections: ["NOT_FOUND"],
 } as const;
 
-/** Lists, adds and changes users. */
-export const userOperations = (users: UserAdministration): readonly Operation[] => [
+const listUsers = (users: UserAdministration): Operation =>
   operation({
     id: "listUsers",
     method: "GET",
@@ -68,7 +67,9 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
       };
       return { status: 200, json };
     },
-  }),
+  });
+
+const addUser = (users: UserAdministration): Operation =>
   operation<NewUserBody>({
     id: "addUser",
     method: "POST",
@@ -84,7 +85,9 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
       const done = await requireFreeName(users.add({ name, password, roles: given }), name);
       return { ...toReply(done), status: 201 };
     },
-  }),
+  });
+
+const disableUser = (users: UserAdministration): Operation =>
   operation({
     ...userOperation,
     id: "disableUser",
@@ -96,7 +99,9 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
       if (name === user.name) throw forbidOwnAccount("You cannot disable yourself.");
       return toReply(requireFound(await users.setActive(name, false), "user", name));
     },
-  }),
+  });
+
+const enableUser = (users: UserAdministration): Operation =>
   operation({
     ...userOperation,
     id: "enableUser",
@@ -105,7 +110,9 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     description: "The user can sign in again. Earlier sessions stay ended.",
     handle: async ({ parameters: { name = "" } }) =>
       toReply(requireFound(await users.setActive(name, true), "user", name)),
-  }),
+  });
+
+const changeRoles = (users: UserAdministration): Operation =>
   operation<RoleChangeBody>({
     ...userOperation,
     id: "changeRoles",
@@ -116,12 +123,14 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     async handle({ parameters: { name = "" }, body: { add = [], remove = [] }, user }) {
       const fault = findRoleChangeFault({ add, remove });
       if (fault !== undefined)
-        throw new RejectionError("SCHEMA_VIOLATION", `The roles stay as they are: ${fault}.`);
+        throw new RejectionError("SCHEMA_VIOLATION", `The roles were not changed: ${fault}.`);
       if (name === user.name && remove.includes(roles.admin))
-        throw forbidOwnAccount(`You cannot take the role ${roles.admin} from yourself.`);
+        throw forbidOwnAccount(`You cannot remove your own role ${roles.admin}.`);
       return toReply(requireFound(await users.changeRoles(name, { add, remove }), "user", name));
     },
-  }),
+  });
+
+const setPassword = (users: UserAdministration): Operation =>
   operation<NewPasswordBody>({
     ...userOperation,
     id: "setPassword",
@@ -131,8 +140,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     body: { schema: newPasswordSchema, check: checkNewPassword, wrongTypeStatus: 415 },
     handle: async ({ parameters: { name = "" }, body: { password } }) =>
       toReply(requireFound(await users.setPassword(name, password), "user", name)),
-  }),
-];
+  });
 
 const forbidOwnAccount = (message: string): HttpError =>
   new HttpError("FORBIDDEN", message, {
@@ -146,3 +154,13 @@ const toReply = ({ user, event }: ChangedUser): Reply => ({
   json: toUserView(user),
   audit: event,
 });
+
+/** Lists, adds and changes users. */
+export const userOperations = (users: UserAdministration): readonly Operation[] => [
+  listUsers(users),
+  addUser(users),
+  disableUser(users),
+  enableUser(users),
+  changeRoles(users),
+  setPassword(users),
+];
