@@ -12,6 +12,17 @@ import type { ListFlags } from "./topic-list.ts";
 
 /** Defines `topicsync topics …`. The code of each command is loaded when it runs. */
 export function defineTopics(topics: Command): void {
+  addListCommand(topics);
+  addShowCommand(topics);
+  addAddCommand(topics);
+  addDisableCommand(topics);
+  addEnableCommand(topics);
+  addExportCommand(topics);
+  addImportCommand(topics);
+  addEgressCommand(topics);
+}
+
+function addListCommand(topics: Command): void {
   addTopicChoice(topics.command("list"))
     .description(
       "list topics, sorted by external id, or by date if retired or disabled; a table shows the first 100",
@@ -23,7 +34,9 @@ export function defineTopics(topics: Command): void {
       const { listTopics } = await import("./topic-list.ts");
       await runCommand((context) => listTopics(context, flags));
     });
+}
 
+function addShowCommand(topics: Command): void {
   topics
     .command("show")
     .description("show all details of a topic, active or not, with its filters in words")
@@ -33,7 +46,9 @@ export function defineTopics(topics: Command): void {
       const { showTopic } = await import("./topic-changes.ts");
       await runCommand((context) => showTopic(context, externalId, flags));
     });
+}
 
+function addAddCommand(topics: Command): void {
   topics
     .command("add")
     .description("create a topic, under the same rules as over HTTP")
@@ -47,7 +62,9 @@ export function defineTopics(topics: Command): void {
       const { addTopic } = await import("./topic-changes.ts");
       await runCommand((context) => addTopic(context, body, { json }));
     });
+}
 
+function addDisableCommand(topics: Command): void {
   topics
     .command("disable")
     .description("disable a topic: it matches no events, and its external id and combination can be reused")
@@ -57,7 +74,9 @@ export function defineTopics(topics: Command): void {
       const { disableTopic } = await import("./topic-changes.ts");
       await runCommand((context) => disableTopic(context, externalId, flags));
     });
+}
 
+function addEnableCommand(topics: Command): void {
   topics
     .command("enable")
     .description("enable a disabled topic")
@@ -67,7 +86,9 @@ export function defineTopics(topics: Command): void {
       const { enableTopic } = await import("./topic-changes.ts");
       await runCommand((context) => enableTopic(context, externalId, flags));
     });
+}
 
+function addExportCommand(topics: Command): void {
   addTopicChoice(topics.command("export"))
     .description("write definitions as NDJSON, which `topics import` and `announce` read")
     .option("-o, --out <file>", "write to this file, which appears only when it is complete")
@@ -76,7 +97,9 @@ export function defineTopics(topics: Command): void {
       const { exportTopics } = await import("./topic-export.ts");
       await runCommand((context) => exportTopics(context, flags));
     });
+}
 
+function addImportCommand(topics: Command): void {
   topics
     .command("import")
     .description(
@@ -89,7 +112,9 @@ export function defineTopics(topics: Command): void {
       const { importTopics } = await import("./topic-import.ts");
       await importTopics(files, flags);
     });
+}
 
+function addEgressCommand(topics: Command): void {
   topics
     .command("egress")
     .description(

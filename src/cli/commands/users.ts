@@ -20,6 +20,15 @@ interface RoleFlags extends JsonFlag {
 
 /** Defines `topicsync users …`. */
 export function defineUsers(users: Command): void {
+  addAddCommand(users);
+  addListCommand(users);
+  addShowCommand(users);
+  addPasswordCommand(users);
+  addRolesCommand(users);
+  addSwitchCommands(users);
+}
+
+function addAddCommand(users: Command): void {
   users
     .command("add")
     .description(
@@ -35,13 +44,17 @@ export function defineUsers(users: Command): void {
         roles.length === 0 ? ", without roles: push tokens only" : ` with ${user.roles.join(", ")}`;
       printUser(user, [`added ${name}${suffix}`], json);
     });
+}
 
+function addListCommand(users: Command): void {
   users
     .command("list")
     .description("list the users")
     .option("--json", "print JSON instead of a table")
     .action(listUsers);
+}
 
+function addShowCommand(users: Command): void {
   users
     .command("show")
     .description("show a user")
@@ -52,7 +65,9 @@ export function defineUsers(users: Command): void {
       const roles = user.roles.length === 0 ? "none: push tokens only" : user.roles.join(", ");
       printUser(user, [`name    ${name}`, `roles   ${roles}`, `active  ${user.active ? "yes" : "no"}`], json);
     });
+}
 
+function addPasswordCommand(users: Command): void {
   users
     .command("passwd")
     .description("set the password of a user; the old one stops working within 30 seconds")
@@ -63,7 +78,9 @@ export function defineUsers(users: Command): void {
       const user = await changeUser(name, (users) => users.setPassword(name, password));
       printUser(user, [`changed the password of ${name}`], json);
     });
+}
 
+function addRolesCommand(users: Command): void {
   users
     .command("roles")
     .description("grant or revoke roles; running services notice within 30 seconds")
@@ -82,7 +99,9 @@ export function defineUsers(users: Command): void {
         json,
       );
     });
+}
 
+function addSwitchCommands(users: Command): void {
   for (const [command, active, description] of [
     ["disable", false, "disable a user and end the sessions; running services notice within 30 seconds"],
     ["enable", true, "enable a disabled user again"],
