@@ -46,6 +46,12 @@ interface VerifiedCredential {
   guesses: number;
 }
 
+/** Creates the check of credentials. */
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  const authenticator = new Authenticator(options);
+  return (credentials) => authenticator.authenticate(credentials);
+}
+
 /**
  * Checks a hash once in five minutes per user, password and network. In between, the user record is read every 15 s, and the
  * credential holds while the record carries the same hash. Passwords are remembered as digests under a per-process key.
@@ -53,94 +59,105 @@ interface VerifiedCredential {
  * Invariant: only a credential remembered for the caller's own network bypasses the throttle, so a 429 does not reveal
  * whether a password is right.
  */
-export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { users, throttle, hashQueue, clock = () => performance.now() } = options;
-  const key = randomBytes(32).toString("base64");
-  const verified = new LRUCache<string, VerifiedCredential>({
-    max: maxRemembered,
-    ttl: credentialTtlMs,
-    ttlResolution: 0,
-    perf: { now: clock },
-  });
+class Authenticator {
+  readonly #users: AuthenticateOptions["users"];
+  readonly #throttle: LoginThrottle;
+  readonly #hashQueue: HashQueue;
+  readonly #clock: () => number;
+  readonly #key = randomBytes(32).toString("base64");
+  readonly #verified: LRUCache<string, VerifiedCredential>;
   /** Checks in flight, by caller and digest: concurrent requests share one hash. */
-  const inFlight = new Map<string, Promise<User | undefined>>();
+  readonly #inFlight = new Map<string, Promise<User | undefined>>();
 
-  function findRemembered(caller: string, digest: string): VerifiedCredential | undefined {
-    const entry = verified.get(caller);
+  constructor({ users, throttle, hashQueue, clock = () => performance.now() }: AuthenticateOptions) {
+    this.#users = users;
+    this.#throttle = throttle;
+    this.#hashQueue = hashQueue;
+    this.#clock = clock;
+    this.#verified = new LRUCache({
+      max: maxRemembered,
+      ttl: credentialTtlMs,
+      ttlResolution: 0,
+      perf: { now: clock },
+    });
+  }
+
+  authenticate(credentials: Credentials): User | Promise<User | undefined> {
+    const { name, password, address } = credentials;
+    const caller = `${toNetwork(address)} ${name}`;
+    const digest = hash("sha256", this.#key + JSON.stringify([name, password]), "base64");
+    const entry = this.#findRemembered(caller, digest);
+    if (entry !== undefined && this.#clock() - entry.readAt < recordTtlMs) return entry.user;
+    const attempt = `${digest} ${caller}`;
+    const current = this.#inFlight.get(attempt);
+    if (current !== undefined) return current;
+    const checking = this.#check(caller, digest, credentials).finally(() => this.#inFlight.delete(attempt));
+    this.#inFlight.set(attempt, checking);
+    return checking;
+  }
+
+  #findRemembered(caller: string, digest: string): VerifiedCredential | undefined {
+    const entry = this.#verified.get(caller);
     return entry?.digest === digest && entry.guesses < maxRejectedGuesses ? entry : undefined;
   }
 
+  async #check(caller: string, digest: string, credentials: Credentials): Promise<User | undefined> {
+    const entry = this.#findRemembered(caller, digest);
+    const user = entry && (await this.#refresh(caller, entry));
+    if (user !== undefined) return user;
+    const attempt = (): Promise<User | undefined> => this.#logIn(caller, digest, credentials);
+    const other = this.#verified.peek(caller);
+    return other === undefined ? attempt() : countGuess(other, attempt);
+  }
+
   /** Reads the user record again; undefined when the credential no longer holds. */
-  async function refresh(caller: string, entry: VerifiedCredential): Promise<User | undefined> {
-    const readAt = clock();
-    const stored = await users.find(entry.user.name);
+  async #refresh(caller: string, entry: VerifiedCredential): Promise<User | undefined> {
+    const readAt = this.#clock();
+    const stored = await this.#users.find(entry.user.name);
     if (stored?.active === true && stored.passwordHash === entry.passwordHash) {
       entry.user = withoutHash(stored);
       entry.readAt = readAt;
       return entry.user;
     }
-    if (verified.peek(caller) === entry) verified.delete(caller);
+    if (this.#verified.peek(caller) === entry) this.#verified.delete(caller);
     return undefined;
   }
 
-  async function logIn(caller: string, digest: string, credentials: Credentials): Promise<User | undefined> {
+  async #logIn(caller: string, digest: string, credentials: Credentials): Promise<User | undefined> {
     const { name, password } = credentials;
-    const { clean } = await throttle.check(credentials);
-    return hashQueue.run(clean ? "first" : "last", async () => {
+    const { clean } = await this.#throttle.check(credentials);
+    return this.#hashQueue.run(clean ? "first" : "last", async () => {
       // Attempts ahead in the queue may have failed.
-      await throttle.check(credentials);
-      const readAt = clock();
-      const stored = await users.find(name);
+      await this.#throttle.check(credentials);
+      const readAt = this.#clock();
+      const stored = await this.#users.find(name);
       const isCorrect = await verifyPassword(password, stored?.passwordHash);
       if (!isCorrect || stored?.active !== true) {
-        await throttle.recordFailure(credentials);
+        await this.#throttle.recordFailure(credentials);
         return undefined;
       }
-      await throttle.recordSuccess(credentials);
+      await this.#throttle.recordSuccess(credentials);
       const user = withoutHash(stored);
-      verified.set(caller, { digest, passwordHash: stored.passwordHash, user, readAt, guesses: 0 });
+      this.#verified.set(caller, { digest, passwordHash: stored.passwordHash, user, readAt, guesses: 0 });
       return user;
     });
   }
+}
 
-  /** Runs a login with another password than the remembered one. */
-  async function countGuess(
-    entry: VerifiedCredential,
-    attempt: () => Promise<User | undefined>,
-  ): Promise<User | undefined> {
-    entry.guesses += 1;
-    try {
-      const user = await attempt();
-      entry.guesses -= 1;
-      return user;
-    } catch (error) {
-      if (!(error instanceof TooManyAttemptsError)) entry.guesses -= 1;
-      throw error;
-    }
+/** Runs a login with another password than the remembered one. */
+async function countGuess(
+  entry: VerifiedCredential,
+  attempt: () => Promise<User | undefined>,
+): Promise<User | undefined> {
+  entry.guesses += 1;
+  try {
+    const user = await attempt();
+    entry.guesses -= 1;
+    return user;
+  } catch (error) {
+    if (!(error instanceof TooManyAttemptsError)) entry.guesses -= 1;
+    throw error;
   }
-
-  async function check(caller: string, digest: string, credentials: Credentials): Promise<User | undefined> {
-    const entry = findRemembered(caller, digest);
-    const user = entry && (await refresh(caller, entry));
-    if (user !== undefined) return user;
-    const attempt = (): Promise<User | undefined> => logIn(caller, digest, credentials);
-    const other = verified.peek(caller);
-    return other === undefined ? attempt() : countGuess(other, attempt);
-  }
-
-  return (credentials) => {
-    const { name, password, address } = credentials;
-    const caller = `${toNetwork(address)} ${name}`;
-    const digest = hash("sha256", key + JSON.stringify([name, password]), "base64");
-    const entry = findRemembered(caller, digest);
-    if (entry !== undefined && clock() - entry.readAt < recordTtlMs) return entry.user;
-    const attempt = `${digest} ${caller}`;
-    const current = inFlight.get(attempt);
-    if (current !== undefined) return current;
-    const checking = check(caller, digest, credentials).finally(() => inFlight.delete(attempt));
-    inFlight.set(attempt, checking);
-    return checking;
-  };
 }
 
 const withoutHash = ({ name, roles, active }: StoredUser): User => ({ name, roles, active });
