@@ -61,44 +61,14 @@ export function createInstallationListing(
     query: InstallationQuery,
     { after, getLimit }: { readonly after: string | undefined; readonly getLimit: () => number },
   ): AsyncGenerator<InstallationChunk, void, undefined> {
-    const { tokens, isMatch } = await expandToken(query.token);
-    const selection = { ...(await toSelection(query)), tokens };
+    const { tokens, isMatch } = await expandToken(catalog.platforms, query.token);
+    const selection = { ...(await toSelection(catalog, query)), tokens };
     let afterId = after === undefined ? undefined : cursors.decode(after)[0];
     do {
       const chunk = await reader.read(selection, { afterId, limit: getLimit() });
       yield { ...chunk, installations: chunk.installations.filter(isMatch) };
       afterId = chunk.lastId;
     } while (afterId !== undefined);
-  }
-
-  /** Names every application and platform for a user's tokens, since the owner index begins with them. */
-  async function toSelection(query: InstallationQuery): Promise<InstallationSelection> {
-    const { application, platform, user, active, tokenSuffix, unseenSince } = query;
-    const listNames = async (list: ListedCatalog["applications"]): Promise<string[] | undefined> =>
-      user === undefined ? undefined : (await list.list()).map(({ name }) => name);
-    return {
-      applications: application === undefined ? await listNames(catalog.applications) : [application],
-      platforms: platform === undefined ? await listNames(catalog.platforms) : [platform],
-      user,
-      active,
-      tokenSuffix,
-      unseenSince,
-    };
-  }
-
-  /** Returns every form in which a platform may have stored the token, and a check of what was found. */
-  async function expandToken(token: string | undefined): Promise<TokenSearch> {
-    if (token === undefined) return { tokens: undefined, isMatch: () => true };
-    const platforms = await catalog.platforms.list();
-    const rules = new Map(platforms.map(({ name, tokenRule }) => [name, tokenRule]));
-    const normalize = (rule: string | undefined): string => {
-      const checked = checkToken(token, rule);
-      return "token" in checked ? checked.token : token;
-    };
-    return {
-      tokens: [...new Set([token, ...[...rules.values()].map(normalize)])],
-      isMatch: (one) => one.token === token || one.token === normalize(rules.get(one.platform)),
-    };
   }
 
   return {
@@ -130,4 +100,37 @@ export function createInstallationListing(
 interface TokenSearch {
   readonly tokens: readonly string[] | undefined;
   readonly isMatch: (one: Installation) => boolean;
+}
+
+/** Names every application and platform for a user's tokens, since the owner index begins with them. */
+async function toSelection(catalog: ListedCatalog, query: InstallationQuery): Promise<InstallationSelection> {
+  const { application, platform, user, active, tokenSuffix, unseenSince } = query;
+  const listNames = async (list: ListedCatalog["applications"]): Promise<string[] | undefined> =>
+    user === undefined ? undefined : (await list.list()).map(({ name }) => name);
+  return {
+    applications: application === undefined ? await listNames(catalog.applications) : [application],
+    platforms: platform === undefined ? await listNames(catalog.platforms) : [platform],
+    user,
+    active,
+    tokenSuffix,
+    unseenSince,
+  };
+}
+
+/** Returns every form in which a platform may have stored the token, and a check of what was found. */
+async function expandToken(
+  listed: ListedCatalog["platforms"],
+  token: string | undefined,
+): Promise<TokenSearch> {
+  if (token === undefined) return { tokens: undefined, isMatch: () => true };
+  const platforms = await listed.list();
+  const rules = new Map(platforms.map(({ name, tokenRule }) => [name, tokenRule]));
+  const normalize = (rule: string | undefined): string => {
+    const checked = checkToken(token, rule);
+    return "token" in checked ? checked.token : token;
+  };
+  return {
+    tokens: [...new Set([token, ...[...rules.values()].map(normalize)])],
+    isMatch: (one) => one.token === token || one.token === normalize(rules.get(one.platform)),
+  };
 }

@@ -2,6 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const groupCommit = "src/installations/group-commit.ts";
 const installations = "src/storage/installations.ts";
+const targets = "src/storage/installation-targets.ts";
 const deactivation = "src/storage/installation-deactivation.ts";
 const updateCommand = "src/storage/update-command.ts";
 
@@ -90,7 +91,7 @@ export const registrationsMutants: readonly Mutant[] = [
     name: "a late removal of all deactivates a token that was registered again",
     world: "registrations",
     file: deactivation,
-    replace: "        sys_updated_on: { $not: { $gt: new Date(newest) } },\n",
+    replace: "      sys_updated_on: { $not: { $gt: new Date(newest) } },\n",
     by: "",
   },
   {
@@ -110,7 +111,7 @@ export const registrationsMutants: readonly Mutant[] = [
   {
     name: "a removal that read as many tokens as it may counts as finished",
     world: "registrations",
-    file: installations,
+    file: targets,
     replace: "shares[at]?.length === share",
     by: "(shares[at]?.length ?? 0) > share",
   },
@@ -145,7 +146,7 @@ export const registrationsMutants: readonly Mutant[] = [
   {
     name: "a previous token is removed from any user",
     world: "registrations",
-    file: installations,
+    file: targets,
     replace: "return targets.get(toOwnedTokenKey({ ...key, token: previousToken }, user)) ?? [];",
     by: "return single.filter(({ token }) => token === previousToken);",
   },
@@ -161,16 +162,16 @@ export const registrationsMutants: readonly Mutant[] = [
     world: "registrations",
     file: installations,
     replace:
-      "    const primary = database.getPrimary();\n    const targets = await readTargets(attempts.map(({ write }) => write));\n",
-    by: "    const targets = await readTargets(attempts.map(({ write }) => write));\n    const primary = database.getPrimary();\n",
+      "  const primary = database.getPrimary();\n  const targets = await readTargets(\n    installations,\n    attempts.map(({ write }) => write),\n    maxRemovedPerBatch,\n  );\n",
+    by: "  const targets = await readTargets(\n    installations,\n    attempts.map(({ write }) => write),\n    maxRemovedPerBatch,\n  );\n  const primary = database.getPrimary();\n",
     schedule: "removal-spares-a-token-that-an-election-reactivates",
   },
   {
     name: "the primary is asked for after all tokens are removed",
     world: "registrations",
     file: deactivation,
-    replace: "      primary = database.getPrimary();\n      await work();\n",
-    by: "      await work();\n      primary = database.getPrimary();\n",
+    replace: "    primary = database.getPrimary();\n    await work();\n",
+    by: "    await work();\n    primary = database.getPrimary();\n",
     schedule: "removal-of-all-spares-a-token-that-an-election-reactivates",
   },
   {
