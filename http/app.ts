@@ -17,7 +17,7 @@ import type { VerifyToken } from "../src/users/bearer-token.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
 import { createAuthentication } from "./framework/auth.ts";
 import { createRequestContext, createRequestLog } from "./framework/context.ts";
-import { createErrorHandler, notFound } from "./framework/error-response.ts";
+import { createErrorHandler, rejectUnknownPath } from "./framework/error-response.ts";
 import { createEventStreams } from "./framework/event-stream.ts";
 import { apiSecurityHeaders } from "./framework/headers.ts";
 import { checkMessage } from "./framework/message.ts";
@@ -118,7 +118,7 @@ export function createApp(options: AppOptions): Express {
       publicUrl,
     }),
   );
-  app.use(notFound);
+  app.use(rejectUnknownPath);
   app.use(createErrorHandler(log));
   return app;
 }

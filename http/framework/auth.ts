@@ -47,7 +47,10 @@ export function createAuthentication({
 
   function toCaller(user: User | undefined): Caller {
     if (user !== undefined) return { user };
-    throw unauthenticated("The user name or the password is wrong, or the user is disabled.", schemes);
+    throw createUnauthenticatedError(
+      "The user name or the password is wrong, or the user is disabled.",
+      schemes,
+    );
   }
 
   async function findSessionCaller(request: IncomingMessage, id: string, address: string): Promise<Caller> {
@@ -96,7 +99,7 @@ export function createAuthentication({
     if (checkToken === undefined || token === undefined) {
       if (isFromConsole(request))
         throw new HttpError("UNAUTHENTICATED", "Not signed in.", { headers: sessionChallenge });
-      throw unauthenticated("Authentication is required.", schemes);
+      throw createUnauthenticatedError("Authentication is required.", schemes);
     }
     const presented = { secret: token, address };
     const user = checkToken(token, () => forgeries.check(presented));
@@ -165,7 +168,7 @@ function isEqual(given: string | string[] | undefined, expected: string): boolea
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-const unauthenticated = (message: string, schemes: string): HttpError =>
+const createUnauthenticatedError = (message: string, schemes: string): HttpError =>
   new HttpError("UNAUTHENTICATED", message, {
     detail: `Send an "Authorization: Basic …"${schemes === basic ? "" : ' or "Authorization: Bearer …"'} header.`,
     headers: { "WWW-Authenticate": schemes },

@@ -15,14 +15,14 @@ import type { ErrorHandler, Handler, RequestContext } from "./context.ts";
 import { HttpError, statuses, type ErrorCode } from "./errors.ts";
 
 /** Rejects a request that no route matched. */
-export const notFound: Handler = (request) => {
+export const rejectUnknownPath: Handler = (request) => {
   throw new HttpError("NOT_FOUND", `Nothing found at ${request.path}.`, {
     detail: "Known API versions are v1 and v2; without a version the latest is used.",
   });
 };
 
 /** Rejects a request to a known path with another method. */
-export const methodNotAllowed =
+export const rejectMethod =
   (allowed: string): Handler =>
   (request) => {
     throw new HttpError("METHOD_NOT_ALLOWED", `${request.method} is not supported here.`, {

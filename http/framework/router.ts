@@ -9,7 +9,7 @@ import { authenticateIfGiven, authenticateWith, requireRole, type AuthenticateRe
 import { readBody } from "./body.ts";
 import type { Handler, RequestContext } from "./context.ts";
 import { rejectCrossSite } from "./cross-site.ts";
-import { methodNotAllowed } from "./error-response.ts";
+import { rejectMethod } from "./error-response.ts";
 import { HttpError } from "./errors.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { pageSecurityHeaders } from "./headers.ts";
@@ -48,7 +48,7 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
       router[operation.method === "GET" ? "get" : "post"](path, cache.record(all), ...all);
     }
     const allowed = declared.flatMap(({ operation }) => allowedMethods[operation.method]);
-    router.all(path, methodNotAllowed(allowed.join(", ")));
+    router.all(path, rejectMethod(allowed.join(", ")));
   }
   return router;
 }

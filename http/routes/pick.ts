@@ -43,7 +43,7 @@ export const pickOperations = (
     },
     rejections: ["BAD_FILTER", "NOT_FOUND"],
     async handle({ query, body: event }) {
-      const asked = askedFor(query);
+      const asked = readExplainedId(query);
       const { topics, total } = await topicIndex.pick(event);
       const json: PickResponse = {
         total,
@@ -52,19 +52,19 @@ export const pickOperations = (
           ...toEgressView(egressNaming, { externalId, namespace }),
         })),
       };
-      if (asked !== undefined) json.explain = await explanation(topicIndex, asked, event);
+      if (asked !== undefined) json.explain = await explainTopic(topicIndex, asked, event);
       return { status: 200, json };
     },
   }),
 ];
 
-function askedFor({ explain }: Call["query"]): string | undefined {
+function readExplainedId({ explain }: Call["query"]): string | undefined {
   if (explain === undefined) return undefined;
   if (typeof explain === "string" && explain !== "") return explain;
   throw new HttpError("BAD_REQUEST", "The query parameter explain must be given once, with an external id.");
 }
 
-async function explanation(
+async function explainTopic(
   topicIndex: LiveTopicIndex,
   externalId: string,
   event: Event,

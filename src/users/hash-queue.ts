@@ -33,10 +33,10 @@ export function createHashQueue({
   return {
     async run(priority, work) {
       const isFirst = priority === "first";
-      if (queue.size >= (isFirst ? maxWaiting : Math.ceil(maxWaiting / 2))) throw overloaded();
+      if (queue.size >= (isFirst ? maxWaiting : Math.ceil(maxWaiting / 2))) throw createOverloadedError();
       const waiting = new AbortController();
       const timer = setTimeout(() => {
-        waiting.abort(overloaded());
+        waiting.abort(createOverloadedError());
       }, maxWaitMs).unref();
       return queue.add(
         () => {
@@ -49,4 +49,5 @@ export function createHashQueue({
   };
 }
 
-const overloaded = (): OverloadedError => new OverloadedError("too many logins are waiting to be checked");
+const createOverloadedError = (): OverloadedError =>
+  new OverloadedError("too many logins are waiting to be checked");
