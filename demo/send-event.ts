@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 import { Command } from "commander";
 
-import { runCommand } from "../src/cli/context.ts";
+import { runWithContext } from "../src/cli/context.ts";
 import { formatTable } from "../src/cli/output/table.ts";
 import { getErrorMessage } from "../src/lib/errors.ts";
 import { forwardEvent } from "./forward.ts";
@@ -16,7 +16,7 @@ const command = new Command("node demo/send-event.ts")
 const [file = ""] = command.args;
 
 try {
-  await runCommand(async ({ config: { kafka }, broker }) => {
+  await runWithContext(async ({ config: { kafka }, broker }) => {
     const { router } = kafka;
     if (router === undefined) throw new Error("KAFKA_EVENTS_TOPIC is not set");
     const copies = await forwardEvent(readFileSync(file), { broker: await broker(), kafka, router });

@@ -8,7 +8,7 @@ import { secretSettings, settingsSchema, type SettingName, type Settings } from 
 import { ConfigurationError, getErrorMessage } from "./lib/errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
 import { requireTrusted } from "./lib/trusted-path.ts";
-import { readText, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
+import { readNamedFile, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
 
@@ -116,7 +116,7 @@ function parseSettings(environment: Environment, faults: string[]): Record<strin
     const file = environment[`${name}_FILE`];
     if (file === undefined || file === "") continue;
     if (raw[name] !== undefined) faults.push(`${name} and ${name}_FILE are both set; set one of them`);
-    const secret = readText(`${name}_FILE`, file, faults)?.replace(/\r?\n$/, "");
+    const secret = readNamedFile(`${name}_FILE`, file, faults)?.replace(/\r?\n$/, "");
     if (secret !== undefined) raw[name] = secret;
   }
   return raw;

@@ -168,7 +168,7 @@ function readKafkaTls(settings: Settings, faults: string[]): KafkaConfig["tls"] 
     return undefined;
   }
   return Object.fromEntries(
-    given.map(([key, name]) => [key, readText(name, settings[name] ?? "", faults) ?? ""]),
+    given.map(([key, name]) => [key, readNamedFile(name, settings[name] ?? "", faults) ?? ""]),
   );
 }
 
@@ -183,7 +183,7 @@ function toSasl(settings: Settings): KafkaConfig["sasl"] {
 }
 
 /** Undefined if the file cannot be read; `faults` says why. */
-export function readText(name: string, file: string, faults: string[]): string | undefined {
+export function readNamedFile(name: string, file: string, faults: string[]): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -21,7 +21,7 @@ export interface DeadLetterServicesOptions {
 }
 
 /** One service per consumed channel. */
-export interface DeadLetterServices {
+export interface DeadLettersByChannel {
   readonly announcements: DeadLetterService;
   readonly "push-feedback"?: DeadLetterService;
   readonly events?: DeadLetterService;
@@ -30,7 +30,7 @@ export interface DeadLetterServices {
 export function createDeadLetterServices(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback, router }: KafkaConfig,
   { database, broker, ...options }: DeadLetterServicesOptions,
-): DeadLetterServices {
+): DeadLettersByChannel {
   const replays = createReplayStore(database);
 
   const create = (

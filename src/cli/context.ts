@@ -40,7 +40,7 @@ const connectTimeoutMs = 10_000;
  * Runs a command with the database and broker of the settings, or those of the embedded stack in the data directory, and
  * closes them afterwards. Throws ConfigurationError, and the errors of the command.
  */
-export async function runCommand<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
+export async function runWithContext<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
   const config = readConfig(readEnvironment(process.env));
   const log = await createLogger("warn", "stderr");
   const lifecycle = createLifecycle(log);

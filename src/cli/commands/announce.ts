@@ -4,13 +4,13 @@ import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
 import { exitCodes } from "../../lib/errors.ts";
 import { waitUntilApplied } from "../../sync/applied.ts";
 import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../sync/records.ts";
-import { runCommand, type CommandContext } from "../context.ts";
+import { runWithContext, type CommandContext } from "../context.ts";
 import {
   countDefinitions,
   openSource,
   readDefinitions,
   type PlacedDefinition,
-  type Source,
+  type DefinitionSource,
 } from "../input/definitions.ts";
 import { collectFile } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
@@ -28,7 +28,7 @@ export function defineAnnounce(command: Command): void {
       const sources = await Promise.all(files.map(openSource));
       const count = await countDefinitions(sources, "announced");
       if (count === undefined) process.exitCode = exitCodes.rejected;
-      else await runCommand((context) => announce(context, { sources, count, ...flags }));
+      else await runWithContext((context) => announce(context, { sources, count, ...flags }));
     });
 }
 
@@ -38,7 +38,7 @@ interface AnnounceFlags {
 }
 
 interface AnnounceCommand extends AnnounceFlags {
-  readonly sources: readonly Source[];
+  readonly sources: readonly DefinitionSource[];
   readonly count: number;
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../../installations/catalog.ts";
 import { tokenRules, type TokenRule } from "../../installations/token-rules.ts";
 import { exitCodes, NameTakenError } from "../../lib/errors.ts";
-import { runCommand } from "../context.ts";
+import { runWithContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { printError, printJson, printLine, sanitize } from "../output/output.ts";
 import { formatTable } from "../output/table.ts";
@@ -101,7 +101,7 @@ function parseName(name: string, before: string[] | undefined): string[] {
 }
 
 const listRecords = (kind: CatalogKind, { json }: JsonFlag): Promise<void> =>
-  runCommand(async ({ services }) => {
+  runWithContext(async ({ services }) => {
     const { plural, setting, toView } = catalogs[kind];
     const records = await (await services())[plural].list();
     if (json) printJson({ [plural]: records.map(toView) });
@@ -126,7 +126,7 @@ const addRecords = (
   names: readonly string[],
   { json, tokenRule }: AddFlags,
 ): Promise<void> =>
-  runCommand(async ({ services, audit }) => {
+  runWithContext(async ({ services, audit }) => {
     const record = audit();
     const catalog = (await services())[catalogs[kind].plural];
     const added: string[] = [];
@@ -150,7 +150,7 @@ const addRecords = (
   });
 
 const showRecord = (kind: CatalogKind, name: string, { json }: JsonFlag): Promise<void> =>
-  runCommand(async (context) => {
+  runWithContext(async (context) => {
     const services = await context.services();
     const record = (await services[catalogs[kind].plural].find(name)) ?? throwUnknown(kind, name);
     const installations = sumCounts(await countInstallations(services, kind, name));
@@ -189,7 +189,7 @@ interface RecordChange {
 }
 
 const changeRecord = ({ kind, name, change, done }: RecordChange, { json }: JsonFlag): Promise<void> =>
-  runCommand(async ({ services, audit }) => {
+  runWithContext(async ({ services, audit }) => {
     const recordEvent = audit();
     const catalog = (await services())[catalogs[kind].plural];
     const { record, event } = (await catalog.change(name, change)) ?? throwUnknown(kind, name);

@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 
 import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letter-api.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";
-import { runCommand, type CommandContext } from "../context.ts";
+import { runWithContext, type CommandContext } from "../context.ts";
 import { formatDeadLetter, toColumns, toRow } from "../output/dead-letter-view.ts";
 import { openOutput } from "../output/output.ts";
 import { createTableWriter } from "../output/table.ts";
@@ -34,7 +34,7 @@ export function defineDeadLetters(deadLetters: Command): void {
     .option("--full", "with --json: include key, value and headers in base64, details and all replays")
     .action((flags: ListFlags, command: Command) => {
       if (flags.full && !flags.json) command.error("error: --full requires --json");
-      return runCommand((context) => list(context, flags));
+      return runWithContext((context) => list(context, flags));
     });
 
   withChannel(deadLetters.command("show"))
@@ -42,7 +42,7 @@ export function defineDeadLetters(deadLetters: Command): void {
     .argument("<id>", "its id, as printed by `list`")
     .option("--json", "print JSON")
     .addOption(new Option("--raw", "print only the bytes of the value").conflicts("json"))
-    .action((id: string, flags: ShowFlags) => runCommand((context) => show(context, id, flags)));
+    .action((id: string, flags: ShowFlags) => runWithContext((context) => show(context, id, flags)));
 
   withFilter(withChannel(deadLetters.command("replay")))
     .description("send dead letters back to the topic they came from")
@@ -63,7 +63,7 @@ export function defineDeadLetters(deadLetters: Command): void {
         if (isFiltered && flags.all) command.error("error: --all cannot be combined with a filter");
         if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
           command.error("error: no terminal to ask for confirmation: use --yes or --dry-run");
-        return runCommand(async (context) =>
+        return runWithContext(async (context) =>
           replayDeadLetters(context, await openDeadLetters(context, flags), { ...flags, filter }),
         );
       },

@@ -17,7 +17,7 @@ import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import { formatFilterError } from "../output/caret.ts";
-import { runCommand, type CommandContext } from "../context.ts";
+import { runWithContext, type CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, openOutput, printLine, sanitize } from "../output/output.ts";
 import { createTopicProgress } from "../output/progress.ts";
@@ -53,7 +53,7 @@ export function defineFilters(filters: Command): void {
       "list the stored topics with invalid filters, which match no event, and those that events cannot be forwarded to because no Kafka topic can have the name",
     )
     .option("--json", "print one line of JSON per fault (NDJSON) instead of a table")
-    .action((flags: Flags) => runCommand((connection) => check(connection, flags)));
+    .action((flags: Flags) => runWithContext((connection) => check(connection, flags)));
 }
 
 /** Prints the error and returns undefined if the filter is invalid. */

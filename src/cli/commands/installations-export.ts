@@ -5,7 +5,7 @@ import { Option, type Command } from "commander";
 import { toInstallationView } from "../../installations/installation.ts";
 import { toCursor } from "../../installations/listing.ts";
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import { runCommand, type CommandContext } from "../context.ts";
+import { runWithContext, type CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { openOutput, printError } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
@@ -26,7 +26,7 @@ export function addExportCommand(installations: Command): void {
     .addOption(new Option("--after <cursor>", "continue where an export stopped").conflicts("resume"))
     .action((flags: ExportFlags, command: Command) => {
       if (flags.resume && flags.out === undefined) command.error("error: --resume requires --out FILE");
-      return runCommand((context) => exportAll(context, flags));
+      return runWithContext((context) => exportAll(context, flags));
     });
 }
 

@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import type { InstallationImporter } from "../../installations/import.ts";
 import type { Installation } from "../../installations/installation.ts";
 import { exitCodes } from "../../lib/errors.ts";
-import { runCommand, type CommandContext } from "../context.ts";
-import { collectFile, getTotalSize, parseJson, readLines } from "../input/files.ts";
+import { runWithContext, type CommandContext } from "../context.ts";
+import { collectFile, getTotalSize, tryParseJson, readLines } from "../input/files.ts";
 import { printError, printLine, sanitize } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 
@@ -25,7 +25,7 @@ export function addImportCommand(installations: Command): void {
     .option("--dry-run", "check the files and store nothing")
     .option("--json", "print the result as JSON")
     .action((files: string[], flags: ImportFlags) =>
-      runCommand((context) => importAll(context, files, flags)),
+      runWithContext((context) => importAll(context, files, flags)),
     );
 }
 
@@ -94,7 +94,7 @@ async function* readBatches(
     ({ bytes } = line);
     lastPlace = `${name}:${line.number}`;
     if (line.text.trim() === "") continue;
-    const json = parseJson(line.text);
+    const json = tryParseJson(line.text);
     const read = json instanceof Error ? `is not JSON: ${json.message}` : await importer.read(json);
     if (typeof read === "string") reject(lastPlace, read);
     else placed.set(read, lastPlace);

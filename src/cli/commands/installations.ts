@@ -2,7 +2,7 @@ import type { Command } from "commander";
 
 import { sweep } from "../../installations/deactivation.ts";
 import { abbreviateToken, toInstallationView, type Installation } from "../../installations/installation.ts";
-import { runCommand, type CommandContext } from "../context.ts";
+import { runWithContext, type CommandContext } from "../context.ts";
 import { isConfirmed } from "../input/confirm.ts";
 import { parseDuration } from "../input/options.ts";
 import { formatCount, formatMinute } from "../output/format.ts";
@@ -24,7 +24,7 @@ export function defineInstallations(installations: Command): void {
     .description("list installations, sorted by id")
     .option("--full-tokens", "show whole tokens; anyone who has one can send to its device")
     .option("--json", "print NDJSON, one installation per line, instead of a table")
-    .action((flags: ListFlags) => runCommand((context) => list(context, flags)));
+    .action((flags: ListFlags) => runWithContext((context) => list(context, flags)));
 
   addScopeFlags(installations.command("sweep"))
     .description("deactivate tokens that were not registered for a long time; safe to interrupt and repeat")
@@ -34,7 +34,7 @@ export function defineInstallations(installations: Command): void {
     .action((flags: SweepFlags, command: Command) => {
       if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
         command.error("error: no terminal to ask for confirmation: pass --yes, or --dry-run to count only");
-      return runCommand((context) => sweepTokens(context, flags));
+      return runWithContext((context) => sweepTokens(context, flags));
     });
 
   addExportCommand(installations);

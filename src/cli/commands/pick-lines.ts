@@ -1,10 +1,10 @@
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
 import type { CommandContext } from "../context.ts";
-import { parseJson, readLines, type Line } from "../input/files.ts";
+import { tryParseJson, readLines, type Line } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, openOutput, sanitize, type Output } from "../output/output.ts";
 import type { PickedTopic, StoredTopics } from "./pick-topics.ts";
-import { listTopicColumns, toPickJson, toTopicRow } from "../output/pick-view.ts";
+import { listTopicColumns, toPickJson, toPickedRow } from "../output/pick-view.ts";
 import { createLongProgress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
 
@@ -68,7 +68,7 @@ function pickLine(
   { file, tally }: { readonly file: string; readonly tally: Tally },
 ): PickedTopic[] | undefined {
   if (text.trim() === "") return undefined;
-  const event = parseJson(text);
+  const event = tryParseJson(text);
   if (event instanceof Error) {
     tally.faulty += 1;
     if (tally.faulty <= maxFaultsShown)
@@ -93,7 +93,7 @@ async function printSummary(
     );
     const rows = await createTableWriter(output, [{ head: "events" }, ...listTopicColumns(naming)]);
     for (const [topic, count] of byCount)
-      if (!(await rows.add([String(count), ...toTopicRow(topic, naming)]))) return;
+      if (!(await rows.add([String(count), ...toPickedRow(topic, naming)]))) return;
     await rows.end();
   }
   await output.write(

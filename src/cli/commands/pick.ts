@@ -4,8 +4,8 @@ import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { explain, readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { formatFilterError } from "../output/caret.ts";
-import { runCommand, type CommandContext } from "../context.ts";
-import { collectFile, getTotalSize, readText } from "../input/files.ts";
+import { runWithContext, type CommandContext } from "../context.ts";
+import { collectFile, getTotalSize, readTextFile } from "../input/files.ts";
 import { printError, openOutput, sanitize } from "../output/output.ts";
 import { pickLines } from "./pick-lines.ts";
 import { loadTopics } from "./pick-topics.ts";
@@ -33,14 +33,14 @@ export function definePick(command: Command): void {
       // Fails early on missing files: reading the topics may take long.
       const bytes = await getTotalSize(files);
       if (flags.ndjson) {
-        await runCommand(async (connection) => {
+        await runWithContext(async (connection) => {
           const topics = await loadTopics(connection, undefined);
           await pickLines(connection, { topics, files, bytes, json: flags.json ?? false });
         });
         return;
       }
       const events = await readEvents(files);
-      if (events.length > 0) await runCommand((connection) => pick(connection, events, flags));
+      if (events.length > 0) await runWithContext((connection) => pick(connection, events, flags));
     });
 }
 
@@ -53,7 +53,7 @@ interface NamedEvent {
 async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
   const events: NamedEvent[] = [];
   for (const file of files) {
-    const text = await readText(file);
+    const text = await readTextFile(file);
     try {
       events.push({ file, event: JSON.parse(text) as unknown });
     } catch (error) {

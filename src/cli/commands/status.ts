@@ -6,7 +6,7 @@ import { getErrorMessage } from "../../lib/errors.ts";
 import type { WatchedLog } from "../../sync/partition-status.ts";
 import { createStatus } from "../../sync/status.ts";
 import { createValidator } from "../../lib/validation.ts";
-import { runCommand } from "../context.ts";
+import { runWithContext } from "../context.ts";
 import { printLine } from "../output/output.ts";
 import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
@@ -101,7 +101,7 @@ const getReason = (error: unknown): string =>
 
 /** Reads the status from Kafka and MongoDB, which works when no service runs. */
 const readStatus = (): Promise<SyncStatus> =>
-  runCommand(async ({ config, broker, services }) => {
+  runWithContext(async ({ config, broker, services }) => {
     const { groupId, announcementsTopic, pushFeedback, router } = config.kafka;
     // Connections are opened on use, so that if one of the two is down the rest is still reported.
     const toWatchedLog = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {

@@ -1,12 +1,12 @@
 import { exitCodes, RejectionError } from "../../lib/errors.ts";
 import { createTopicImport, importBatchSize, type ImportTopics } from "../../topics/importing.ts";
-import { getCommandLineUser, runCommand, type CommandContext } from "../context.ts";
+import { getCommandLineUser, runWithContext, type CommandContext } from "../context.ts";
 import {
   countDefinitions,
   openSource,
   readDefinitions,
   type PlacedDefinition,
-  type Source,
+  type DefinitionSource,
 } from "../input/definitions.ts";
 import { printJson, printLine } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
@@ -31,7 +31,7 @@ export async function importTopics(files: readonly string[], flags: ImportFlags)
     process.exitCode = exitCodes.rejected;
     return;
   }
-  await runCommand(async (context) => {
+  await runWithContext(async (context) => {
     const importBatch = await createImport(context, flags);
     const report = await importAll(sources, { count, importBatch, abort: context.abort });
     await printReport(report, flags);
@@ -58,7 +58,10 @@ interface Run {
   readonly abort: AbortSignal;
 }
 
-async function importAll(sources: readonly Source[], { count, importBatch, abort }: Run): Promise<Report> {
+async function importAll(
+  sources: readonly DefinitionSource[],
+  { count, importBatch, abort }: Run,
+): Promise<Report> {
   const report: Report = { created: 0, unchanged: 0, rejected: [] };
   const progress = createProgress("importing", count, process.stderr);
   let done = 0;

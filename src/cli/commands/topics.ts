@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 
 import type { TopicBody } from "../../../schemas/topic.ts";
-import { runCommand } from "../context.ts";
+import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
 import { parseCount, type JsonFlag } from "../input/options.ts";
 import { addTopicChoice } from "./topic-choice.ts";
@@ -32,7 +32,7 @@ function addListCommand(topics: Command): void {
     .option("--json", "print all of them, one line of JSON each (NDJSON)")
     .action(async (flags: ListFlags) => {
       const { listTopics } = await import("./topic-list.ts");
-      await runCommand((context) => listTopics(context, flags));
+      await runWithContext((context) => listTopics(context, flags));
     });
 }
 
@@ -44,7 +44,7 @@ function addShowCommand(topics: Command): void {
     .option("--json", "print JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
       const { showTopic } = await import("./topic-changes.ts");
-      await runCommand((context) => showTopic(context, externalId, flags));
+      await runWithContext((context) => showTopic(context, externalId, flags));
     });
 }
 
@@ -60,7 +60,7 @@ function addAddCommand(topics: Command): void {
     .option("--json", "print the topic as JSON")
     .action(async ({ json, ...body }: TopicBody & JsonFlag) => {
       const { addTopic } = await import("./topic-changes.ts");
-      await runCommand((context) => addTopic(context, body, { json }));
+      await runWithContext((context) => addTopic(context, body, { json }));
     });
 }
 
@@ -72,7 +72,7 @@ function addDisableCommand(topics: Command): void {
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
       const { disableTopic } = await import("./topic-changes.ts");
-      await runCommand((context) => disableTopic(context, externalId, flags));
+      await runWithContext((context) => disableTopic(context, externalId, flags));
     });
 }
 
@@ -84,7 +84,7 @@ function addEnableCommand(topics: Command): void {
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
       const { enableTopic } = await import("./topic-changes.ts");
-      await runCommand((context) => enableTopic(context, externalId, flags));
+      await runWithContext((context) => enableTopic(context, externalId, flags));
     });
 }
 
@@ -95,7 +95,7 @@ function addExportCommand(topics: Command): void {
     .option("--json", "with --out: print the result as JSON")
     .action(async (flags: ExportFlags) => {
       const { exportTopics } = await import("./topic-export.ts");
-      await runCommand((context) => exportTopics(context, flags));
+      await runWithContext((context) => exportTopics(context, flags));
     });
 }
 
@@ -124,6 +124,6 @@ function addEgressCommand(topics: Command): void {
     .option("--json", "print one line of JSON per Kafka topic (NDJSON) instead of a table")
     .action(async (flags: EgressFlags) => {
       const { compareEgressTopics } = await import("./topic-egress.ts");
-      await runCommand((context) => compareEgressTopics(context, flags));
+      await runWithContext((context) => compareEgressTopics(context, flags));
     });
 }

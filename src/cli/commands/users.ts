@@ -7,7 +7,7 @@ import {
   type UserAdministration,
 } from "../../users/administration.ts";
 import { everyRole, type User } from "../../users/user.ts";
-import { runCommand } from "../context.ts";
+import { runWithContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { askNewPassword } from "../input/password.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
@@ -139,14 +139,14 @@ async function listUsers({ json }: JsonFlag): Promise<void> {
 }
 
 const withUsers = <T>(work: (users: UserAdministration) => Promise<T>): Promise<T> =>
-  runCommand(async ({ services }) => work((await services()).users));
+  runWithContext(async ({ services }) => work((await services()).users));
 
 /** Makes a change and audits it. Throws when the user does not exist. */
 const changeUser = (
   name: string,
   change: (users: UserAdministration) => Promise<ChangedUser | undefined>,
 ): Promise<User> =>
-  runCommand(async ({ services, audit }) => {
+  runWithContext(async ({ services, audit }) => {
     const record = audit();
     const { user, event } = (await change((await services()).users)) ?? throwNotFound(name);
     record(event);

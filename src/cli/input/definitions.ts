@@ -8,16 +8,16 @@ import { createValidator } from "../../lib/validation.ts";
 import { findFilterFaults } from "../../matching/filter/topic-filters.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { printError, sanitize } from "../output/output.ts";
-import { parseJson, splitLines } from "./files.ts";
+import { tryParseJson, splitLines } from "./files.ts";
 
 /** An input that can be read more than once. */
-export interface Source {
+export interface DefinitionSource {
   readonly name: string;
   readonly open: () => Readable;
 }
 
 /** Opens a file; "-" is standard input, which is buffered in memory. */
-export async function openSource(file: string): Promise<Source> {
+export async function openSource(file: string): Promise<DefinitionSource> {
   if (file !== "-") return { name: file, open: () => createReadStream(file) };
   const all = await buffer(process.stdin);
   return { name: "standard input", open: () => Readable.from([all]) };
@@ -42,7 +42,7 @@ const checkTopic = createValidator<TopicBody>(topicBodySchema);
  * Throws when a source cannot be read.
  */
 export async function* readDefinitions(
-  sources: readonly Source[],
+  sources: readonly DefinitionSource[],
 ): AsyncGenerator<PlacedDefinition | InputFault> {
   for (const source of sources)
     for await (const { place, json } of readValues(source)) yield toDefinitionOrFault(place, json);
@@ -60,7 +60,7 @@ const maxFaultsShown = 20;
 
 /** Validates and counts the definitions. Prints the faults and returns undefined if there are any. */
 export async function countDefinitions(
-  sources: readonly Source[],
+  sources: readonly DefinitionSource[],
   done: "announced" | "imported",
 ): Promise<number | undefined> {
   const faults: InputFault[] = [];
@@ -89,23 +89,23 @@ interface PlacedLine {
   readonly place: string;
 }
 
-async function* readValues({ name, open }: Source): AsyncGenerator<PlacedValue> {
+async function* readValues({ name, open }: DefinitionSource): AsyncGenerator<PlacedValue> {
   /** The lines of one JSON text; undefined once the first line has turned out to be an object: then it is NDJSON. */
   let together: PlacedLine[] | undefined = [];
   for await (const { text: line, number } of splitLines(open())) {
     if (line.trim() === "") continue;
     const place = `${name}:${number}`;
-    if (together?.length === 0 && isObject(parseJson(line))) together = undefined;
-    if (together === undefined) yield { place, json: parseJson(line) };
+    if (together?.length === 0 && isObject(tryParseJson(line))) together = undefined;
+    if (together === undefined) yield { place, json: tryParseJson(line) };
     else together.push({ line, place });
   }
   if (together === undefined || together.length === 0) return;
-  const whole = parseJson(together.map(({ line }) => line).join("\n"));
+  const whole = tryParseJson(together.map(({ line }) => line).join("\n"));
   if (Array.isArray(whole)) {
     for (const [index, json] of whole.entries()) yield { place: `${name}[${index}]`, json };
-  } else if (whole instanceof Error && together.some(({ line }) => isObject(parseJson(line)))) {
+  } else if (whole instanceof Error && together.some(({ line }) => isObject(tryParseJson(line)))) {
     // NDJSON with an invalid first line.
-    for (const { line, place } of together) yield { place, json: parseJson(line) };
+    for (const { line, place } of together) yield { place, json: tryParseJson(line) };
   } else {
     yield { place: name, json: whole };
   }

@@ -36,7 +36,7 @@ const toReadError = (file: string, error: unknown): Error =>
   new Error(`cannot read ${file}: ${getErrorMessage(error)}`, { cause: error });
 
 /** Reads a whole file; "-" is standard input. Throws when it cannot be read. */
-export async function readText(file: string): Promise<string> {
+export async function readTextFile(file: string): Promise<string> {
   try {
     return await text(openInput(file));
   } catch (error) {
@@ -97,7 +97,7 @@ function decodeLine(bytes: Buffer, number: number): string {
 }
 
 /** Parses JSON; returns the error instead of throwing it. */
-export function parseJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

@@ -44,7 +44,7 @@ export async function writePickResult(
   if (!goesOn) return false;
   if (topics.length > 0) {
     const rows = await createTableWriter(output, listTopicColumns(naming));
-    for (const topic of topics) if (!(await rows.add(toTopicRow(topic, naming)))) return false;
+    for (const topic of topics) if (!(await rows.add(toPickedRow(topic, naming)))) return false;
     await rows.end();
   }
   return explained === undefined || (await writeExplained(output, explained));
@@ -57,7 +57,7 @@ export const listTopicColumns = (naming: EgressNaming | undefined): Column[] => 
   ...(naming === undefined ? [] : [{ head: "kafka topic" }]),
 ];
 
-export function toTopicRow(topic: PickedTopic, naming: EgressNaming | undefined): string[] {
+export function toPickedRow(topic: PickedTopic, naming: EgressNaming | undefined): string[] {
   const { externalId, name, namespace } = topic;
   // The fault quotes the name.
   const { egressTopic, egressFault = egressTopic } = toEgressView(naming, topic);

@@ -37,7 +37,7 @@ export function createComparison(
  * Returns a string, number or boolean as it prints; undefined for null, objects and arrays, which match
  * nothing.
  */
-export function toText(value: unknown): string | undefined {
+export function toComparedText(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
@@ -61,7 +61,7 @@ export function readText(event: unknown, path: readonly string[]): string | unde
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
   }
-  return Array.isArray(value) ? listOnPath : toText(value);
+  return Array.isArray(value) ? listOnPath : toComparedText(value);
 }
 
 /** Returns all values at a path, through every element of nested arrays. An array has no members itself. */
@@ -69,7 +69,7 @@ export function readTexts(event: unknown, path: readonly string[]): string[] {
   if (Array.isArray(event)) return [];
   let reached = [event];
   for (const name of path) reached = flattenArrays(reached).flatMap((value) => readMember(value, name));
-  return flattenArrays(reached).flatMap((value) => toText(value) ?? []);
+  return flattenArrays(reached).flatMap((value) => toComparedText(value) ?? []);
 }
 
 function readMember(value: unknown, name: string): unknown[] {

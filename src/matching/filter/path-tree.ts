@@ -1,4 +1,4 @@
-import { flattenArrays, toText } from "./match.ts";
+import { flattenArrays, toComparedText } from "./match.ts";
 
 /**
  * A tree of entries by path, so that an event is walked once for all of them. A walk takes at most 32 steps
@@ -89,7 +89,7 @@ function visit<T>(node: Node<T>, value: unknown, onValue: Visitor<T>): void {
     return;
   }
   if (node.entry === undefined) return;
-  const text = toText(value);
+  const text = toComparedText(value);
   if (text !== undefined) onValue(node.entry, text);
 }
 
