@@ -22,12 +22,16 @@ const end = "<!-- end of mutants -->";
 export const readResults = (): Record<string, MutantResult> =>
   JSON.parse(readFileSync(file, "utf8")) as Record<string, MutantResult>;
 
-/** Stores results beside those of other mutants, and forgets mutants that do not exist any more. */
+/** Stores these results, and forgets mutants that do not exist any more. A violation keeps the words that it had. */
 export function recordResults(found: ReadonlyMap<string, MutantResult>): void {
   const former = readResults();
   const results = mutants
     .filter(({ isEquivalent }) => isEquivalent === undefined)
-    .map(({ name }): [string, MutantResult | undefined] => [name, found.get(name) ?? former[name]]);
+    .map(({ name }): [string, MutantResult | undefined] => {
+      const [result, last] = [found.get(name), former[name]];
+      if (result?.as === undefined || last?.as === undefined) return [name, result ?? last];
+      return [name, { ...result, as: last.as }];
+    });
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(results), undefined, 2)}\n`);
 }
 
