@@ -3,16 +3,16 @@ import kafkajs, { type Admin } from "kafkajs";
 import { UnavailableError } from "../../lib/errors.ts";
 import type { LogObserver, LogWatch } from "../../sync/records.ts";
 import { findDenial, quoteGroup, toKafkaError } from "../errors.ts";
-import type { Isolation, KafkaRequests } from "../requests.ts";
+import type { Isolation } from "../log-requests.ts";
+import type { KafkaRequests } from "../requests.ts";
 import { readTopicSettings } from "./topics.ts";
 
-/** Where what a watch tells comes from. */
+/** The clients that a watch asks. */
 export interface WatchSources {
   readonly requests: Pick<KafkaRequests, "fetchLog" | "confirmLog">;
   readonly admin: Admin;
 }
 
-/** Creates the watch of a topic. */
 export function createWatch({ requests, admin }: WatchSources, topic: string): LogWatch {
   return {
     fetchLog: (partition) => requests.fetchLog(topic, partition),
@@ -31,7 +31,7 @@ export function createWatch({ requests, admin }: WatchSources, topic: string): L
   };
 }
 
-/** Creates the observer of a topic and the group that reads it. */
+/** Creates the observer of a topic and of the group that reads it. */
 export function createObserver(
   { requests, admin }: { readonly requests: KafkaRequests; readonly admin: Admin },
   { topic, groupId }: { readonly topic: string; readonly groupId: string },
@@ -44,7 +44,7 @@ export function createObserver(
 
   return {
     async fetchBounds() {
-      // In this order: a last stable offset before an earlier high watermark proves that a transaction is open.
+      // The order matters: a last stable offset before an earlier high watermark proves that a transaction is open.
       const bounds = await fetchBounds("uncommitted");
       const readableBounds = await fetchBounds("committed");
       return new Map(

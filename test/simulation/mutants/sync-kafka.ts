@@ -2,7 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const client = "src/kafka/client.ts";
-const requests = "src/kafka/requests.ts";
+const logRequests = "src/kafka/log-requests.ts";
 const fetches = "src/kafka/workarounds/fetches.ts";
 const member = "src/kafka/consumer.ts";
 const aborted = "src/kafka/workarounds/aborted-transactions.ts";
@@ -122,36 +122,36 @@ export const syncKafkaMutants: readonly Mutant[] = [
   {
     name: "the bounds of a log are those of its name",
     world,
-    file: requests,
+    file: logRequests,
     replace: "const bounds = await proof.catch(",
-    by: "void proof.catch(() => undefined);\n          const bounds = await listOffsetsAt(broker, topic, { ...named, timestamp: earliest }).then(([[, low] = [0, 0]]) => ({ low, high })).catch(",
+    by: "void proof.catch(() => undefined);\n    const bounds = await listOffsetsAt(broker, topic, { ...named, timestamp: earliest }).then(([[, low] = [0, 0]]) => ({ low, high })).catch(",
   },
   {
     name: "the error of the proof of bounds is not looked at",
     world,
-    file: requests,
+    file: logRequests,
     replace: "if (error !== 0 || fetched === undefined || fetched.error !== 0)",
     by: "if (fetched === undefined)",
   },
   {
     name: "the start of a log counts as 0",
     world,
-    file: requests,
+    file: logRequests,
     replace: "return { low: Number(fetched.logStartOffset), high",
     by: "return { low: 0, high",
   },
   {
     name: "a leader that lost its leadership is asked",
     world,
-    file: requests,
-    replace: "if (found.leader !== leader) failOnError(notLeader);",
+    file: logRequests,
+    replace: "if (found.leader !== leader) failOnError(errorCodes.notLeader);",
     by: "",
     isEquivalent: "a broker that knows of its successor rejects the requests that follow",
   },
   {
     name: "one broker that agrees on a log is enough",
     world,
-    file: requests,
+    file: logRequests,
     replace: "views.every((view)",
     by: "views.some((view)",
     schedule: "former-leader-that-does-not-know-of-the-next",
@@ -159,7 +159,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
   {
     name: "a minority of the brokers agrees on a log",
     world,
-    file: requests,
+    file: logRequests,
     replace: "views.length * 2 > brokers.length &&",
     by: "brokers.length > 0 &&",
     schedule: "former-leader-while-the-next-cannot-be-asked",

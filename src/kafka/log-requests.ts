@@ -1,0 +1,211 @@
+import { KafkaUnavailableError } from "../lib/errors.ts";
+import type { LogBounds, PartitionLog } from "../sync/records.ts";
+import { quoteTopic, toKafkaError } from "./errors.ts";
+import { errorCodes } from "./protocol/error-codes.ts";
+import { canFetchById, requestFetch } from "./protocol/fetch.ts";
+import { requestMetadata, type Metadata, type PartitionMetadata } from "./protocol/metadata.ts";
+import { failOnError, type RequestTarget } from "./protocol/request.ts";
+
+/** The parts of kafkajs' private cluster that are used. */
+export interface Cluster {
+  readonly brokerPool: { findConnectedBroker(): Promise<ClusterBroker> };
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  findBroker(query: { readonly nodeId: number }): Promise<ClusterBroker>;
+  findGroupCoordinator(query: { readonly groupId: string }): Promise<RequestTarget>;
+}
+
+interface ClusterBroker extends RequestTarget {
+  listOffsets(request: {
+    readonly isolationLevel: number;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly timestamp: number }[];
+    }[];
+  }): Promise<{
+    readonly responses: readonly {
+      readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
+    }[];
+  }>;
+}
+
+/** With "committed", a partition ends at its last stable offset; with "uncommitted", at its high watermark. */
+export type Isolation = "committed" | "uncommitted";
+
+const earliest = -2;
+const latest = -1;
+const isolationLevels: Readonly<Record<Isolation, number>> = { uncommitted: 0, committed: 1 };
+
+/** Asks any broker for the metadata of these topics, or of all if `names` is null. */
+export const fetchMetadata = async (cluster: Cluster, names: readonly string[] | null): Promise<Metadata> =>
+  requestMetadata(await cluster.brokerPool.findConnectedBroker(), names);
+
+/** A broker that was added, or that has moved, is known only after the metadata was refreshed. */
+async function findBroker(cluster: Cluster, nodeId: number): Promise<ClusterBroker> {
+  try {
+    return await cluster.findBroker({ nodeId });
+  } catch {
+    await cluster.refreshMetadata();
+    return cluster.findBroker({ nodeId });
+  }
+}
+
+/** Finds the leader of a partition, which must know that it is the leader. */
+async function findLeader(cluster: Cluster, topic: string, partition: number) {
+  const { leader } = findPartition(await fetchMetadata(cluster, [topic]), partition);
+  const broker = await findBroker(cluster, leader);
+  const metadata = await requestMetadata(broker, [topic]);
+  const found = findPartition(metadata, partition);
+  if (found.leader !== leader) failOnError(errorCodes.notLeader);
+  const { leaderEpoch } = found;
+  const { clusterId, topics } = metadata;
+  return { broker, clusterId, topicId: topics[0]?.topicId, leader, leaderEpoch };
+}
+
+/** Finds the partition of the only topic, which has a leader. Throws kafkajs' errors. */
+function findPartition({ topics: [topic] }: Metadata, partition: number): PartitionMetadata {
+  failOnError(topic?.error ?? errorCodes.leaderNotAvailable);
+  const found = topic?.partitions.find((one) => one.partition === partition);
+  if (found === undefined) throw new KafkaUnavailableError("Kafka does not know the partition");
+  // Replicas that are offline are reported as an error, too.
+  if (found.leader < 0) failOnError(found.error === 0 ? errorCodes.leaderNotAvailable : found.error);
+  return found;
+}
+
+/** Lists the offset of each partition for a timestamp, by name; undefined if the topic does not exist. */
+async function listOffsets(
+  cluster: Cluster,
+  topic: string,
+  { timestamp, isolation }: { readonly timestamp: number; readonly isolation: Isolation },
+): Promise<ReadonlyMap<number, number> | undefined> {
+  const metadata = await fetchMetadata(cluster, [topic]);
+  const [found] = metadata.topics;
+  if (found?.error === errorCodes.unknownTopicOrPartition) return undefined;
+  failOnError(found?.error ?? errorCodes.leaderNotAvailable);
+  const partitions = found?.partitions ?? [];
+  const byLeader = Map.groupBy(partitions, ({ partition }) => findPartition(metadata, partition).leader);
+  const lists = [...byLeader].map(async ([leader, led]) =>
+    listOffsetsAt(await findBroker(cluster, leader), topic, { partitions: led, timestamp, isolation }),
+  );
+  return new Map((await Promise.all(lists)).flat());
+}
+
+/** Asks a leader for the offset of its partitions for a timestamp; -1 if no record is that young. */
+async function listOffsetsAt(
+  leader: ClusterBroker,
+  topic: string,
+  query: {
+    readonly partitions: readonly { readonly partition: number }[];
+    readonly timestamp: number;
+    readonly isolation: Isolation;
+  },
+): Promise<(readonly [partition: number, offset: number])[]> {
+  const { timestamp } = query;
+  const { responses } = await leader.listOffsets({
+    isolationLevel: isolationLevels[query.isolation],
+    topics: [{ topic, partitions: query.partitions.map(({ partition }) => ({ partition, timestamp })) }],
+  });
+  return responses
+    .flatMap(({ partitions }) => partitions)
+    .map(({ partition, offset }) => [partition, Number(offset)] as const);
+}
+
+/** See KafkaRequests. Throws kafkajs' errors. */
+export async function fetchBounds(
+  cluster: Cluster,
+  topic: string,
+  isolation: Isolation,
+): Promise<ReadonlyMap<number, LogBounds> | undefined> {
+  const highs = await listOffsets(cluster, topic, { timestamp: latest, isolation });
+  const lows = await listOffsets(cluster, topic, { timestamp: earliest, isolation });
+  if (highs === undefined || lows === undefined) return undefined;
+  return new Map([...highs].map(([partition, high]) => [partition, { low: lows.get(partition) ?? 0, high }]));
+}
+
+/** See LogObserver. Throws kafkajs' errors. */
+export async function findFirstSince(
+  cluster: Cluster,
+  topic: string,
+  timestamp: number,
+): Promise<ReadonlyMap<number, number>> {
+  const isolation = "uncommitted";
+  const found = await listOffsets(cluster, topic, { timestamp, isolation });
+  const ends = await listOffsets(cluster, topic, { timestamp: latest, isolation });
+  if (found === undefined || ends === undefined)
+    throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
+  return new Map(
+    [...ends].map(([partition, end]) => {
+      const offset = found.get(partition) ?? -1;
+      return [partition, offset < 0 ? end : offset];
+    }),
+  );
+}
+
+/** See LogWatch. Throws kafkajs' errors. */
+export async function fetchLog(cluster: Cluster, topic: string, partition: number): Promise<PartitionLog> {
+  const { broker, topicId, ...rest } = await findLeader(cluster, topic, partition);
+  // By name, this may be the end of a log that was deleted. A leader that does not know its end yet responds with an error.
+  const named = { partitions: [{ partition }], isolation: "uncommitted" } as const;
+  const [[, high] = [partition, 0]] = await listOffsetsAt(broker, topic, { ...named, timestamp: latest });
+  if (topicId !== undefined && canFetchById(broker)) {
+    const rights = { TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` };
+    const proof = proveBounds(broker, topicId, { partition, end: high });
+    const bounds = await proof.catch((error: unknown) => {
+      throw toKafkaError(error, rights);
+    });
+    return { ...bounds, topicId, ...rest };
+  }
+  const [[, low] = [partition, 0]] = await listOffsetsAt(broker, topic, { ...named, timestamp: earliest });
+  return { low, high, topicId: undefined, ...rest };
+}
+
+/**
+ * Fetches at the end of a log, which returns nothing but its bounds. An error means that the end belongs to another log.
+ */
+async function proveBounds(
+  broker: ClusterBroker,
+  topicId: string,
+  { partition, end }: { readonly partition: number; readonly end: number },
+) {
+  const { error, topics } = await requestFetch(broker, {
+    maxWaitMs: 0,
+    minBytes: 0,
+    maxBytes: 1,
+    isolationLevel: isolationLevels.committed,
+    rackId: "",
+    topics: [{ topicId, partitions: [{ partition, offset: end, maxBytes: 1 }] }],
+  });
+  const fetched = topics[0]?.partitions[0];
+  if (fetched?.error === errorCodes.topicAuthorizationFailed) failOnError(fetched.error);
+  if (error !== 0 || fetched === undefined || fetched.error !== 0)
+    throw new KafkaUnavailableError("the log of the partition is being replaced");
+  return { low: Number(fetched.logStartOffset), high: Number(fetched.highWatermark) };
+}
+
+/** See LogWatch. Throws kafkajs' errors. */
+export async function confirmLog(
+  cluster: Cluster,
+  topic: string,
+  { partition, log }: { readonly partition: number; readonly log: PartitionLog },
+): Promise<void> {
+  const { brokers } = await fetchMetadata(cluster, []);
+  const answers = await Promise.allSettled(
+    brokers.map(async ({ nodeId }) => requestMetadata(await findBroker(cluster, nodeId), [topic])),
+  );
+  const views = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  if (views.length * 2 > brokers.length && views.every((view) => agrees(view, partition, log))) return;
+  throw new KafkaUnavailableError(`the brokers do not agree yet on ${quoteTopic(topic)}`);
+}
+
+/**
+ * Whether what a broker knows does not contradict the log. A broker without topic ids, in a cluster that is being upgraded,
+ * cannot tell logs apart.
+ */
+function agrees({ topics: [topic] }: Metadata, partition: number, log: PartitionLog): boolean {
+  const found = topic?.partitions.find((one) => one.partition === partition);
+  if (topic === undefined || topic.error !== 0 || found === undefined) return false;
+  const isSameTopic =
+    topic.topicId === undefined || log.topicId === undefined || topic.topicId === log.topicId;
+  return isSameTopic && found.leader === log.leader && found.leaderEpoch <= log.leaderEpoch;
+}

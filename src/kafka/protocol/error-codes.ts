@@ -1,0 +1,11 @@
+/** Error codes of Kafka's protocol. kafkajs 2.2.4 does not know the last two. */
+export const errorCodes = {
+  offsetOutOfRange: 1,
+  unknownTopicOrPartition: 3,
+  leaderNotAvailable: 5,
+  notLeader: 6,
+  invalidTopic: 17,
+  topicAuthorizationFailed: 29,
+  unknownTopicId: 100,
+  inconsistentTopicId: 103,
+} as const;
