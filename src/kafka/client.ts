@@ -39,7 +39,11 @@ import { spareBusyPartitions } from "./workarounds/busy-partitions.ts";
 import { correctJoins } from "./workarounds/joins.ts";
 import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
-import { createEgressTopics, type AutomaticCreation, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
+import {
+  EgressTopicsDirectory,
+  type AutomaticCreation,
+  type EgressTopicsAdmin,
+} from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
 
@@ -47,7 +51,9 @@ import { createObserver, createWatch } from "./admin/watch.ts";
 export interface Broker extends LogReader {
   /** Waits until a broker responds; ends early when aborted. */
   reach(abort: AbortSignal): Promise<void>;
-  /** Waits until a broker responds, then creates missing topics; ends early when aborted. Throws a ConfigurationError. */
+  /**
+   * Waits until a broker responds, then creates missing topics; ends early when aborted. Throws a ConfigurationError.
+   */
   connect(abort: AbortSignal): Promise<void>;
   /** Throws UnavailableError when no broker responds. */
   ping(): Promise<void>;
@@ -61,7 +67,7 @@ export interface Broker extends LogReader {
   createProducer(topic: string): RecordProducer;
   /** The transactional producer of a partition. Connects with the first claim. */
   createTransactions(routed: RoutedPartition): RoutingTransactions;
-  /** Looks up the Kafka topics that events are forwarded to, and creates missing ones where that is configured. */
+  /** Looks up the Kafka topics that events are forwarded to, and creates missing ones if that is configured. */
   createEgressTopics(create: NewEgress | undefined, automatic?: AutomaticCreation): EgressTopicsAdmin;
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
@@ -85,18 +91,14 @@ export interface RoutedPartition {
   readonly groupId: string;
 }
 
-/** For callers that retry themselves: the retries of kafkajs are nested and multiply. */
+/** For callers with their own retries: kafkajs retries at several levels, which multiply. */
 const fastRetry: RetryOptions = { initialRetryTime: 200, maxRetryTime: 1_000, retries: 2 };
 /** For callers that report the error. */
 const slowRetry: RetryOptions = { initialRetryTime: 200, maxRetryTime: 5_000, retries: 5 };
 
-/** Creates the client. Connects lazily. A simulation gives it other sockets. */
-export function createBroker(
-  config: KafkaConfig & { readonly brokers: readonly string[] },
-  log: Logger,
-  sockets: Sockets = createSockets(),
-): Broker {
-  boundFetches(config.maxBatchBytes);
+/** Changes kafkajs in the whole process; see src/kafka/workarounds. */
+function applyWorkarounds(maxBatchBytes: number): void {
+  boundFetches(maxBatchBytes);
   encodeRequestsAtOnce();
   fetchByTopicId();
   deliverEmptyBatches();
@@ -106,13 +108,19 @@ export function createBroker(
   spareBusyPartitions();
   forgetCutResponses();
   stopIdleChecks();
+}
+
+type BrokerConfig = KafkaConfig & { readonly brokers: readonly string[] };
+
+/** Returns a factory of kafkajs clients, each with its own connections. */
+function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets) {
   const options: KafkaJsConfig = {
     ...toClientOptions(config),
     logCreator: () => (entry) => {
       logEntry(log, entry, !sockets.isClosed && !isDuplicateLogEntry(entry, config));
     },
   };
-  const createClient = (retry: RetryOptions): KafkaClient => {
+  return (retry: RetryOptions): KafkaClient => {
     const clientSockets = sockets.createClientSockets();
     return {
       kafka: new kafkajs.Kafka({ ...options, retry, socketFactory: clientSockets.open }),
@@ -124,21 +132,26 @@ export function createBroker(
       },
     };
   };
-  const createAdmin = (): Admin => {
-    const { kafka, dropConnection } = createClient(fastRetry);
-    const admin = kafka.admin();
-    admin.on(admin.events.REQUEST_TIMEOUT, dropConnection);
-    return admin;
-  };
+}
+
+function createAdmin({ kafka, dropConnection }: KafkaClient): Admin {
+  const admin = kafka.admin();
+  admin.on(admin.events.REQUEST_TIMEOUT, dropConnection);
+  return admin;
+}
+
+const connectRequests = ({ kafka, dropConnection }: KafkaClient): KafkaRequests =>
+  createRequests(() => createCluster(kafka, dropConnection));
+
+/** Creates the client. Connects lazily. A simulation gives it other sockets. */
+export function createBroker(config: BrokerConfig, log: Logger, sockets: Sockets = createSockets()): Broker {
+  applyWorkarounds(config.maxBatchBytes);
+  const createClient = createClientFactory(config, log, sockets);
   /** For the sync and for `ping`. Observers have their own clients, which connect when first used. */
-  const admin = createAdmin();
-  const observer = createAdmin();
-  const connectRequests = (): KafkaRequests => {
-    const { kafka, dropConnection } = createClient(fastRetry);
-    return createRequests(() => createCluster(kafka, dropConnection));
-  };
-  const requests = connectRequests();
-  const observerRequests = connectRequests();
+  const admin = createAdmin(createClient(fastRetry));
+  const observer = createAdmin(createClient(fastRetry));
+  const requests = connectRequests(createClient(fastRetry));
+  const observerRequests = connectRequests(createClient(fastRetry));
 
   const connectAndRun = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     retryUntilAvailable(
@@ -165,23 +178,15 @@ export function createBroker(
     watch: (topic) => createWatch({ requests, admin }, topic),
     observe: (read) => createObserver({ requests: observerRequests, admin: observer }, read),
     fetchBounds: (topic) => observerRequests.fetchBounds(topic, "committed"),
-    read: (topic, options) =>
-      readLog(
-        {
-          client: createClient(fastRetry),
-          requests: observerRequests,
-          admin: observer,
-          groupId: config.groupId,
-          log,
-        },
-        topic,
-        options,
-      ),
+    read(topic, options) {
+      const { groupId } = config;
+      const client = createClient(fastRetry);
+      return readLog({ client, requests: observerRequests, admin: observer, groupId, log }, topic, options);
+    },
     createProducer: (topic) => createProducer(createClient(slowRetry), topic),
-    createTransactions: ({ partition, groupId }) =>
+    createTransactions: (routed) =>
       new PartitionTransactions({
-        partition,
-        groupId,
+        ...routed,
         createClient() {
           const client = createClient(fastRetry);
           rememberCoordinators(client.kafka);
@@ -191,21 +196,10 @@ export function createBroker(
         log,
       }),
     createEgressTopics: (create, automatic) =>
-      createEgressTopics({ admin, requests, create, automatic, log }),
-    async fetchCommittedOffsets({ topic, groupId }) {
-      const fetched = await observer.fetchOffsets({ groupId, topics: [topic] }).catch((error: unknown) => {
-        throw toKafkaError(error, { GROUP_AUTHORIZATION_FAILED: `Describe on ${quoteGroup(groupId)}` });
-      });
-      const positions = fetched.flatMap(({ partitions }) => partitions);
-      const found = new Map<number, Position>();
-      for (const { partition, offset, metadata } of positions) {
-        const position = toPosition({ offset: Number(offset), metadata: metadata ?? "" });
-        if (position !== undefined) found.set(partition, position);
-      }
-      return found;
-    },
+      new EgressTopicsDirectory({ admin, requests, create, automatic, log }),
+    fetchCommittedOffsets: (read) => fetchCommittedOffsets(observer, read),
     async close() {
-      // First: kafkajs does not disconnect while a request is pending.
+      // The sockets are closed first, because kafkajs does not disconnect while a request is pending.
       sockets.close();
       await Promise.all([
         admin.disconnect(),
@@ -217,7 +211,22 @@ export function createBroker(
   };
 }
 
-function toClientOptions(config: KafkaConfig & { readonly brokers: readonly string[] }): KafkaJsConfig {
+async function fetchCommittedOffsets(
+  admin: Admin,
+  { topic, groupId }: ReaderSettings,
+): Promise<ReadonlyMap<number, Position>> {
+  const fetched = await admin.fetchOffsets({ groupId, topics: [topic] }).catch((error: unknown) => {
+    throw toKafkaError(error, { GROUP_AUTHORIZATION_FAILED: `Describe on ${quoteGroup(groupId)}` });
+  });
+  const found = new Map<number, Position>();
+  for (const { partition, offset, metadata } of fetched.flatMap(({ partitions }) => partitions)) {
+    const position = toPosition({ offset: Number(offset), metadata: metadata ?? "" });
+    if (position !== undefined) found.set(partition, position);
+  }
+  return found;
+}
+
+function toClientOptions(config: BrokerConfig): KafkaJsConfig {
   return {
     clientId: config.clientId,
     brokers: [...config.brokers],
@@ -230,8 +239,8 @@ function toClientOptions(config: KafkaConfig & { readonly brokers: readonly stri
 }
 
 /**
- * kafkajs logs errors that it retries: "Connection" each retriable response, "BrokerPool" each attempt to connect. With a
- * single broker, our own log line has the reason.
+ * kafkajs logs errors that it retries: "Connection" logs each retriable response, "BrokerPool" each attempt to connect.
+ * With a single broker, our own log line has the reason.
  */
 const isDuplicateLogEntry = (
   { namespace, log: { message } }: LogEntry,

@@ -1,15 +1,17 @@
 import type { NewEgress } from "../../kafka-config.ts";
-import { getErrorMessage, KafkaUnavailableError } from "../../lib/errors.ts";
+import { KafkaUnavailableError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { elapsed, sleep } from "../../lib/platform.ts";
 import type { EgressObstacle, EgressTopics } from "../../routing/transactions.ts";
-import { findDenial, hasType, toKafkaError } from "../errors.ts";
+import { toKafkaError } from "../errors.ts";
+import { errorCodes } from "../protocol/error-codes.ts";
 import { failOnError } from "../protocol/request.ts";
+import { createEgress, type Creation } from "./egress-creation.ts";
 import type { AdminClients } from "./topics.ts";
 
 /** The Kafka topics that are created because an event needs them, not on a person's command. */
 export interface AutomaticCreation {
-  /** How many at most until the process ends. */
+  /** The limit until the process ends. */
   readonly maxTopics: number;
   readonly onCreated: (names: readonly string[]) => void;
 }
@@ -23,7 +25,7 @@ export interface EgressTopicsOptions extends AdminClients {
 
 /** The Kafka topics that events are forwarded to, for the command line. */
 export interface EgressTopicsAdmin extends EgressTopics {
-  /** The names of all Kafka topics. Throws UnavailableError. */
+  /** Returns the names of all Kafka topics. Throws UnavailableError. */
   list(): Promise<readonly string[]>;
   /** Creates Kafka topics. Returns why some were not created, by name. Throws UnavailableError. */
   create(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
@@ -35,21 +37,13 @@ const maxAgeMs = 20_000;
 const confirmationDelayMs = 2_000;
 /** How long events of a Kafka topic become dead letters without another attempt to write to it or to create it. */
 const maxRefusalAgeMs = 60_000;
-/** A request of this size takes the broker less than its time limit. */
-const maxTopicsPerRequest = 200;
 
-/** The errors of names that do not exist, are hidden from this user, or cannot exist. */
-const missingErrors: ReadonlySet<number> = new Set([3, 29, 17]);
-
-/** Why a Kafka topic is not created, unless that may be different in a moment. */
-const finalRefusals = [
-  "INVALID_TOPIC_EXCEPTION",
-  "POLICY_VIOLATION",
-  "INVALID_CONFIG",
-  "INVALID_PARTITIONS",
-  "TOPIC_AUTHORIZATION_FAILED",
-  "CLUSTER_AUTHORIZATION_FAILED",
-];
+/** The errors for names that do not exist, are hidden from this user, or cannot exist. */
+const missingErrors = new Set<number>([
+  errorCodes.unknownTopicOrPartition,
+  errorCodes.topicAuthorizationFailed,
+  errorCodes.invalidTopic,
+]);
 
 interface Known {
   readonly partitions: number;
@@ -61,182 +55,139 @@ interface Refusal {
   readonly until: number;
 }
 
-/** Creates the look-up of Kafka topics, and of those that are missing. */
-export function createEgressTopics(options: EgressTopicsOptions): EgressTopicsAdmin {
-  const { admin, requests, create, automatic, log } = options;
-  const known = new Map<string, Known>();
-  /** Those that two look-ups did not find. The next one need not be confirmed. */
-  const missing = new Set<string>();
-  /** Those that cannot be written to or created, by name. */
-  const refused = new Map<string, Refusal>();
+/**
+ * Looks Kafka topics up, and creates those that are missing. An outage must not make dead letters, so a Kafka topic counts
+ * as missing only after two look-ups did not find it. Several partitions use this concurrently.
+ */
+export class EgressTopicsDirectory implements EgressTopicsAdmin {
+  readonly #options: EgressTopicsOptions;
+  readonly #known = new Map<string, Known>();
+  /** Those that two look-ups did not find. The next look-up need not be confirmed. */
+  readonly #missing = new Set<string>();
+  /** Those that cannot be written to or created. */
+  readonly #refused = new Map<string, Refusal>();
+  #createdCount = 0;
+  #isLimitLogged = false;
 
-  let created = 0;
-  let isLimitLogged = false;
+  constructor(options: EgressTopicsOptions) {
+    this.#options = options;
+  }
 
-  const refuse = (name: string, obstacle: EgressObstacle): void => {
-    refused.set(name, { obstacle, until: elapsed() + maxRefusalAgeMs });
-  };
+  async find(names: Iterable<string>): Promise<ReadonlyMap<string, number | EgressObstacle>> {
+    const wanted = [...names];
+    const unsure = wanted.filter((name) => !this.#isKnown(name) && this.#findRefusal(name) === undefined);
+    await convertErrors(async () => this.#createMissing(await this.#lookUpTwice(unsure)));
+    return new Map(wanted.map((name) => [name, this.#describe(name)]));
+  }
 
-  function isKnown(name: string): boolean {
-    const found = known.get(name);
+  deny(name: string, reason: string): void {
+    this.#refuse(name, { code: "EGRESS_REJECTED", reason });
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+
+  async list(): Promise<readonly string[]> {
+    const { topics } = await convertErrors(() => this.#options.requests.fetchMetadata(null));
+    return topics.filter(({ error }) => error === 0).map(({ name }) => name);
+  }
+
+  async create(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const { failures } = await this.#createTopics(names);
+    return new Map([...failures].map(([name, { reason }]) => [name, reason]));
+  }
+
+  #isKnown(name: string): boolean {
+    const found = this.#known.get(name);
     return found !== undefined && elapsed() - found.readAt <= maxAgeMs;
   }
 
-  function findRefusal(name: string): EgressObstacle | undefined {
-    const refusal = refused.get(name);
+  #refuse(name: string, obstacle: EgressObstacle): void {
+    this.#refused.set(name, { obstacle, until: elapsed() + maxRefusalAgeMs });
+  }
+
+  #findRefusal(name: string): EgressObstacle | undefined {
+    const refusal = this.#refused.get(name);
     if (refusal === undefined || refusal.until > elapsed()) return refusal?.obstacle;
-    refused.delete(name);
+    this.#refused.delete(name);
     return undefined;
   }
 
+  #describe(name: string): number | EgressObstacle {
+    const found = this.#findRefusal(name) ?? this.#known.get(name)?.partitions;
+    if (found !== undefined) return found;
+    return { code: "NO_EGRESS_TOPIC", reason: "it does not exist, or this user may not see it" };
+  }
+
   /** Asks one broker for these Kafka topics. Returns those that it does not know. */
-  async function lookUp(names: readonly string[]): Promise<readonly string[]> {
+  async #lookUp(names: readonly string[]): Promise<readonly string[]> {
     if (names.length === 0) return [];
-    const { brokers, topics } = await requests.fetchMetadata(names);
+    const { brokers, topics } = await this.#options.requests.fetchMetadata(names);
     if (brokers.length === 0) throw new KafkaUnavailableError("the broker does not know its cluster yet");
     const readAt = elapsed();
     const unknown: string[] = [];
     for (const { name, error, partitions } of topics) {
       if (missingErrors.has(error)) {
-        known.delete(name);
+        this.#known.delete(name);
         unknown.push(name);
         continue;
       }
       failOnError(error);
-      known.set(name, { partitions: partitions.length, readAt });
-      missing.delete(name);
+      this.#known.set(name, { partitions: partitions.length, readAt });
+      this.#missing.delete(name);
     }
     return unknown;
   }
 
-  /** An outage must not make dead letters: one answer of one broker is not enough. */
-  async function lookUpTwice(names: readonly string[]): Promise<readonly string[]> {
-    const unknown = await lookUp(names);
-    if (unknown.every((name) => missing.has(name))) return unknown;
+  async #lookUpTwice(names: readonly string[]): Promise<readonly string[]> {
+    const unknown = await this.#lookUp(names);
+    if (unknown.every((name) => this.#missing.has(name))) return unknown;
     await sleep(confirmationDelayMs);
-    const confirmed = await lookUp(unknown);
-    for (const name of confirmed) missing.add(name);
+    const confirmed = await this.#lookUp(unknown);
+    for (const name of confirmed) this.#missing.add(name);
     return confirmed;
   }
 
-  /** Topics that another process has created are in neither part of the result. */
-  async function createTopics(names: readonly string[]): Promise<Creation> {
-    const successful: string[] = [];
-    const failures = new Map<string, CreationFailure>();
-    if (create === undefined) return { successful, failures };
-    const { partitions: numPartitions = -1, replication: replicationFactor = -1 } = create;
-    for (let first = 0; first < names.length; first += maxTopicsPerRequest) {
-      const topics = names
-        .slice(first, first + maxTopicsPerRequest)
-        .map((topic) => ({ topic, numPartitions, replicationFactor }));
-      const refusals = await admin.createTopics({ topics }).then(
-        // False if all of them exist.
-        (isCreated) => (isCreated ? [] : topics.map(({ topic }): Refused => [topic, undefined])),
-        (error: unknown) => findRefusals(error, topics),
-      );
-      const refusedNames = new Set(refusals.map(([topic]) => topic));
-      const added = topics.map(({ topic }) => topic).filter((topic) => !refusedNames.has(topic));
-      successful.push(...added);
-      for (const [topic, failure] of refusals) if (failure !== undefined) failures.set(topic, failure);
-      if (added.length > 0)
-        log.info({ count: added.length, topics: added.slice(0, 10) }, "egress topics created");
-    }
-    return { successful, failures };
-  }
-
-  /** Returns those that may be created within the limit. */
-  function refuseSurplus(names: readonly string[]): readonly string[] {
-    const { maxTopics = Infinity } = automatic ?? {};
-    const surplus = names.slice(Math.max(0, maxTopics - created));
-    const reason = `it does not exist, and KAFKA_EGRESS_MAX_CREATED (${maxTopics}) Kafka topics have been created`;
-    for (const name of surplus) refuse(name, { code: "NO_EGRESS_TOPIC", reason });
-    if (surplus.length > 0 && !isLimitLogged)
-      log.warn({ maxTopics, topics: surplus.slice(0, 10) }, "no more egress topics are created");
-    isLimitLogged ||= surplus.length > 0;
-    return names.slice(0, names.length - surplus.length);
+  async #createTopics(names: readonly string[]): Promise<Creation> {
+    const { admin, create, log } = this.#options;
+    return create === undefined
+      ? { successful: [], failures: new Map() }
+      : createEgress(admin, names, { create, log });
   }
 
   /** Throws UnavailableError if they may be created in a moment. */
-  async function createMissing(names: readonly string[]): Promise<void> {
+  async #createMissing(names: readonly string[]): Promise<void> {
+    const { create, automatic } = this.#options;
     if (names.length === 0 || create === undefined) return;
-    const allowed = refuseSurplus(names);
-    const { successful, failures } = await createTopics(allowed);
-    created += successful.length;
+    const { successful, failures } = await this.#createTopics(this.#refuseSurplus(names));
+    this.#createdCount += successful.length;
     if (successful.length > 0) automatic?.onCreated(successful);
     for (const [name, { reason, isFinal }] of failures) {
       if (!isFinal) throw new KafkaUnavailableError(`the Kafka topic "${name}" is missing, and ${reason}`);
-      refuse(name, { code: "NO_EGRESS_TOPIC", reason });
+      this.#refuse(name, { code: "NO_EGRESS_TOPIC", reason });
     }
-    for (const name of names) missing.delete(name);
-    await lookUpTwice(names.filter((name) => findRefusal(name) === undefined));
+    for (const name of names) this.#missing.delete(name);
+    await this.#lookUpTwice(names.filter((name) => this.#findRefusal(name) === undefined));
   }
 
-  const describe = (name: string): number | EgressObstacle =>
-    findRefusal(name) ??
-    known.get(name)?.partitions ?? {
-      code: "NO_EGRESS_TOPIC",
-      reason: "it does not exist, or this user may not see it",
-    };
-
-  return {
-    async find(names) {
-      const wanted = [...names];
-      const unsure = wanted.filter((name) => !isKnown(name) && findRefusal(name) === undefined);
-      await attempt(async () => createMissing(await lookUpTwice(unsure)));
-      return new Map(wanted.map((name) => [name, describe(name)]));
-    },
-    deny(name, reason) {
-      refuse(name, { code: "EGRESS_REJECTED", reason });
-    },
-    forget() {
-      known.clear();
-    },
-    async list() {
-      const { topics } = await attempt(() => requests.fetchMetadata(null));
-      return topics.filter(({ error }) => error === 0).map(({ name }) => name);
-    },
-    async create(names) {
-      const { failures } = await createTopics(names);
-      return new Map([...failures].map(([name, { reason }]) => [name, reason]));
-    },
-  };
+  /** Refuses those above the limit, and returns the others. */
+  #refuseSurplus(names: readonly string[]): readonly string[] {
+    const { automatic: { maxTopics = Infinity } = {}, log } = this.#options;
+    const surplus = names.slice(Math.max(0, maxTopics - this.#createdCount));
+    const reason = `it does not exist, and KAFKA_EGRESS_MAX_CREATED (${maxTopics}) Kafka topics have been created`;
+    for (const name of surplus) this.#refuse(name, { code: "NO_EGRESS_TOPIC", reason });
+    if (surplus.length > 0 && !this.#isLimitLogged)
+      log.warn({ maxTopics, topics: surplus.slice(0, 10) }, "no more egress topics are created");
+    this.#isLimitLogged ||= surplus.length > 0;
+    return names.slice(0, names.length - surplus.length);
+  }
 }
 
-async function attempt<T>(action: () => Promise<T>): Promise<T> {
+async function convertErrors<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
     throw toKafkaError(error);
   }
 }
-
-interface Creation {
-  readonly successful: readonly string[];
-  readonly failures: ReadonlyMap<string, CreationFailure>;
-}
-
-/** Without a failure: it exists. */
-type Refused = readonly [topic: string, failure: CreationFailure | undefined];
-
-interface CreationFailure {
-  readonly reason: string;
-  readonly isFinal: boolean;
-}
-
-/** The topics that the broker refused to create, and why. Throws UnavailableError in an outage. */
-function findRefusals(error: unknown, topics: readonly { readonly topic: string }[]): Refused[] {
-  const parts =
-    error instanceof Error && "errors" in error && Array.isArray(error.errors) ? error.errors : [];
-  if (parts.length > 0)
-    return (parts as readonly (Error & { readonly topic?: string })[]).map((part) => [
-      part.topic ?? "",
-      hasType(part, "TOPIC_ALREADY_EXISTS") ? undefined : toFailure(part),
-    ]);
-  if (findDenial(error) === undefined) throw toKafkaError(error);
-  return topics.map(({ topic }) => [topic, toFailure(error)]);
-}
-
-const toFailure = (error: unknown): CreationFailure => ({
-  reason: `it cannot be created: ${getErrorMessage(error)}`,
-  isFinal: hasType(error, ...finalRefusals),
-});

@@ -4,11 +4,12 @@ import type { KafkaConfig } from "../../kafka-config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";
+import { errorCodes } from "../protocol/error-codes.ts";
 import type { Metadata, PartitionMetadata } from "../protocol/metadata.ts";
 import { failOnError } from "../protocol/request.ts";
 import type { KafkaRequests } from "../requests.ts";
 
-/** For what the service asks about topics, and changes. */
+/** The clients by which the service looks up, creates and checks topics. */
 export interface AdminClients {
   readonly admin: Admin;
   readonly requests: Pick<KafkaRequests, "fetchMetadata">;
@@ -18,13 +19,15 @@ type TopicSettings = Readonly<Record<string, string>>;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Compacted, so that the last definition of each topic is kept. Tombstones outlive a consumer outage of 30 days. */
+/** Compaction keeps the last definition of each topic. Tombstones outlive a consumer outage of 30 days. */
 const announcementSettings = {
   "cleanup.policy": "compact",
   "delete.retention.ms": String(30 * dayMs),
 } satisfies TopicSettings;
 
-/** Keeps everything. The size limit leaves room for the headers added to a record of the default limit. */
+/**
+ * Nothing is deleted. The size limit leaves room for the headers that are added to a record of the default limit.
+ */
 const deadLetterSettings = {
   "cleanup.policy": "delete",
   "retention.ms": "-1",
@@ -57,7 +60,7 @@ function listOwnTopics(config: KafkaConfig): OwnTopic[] {
     ...(router === undefined
       ? []
       : [
-          // The broker's default number of partitions: their order is not needed, except among events with the same key.
+          // Use the broker's default partition count; only events with the same key must stay in order.
           { topic: router.topic, settings: {}, numPartitions: -1 },
           { topic: router.deadLetterTopic, settings: deadLetterSettings, mayExpire: true },
           ...(router.unmatchedTopic === undefined
@@ -68,8 +71,8 @@ function listOwnTopics(config: KafkaConfig): OwnTopic[] {
 }
 
 /**
- * Creates missing topics, those whose order matters with one partition, and warns about settings that lose records. Does not change existing
- * topics. Throws a ConfigurationError when the broker denies a right.
+ * Creates missing topics, those whose order matters with one partition, and warns about settings that lose records. Does
+ * not change existing topics. Throws a ConfigurationError when the broker denies a right.
  */
 export async function ensureTopics(clients: AdminClients, config: KafkaConfig, log: Logger): Promise<void> {
   const topics = listOwnTopics(config);
@@ -82,8 +85,9 @@ export async function ensureTopics(clients: AdminClients, config: KafkaConfig, l
   warnAboutReplicas(await clients.requests.fetchMetadata(names), log);
 }
 
-/** UNKNOWN_TOPIC_OR_PARTITION, or TOPIC_AUTHORIZATION_FAILED: whether a topic exists is hidden from users without a right on it. */
-const isUnknown = (error: number): boolean => error === 3 || error === 29;
+/** Kafka hides from users without a right on a topic whether it exists. */
+const isUnknown = (error: number): boolean =>
+  error === errorCodes.unknownTopicOrPartition || error === errorCodes.topicAuthorizationFailed;
 
 async function createTopics(
   { admin, requests }: AdminClients,
@@ -100,7 +104,7 @@ async function createTopics(
       })),
     });
     if (isCreated) log.info({ topics: names }, "kafka topics created");
-    // All exist: created by another instance meanwhile, or hidden from this user, in which case this is denied.
+    // All exist. Another instance has just created them, or they are hidden from this user and this request is denied.
     else for (const { error } of (await requests.fetchMetadata(names)).topics) failOnError(error);
   } catch (error) {
     const right = `Describe on ${names.map(quoteTopic).join(", ")}, and Create where it does not exist`;
@@ -108,7 +112,7 @@ async function createTopics(
   }
 }
 
-/** Only warns, so DescribeConfigs is an optional right. */
+/** Logs warnings only, so DescribeConfigs is an optional right. */
 async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
   for (const { topic, settings, mayExpire } of topics) {
     try {

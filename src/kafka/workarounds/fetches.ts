@@ -1,5 +1,6 @@
 import type { Batch } from "kafkajs";
 
+import { errorCodes } from "../protocol/error-codes.ts";
 import { canFetchById, knowsIdsOfLogs, requestFetch, type FetchedById } from "../protocol/fetch.ts";
 import { hasTopicIds, requestMetadata } from "../protocol/metadata.ts";
 import { failOnError, type RequestTarget } from "../protocol/request.ts";
@@ -65,10 +66,7 @@ export function findOrigin(batch: Batch): FetchOrigin & { readonly fetchedFrom: 
   return { ...origin, fetchedFrom: Number(fetchedOffset) };
 }
 
-const offsetOutOfRange = 1;
-const unknownTopicOrPartition = 3;
-/** UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID, which kafkajs 2.2.4 does not know. */
-const lostTopicIds: ReadonlySet<number> = new Set([100, 103]);
+const lostTopicIds = new Set<number>([errorCodes.unknownTopicId, errorCodes.inconsistentTopicId]);
 
 /**
  * Makes kafkajs 2.2.4 fetch by topic id, in the whole process: a fetch by name may return records of a log that was deleted.
@@ -147,7 +145,7 @@ async function checkIds(
   const isLost = (code: number): boolean => lostTopicIds.has(code);
   const lost = topics.filter(({ partitions }) => partitions.some((partition) => isLost(partition.error)));
   for (const { topicId } of isLost(error) ? topics : lost) forget(topicId);
-  if (isLost(error) || lost.length > 0) failOnError(unknownTopicOrPartition);
+  if (isLost(error) || lost.length > 0) failOnError(errorCodes.unknownTopicOrPartition);
   failOnError(error);
   if (knowsIdsOfLogs(broker) || !topics.some(hasRecords)) return;
   // The log may have had no id yet. If it was a new one, the broker knew the new id before.
@@ -155,7 +153,7 @@ async function checkIds(
   for (const [topicId, name] of names) {
     if (current.topics.some((topic) => topic.name === name && topic.topicId === topicId)) continue;
     forget(topicId);
-    failOnError(unknownTopicOrPartition);
+    failOnError(errorCodes.unknownTopicOrPartition);
   }
 }
 
@@ -172,7 +170,7 @@ async function toResponse(
     const topicName = names.get(topicId) ?? "";
     const decoded: PartitionResponse[] = [];
     for (const { partition, error, records, highWatermark, ...rest } of partitions) {
-      const isOutOfRange = error === offsetOutOfRange;
+      const isOutOfRange = error === errorCodes.offsetOutOfRange;
       if (!isOutOfRange) failOnError(error);
       const messages = isOutOfRange
         ? [createPlaceholder(request, topicName, partition)]

@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 
 import type { Admin } from "kafkajs";
 
-import { createEgressTopics, type EgressTopicsOptions } from "../../../../src/kafka/admin/egress-topics.ts";
+import {
+  EgressTopicsDirectory,
+  type EgressTopicsOptions,
+} from "../../../../src/kafka/admin/egress-topics.ts";
 import type { Metadata } from "../../../../src/kafka/protocol/metadata.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
 import { replacePlatform, type Platform } from "../../../../src/lib/platform.ts";
@@ -51,7 +54,7 @@ describe("the look-up of an egress topic", () => {
     changes: Partial<EgressTopicsOptions> = {},
   ) {
     const asked: string[][] = [];
-    const egressTopics = createEgressTopics({
+    const egressTopics = new EgressTopicsDirectory({
       admin: {} as Admin,
       requests: {
         fetchMetadata(names) {
