@@ -1,3 +1,9 @@
+/**
+ * Fault of kafkajs 2.2.4, protocol/requests/fetch/v4/decodeMessages.js:27: it decompresses batches without a
+ * limit, and a batch that it cannot decompress ends the consumer. See docs/decisions/008-bounded-fetches.md.
+ * The test in test/unit/kafka/workarounds/bounded-fetches.test.ts fails when kafkajs no longer needs this.
+ */
+
 import { magic, magicOffset } from "../record-format/batch-header.ts";
 import { decodeBatches } from "../record-format/batch-reader.ts";
 import { registerCodecs } from "../record-format/codecs.ts";
@@ -18,10 +24,7 @@ let maxBytes = 0;
 /** kafkajs' own function; undefined before it is replaced. */
 let original: DecodeMessages | undefined;
 
-/**
- * Bounds the memory that kafkajs 2.2.4 takes for a fetched batch, in the whole process: it decompresses without a limit,
- * and a batch that it cannot decompress ends the consumer. See docs/decisions/008-bounded-fetches.md.
- */
+/** Bounds the memory that kafkajs takes for a fetched batch, in the whole process. */
 export function boundFetches(maxBatchBytes: number): void {
   maxBytes = maxBatchBytes;
   registerCodecs(maxBatchBytes);

@@ -1,3 +1,10 @@
+/**
+ * Fault of kafkajs 2.2.4, consumer/consumerGroup.js:457: it waits for a batch before it asks the same broker
+ * again, but not before it asks another broker that has become the leader. It fetches the same records from
+ * there and drops them, again and again without a pause.
+ * The test in test/unit/kafka/workarounds/busy-partitions.test.ts fails when kafkajs no longer needs this.
+ */
+
 import { patchMethod } from "./patch.ts";
 
 interface Partition {
@@ -15,9 +22,7 @@ interface Runner {
 }
 
 /**
- * Makes kafkajs 2.2.4 leave out of its fetches a partition whose batch is being processed, in the whole process. It waits for the
- * batch before it asks the same broker again, but asks another one that has become the leader: it fetches the same records
- * from there and drops them, again and again without a pause.
+ * Makes kafkajs leave out of its fetches a partition whose batch is being processed, in the whole process.
  */
 export function spareBusyPartitions(): void {
   const busy = new WeakMap<ConsumerGroup, Set<Partition>>();

@@ -1,10 +1,18 @@
+/**
+ * Access to kafkajs' private clusters (src/index.js), the connections behind its clients. Other workarounds
+ * use it.
+ */
+
 import type { Kafka, RequestTimeoutEvent } from "kafkajs";
 
 import { loadPrivate } from "./patch.ts";
 
 type CreateCluster = (options: object) => object;
 
-/** Replaces kafkajs' private function that creates the connections of its clients. Throws where this kafkajs has none. */
+/**
+ * Replaces kafkajs' private function that creates the connections of its clients. Throws if this kafkajs has
+ * none.
+ */
 export function wrapClusters(kafka: Kafka, wrap: (create: CreateCluster) => CreateCluster): void {
   const name = findName(kafka);
   Reflect.set(kafka, name, wrap(Reflect.get(kafka, name) as CreateCluster));
@@ -14,7 +22,7 @@ interface Emitter {
   addListener(event: string, listener: (event: RequestTimeoutEvent) => void): void;
 }
 
-/** Creates a cluster of kafkajs: the connections to the brokers, for requests that no client of it sends. */
+/** Creates a cluster of kafkajs, for requests that none of its clients sends. */
 export function createCluster(kafka: Kafka, onRequestTimeout: (event: RequestTimeoutEvent) => void): object {
   const EmitterClass = loadPrivate("instrumentation/emitter") as new () => Emitter;
   const { NETWORK_REQUEST_TIMEOUT } = loadPrivate("network/instrumentationEvents") as {

@@ -1,3 +1,9 @@
+/**
+ * Fault of kafkajs 2.2.4, producer/eosManager/index.js:92: it looks up the coordinator before each request of
+ * a transaction, which makes four of its nine round trips.
+ * The test in test/unit/kafka/workarounds/coordinators.test.ts fails when kafkajs no longer needs this.
+ */
+
 import type { Kafka } from "kafkajs";
 
 import { wrapClusters } from "./clusters.ts";
@@ -11,8 +17,8 @@ interface CoordinatorQuery {
 }
 
 /**
- * Makes clients look up a coordinator once. kafkajs 2.2.4 does it before each request: four of the nine round trips of a
- * transaction. Only for clients that are not used any more after an error, because coordinators move.
+ * Makes clients look up a coordinator once. Only for clients that are not used any more after an error,
+ * because coordinators move.
  */
 export function rememberCoordinators(kafka: Kafka): void {
   wrapClusters(kafka, (create) => (options) => {

@@ -1,3 +1,10 @@
+/**
+ * Fault of kafkajs 2.2.4, network/connection.js:166: it connects again with the same object, and takes the
+ * part of a response that it had received when the connection broke for the beginning of the next response.
+ * It then reads every later response wrongly, so that all requests to this broker time out.
+ * The test in test/unit/kafka/workarounds/cut-responses.test.ts fails when kafkajs no longer needs this.
+ */
+
 import { patchMethod } from "./patch.ts";
 
 interface Connection {
@@ -11,11 +18,7 @@ interface Connection {
 /** The size of a response, which comes first. */
 const sizeBytes = 4;
 
-/**
- * Makes kafkajs 2.2.4 forget the part of a response that it had received when the connection broke, in the whole process. It connects
- * again with the same object, and would take the part for the beginning of the next response: every later one would be read
- * wrongly, and nothing would ever be heard of this broker again.
- */
+/** Makes kafkajs forget the part of a response when it connects again, in the whole process. */
 export function forgetCutResponses(): void {
   patchMethod<"connect", Connection>(
     "network/connection.js",

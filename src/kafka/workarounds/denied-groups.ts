@@ -1,3 +1,10 @@
+/**
+ * Fault of kafkajs 2.2.4, cluster/brokerPool.js:277: while it looks for the coordinator of a group, it drops
+ * the response to a user who may not use the group, and reports that there is no coordinator, as in an
+ * outage. See docs/decisions/003-kafkajs-behind-an-interface.md.
+ * The test in test/unit/kafka/workarounds/denied-groups.test.ts fails when kafkajs no longer needs this.
+ */
+
 import type { Kafka } from "kafkajs";
 
 import { findDenial } from "../errors.ts";
@@ -12,10 +19,7 @@ interface BrokerPool {
   withBroker(ask: (broker: object) => Promise<unknown>): Promise<unknown>;
 }
 
-/**
- * Makes a client throw the broker's response to a user who may not use a group. kafkajs 2.2.4 drops it while looking for the
- * group's coordinator and reports that there is none, as in an outage. See docs/decisions/003-kafkajs-behind-an-interface.md.
- */
+/** Makes a client throw the broker's response to a user who may not use a group. */
 export function throwGroupDenials(kafka: Kafka): void {
   wrapClusters(kafka, (create) => (options) => {
     const cluster = create(options) as Cluster;

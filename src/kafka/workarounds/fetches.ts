@@ -1,10 +1,17 @@
+/**
+ * Fault of kafkajs 2.2.4, broker/index.js:282: it fetches by name, which may return records of a log that was
+ * deleted. For an offset out of range, consumer/consumerGroup.js:597 commits another offset for the group.
+ * See docs/decisions/020-topic-ids.md and 009-aborted-transactions.md.
+ * The test in test/unit/kafka/workarounds/fetches.test.ts fails when kafkajs no longer needs this.
+ */
+
 import type { Batch } from "kafkajs";
 
 import { errorCodes } from "../protocol/error-codes.ts";
 import { canFetchById, knowsIdsOfLogs, requestFetch, type FetchedById } from "../protocol/fetch.ts";
 import { hasTopicIds, requestMetadata } from "../protocol/metadata.ts";
 import { failOnError, type RequestTarget } from "../protocol/request.ts";
-import { hideAborted, type FetchedMessage, type FetchedPartition } from "./aborted-transactions.ts";
+import { hideAborted, type FetchedMessage, type PartitionMessages } from "./aborted-transactions.ts";
 import { decodeFetched } from "./bounded-fetches.ts";
 import { patchMethod } from "./patch.ts";
 
@@ -26,7 +33,7 @@ interface FetchRequest {
 }
 
 /** The part of the response for one partition. */
-interface PartitionResponse extends FetchedPartition {
+interface PartitionResponse extends PartitionMessages {
   readonly partition: number;
   readonly highWatermark: string;
   readonly preferredReadReplica: number;
@@ -45,9 +52,11 @@ interface Broker extends RequestTarget {
 
 /** Where the messages of one partition in a response come from. */
 export interface FetchOrigin {
-  /** The id of the topic whose log was read; undefined where the broker cannot fetch by id. */
+  /** The id of the topic whose log was read; undefined if the broker cannot fetch by id. */
   readonly topicId: string | undefined;
-  /** The log does not have the requested offset. There is one message, a placeholder that is not delivered. */
+  /**
+   * The log does not have the requested offset. There is one message, a placeholder that is not delivered.
+   */
   readonly isOutOfRange: boolean;
 }
 
@@ -59,7 +68,7 @@ interface FetchedBatch extends Batch {
 
 const origins = new WeakMap<object, FetchOrigin>();
 
-/** Where a batch of kafkajs comes from. */
+/** Finds where a batch of kafkajs comes from. */
 export function findOrigin(batch: Batch): FetchOrigin & { readonly fetchedFrom: number } {
   const { fetchedOffset, rawMessages } = batch as FetchedBatch;
   const origin = origins.get(rawMessages) ?? { topicId: undefined, isOutOfRange: false };
@@ -69,9 +78,8 @@ export function findOrigin(batch: Batch): FetchOrigin & { readonly fetchedFrom: 
 const lostTopicIds = new Set<number>([errorCodes.unknownTopicId, errorCodes.inconsistentTopicId]);
 
 /**
- * Makes kafkajs 2.2.4 fetch by topic id, in the whole process: a fetch by name may return records of a log that was deleted.
- * Offsets out of range become a placeholder, so that kafkajs does not commit another offset for the group, and records of
- * aborted transactions are hidden. See docs/decisions/020-topic-ids.md and 009-aborted-transactions.md.
+ * Makes kafkajs fetch by topic id, in the whole process. An offset out of range becomes a placeholder, and
+ * the records of aborted transactions are hidden.
  */
 export function fetchByTopicId(): void {
   patchMethod<"fetch", Broker>(
@@ -88,7 +96,7 @@ export function fetchByTopicId(): void {
   );
 }
 
-/** By name, as learned from each broker: another one may be ahead of it, or behind. */
+/** The ids of topics by name, for each broker, because brokers may lag behind one another. */
 const knownIds = new WeakMap<object, Map<string, string>>();
 
 function getKnownIds(broker: Broker): Map<string, string> {
@@ -110,7 +118,7 @@ async function learnIds(broker: Broker, { topics }: FetchRequest): Promise<boole
   return true;
 }
 
-/** Undefined where the broker cannot fetch by id. Throws kafkajs' errors. */
+/** Returns undefined if the broker cannot fetch by id. Throws kafkajs' errors. */
 async function fetchById(broker: Broker, request: FetchRequest): Promise<FetchResponse | undefined> {
   if (!canFetchById(broker) || !hasTopicIds(broker) || !(await learnIds(broker, request))) return undefined;
   const ids = getKnownIds(broker);
@@ -134,7 +142,10 @@ async function fetchById(broker: Broker, request: FetchRequest): Promise<FetchRe
   return toResponse(fetched, request, names);
 }
 
-/** Throws UNKNOWN_TOPIC_OR_PARTITION where the broker does not have a topic of this id: kafkajs joins the group again then. */
+/**
+ * Throws UNKNOWN_TOPIC_OR_PARTITION if the broker does not have a topic of this id. kafkajs then joins the
+ * group again.
+ */
 async function checkIds(
   broker: Broker,
   { error, topics }: FetchedById,
@@ -148,7 +159,8 @@ async function checkIds(
   if (isLost(error) || lost.length > 0) failOnError(errorCodes.unknownTopicOrPartition);
   failOnError(error);
   if (knowsIdsOfLogs(broker) || !topics.some(hasRecords)) return;
-  // The log may have had no id yet. If it was a new one, the broker knew the new id before.
+  // The log may have had no id yet. If the log was a new one, the broker knew the new id before it served the
+  // fetch.
   const current = await requestMetadata(broker, [...names.values()]);
   for (const [topicId, name] of names) {
     if (current.topics.some((topic) => topic.name === name && topic.topicId === topicId)) continue;

@@ -1,3 +1,13 @@
+/**
+ * Faults of kafkajs 2.2.4, consumer/consumerGroup.js:331: a member that joined a generation of its group but
+ * lost the response with its partitions goes on with those of the former generation. The coordinator accepts
+ * its heartbeats, and nobody reads the lost partitions until the next rebalance. The member also joins for
+ * each broker that finds its metadata stale: the coordinator takes the partitions from the first of these
+ * joins, and the member believes those of the last, so a partition that was added in between would not be
+ * read by anybody.
+ * The test in test/unit/kafka/workarounds/joins.test.ts fails when kafkajs no longer needs this.
+ */
+
 import { patchMethod } from "./patch.ts";
 
 interface ConsumerGroup {
@@ -8,15 +18,9 @@ interface ConsumerGroup {
 const noGeneration = -1;
 
 /**
- * Corrects how a member of kafkajs 2.2.4 joins its group, in the whole process.
- *
- * It joins again after it joined a generation of its group but lost the response with its partitions. It would go on with the
- * partitions of the former generation: the coordinator accepts its heartbeats, and nobody reads those that it was given until the
- * next rebalance. Without a generation, its next heartbeat is rejected.
- *
- * It joins once when several brokers tell it to: kafkajs fetches from each of them, and joins for each that finds the metadata stale.
- * The coordinator takes the partitions from the first of these, and the member believes those of the last: one that was added in
- * between would not be read by anybody.
+ * Corrects how a member joins its group, in the whole process. Without a generation, the next heartbeat after
+ * a lost response is rejected, and the member joins again. When several brokers tell it to join, it joins
+ * once.
  */
 export function correctJoins(): void {
   const joins = new WeakMap<ConsumerGroup, Promise<void>>();

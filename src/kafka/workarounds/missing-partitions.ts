@@ -1,3 +1,10 @@
+/**
+ * Fault of kafkajs 2.2.4, consumer/offsetManager/index.js:293: a Kafka topic that is deleted and created
+ * again may have fewer partitions, and the members may learn of it late. For a partition that is gone,
+ * kafkajs looks for bounds in a response that does not have them, and the TypeError ends the member.
+ * The test in test/unit/kafka/workarounds/missing-partitions.test.ts fails when kafkajs no longer needs this.
+ */
+
 import kafkajs from "kafkajs";
 
 import { patchMethod } from "./patch.ts";
@@ -10,11 +17,7 @@ interface OffsetManager {
   resolveOffsets(): Promise<void>;
 }
 
-/**
- * Makes a member of kafkajs 2.2.4 join its group again after it was given a partition that is gone, in the whole process: a Kafka
- * topic that is deleted and created again may have fewer partitions, and the members may hear of it late. kafkajs looks for the
- * bounds of that partition in a response that does not have them, and the TypeError would end the member.
- */
+/** Makes a member join its group again after it was given a partition that is gone, in the whole process. */
 export function rejoinWithoutPartitions(): void {
   patchMethod<"resolveOffsets", OffsetManager>(
     "consumer/offsetManager/index.js",
@@ -25,14 +28,15 @@ export function rejoinWithoutPartitions(): void {
           await resolveOffsets.call(this);
         } catch (error) {
           if (!(error instanceof TypeError) || !lacksPartition(this)) throw error;
-          // Of a kind that kafkajs repeats with pauses, and then leaves the group. After others, it joins again at once, and again.
+          // kafkajs repeats after an error of this kind with pauses, and then leaves the group. After other
+          // errors it joins again at once, and again.
           throw new kafkajs.KafkaJSError("the partition is gone", { retriable: true });
         }
       },
   );
 }
 
-/** Whether the cluster, as far as kafkajs knows, does not have a partition that the member was given. */
+/** Whether the cluster, as far as kafkajs knows, lacks a partition that the member was given. */
 const lacksPartition = ({ memberAssignment, cluster }: OffsetManager): boolean =>
   Object.entries(memberAssignment).some(([topic, partitions]) => {
     const existing = new Set(cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId));

@@ -1,16 +1,18 @@
+/** Access to private modules and classes of kafkajs. Other workarounds use it. */
+
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 const patched = new Set<string>();
 
-/** A private module of kafkajs, by its path in the package. Throws where this kafkajs has none. */
+/** Loads a private module of kafkajs, by its path in the package. Throws if this kafkajs has none. */
 export const loadPrivate = (path: string): unknown => require(`kafkajs/src/${path}`);
 
 type Method<T> = (this: T, ...args: never[]) => unknown;
 
 /**
- * Replaces a method of a private class of kafkajs, once per process. Throws where the class has no such method: this kafkajs
- * differs from the one that the workaround was written for.
+ * Replaces a method of a private class of kafkajs, once per process. Throws if the class has no such method,
+ * because this kafkajs then differs from the one that the workaround was written for.
  */
 export function patchMethod<Name extends string, T extends Record<Name, Method<T>>>(
   path: string,
@@ -26,8 +28,8 @@ export function patchMethod<Name extends string, T extends Record<Name, Method<T
 }
 
 /**
- * Replaces what a private module of kafkajs exports, once per process. Only those that load the module afterwards use the
- * replacement. Throws where kafkajs has no such module.
+ * Replaces what a private module of kafkajs exports, once per process. Only those that load the module
+ * afterwards use the replacement. Throws if kafkajs has no such module.
  */
 export function replaceModule<T>(path: string, wrap: (original: T) => T): void {
   if (patched.has(path)) return;

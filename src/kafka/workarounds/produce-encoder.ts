@@ -1,3 +1,10 @@
+/**
+ * Fault of kafkajs 2.2.4, protocol/requests/produce/v3/request.js:50 and protocol/recordBatch/v0/index.js:72:
+ * its encoder creates a buffer for every number and every header, computes times with BigInt, and checksums
+ * byte by byte, which took a third of the router's time.
+ * The test in test/unit/kafka/workarounds/produce-encoder.test.ts fails when kafkajs no longer needs this.
+ */
+
 import type { Message } from "kafkajs";
 
 import { invariant } from "../../lib/invariant.ts";
@@ -38,11 +45,7 @@ interface Request {
 
 type CreateRequest = (options: ProduceOptions) => Request;
 
-/**
- * Makes kafkajs 2.2.4 encode a Produce request into one buffer, in the whole process. Its own encoder creates a buffer
- * for every number and every header, computes times with BigInt, and checksums byte by byte, which took a third of the
- * router's time.
- */
+/** Makes kafkajs encode a Produce request into one buffer, in the whole process, unless it is compressed. */
 export function encodeRequestsAtOnce(): void {
   // kafkajs loads the caller of this module with the first request.
   replaceModule<CreateRequest>("protocol/requests/produce/v3/request.js", (createRequest) => (options) => {
@@ -64,8 +67,8 @@ const measurePartition = ({ partition, firstSequence = 0, messages }: PartitionD
 });
 
 /**
- * Encodes a Produce request of version 3 with uncompressed record batches of version 2 (Kafka's protocol guide). Exported
- * for tests.
+ * Encodes a Produce request of version 3 with uncompressed record batches of version 2 (Kafka's protocol
+ * guide). Exported for tests.
  */
 export function encodeProduceRequest(options: ProduceOptions): Buffer {
   const { acks, timeout, transactionalId = null, topicData } = options;
