@@ -52,7 +52,8 @@ export interface Broker extends LogReader {
   /** Waits until a broker responds; ends early when aborted. */
   reach(abort: AbortSignal): Promise<void>;
   /**
-   * Waits until a broker responds, then creates missing topics; ends early when aborted. Throws a ConfigurationError.
+   * Waits until a broker responds, then creates missing topics; ends early when aborted. Throws a
+   * ConfigurationError.
    */
   connect(abort: AbortSignal): Promise<void>;
   /** Throws UnavailableError when no broker responds. */
@@ -67,7 +68,9 @@ export interface Broker extends LogReader {
   createProducer(topic: string): RecordProducer;
   /** The transactional producer of a partition. Connects with the first claim. */
   createTransactions(routed: RoutedPartition): RoutingTransactions;
-  /** Looks up the Kafka topics that events are forwarded to, and creates missing ones if that is configured. */
+  /**
+   * Looks up the Kafka topics that events are forwarded to, and creates missing ones if that is configured.
+   */
   createEgressTopics(create: NewEgress | undefined, automatic?: AutomaticCreation): EgressTopicsAdmin;
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
@@ -239,8 +242,8 @@ function toClientOptions(config: BrokerConfig): KafkaJsConfig {
 }
 
 /**
- * kafkajs logs errors that it retries: "Connection" logs each retriable response, "BrokerPool" each attempt to connect.
- * With a single broker, our own log line has the reason.
+ * kafkajs logs errors that it retries: "Connection" logs each retriable response, "BrokerPool" each attempt
+ * to connect. With a single broker, our own log line has the reason.
  */
 const isDuplicateLogEntry = (
   { namespace, log: { message } }: LogEntry,

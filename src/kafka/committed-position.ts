@@ -1,18 +1,18 @@
 import type { ClaimedPosition } from "../sync/positions.ts";
 import type { CommittedOffset } from "./protocol/offset-fetch.ts";
 
-/** What the router commits beside an offset, as JSON. */
+/** The router commits this with an offset, as JSON. */
 export interface PositionMetadata {
   readonly epoch: number;
-  /** Kafka commits an offset by the topic's name: it may be one of a topic that was deleted meanwhile. */
+  /** Kafka commits an offset by the topic's name: it may belong to a topic that was deleted since. */
   readonly topicId?: string;
   /** The producer that committed it. */
   readonly by: string;
 }
 
 /**
- * The position that a committed offset stands for; undefined when nothing was committed. Offsets that other programs set have
- * no metadata of ours, and count for the log that is there.
+ * The position that a committed offset stands for; undefined when nothing was committed. Offsets that other
+ * programs set have no metadata of ours, and count for the log that is there.
  */
 export function toPosition(
   { offset, metadata }: CommittedOffset,
@@ -23,7 +23,7 @@ export function toPosition(
   return { offset, epoch, topicId, isOurs: by !== undefined && by === ownId };
 }
 
-/** Whoever may use the group may write it, so everything is checked. */
+/** Everything is checked, because every user of the group may write it. */
 function parseMetadata(text: string): Partial<PositionMetadata> {
   let parsed: unknown;
   try {

@@ -48,8 +48,8 @@ type Mode =
 /**
  * A member of a consumer group.
  *
- * Invariant: only partitions of the current assignment are sought and resumed. A reader of a partition that was taken away
- * may still pause it, which has no effect.
+ * Invariant: only partitions of the current assignment are sought and resumed. A reader of a partition that
+ * was taken away may still pause it, which has no effect.
  */
 export class KafkaMember implements GroupMember {
   readonly #options: MemberOptions;
@@ -133,8 +133,8 @@ export class KafkaMember implements GroupMember {
   }
 
   /**
-   * Returns false outside the group, where kafkajs throws. Skipping a request is safe then: after the next join the listener
-   * starts over.
+   * Returns false outside the group, where kafkajs throws. Skipping a request is safe then: after the next
+   * join the listener starts over.
    */
   #isAssigned(partition: number): boolean {
     if (this.#mode.kind === "outside") return false;
@@ -233,15 +233,15 @@ export class KafkaMember implements GroupMember {
 }
 
 /**
- * The message of an error that has no type: kafkajs 2.2.4 used a connection that broke while it was being set up
- * (broker/index.js).
+ * The message of an error that has no type: kafkajs 2.2.4 used a connection that broke while it was being set
+ * up (broker/index.js).
  */
 const notConnected = "Broker not connected";
 
 /**
- * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator, a connection broke
- * early, or was not set up in time. A member that joins again gets this error as the cause of another one (kafkajs'
- * retry/index.js).
+ * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator, a
+ * connection broke early, or was not set up in time. A member that joins again gets this error as the cause
+ * of another one (kafkajs' retry/index.js).
  */
 const isOutage = (error: unknown): boolean =>
   error instanceof Error &&

@@ -24,8 +24,8 @@ export const quoteTopic = (topic: string): string => `topic "${topic}"`;
 export const quoteGroup = (group: string): string => `group "${group}"`;
 
 /**
- * Converts an error of kafkajs: to a ConfigurationError that names the missing right if the broker denied the request, to
- * an UnavailableError otherwise. A fault of the program stays as it is.
+ * Converts an error of kafkajs: to a ConfigurationError that names the missing right if the broker denied the
+ * request, to an UnavailableError otherwise. A fault of the program stays as it is.
  */
 export function toKafkaError(error: unknown, rights: Rights = {}): Error {
   if (error instanceof UnavailableError || error instanceof ConfigurationError) return error;
@@ -47,8 +47,8 @@ const programFaults: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Finds a fault of the program, such as a value that cannot be encoded. kafkajs wraps it like a failure of the cluster, and
- * as an outage it would be tried again forever.
+ * Finds a fault of the program, such as a value that cannot be encoded. kafkajs wraps it like a failure of
+ * the cluster, and as an outage it would be tried again forever.
  */
 function findProgramFault(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -73,8 +73,8 @@ function findTypes(error: unknown): string[] {
 }
 
 /**
- * The errors for records that the broker will never accept (Kafka's protocol, "Error Codes"). Brokers before 2.4 report a
- * record without a key on a compacted topic as CORRUPT_MESSAGE.
+ * The errors for records that the broker will never accept (Kafka's protocol, "Error Codes"). Brokers before
+ * 2.4 report a record without a key on a compacted topic as CORRUPT_MESSAGE.
  */
 const sendRejections: ReadonlyMap<string, SendRejection["reason"]> = new Map([
   ["MESSAGE_TOO_LARGE", "too-large"],

@@ -30,7 +30,9 @@ interface ClusterBroker extends RequestTarget {
   }>;
 }
 
-/** With "committed", a partition ends at its last stable offset; with "uncommitted", at its high watermark. */
+/**
+ * With "committed", a partition ends at its last stable offset; with "uncommitted", at its high watermark.
+ */
 export type Isolation = "committed" | "uncommitted";
 
 const earliest = -2;
@@ -145,7 +147,8 @@ export async function findFirstSince(
 /** See LogWatch. Throws kafkajs' errors. */
 export async function fetchLog(cluster: Cluster, topic: string, partition: number): Promise<PartitionLog> {
   const { broker, topicId, ...rest } = await findLeader(cluster, topic, partition);
-  // By name, this may be the end of a log that was deleted. A leader that does not know its end yet responds with an error.
+  // By name, this may be the end of a log that was deleted. A leader that does not know its end yet responds
+  // with an error.
   const named = { partitions: [{ partition }], isolation: "uncommitted" } as const;
   const [[, high] = [partition, 0]] = await listOffsetsAt(broker, topic, { ...named, timestamp: latest });
   if (topicId !== undefined && canFetchById(broker)) {
@@ -161,7 +164,8 @@ export async function fetchLog(cluster: Cluster, topic: string, partition: numbe
 }
 
 /**
- * Fetches at the end of a log, which returns nothing but its bounds. An error means that the end belongs to another log.
+ * Fetches at the end of a log, which returns nothing but its bounds. An error means that the end belongs to
+ * another log.
  */
 async function proveBounds(
   broker: ClusterBroker,
@@ -199,8 +203,8 @@ export async function confirmLog(
 }
 
 /**
- * Whether what a broker knows does not contradict the log. A broker without topic ids, in a cluster that is being upgraded,
- * cannot tell logs apart.
+ * Whether what a broker knows does not contradict the log. A broker without topic ids, in a cluster that is
+ * being upgraded, cannot tell logs apart.
  */
 function agrees({ topics: [topic] }: Metadata, partition: number, log: PartitionLog): boolean {
   const found = topic?.partitions.find((one) => one.partition === partition);

@@ -2,15 +2,18 @@ import type { Message } from "kafkajs";
 
 import { measureRecord, type OutgoingRecord } from "../sync/records.ts";
 
-/** kafkajs sends the messages for a partition as one record batch, which must not exceed `max.message.bytes` of the topic. */
+/**
+ * kafkajs sends the messages for a partition as one record batch, which must not exceed `max.message.bytes`
+ * of the topic.
+ */
 export const maxBytesPerBatch = 512 * 1024;
 
 const recordOverheadBytes = 20;
 const headerOverheadBytes = 2;
 
 /**
- * Whether two records can be in the same batch. kafkajs computes the difference of their timestamps as numbers, which is
- * wrong if one of them is not a safe integer, such as one in nanoseconds.
+ * Whether two records can be in the same batch. kafkajs computes the difference of their timestamps as
+ * numbers, which is wrong if one of them is not a safe integer, such as one in nanoseconds.
  */
 export const canShareBatch = (one: OutgoingRecord, other: OutgoingRecord): boolean =>
   one.timestamp === other.timestamp || (hasSafeTimestamp(one) && hasSafeTimestamp(other));

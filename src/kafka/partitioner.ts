@@ -1,6 +1,6 @@
 /**
- * The partition of a key, as Kafka's Java clients choose it. kafkajs chooses the same one, but computes with BigInt, which takes
- * an eighth of the router's time.
+ * The partition of a key, as Kafka's Java clients choose it. kafkajs chooses the same one, but computes with
+ * BigInt, which takes an eighth of the router's time.
  */
 export const choosePartition = (key: Buffer, partitions: number): number =>
   (murmur2(key) & 0x7fffffff) % partitions;

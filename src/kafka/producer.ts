@@ -9,7 +9,8 @@ import type { KafkaClient } from "./sockets.ts";
 /** Creates a producer for one topic. Connects with the first record. */
 export function createProducer({ kafka, dropConnection }: KafkaClient, topic: string): RecordProducer {
   const choosePartition = kafkajs.Partitioners.DefaultPartitioner();
-  // kafkajs returns one offset per partition, but not which message went where. A retry keeps the first choice.
+  // kafkajs returns one offset per partition, but not which message went where. A retry keeps the first
+  // choice.
   const partitions = new WeakMap<Message, number>();
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
@@ -68,8 +69,8 @@ export function createProducer({ kafka, dropConnection }: KafkaClient, topic: st
 }
 
 /**
- * Derives the offset of each message from the first offset per partition, which the broker acknowledges. Throws if a
- * partition was not acknowledged: nothing counts as sent then.
+ * Derives the offset of each message from the first offset per partition, which the broker acknowledges.
+ * Throws if a partition was not acknowledged: nothing counts as sent then.
  */
 function locate(
   partitions: readonly (number | undefined)[],

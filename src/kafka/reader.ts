@@ -32,7 +32,7 @@ interface FetchedBatch {
 const fetchWaitMs = 250;
 const heartbeatIntervalMs = 2_000;
 const checkIntervalMs = 1_000;
-/** Longer than kafkajs' request timeout. */
+/** This is longer than kafkajs' request timeout. */
 const stallTimeoutMs = 30_000;
 const leaveTimeoutMs = 5_000;
 
@@ -106,7 +106,7 @@ function createUnreadRanges(bounds: ReadonlyMap<number, LogBounds>, from: ReadOp
   }
   return {
     list: () => [...ranges].map(([partition, { next, end }]) => ({ partition, next, end })),
-    /** The records of a batch that were not read yet: after a rebalance some are fetched twice. */
+    /** Returns the records of a batch that were not read yet. After a rebalance some are fetched twice. */
     filter({ partition, messages }: Batch): FetchedBatch["records"] {
       const range = ranges.get(partition);
       if (range === undefined) return [];
@@ -133,7 +133,9 @@ interface Consumption {
   readonly getBounds: () => Promise<ReadonlyMap<number, LogBounds> | undefined>;
 }
 
-/** Starts to fetch the unread records into the queue. Throws UnavailableError; later errors fail the queue. */
+/**
+ * Starts to fetch the unread records into the queue. Throws UnavailableError; later errors fail the queue.
+ */
 async function consume({ consumer, topic, unread, queue, rights, getBounds }: Consumption): Promise<void> {
   const advance = (partition: number, offset: number): void => {
     if (unread.advance(partition, offset)) consumer.pause([{ topic, partitions: [partition] }]);
@@ -149,7 +151,7 @@ async function consume({ consumer, topic, unread, queue, rights, getBounds }: Co
       else consumer.seek({ topic, partition, offset: String(next) });
     }
   });
-  /** Records were deleted before they were read. */
+  /** Continues after records that were deleted before they were read. */
   async function skipTo(partition: number): Promise<void> {
     const low = (await getBounds())?.get(partition)?.low ?? 0;
     advance(partition, low);
@@ -181,8 +183,8 @@ async function consume({ consumer, topic, unread, queue, rights, getBounds }: Co
 }
 
 /**
- * Returns a check, to be called every second, that completes partitions whose remaining records were deleted meanwhile, and
- * fails the queue when Kafka delivers nothing for `stallTimeoutMs`.
+ * Returns a check, to be called every second, that completes partitions whose remaining records have been
+ * deleted, and fails the queue when Kafka delivers nothing for `stallTimeoutMs`.
  */
 function createStallCheck({
   topic,

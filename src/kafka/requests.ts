@@ -17,11 +17,14 @@ import { requestStableOffset, type CommittedOffset, type OffsetQuery } from "./p
 /** Requests that no client of kafkajs 2.2.4 sends, over connections of their own. */
 export interface KafkaRequests {
   /**
-   * Returns the metadata of these topics, or of all if `names` is null, each with its own error code. One broker answers, which
-   * may lag behind. Throws UnavailableError.
+   * Returns the metadata of these topics, or of all if `names` is null, each with its own error code. One
+   * broker answers, which may lag behind. Throws UnavailableError.
    */
   fetchMetadata(names: readonly string[] | null): Promise<Metadata>;
-  /** Returns the bounds of each partition, by name; undefined if the topic does not exist. Throws UnavailableError. */
+  /**
+   * Returns the bounds of each partition, by name; undefined if the topic does not exist. Throws
+   * UnavailableError.
+   */
   fetchBounds(topic: string, isolation: Isolation): Promise<ReadonlyMap<number, LogBounds> | undefined>;
   /** See LogObserver. */
   findFirstSince(topic: string, timestamp: number): Promise<ReadonlyMap<number, number>>;
@@ -29,7 +32,10 @@ export interface KafkaRequests {
   fetchLog(topic: string, partition: number): Promise<PartitionLog>;
   /** See LogWatch. */
   confirmLog(topic: string, partition: number, log: PartitionLog): Promise<void>;
-  /** Throws kafkajs' errors: UNSTABLE_OFFSET_COMMIT while a transaction that moves the offset is being completed. */
+  /**
+   * Throws kafkajs' errors: UNSTABLE_OFFSET_COMMIT while a transaction that moves the offset is being
+   * completed.
+   */
   fetchStableOffset(query: OffsetQuery): Promise<CommittedOffset>;
   close(): Promise<void>;
 }

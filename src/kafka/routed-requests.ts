@@ -65,8 +65,8 @@ export async function sendAll(transaction: Transaction, request: Request): Promi
 }
 
 /**
- * Throws unless every partition was acknowledged: kafkajs 2.2.4 silently leaves out those that its metadata lacks. Nothing
- * counts as sent that was not acknowledged by partition.
+ * Throws unless every partition was acknowledged: kafkajs 2.2.4 silently leaves out those that its metadata
+ * lacks. Nothing counts as sent that was not acknowledged by partition.
  */
 function checkAcknowledged(request: Request, acknowledged: readonly RecordMetadata[]): void {
   const found = new Set(acknowledged.map(({ topicName, partition }) => `${topicName}-${partition}`));
@@ -78,7 +78,10 @@ function checkAcknowledged(request: Request, acknowledged: readonly RecordMetada
 const createUnacknowledgedError = (topic: string, partition: number): KafkaUnavailableError =>
   new KafkaUnavailableError(`Kafka did not acknowledge records for partition ${partition} of ${topic}`);
 
-/** Why records are rejected. A topic that the user may not write to counts as well, so that it does not hold up others. */
+/**
+ * Why records are rejected. A topic that the user may not write to counts as well, so that it does not hold
+ * up others.
+ */
 function findRejection(error: unknown): SendRejection | undefined {
   if (!hasType(error, "TOPIC_AUTHORIZATION_FAILED", "OPERATION_NOT_ATTEMPTED"))
     return findSendRejection(error);
@@ -131,13 +134,13 @@ const toTopicMessages = (request: Request): TopicMessages[] =>
   }));
 
 /**
- * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request as a whole,
- * and kafkajs numbers the records after a rejection correctly. A rejected request is halved until the record is found.
- * Records that are known to be rejected are not sent: all records for a topic that the user may not write to, and records
- * without a key for a compacted topic.
+ * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request
+ * as a whole, and kafkajs numbers the records after a rejection correctly. A rejected request is halved until
+ * the record is found. Records that are known to be rejected are not sent: all records for a topic that the
+ * user may not write to, and records without a key for a compacted topic.
  *
- * `isFirst`: whether it is the producer's first transaction. In later ones kafkajs looks up all topics that the producer
- * has used, and a denial may concern a topic that the records are not for, so it is thrown.
+ * `isFirst`: whether it is the producer's first transaction. In later ones kafkajs looks up all topics that
+ * the producer has used, and a denial may concern a topic that the records are not for, so it is thrown.
  */
 export async function sendEach(
   transaction: Transaction,

@@ -26,14 +26,16 @@ export interface ClientSockets {
 /** The connections of all clients. */
 export interface Sockets {
   createClientSockets(): ClientSockets;
-  /** Closes all connections and rejects new ones, so that retries of kafkajs cannot keep the process alive. */
+  /**
+   * Closes all connections and rejects new ones, so that retries of kafkajs cannot keep the process alive.
+   */
   close(): void;
   readonly isClosed: boolean;
 }
 
 /**
- * Creates connections that can be dropped. kafkajs keeps using an unresponsive connection until TCP gives up after some 15
- * minutes, and keeps reconnecting after it was disconnected.
+ * Creates connections that can be dropped. kafkajs keeps using an unresponsive connection until TCP gives up
+ * after some 15 minutes, and keeps reconnecting after it was disconnected.
  */
 export function createSockets(): Sockets {
   const all = new Map<Socket, string>();

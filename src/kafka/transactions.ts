@@ -27,11 +27,14 @@ export interface TransactionsOptions {
   readonly log: Logger;
 }
 
-/** How long an open transaction of a killed process holds up readers, unless another process takes its partition over. */
+/**
+ * How long an open transaction of a killed process holds up readers, unless another process takes its
+ * partition over.
+ */
 const transactionTimeoutMs = 60_000;
 /**
- * How long the producer uses what it knows of the leaders of partitions. kafkajs leaves out messages for partitions that it
- * does not know yet, and the whole batch is then sent again.
+ * How long the producer uses what it knows of the leaders of partitions. kafkajs leaves out messages for
+ * partitions that it does not know yet, and the whole batch is then sent again.
  */
 const metadataMaxAgeMs = 20_000;
 /** The broker completes a transaction after it has acknowledged its end. */
@@ -57,14 +60,14 @@ type Claimed = Extract<Mode, { readonly kind: "claimed" }>;
 /**
  * The transactional producer of a partition. Connects with the first claim.
  *
- * Invariant: a producer has at most one open transaction. After any error its outcome is unknown, so that the producer is
- * dropped, and nothing else is sent before the next claim.
+ * Invariant: a producer has at most one open transaction. After any error its outcome is unknown, so that the
+ * producer is dropped, and nothing else is sent before the next claim.
  */
 export class PartitionTransactions implements RoutingTransactions {
   readonly #options: TransactionsOptions;
   readonly #transactionalId: string;
   readonly #rights: Rights;
-  /** Identifies the offsets that this process commits. */
+  /** Identifies commits made by this process. */
   readonly #ownId = newId();
   readonly #limits = createTopicLimits();
   #mode: Mode = { kind: "unclaimed" };
@@ -107,10 +110,11 @@ export class PartitionTransactions implements RoutingTransactions {
       transactionTimeout: transactionTimeoutMs,
       allowAutoTopicCreation: false,
       metadataMaxAge: metadataMaxAgeMs,
-      // When one broker fails, kafkajs repeats what it sent to all that have not responded yet, with new sequence numbers:
-      // the records would be written twice. A new claim repeats everything instead.
+      // When one broker fails, kafkajs repeats what it sent to all that have not responded yet, with new
+      // sequence numbers: the records would be written twice. A new claim repeats everything instead.
       retry: { retries: 0 },
-      // Every message has its partition. kafkajs' own partitioner goes through all partitions for each message.
+      // Every message has its partition. kafkajs' own partitioner goes through all partitions for each
+      // message.
       createPartitioner:
         () =>
         ({ message }) =>
@@ -140,8 +144,8 @@ export class PartitionTransactions implements RoutingTransactions {
     const transaction = claimed.first ?? (await claimed.producer.transaction());
     claimed.first = undefined;
     claimed.open = transaction;
-    // This request is sent first: it is the only one that kafkajs does not retry, with an error in the log, while the
-    // previous transaction is still completing.
+    // This request is sent first: it is the only one that kafkajs does not retry, with an error in the log,
+    // while the previous transaction is still completing.
     const { partition, groupId } = this.#options;
     await whileCompleting(() =>
       transaction.sendOffsets({
@@ -169,7 +173,10 @@ export class PartitionTransactions implements RoutingTransactions {
     };
   }
 
-  /** Throws what the action throws, converted. The outcome of the action is unknown then, so the producer is dropped. */
+  /**
+   * Throws what the action throws, converted. The outcome of the action is unknown then, so the producer is
+   * dropped.
+   */
   async #attempt<T>(action: () => Promise<T>): Promise<T> {
     try {
       return await action();
@@ -192,13 +199,14 @@ export class PartitionTransactions implements RoutingTransactions {
 
   #toError(error: unknown): Error {
     if (error instanceof RecordRejectedError) return error;
-    // Brokers report in this way that a producer is fenced, and that they aborted its transaction after its timeout.
+    // Brokers report in this way that a producer is fenced, and that they aborted its transaction after its
+    // timeout.
     if (hasType(error, "INVALID_PRODUCER_EPOCH"))
       return new FencedError("another process took the partition over, or the transaction took too long", {
         cause: error,
       });
-    // kafkajs looks up all topics that a producer ever used, and fails if one of them is denied now. The next producer
-    // looks up others.
+    // kafkajs looks up all topics that a producer ever used, and fails if one of them is denied now. The next
+    // producer looks up others.
     if (hasType(error, "TOPIC_AUTHORIZATION_FAILED")) return toOutage(error);
     return toKafkaError(error, this.#rights);
   }

@@ -35,7 +35,10 @@ export interface EgressTopicsAdmin extends EgressTopics {
 const maxAgeMs = 20_000;
 /** A broker that has just started, or lags behind, does not know every Kafka topic. */
 const confirmationDelayMs = 2_000;
-/** How long events of a Kafka topic become dead letters without another attempt to write to it or to create it. */
+/**
+ * How long events of a Kafka topic become dead letters without another attempt to write to it or to create
+ * it.
+ */
 const maxRefusalAgeMs = 60_000;
 
 /** The errors for names that do not exist, are hidden from this user, or cannot exist. */
@@ -56,8 +59,8 @@ interface Refusal {
 }
 
 /**
- * Looks Kafka topics up, and creates those that are missing. An outage must not make dead letters, so a Kafka topic counts
- * as missing only after two look-ups did not find it. Several partitions use this concurrently.
+ * Looks Kafka topics up, and creates those that are missing. An outage must not make dead letters, so a Kafka
+ * topic counts as missing only after two look-ups did not find it. Several partitions use this concurrently.
  */
 export class EgressTopicsDirectory implements EgressTopicsAdmin {
   readonly #options: EgressTopicsOptions;

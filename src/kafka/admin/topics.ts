@@ -26,7 +26,8 @@ const announcementSettings = {
 } satisfies TopicSettings;
 
 /**
- * Nothing is deleted. The size limit leaves room for the headers that are added to a record of the default limit.
+ * Nothing is deleted. The size limit leaves room for the headers that are added to a record of the default
+ * limit.
  */
 const deadLetterSettings = {
   "cleanup.policy": "delete",
@@ -71,8 +72,8 @@ function listOwnTopics(config: KafkaConfig): OwnTopic[] {
 }
 
 /**
- * Creates missing topics, those whose order matters with one partition, and warns about settings that lose records. Does
- * not change existing topics. Throws a ConfigurationError when the broker denies a right.
+ * Creates missing topics, those whose order matters with one partition, and warns about settings that lose
+ * records. Does not change existing topics. Throws a ConfigurationError when the broker denies a right.
  */
 export async function ensureTopics(clients: AdminClients, config: KafkaConfig, log: Logger): Promise<void> {
   const topics = listOwnTopics(config);
@@ -104,7 +105,8 @@ async function createTopics(
       })),
     });
     if (isCreated) log.info({ topics: names }, "kafka topics created");
-    // All exist. Another instance has just created them, or they are hidden from this user and this request is denied.
+    // All exist. Another instance has just created them, or they are hidden from this user and this request
+    // is denied.
     else for (const { error } of (await requests.fetchMetadata(names)).topics) failOnError(error);
   } catch (error) {
     const right = `Describe on ${names.map(quoteTopic).join(", ")}, and Create where it does not exist`;

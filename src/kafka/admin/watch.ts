@@ -44,7 +44,8 @@ export function createObserver(
 
   return {
     async fetchBounds() {
-      // The order matters: a last stable offset before an earlier high watermark proves that a transaction is open.
+      // The order matters: a last stable offset before an earlier high watermark proves that a transaction is
+      // open.
       const bounds = await fetchBounds("uncommitted");
       const readableBounds = await fetchBounds("committed");
       return new Map(

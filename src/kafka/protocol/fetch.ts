@@ -27,7 +27,7 @@ export interface FetchedById {
 export interface FetchedPartition {
   readonly partition: number;
   readonly error: number;
-  /** -1 with an error, like the other offsets. */
+  /** Like the other offsets, -1 if there is an error. */
   readonly highWatermark: bigint;
   readonly lastStableOffset: bigint;
   readonly logStartOffset: bigint;
@@ -52,8 +52,9 @@ export const knowsIdsOfLogs = (broker: RequestTarget): boolean =>
   supports(broker, apiKey, versionWithCertainIds);
 
 /**
- * Fetches by topic id. A broker compares the id with that of the log that it reads, so what is returned without an error
- * comes from this log. Outside of fetch sessions, as kafkajs fetches. Throws kafkajs' errors.
+ * Fetches by topic id. A broker compares the id with that of the log that it reads, so what is returned
+ * without an error comes from this log. Outside of fetch sessions, as kafkajs fetches. Throws kafkajs'
+ * errors.
  */
 export const requestFetch = (broker: RequestTarget, request: FetchById): Promise<FetchedById> =>
   sendRequest(broker, {
@@ -65,7 +66,7 @@ export const requestFetch = (broker: RequestTarget, request: FetchById): Promise
     encode(writer) {
       const { maxWaitMs, minBytes, maxBytes, isolationLevel, topics, rackId } = request;
       writer.int32(-1).int32(maxWaitMs).int32(minBytes).int32(maxBytes).int8(isolationLevel);
-      // No session.
+      // Both say that there is no fetch session.
       writer.int32(0).int32(-1);
       writer.list(topics, ({ topicId, partitions }) => {
         writer.bytes(parseTopicId(topicId));

@@ -1,6 +1,7 @@
 /**
- * Kafka's message format. A message of a flexible version (KIP-482) has unsigned varints as lengths, and tagged fields at
- * the end of every structure. The decoder of kafkajs 2.2.4 reads tagged fields one byte short, so it is not used.
+ * Kafka's message format. A message of a flexible version (KIP-482) has unsigned varints as lengths, and
+ * tagged fields at the end of every structure. The decoder of kafkajs 2.2.4 reads tagged fields one byte
+ * short, so it is not used.
  */
 
 import { ByteReader, getUvarintBytes, writeUvarint } from "../record-format/varint.ts";
@@ -14,11 +15,11 @@ export interface Writer {
   boolean(value: boolean): Writer;
   bytes(value: Buffer): Writer;
   uvarint(value: number): Writer;
-  /** A nullable string. */
+  /** Writes a nullable string. */
   text(value: string | null): Writer;
-  /** A nullable list. */
+  /** Writes a nullable list. */
   list<T>(items: readonly T[] | null, write: (item: T) => void): Writer;
-  /** The end of a structure: no tagged fields. */
+  /** Ends a structure, without tagged fields. */
   end(): Writer;
   toBuffer(): Buffer;
 }
@@ -62,7 +63,7 @@ export function createWriter(isFlexible: boolean): Writer {
   return writer;
 }
 
-/** Reads a response. Throws a RangeError where it ends too early. */
+/** Reads a response. Throws a RangeError if it ends too early. */
 export type Reader = ReturnType<typeof createReader>;
 
 export function createReader(buffer: Buffer, isFlexible: boolean) {
@@ -74,7 +75,7 @@ export function createReader(buffer: Buffer, isFlexible: boolean) {
     int32: () => buffer.readInt32BE(input.skip(4)),
     int64: () => buffer.readBigInt64BE(input.skip(8)),
     boolean: () => buffer.readInt8(input.skip(1)) !== 0,
-    /** A nullable string. */
+    /** Reads a nullable string. */
     text(): string | null {
       const size = isFlexible ? input.readUvarint() - 1 : buffer.readInt16BE(input.skip(2));
       return size < 0 ? null : input.readBytes(size).toString();
@@ -86,7 +87,7 @@ export function createReader(buffer: Buffer, isFlexible: boolean) {
       for (let left = count; left > 0; left -= 1) items.push(read());
       return items;
     },
-    /** The end of a structure: skips its tagged fields. */
+    /** Ends a structure: skips its tagged fields. */
     end(): void {
       if (!isFlexible) return;
       for (let count = input.readUvarint(); count > 0; count -= 1) {

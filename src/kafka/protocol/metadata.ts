@@ -4,7 +4,7 @@ import { sendRequest, supports, type RequestTarget } from "./request.ts";
 export interface Metadata {
   readonly brokers: readonly BrokerAddress[];
   readonly clusterId: string | null;
-  /** -1 when there is none. */
+  /** -1 if there is none. */
   readonly controllerId: number;
   readonly topics: readonly TopicMetadata[];
 }
@@ -17,10 +17,10 @@ interface BrokerAddress {
 }
 
 export interface TopicMetadata {
-  /** An error code of Kafka's protocol; 0 when the topic is known. */
+  /** An error code of Kafka's protocol; 0 if the topic is known. */
   readonly error: number;
   readonly name: string;
-  /** As Kafka's tools print it; undefined where brokers have none. */
+  /** The format is that of Kafka's tools; undefined if brokers have no ids. */
   readonly topicId: string | undefined;
   readonly partitions: readonly PartitionMetadata[];
 }
@@ -28,9 +28,9 @@ export interface TopicMetadata {
 export interface PartitionMetadata {
   readonly error: number;
   readonly partition: number;
-  /** -1 when there is none. */
+  /** -1 if there is none. */
   readonly leader: number;
-  /** -1 where brokers do not tell. */
+  /** -1 if brokers do not report it. */
   readonly leaderEpoch: number;
   readonly replicas: readonly number[];
 }
@@ -43,12 +43,12 @@ const versionWithoutIds = 5;
 const idBytes = 16;
 const noId = "A".repeat(22);
 
-/** Whether this broker tells the ids of topics. */
+/** Whether this broker reports the ids of topics. */
 export const hasTopicIds = (broker: RequestTarget): boolean => supports(broker, apiKey, versionWithIds);
 
 /**
- * Asks a broker for these topics; an empty list asks for the brokers only, null for all topics. kafkajs' own request fails if any partition of any
- * topic has an error. Throws kafkajs' errors.
+ * Asks a broker for these topics; an empty list asks for the brokers only, null for all topics. kafkajs' own
+ * request fails if any partition of any topic has an error. Throws kafkajs' errors.
  */
 export function requestMetadata(broker: RequestTarget, names: readonly string[] | null): Promise<Metadata> {
   const withIds = hasTopicIds(broker);
@@ -92,7 +92,7 @@ function readTopic(reader: Reader, withIds: boolean): TopicMetadata {
   const partitions = reader.list(() => readPartition(reader, withIds));
   if (withIds) reader.int32();
   reader.end();
-  // A proxy that rewrites names may leave ids out.
+  // A proxy that rewrites names may omit ids.
   return { error, name, topicId: id === noId ? undefined : id, partitions };
 }
 
@@ -106,7 +106,7 @@ function readPartition(reader: Reader, withIds: boolean): PartitionMetadata {
   return { error, partition, leader, leaderEpoch, replicas };
 }
 
-/** As Kafka's tools print it: 22 characters of URL-safe Base64. */
+/** Formats an id like Kafka's tools: 22 characters of URL-safe Base64. */
 export const formatTopicId = (bytes: Buffer): string => bytes.toString("base64url");
 
 export const parseTopicId = (id: string): Buffer => Buffer.from(id, "base64url");

@@ -1,7 +1,7 @@
 import { failOnError, sendRequest, type RequestTarget } from "./request.ts";
 
 export interface CommittedOffset {
-  /** -1 when nothing was committed. */
+  /** -1 if nothing was committed. */
   readonly offset: number;
   readonly metadata: string;
 }
@@ -13,8 +13,9 @@ export interface OffsetQuery {
 }
 
 /**
- * Reads an offset that transactions commit. kafkajs 2.2.4 returns the old one while a commit is still being completed. Throws
- * kafkajs' errors: UNSTABLE_OFFSET_COMMIT in that case. See docs/decisions/017-router-on-transactions.md.
+ * Reads an offset that transactions commit. kafkajs 2.2.4 returns the old one while a commit is still being
+ * completed. Throws kafkajs' errors: UNSTABLE_OFFSET_COMMIT in that case. See
+ * docs/decisions/017-router-on-transactions.md.
  */
 export const requestStableOffset = (
   coordinator: RequestTarget,

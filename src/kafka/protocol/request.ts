@@ -15,7 +15,7 @@ export interface KafkaRequest<T> {
 
 /** The parts of kafkajs' brokers that send requests. */
 export interface RequestTarget {
-  /** By API key; null before it is connected. */
+  /** The versions by API key; null before the broker is connected. */
   readonly versions: Readonly<Record<number, { readonly maxVersion: number }>> | null;
   readonly connectionPool: { send(request: object): Promise<unknown> };
 }

@@ -6,7 +6,10 @@ export const magic = 2;
 export const magicOffset = 16;
 export const headerBytes = 61;
 
-/** The offsets of the other fields. The leader's epoch, which the broker sets, is between the length and the magic byte. */
+/**
+ * The offsets of the other fields. The leader's epoch, which the broker sets, is between the length and the
+ * magic byte.
+ */
 const offsets = {
   firstOffset: 0,
   length: 8,
@@ -76,7 +79,10 @@ export interface NewBatchHeader {
   readonly count: number;
 }
 
-/** Writes the header of an uncompressed batch, whose records are in the buffer already: it contains their checksum. */
+/**
+ * Writes the header of an uncompressed batch, whose records are in the buffer already: it contains their
+ * checksum.
+ */
 export function writeBatchHeader(batch: Buffer, header: NewBatchHeader): void {
   batch.fill(0, 0, headerBytes);
   batch.writeInt32BE(batch.length - offsets.lengthEnd, offsets.length);

@@ -21,8 +21,8 @@ interface Batch extends BatchHeader {
 }
 
 /**
- * The approximate memory that a decoded record, and a header, takes in addition to its bytes. Without it, empty ones would
- * count as free.
+ * The approximate memory that a decoded record, and a header, takes in addition to its bytes. Without it,
+ * empty ones would count as free.
  */
 const recordOverheadBytes = 256;
 const headerOverheadBytes = 128;
@@ -42,10 +42,10 @@ export function toLogRecord(message: KafkaMessage): LogRecord {
 /**
  * Decodes the record batches of one partition in a fetch response; the last one may be truncated.
  *
- * Invariant: the result takes at most `maxBytes` of memory, and no batch keeps those after it from being read. Batches that
- * do not fit are left to the next fetch. A batch that alone is too large, or that cannot be decoded, becomes one message
- * without key and value at its last offset (`findSkippedBatch`), so that reading continues after it and the skipped offsets
- * are known.
+ * Invariant: the result takes at most `maxBytes` of memory, and no batch keeps those after it from being
+ * read. Batches that do not fit are left to the next fetch. A batch that alone is too large, or that cannot
+ * be decoded, becomes one message without key and value at its last offset (`findSkippedBatch`), so that
+ * reading continues after it and the skipped offsets are known.
  */
 export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<DecodedMessage[]> {
   const messages: DecodedMessage[] = [];
@@ -70,7 +70,10 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
   return messages;
 }
 
-/** Returns how much of `maxBytes` is left. Throws BatchTooLargeError, and other errors for bytes that are not a batch. */
+/**
+ * Returns how much of `maxBytes` is left. Throws BatchTooLargeError, and other errors for bytes that are not
+ * a batch.
+ */
 async function decodeBatch(batch: Batch, maxBytes: number, into: DecodedMessage[]): Promise<number> {
   const left = maxBytes - batch.count * recordOverheadBytes;
   const records = await decompress(batch, left);
@@ -110,8 +113,8 @@ function skip(batch: Batch, cause: unknown): DecodedMessage {
 }
 
 /**
- * An undelivered message at the end of a batch whose last records were removed by compaction. kafkajs continues after the
- * last message, so it would fetch an empty batch at the end of a segment forever.
+ * An undelivered message at the end of a batch whose last records were removed by compaction. kafkajs
+ * continues after the last message, so it would fetch an empty batch at the end of a segment forever.
  */
 const markEnd = (batch: Batch): DecodedMessage => ({ ...createLastMessage(batch), isControlRecord: true });
 
@@ -172,8 +175,8 @@ function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: De
 }
 
 /**
- * Adds to a 64-bit number, as Java does, and returns the digits. Offsets and times are nearly always safe integers, which
- * are faster.
+ * Adds to a 64-bit number, as Java does, and returns the digits. Offsets and times are nearly always safe
+ * integers, which are faster.
  */
 function createAdder(base: bigint): (delta: number | bigint) => string {
   const safeBase = Number(base);

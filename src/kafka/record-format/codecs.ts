@@ -51,8 +51,8 @@ type ReadFrame = (buffer: Buffer, maxBytes: number) => Promise<Frame>;
 const maxFrames = 1_000;
 
 /**
- * Decompresses all frames, as the broker does when it checks a batch. Like Java's readers, it ignores bytes after the first
- * frame that cannot be decompressed; a batch that needs them has too few records.
+ * Decompresses all frames, as the broker does when it checks a batch. Like Java's readers, it ignores bytes
+ * after the first frame that cannot be decompressed; a batch that needs them has too few records.
  */
 async function decompressFrames(buffer: Buffer, maxBytes: number, readFrame: ReadFrame): Promise<Buffer> {
   const parts: Buffer[] = [];
@@ -119,7 +119,8 @@ const zstd: Codec = {
     decompressFrames(buffer, maxBytes, (frame, left) => inflate(inflateZstd, frame, left)),
 };
 
-// These libraries are native code, which takes memory, so they are loaded with the first batch that needs them.
+// These libraries are native code, which takes memory, so they are loaded with the first batch that needs
+// them.
 const loadLz4 = () => import("lz4-napi");
 const loadSnappy = () => import("snappy");
 
@@ -153,7 +154,10 @@ const snappy: Codec = {
   },
 };
 
-/** Yields the blocks of all streams, which may follow one another. Like Java, it ignores up to three bytes at the end. */
+/**
+ * Yields the blocks of all streams, which may follow one another. Like Java, it ignores up to three bytes at
+ * the end.
+ */
 function* splitSnappyBlocks(buffer: Buffer): Generator<Buffer> {
   if (!isXerial(buffer, 0)) {
     yield buffer;
@@ -186,8 +190,8 @@ export const codecs: ReadonlyMap<number, Codec> = new Map([
 ]);
 
 /**
- * Registers all codecs of Kafka with kafkajs. By itself it has gzip only, without a limit, and an unknown codec would end the
- * consumer. kafkajs uses them only for the record formats before Kafka 0.11.
+ * Registers all codecs of Kafka with kafkajs. Without this it has gzip only, without a limit, and an unknown
+ * codec would end the consumer. kafkajs uses them only for the record formats before Kafka 0.11.
  */
 export function registerCodecs(maxBytes: number): void {
   const registered: Record<number, unknown> = kafkajs.CompressionCodecs;

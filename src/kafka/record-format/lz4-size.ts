@@ -8,9 +8,9 @@ const isUncompressed = 0x8000_0000;
 const minMatch = 4;
 
 /**
- * Computes the decompressed size of an LZ4 frame without decompressing it: lz4-napi has no limit, and the content size in
- * a frame may be absent or wrong. `end` is the frame's own length; Kafka's readers ignore what follows it. Throws a
- * RangeError for data that does not begin with a complete frame.
+ * Computes the decompressed size of an LZ4 frame without decompressing it: lz4-napi has no limit, and the
+ * content size in a frame may be absent or wrong. `end` is the frame's own length; Kafka's readers ignore
+ * what follows it. Throws a RangeError for data that does not begin with a complete frame.
  * Format: github.com/lz4/lz4, doc/lz4_Frame_format.md and lz4_Block_format.md.
  */
 export function measureLz4(frame: Buffer): { readonly plainBytes: number; readonly end: number } {

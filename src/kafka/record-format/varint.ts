@@ -1,6 +1,6 @@
 /**
- * Numbers with seven bits per byte, as in Protocol Buffers. Records contain signed ones, in zigzag encoding; the messages of
- * Kafka's flexible versions contain unsigned ones.
+ * Numbers with seven bits per byte, as in Protocol Buffers. Records contain signed ones, in zigzag encoding;
+ * the messages of Kafka's flexible versions contain unsigned ones.
  */
 
 const toZigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
@@ -72,7 +72,8 @@ export class ByteReader {
 
   /** Reads a signed number of 64 bits, as a bigint if it has more than four bytes. */
   readVarlong(): number | bigint {
-    // Times are rarely further apart than four bytes express (37 hours in milliseconds), which a number reads faster.
+    // Times are rarely further apart than four bytes express (37 hours in milliseconds), which a number reads
+    // faster.
     for (let index = 0; index < 4; index += 1)
       if (this.#buffer.readUInt8(this.#at + index) < 0x80) return this.readVarint();
     let result = 0n;
