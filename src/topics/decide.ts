@@ -11,7 +11,7 @@ import {
   type TopicDefinition,
 } from "./topic.ts";
 import type { Partition } from "../sync/records.ts";
-import { createTopicSnapshot, type TopicWrites, type TopicSnapshot } from "./snapshot.ts";
+import { TopicSnapshot, type TopicWrites } from "./snapshot.ts";
 
 export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "rejected";
 
@@ -45,7 +45,7 @@ export interface Batch {
  * topic.
  */
 export function decide(batch: Batch): Decision {
-  const snapshot = createTopicSnapshot(batch.stored);
+  const snapshot = new TopicSnapshot(batch.stored);
   const rejections: { offset: number; rejection: RejectionError }[] = [];
   const counts = { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, rejected: 0 };
 

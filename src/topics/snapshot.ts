@@ -9,79 +9,88 @@ export interface TopicWrites {
   readonly created: readonly Topic[];
 }
 
-/** The topics after the announcements applied so far. */
-export type TopicSnapshot = ReturnType<typeof createTopicSnapshot>;
-
-/** Creates a snapshot of stored topics, for announcements to change one after another. */
-export function createTopicSnapshot(stored: readonly Topic[]) {
-  const ids = new Map<string, Topic>();
+/** Stored topics, for announcements to change one after another. */
+export class TopicSnapshot {
+  readonly #byExternalId: Map<string, Topic>;
   /** Built on first use: a log that is read again needs none. */
-  let combinations: Map<string, Topic> | undefined;
-  const storedIds = new Set(stored.map(({ id }) => id));
+  #byCombination: Map<string, Topic> | undefined;
+  readonly #storedIds: ReadonlySet<string>;
   /** The stored version of each touched topic, by sys_id. */
-  const before = new Map<string, Topic>();
+  readonly #before = new Map<string, Topic>();
   /** External ids whose topic differs, or differed for a moment, from the stored one. */
-  const touched = new Set<string>();
-  const retired: RetiredTopic[] = [];
+  readonly #touched = new Set<string>();
+  readonly #retired: RetiredTopic[] = [];
 
-  function put(topic: Topic): void {
-    ids.set(topic.externalId, topic);
-    combinations?.set(getCombination(topic), topic);
-  }
-  function take(topic: Topic): void {
-    ids.delete(topic.externalId);
-    combinations?.delete(getCombination(topic));
-  }
-  function touch(topic: Topic): void {
-    touched.add(topic.externalId);
-    if (storedIds.has(topic.id) && !before.has(topic.id)) before.set(topic.id, topic);
+  constructor(stored: readonly Topic[]) {
+    this.#byExternalId = new Map(stored.map((topic) => [topic.externalId, topic]));
+    this.#storedIds = new Set(stored.map(({ id }) => id));
   }
 
-  stored.forEach(put);
+  findByExternalId(externalId: string): Topic | undefined {
+    return this.#byExternalId.get(externalId);
+  }
 
-  return {
-    findByExternalId: (externalId: string) => ids.get(externalId),
-    findByCombination(definition: TopicDefinition): Topic | undefined {
-      combinations ??= new Map([...ids.values()].map((topic) => [getCombination(topic), topic]));
-      return combinations.get(getCombination(definition));
-    },
-    add(topic: Topic): void {
-      touch(topic);
-      put(topic);
-    },
-    replace(from: Topic, to: Topic): void {
-      touch(from);
-      take(from);
-      put(to);
-    },
-    retire(one: RetiredTopic): void {
-      touch(one.topic);
-      take(one.topic);
-      retired.push(one);
-    },
-    /** The net effect on what was stored. */
-    toWrites(): TopicWrites {
-      const remaining = new Map(before);
-      const created: Topic[] = [];
-      const changed: { from: Topic; to: Topic }[] = [];
-      for (const externalId of touched) {
-        const topic = ids.get(externalId);
-        if (topic === undefined) continue;
-        const from = remaining.get(topic.id);
-        remaining.delete(topic.id);
-        if (from === undefined) created.push(topic);
-        else
-          changed.push({ from, to: { ...topic, updatedOn: getUpdateTime(topic.updatedOn, from.updatedOn) } });
-      }
-      const { updated, reinserted } = orderUpdates(changed);
-      return {
-        removed: [...remaining.values(), ...reinserted],
-        retired,
-        updated,
-        created: [...created, ...reinserted],
-      };
-    },
-  };
+  findByCombination(definition: TopicDefinition): Topic | undefined {
+    this.#byCombination ??= new Map(
+      [...this.#byExternalId.values()].map((topic) => [getCombination(topic), topic]),
+    );
+    return this.#byCombination.get(getCombination(definition));
+  }
+
+  add(topic: Topic): void {
+    this.#touch(topic);
+    this.#put(topic);
+  }
+
+  replace(from: Topic, to: Topic): void {
+    this.#touch(from);
+    this.#take(from);
+    this.#put(to);
+  }
+
+  retire(retired: RetiredTopic): void {
+    this.#touch(retired.topic);
+    this.#take(retired.topic);
+    this.#retired.push(retired);
+  }
+
+  /** The net effect on what was stored. */
+  toWrites(): TopicWrites {
+    const remaining = new Map(this.#before);
+    const created: Topic[] = [];
+    const changed: { from: Topic; to: Topic }[] = [];
+    for (const externalId of this.#touched) {
+      const topic = this.#byExternalId.get(externalId);
+      if (topic === undefined) continue;
+      const from = remaining.get(topic.id);
+      remaining.delete(topic.id);
+      if (from === undefined) created.push(topic);
+      else
+        changed.push({ from, to: { ...topic, updatedOn: getUpdateTime(topic.updatedOn, from.updatedOn) } });
+    }
+    const { updated, reinserted } = orderUpdates(changed);
+    return {
+      removed: [...remaining.values(), ...reinserted],
+      retired: this.#retired,
+      updated,
+      created: [...created, ...reinserted],
+    };
+  }
+
+  #put(topic: Topic): void {
+    this.#byExternalId.set(topic.externalId, topic);
+    this.#byCombination?.set(getCombination(topic), topic);
+  }
+
+  #take(topic: Topic): void {
+    this.#byExternalId.delete(topic.externalId);
+    this.#byCombination?.delete(getCombination(topic));
+  }
+
+  #touch(topic: Topic): void {
+    this.#touched.add(topic.externalId);
+    if (this.#storedIds.has(topic.id) && !this.#before.has(topic.id)) this.#before.set(topic.id, topic);
+  }
 }
 
 /** Updates in an order in which each finds its combination free. */
