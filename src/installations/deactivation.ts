@@ -14,8 +14,8 @@ export const toDeactivationEvents = (keys: readonly InstallationKey[], reason: s
   }));
 
 /**
- * Runs one deactivation of a kind at a time. Callers that ask for the same meanwhile, usually retries after a timeout, share the
- * next run. It starts after they asked, so it covers everything registered before.
+ * Runs one deactivation of a kind at a time. Callers that ask for the same in the meantime, usually retries after a timeout, share
+ * the next run, not the current one as in a single flight. It starts after they asked, so it covers everything registered before.
  */
 export function shareDeactivations(deactivateAll: DeactivateAll): DeactivateAll {
   const running = new Map<string, Promise<void>>();

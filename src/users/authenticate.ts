@@ -2,6 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
 import { TooManyAttemptsError } from "../lib/errors.ts";
+import { createSingleFlight } from "../lib/single-flight.ts";
 import type { HashQueue } from "./hash-queue.ts";
 import { toNetwork, type LoginThrottle } from "./login-throttle.ts";
 import { verifyPassword } from "./password.ts";
@@ -66,8 +67,8 @@ class Authenticator {
   readonly #clock: () => number;
   readonly #key = randomBytes(32).toString("base64");
   readonly #verified: LRUCache<string, VerifiedCredential>;
-  /** Checks in flight, by caller and digest: concurrent requests share one hash. */
-  readonly #inFlight = new Map<string, Promise<User | undefined>>();
+  /** By caller and digest: concurrent requests share one hash. */
+  readonly #shareCheck = createSingleFlight<User | undefined>();
 
   constructor({ users, throttle, hashQueue, clock = () => performance.now() }: AuthenticateOptions) {
     this.#users = users;
@@ -88,12 +89,7 @@ class Authenticator {
     const digest = hash("sha256", this.#key + JSON.stringify([name, password]), "base64");
     const entry = this.#findRemembered(caller, digest);
     if (entry !== undefined && this.#clock() - entry.readAt < recordTtlMs) return entry.user;
-    const attempt = `${digest} ${caller}`;
-    const current = this.#inFlight.get(attempt);
-    if (current !== undefined) return current;
-    const checking = this.#check(caller, digest, credentials).finally(() => this.#inFlight.delete(attempt));
-    this.#inFlight.set(attempt, checking);
-    return checking;
+    return this.#shareCheck(`${digest} ${caller}`, () => this.#check(caller, digest, credentials));
   }
 
   #findRemembered(caller: string, digest: string): VerifiedCredential | undefined {
