@@ -132,7 +132,7 @@ export class Services {
   /** The group commit of registrations and removals. */
   get registrations(): GroupCommit {
     const { onRegistrationsWritten: onWritten } = this.#options;
-    return (this.#registrations ??= createGroupCommit(
+    return (this.#registrations ??= new GroupCommit(
       createInstallationStore(this.#database, newId),
       onWritten && { onWritten },
     ));

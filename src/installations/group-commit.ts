@@ -6,19 +6,10 @@
  * Invariant: while a write waits, a batch is in flight or a flush is scheduled, so no write waits forever.
  */
 import { OverloadedError } from "../lib/errors.ts";
+import { invariant } from "../lib/invariant.ts";
 import { elapsed, scheduleSoon, type Cancel } from "../lib/platform.ts";
-import { createInFlightWrites } from "./in-flight-writes.ts";
+import { InFlightWrites } from "./in-flight-writes.ts";
 import { unfinished, type InstallationStore, type InstallationWrite } from "./stores.ts";
-
-export interface GroupCommit {
-  /**
-   * Resolves when the write is acknowledged with the configured write concern. Writes of the same tokens take effect in the order
-   * in which they were submitted. Throws OverloadedError when too many writes are waiting, and UnavailableError.
-   */
-  readonly submit: (write: InstallationWrite) => Promise<void>;
-  /** The number of writes that wait for a batch, and that are in flight. */
-  readonly getStatus: () => { readonly waiting: number; readonly writing: number };
-}
 
 export interface GroupCommitLimits {
   readonly writesPerBatch: number;
@@ -63,24 +54,82 @@ interface Entry {
   readonly done: PromiseWithResolvers<undefined>;
 }
 
-export function createGroupCommit(
-  store: InstallationStore,
-  { limits: given = {}, onWritten = () => undefined }: GroupCommitOptions = {},
-): GroupCommit {
-  const limits = { ...defaultLimits, ...given };
-  let state: State = { name: "open" };
-  let waiting: Entry[] = [];
-  let waitingCharacters = 0;
-  let batchesInFlight = 0;
+export class GroupCommit {
+  readonly #store: InstallationStore;
+  readonly #limits: GroupCommitLimits;
+  readonly #onWritten: NonNullable<GroupCommitOptions["onWritten"]>;
+  readonly #inFlight = new InFlightWrites();
+  #state: State = { name: "open" };
+  #waiting: Entry[] = [];
+  #waitingCharacters = 0;
+  #batchesInFlight = 0;
   /** Decays slowly, so that a small batch among large ones, of writes that had to wait for others, does not count. */
-  let recentBatchSize = 1;
-  const inFlight = createInFlightWrites();
+  #recentBatchSize = 1;
 
-  function schedule(): void {
-    if (waiting.length === 0 || state.name === "blocked" || batchesInFlight >= limits.batchesInFlight) return;
-    if (waiting.length >= getFlushThreshold()) flush();
-    else if (batchesInFlight === 0 && state.name === "open")
-      state = { name: "scheduled", cancel: scheduleSoon(flush) };
+  constructor(
+    store: InstallationStore,
+    { limits = {}, onWritten = () => undefined }: GroupCommitOptions = {},
+  ) {
+    this.#store = store;
+    this.#limits = { ...defaultLimits, ...limits };
+    this.#onWritten = onWritten;
+  }
+
+  /**
+   * Resolves when the write is acknowledged with the configured write concern. Writes of the same tokens take effect in the order
+   * in which they were submitted. Throws OverloadedError when too many writes are waiting, and UnavailableError.
+   */
+  readonly submit = (write: InstallationWrite): Promise<void> => {
+    const characters = countCharacters(write);
+    const isFull =
+      this.#waiting.length >= this.#limits.waitingWrites ||
+      this.#waitingCharacters + characters > this.#limits.waitingCharacters;
+    if (isFull)
+      return Promise.reject(
+        new OverloadedError(`${this.#waiting.length} registrations and removals are waiting`),
+      );
+    const done = Promise.withResolvers<undefined>();
+    this.#waiting.push({ write, characters, done });
+    this.#waitingCharacters += characters;
+    this.#run(() => {
+      this.#schedule();
+    });
+    return done.promise;
+  };
+
+  /** The number of writes that wait for a batch, and that are in flight. */
+  readonly getStatus = (): { readonly waiting: number; readonly writing: number } => ({
+    waiting: this.#waiting.length,
+    writing: this.#inFlight.size,
+  });
+
+  /** Runs a step. If that breaks an invariant, its batch and all writes that wait fail, since their order is not certain. */
+  #run(step: () => void, batch: readonly Entry[] = []): void {
+    try {
+      step();
+    } catch (error) {
+      for (const { done } of [...batch, ...this.#waiting]) done.reject(error);
+      this.#waiting = [];
+      this.#waitingCharacters = 0;
+    }
+  }
+
+  readonly #flushSoon = (): void => {
+    this.#run(() => {
+      this.#flush();
+    });
+  };
+
+  #schedule(): void {
+    if (this.#waiting.length === 0) return;
+    const canFlush = this.#state.name !== "blocked" && this.#batchesInFlight < this.#limits.batchesInFlight;
+    if (canFlush && this.#waiting.length >= this.#getFlushThreshold()) this.#flush();
+    else if (this.#batchesInFlight === 0 && this.#state.name === "open")
+      this.#state = { name: "scheduled", cancel: scheduleSoon(this.#flushSoon) };
+    invariant(
+      this.#waiting.length === 0 || this.#batchesInFlight > 0 || this.#state.name === "scheduled",
+      "a write waits only for a batch in flight or a scheduled flush",
+    );
   }
 
   /**
@@ -89,97 +138,87 @@ export function createGroupCommit(
    * while responses are sent and requests are read. Further ones leave only when full, so a slow store gets larger batches
    * instead of more.
    */
-  function getFlushThreshold(): number {
-    if (batchesInFlight === 0) return recentBatchSize;
-    return batchesInFlight === 1 ? Math.max(inFlight.getSize(), minSecondBatchSize) : limits.writesPerBatch;
+  #getFlushThreshold(): number {
+    if (this.#batchesInFlight === 0) return this.#recentBatchSize;
+    return this.#batchesInFlight === 1
+      ? Math.max(this.#inFlight.size, minSecondBatchSize)
+      : this.#limits.writesPerBatch;
   }
 
-  function flush(): void {
-    if (state.name === "scheduled") state.cancel();
-    const batch = takeBatch();
-    state = { name: batch.length === 0 ? "blocked" : "open" };
+  #flush(): void {
+    if (this.#state.name === "scheduled") this.#state.cancel();
+    const batch = this.#takeBatch();
+    this.#state = { name: batch.length === 0 ? "blocked" : "open" };
     if (batch.length === 0) return;
-    recentBatchSize = Math.max(batch.length, Math.floor(recentBatchSize / 2));
-    void send(batch);
-    schedule();
+    this.#recentBatchSize = Math.max(batch.length, Math.floor(this.#recentBatchSize / 2));
+    void this.#send(batch);
+    this.#schedule();
   }
 
   /** Removes the next writes that conflict neither with writes in flight nor with earlier ones that keep waiting. */
-  function takeBatch(): Entry[] {
+  #takeBatch(): Entry[] {
     const batch: Entry[] = [];
     const skipped: Entry[] = [];
-    const skippedWrites = createInFlightWrites();
+    const skippedWrites = new InFlightWrites();
     let characters = 0;
     let end = 0;
-    for (const entry of waiting) {
+    for (const entry of this.#waiting) {
       const isFull =
-        batch.length === limits.writesPerBatch ||
-        (batch.length > 0 && characters + entry.characters > limits.charactersPerBatch);
+        batch.length === this.#limits.writesPerBatch ||
+        (batch.length > 0 && characters + entry.characters > this.#limits.charactersPerBatch);
       if (isFull) break;
       end += 1;
-      if (inFlight.hasConflict(entry.write) || skippedWrites.hasConflict(entry.write)) {
+      if (this.#inFlight.hasConflict(entry.write) || skippedWrites.hasConflict(entry.write)) {
         skippedWrites.add(entry.write);
         skipped.push(entry);
         continue;
       }
-      inFlight.add(entry.write);
+      this.#inFlight.add(entry.write);
       characters += entry.characters;
       batch.push(entry);
     }
-    waiting = skipped.concat(waiting.slice(end));
-    waitingCharacters -= characters;
+    this.#waiting = skipped.concat(this.#waiting.slice(end));
+    this.#waitingCharacters -= characters;
     return batch;
   }
 
-  async function send(batch: readonly Entry[]): Promise<void> {
-    batchesInFlight += 1;
+  async #send(batch: readonly Entry[]): Promise<void> {
+    this.#batchesInFlight += 1;
     const startedAt = elapsed();
-    const getError = await writeToStore(batch.map((entry) => entry.write));
+    const getError = await this.#writeToStore(batch.map((entry) => entry.write));
     const tookMs = elapsed() - startedAt;
-    batchesInFlight -= 1;
+    this.#batchesInFlight -= 1;
+    this.#run(() => {
+      this.#settle(batch, getError);
+      this.#schedule();
+    }, batch);
+    this.#onWritten({ writes: batch.length, tookMs });
+  }
+
+  #settle(batch: readonly Entry[], getError: (index: number) => unknown): void {
     const repeated: Entry[] = [];
     for (const [i, entry] of batch.entries()) {
-      inFlight.remove(entry.write);
+      this.#inFlight.remove(entry.write);
       const error = getError(i);
       if (error === undefined) entry.done.resolve(undefined);
       else if (error === unfinished) repeated.push(entry);
       else entry.done.reject(error);
     }
     // Before all others, so that no later write of the user overtakes a removal.
-    waiting = repeated.concat(waiting);
-    for (const { characters } of repeated) waitingCharacters += characters;
-    if (state.name === "blocked") state = { name: "open" };
-    schedule();
-    onWritten({ writes: batch.length, tookMs });
+    this.#waiting = repeated.concat(this.#waiting);
+    for (const { characters } of repeated) this.#waitingCharacters += characters;
+    if (this.#state.name === "blocked") this.#state = { name: "open" };
   }
 
   /** Returns the error of each write by its index. */
-  async function writeToStore(writes: readonly InstallationWrite[]): Promise<(index: number) => unknown> {
+  async #writeToStore(writes: readonly InstallationWrite[]): Promise<(index: number) => unknown> {
     try {
-      const errors = await store.write(writes);
+      const errors = await this.#store.write(writes);
       return (index) => errors[index];
     } catch (error) {
       return () => error;
     }
   }
-
-  return {
-    submit(write) {
-      const characters = countCharacters(write);
-      const isFull =
-        waiting.length >= limits.waitingWrites || waitingCharacters + characters > limits.waitingCharacters;
-      if (isFull)
-        return Promise.reject(
-          new OverloadedError(`${waiting.length} registrations and removals are waiting`),
-        );
-      const done = Promise.withResolvers<undefined>();
-      waiting.push({ write, characters, done });
-      waitingCharacters += characters;
-      schedule();
-      return done.promise;
-    },
-    getStatus: () => ({ waiting: waiting.length, writing: inFlight.getSize() }),
-  };
 }
 
 const countCharacters = (write: InstallationWrite): number =>

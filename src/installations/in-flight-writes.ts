@@ -1,3 +1,4 @@
+import { invariant } from "../lib/invariant.ts";
 import type { InstallationWrite } from "./stores.ts";
 
 /**
@@ -5,46 +6,43 @@ import type { InstallationWrite } from "./stores.ts";
  * registrations and removals. Two removals have the same result in either order. So have a user's removal and another
  * user's registration: the token ends as the other user's.
  */
-export interface InFlightWrites {
-  add(write: InstallationWrite): void;
-  remove(write: InstallationWrite): void;
-  hasConflict(write: InstallationWrite): boolean;
+export class InFlightWrites {
+  readonly #tokens = createMultiset();
+  readonly #registeringUsers = createMultiset();
+  readonly #removingUsers = createMultiset();
+  #size = 0;
+
   /** The number of writes. */
-  getSize(): number;
-}
-
-export function createInFlightWrites(): InFlightWrites {
-  const tokens = createMultiset();
-  const registeringUsers = createMultiset();
-  const removingUsers = createMultiset();
-  let size = 0;
-
-  function change(write: InstallationWrite, by: 1 | -1): void {
-    size += by;
-    if (write.kind === "register") {
-      tokens.change(write.key.token, by);
-      if (write.previousToken !== undefined) tokens.change(write.previousToken, by);
-      registeringUsers.change(write.user, by);
-    } else removingUsers.change(write.user, by);
+  get size(): number {
+    return this.#size;
   }
 
-  return {
-    add(write) {
-      change(write, 1);
-    },
-    remove(write) {
-      change(write, -1);
-    },
-    hasConflict(write) {
-      if (write.kind === "remove") return registeringUsers.has(write.user);
-      return (
-        tokens.has(write.key.token) ||
-        (write.previousToken !== undefined && tokens.has(write.previousToken)) ||
-        removingUsers.has(write.user)
-      );
-    },
-    getSize: () => size,
-  };
+  add(write: InstallationWrite): void {
+    this.#change(write, 1);
+  }
+
+  remove(write: InstallationWrite): void {
+    this.#change(write, -1);
+  }
+
+  hasConflict(write: InstallationWrite): boolean {
+    if (write.kind === "remove") return this.#registeringUsers.has(write.user);
+    return (
+      this.#tokens.has(write.key.token) ||
+      (write.previousToken !== undefined && this.#tokens.has(write.previousToken)) ||
+      this.#removingUsers.has(write.user)
+    );
+  }
+
+  #change(write: InstallationWrite, by: 1 | -1): void {
+    this.#size += by;
+    invariant(this.#size >= 0, "no write is removed that was not added");
+    if (write.kind === "register") {
+      this.#tokens.change(write.key.token, by);
+      if (write.previousToken !== undefined) this.#tokens.change(write.previousToken, by);
+      this.#registeringUsers.change(write.user, by);
+    } else this.#removingUsers.change(write.user, by);
+  }
 }
 
 function createMultiset() {
@@ -53,6 +51,7 @@ function createMultiset() {
     has: (key: string): boolean => counts.has(key),
     change(key: string, by: 1 | -1): void {
       const count = (counts.get(key) ?? 0) + by;
+      invariant(count >= 0, "a conflict ends once, with the write that caused it");
       if (count === 0) counts.delete(key);
       else counts.set(key, count);
     },

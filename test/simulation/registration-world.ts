@@ -5,7 +5,7 @@
 import { RejectionError, OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
 import { newId } from "../../src/lib/sys-id.ts";
 import { shareDeactivations } from "../../src/installations/deactivation.ts";
-import { createGroupCommit, type GroupCommit } from "../../src/installations/group-commit.ts";
+import { GroupCommit } from "../../src/installations/group-commit.ts";
 import type { DeactivateAll } from "../../src/installations/stores.ts";
 import { createInstallationDeactivator } from "../../src/storage/installation-deactivation.ts";
 import { createInstallationStore } from "../../src/storage/installations.ts";
@@ -61,7 +61,7 @@ export async function runRegistrationWorld(
     const database = openDatabase(host);
     await database.connect(new AbortController().signal);
     process.service = {
-      groupCommit: createGroupCommit(createInstallationStore(database, newId, maxRemovedPerBatch)),
+      groupCommit: new GroupCommit(createInstallationStore(database, newId, maxRemovedPerBatch)),
       deactivateAll: shareDeactivations(createInstallationDeactivator(database).deactivateAll),
     };
   }

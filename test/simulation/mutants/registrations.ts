@@ -11,14 +11,14 @@ export const registrationsMutants: readonly Mutant[] = [
     name: "registrations are acknowledged before the store responds",
     world: "registrations",
     file: groupCommit,
-    replace: "      waitingCharacters += characters;\n      schedule();",
-    by: "      waitingCharacters += characters;\n      done.resolve(undefined);\n      schedule();",
+    replace: "    return done.promise;",
+    by: "    done.resolve(undefined);\n    return done.promise;",
   },
   {
     name: "removals and registrations of a user overtake each other",
     world: "registrations",
     file: groupCommit,
-    replace: "if (inFlight.hasConflict(entry.write) || skippedWrites.hasConflict(entry.write)) {",
+    replace: "if (this.#inFlight.hasConflict(entry.write) || skippedWrites.hasConflict(entry.write)) {",
     by: "if (false) {",
   },
   {
@@ -98,8 +98,8 @@ export const registrationsMutants: readonly Mutant[] = [
     name: "an unfinished removal goes on behind later writes",
     world: "registrations",
     file: groupCommit,
-    replace: "waiting = repeated.concat(waiting);",
-    by: "waiting = waiting.concat(repeated);",
+    replace: "this.#waiting = repeated.concat(this.#waiting);",
+    by: "this.#waiting = this.#waiting.concat(repeated);",
   },
   {
     name: "an unfinished removal counts as done",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
-import { createGroupCommit } from "../../../src/installations/group-commit.ts";
+import { GroupCommit } from "../../../src/installations/group-commit.ts";
 import { shareDeactivations, sweep } from "../../../src/installations/deactivation.ts";
 import { createInstallationListing } from "../../../src/installations/listing.ts";
 import type { DeactivateAllRequest } from "../../../src/installations/stores.ts";
@@ -31,7 +31,7 @@ const { db, database, proxy } = await connectProxiedDatabase({
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 const deactivator = createInstallationDeactivator(database);
 const { deactivateAll } = deactivator;
-const { submit } = createGroupCommit(createInstallationStore(database, newId));
+const { submit } = new GroupCommit(createInstallationStore(database, newId));
 
 const scope = { application: "agent", platform: "ios" } as const;
 const request: DeactivateAllRequest = { ...scope, reason: "removed by the administrator root" };

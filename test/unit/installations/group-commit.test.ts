@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { OverloadedError, UnavailableError } from "../../../src/lib/errors.ts";
-import { createGroupCommit } from "../../../src/installations/group-commit.ts";
+import { GroupCommit } from "../../../src/installations/group-commit.ts";
 import type { InstallationWrite } from "../../../src/installations/stores.ts";
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
@@ -97,7 +97,7 @@ describe("the group commit", () => {
     await fc.assert(
       fc.asyncProperty(anyTraffic, limits, async (traffic, { removedPerBatch, ...given }) => {
         await records.deleteMany({});
-        const { submit, getStatus } = createGroupCommit(
+        const { submit, getStatus } = new GroupCommit(
           createInstallationStore(database, newId, removedPerBatch),
           { limits: given },
         );
@@ -121,7 +121,7 @@ describe("the group commit", () => {
 
   it("removes very many tokens of a user in several batches, and others' between them", async () => {
     const sizes: number[] = [];
-    const { submit } = createGroupCommit({
+    const { submit } = new GroupCommit({
       async write(writes) {
         const results = await createInstallationStore(database, newId, 10).write(writes);
         sizes.push(await records.countDocuments({ user: "many", active: true }));
@@ -163,7 +163,7 @@ describe("the group commit", () => {
         return store.write(writes);
       },
     };
-    const { submit } = createGroupCommit(counting, { limits: { writesPerBatch: 50 } });
+    const { submit } = new GroupCommit(counting, { limits: { writesPerBatch: 50 } });
     const submitMany = (count: number) =>
       Promise.all(Array.from({ length: count }, () => submit(registration(unique("many")))));
     await submit(registration(unique("lone")));
@@ -181,7 +181,7 @@ describe("the group commit", () => {
 
   it("does not recheck waiting writes for each submission", async () => {
     let reads = 0;
-    const { submit } = createGroupCommit(store);
+    const { submit } = new GroupCommit(store);
     const token = unique("same");
     const write = {
       ...registration(token),
@@ -196,7 +196,7 @@ describe("the group commit", () => {
   });
 
   it("continues after batches that fail within the turn in which they were flushed", async () => {
-    const { submit } = createGroupCommit({ write: () => Promise.reject(new UnavailableError("away")) });
+    const { submit } = new GroupCommit({ write: () => Promise.reject(new UnavailableError("away")) });
     for (const count of [3, 2, 1]) {
       const outcomes = await Promise.allSettled(
         Array.from({ length: count }, () => submit(registration(unique("away")))),
@@ -214,13 +214,13 @@ describe("the group commit", () => {
         return store.write(writes);
       },
     };
-    const { submit } = createGroupCommit(counting, { limits: { charactersPerBatch: 10_000 } });
+    const { submit } = new GroupCommit(counting, { limits: { charactersPerBatch: 10_000 } });
     await Promise.all(Array.from({ length: 5 }, () => submit(registration(unique("x").padEnd(4_000, "x")))));
     assert.deepEqual(sizes, [1, 2, 2]);
   });
 
   it("rejects requests while too many wait and accepts them again later", async () => {
-    const { submit } = createGroupCommit(store, { limits: { waitingWrites: 4 } });
+    const { submit } = new GroupCommit(store, { limits: { waitingWrites: 4 } });
     // The first is in flight and does not wait.
     const names = Array.from({ length: 7 }, () => unique("flood"));
     const outcomes = await Promise.allSettled(names.map((token) => submit(registration(token))));
@@ -233,7 +233,7 @@ describe("the group commit", () => {
     assert.equal(await records.countDocuments({ token: { $in: names } }), 5);
     await submit(registration(names[6] ?? ""));
 
-    const long = createGroupCommit(store, { limits: { waitingCharacters: 6_000 } });
+    const long = new GroupCommit(store, { limits: { waitingCharacters: 6_000 } });
     const big = await Promise.allSettled(
       [1, 2, 3].map((n) => long.submit(registration(`${n}`.padEnd(4_000, "x")))),
     );
@@ -246,7 +246,7 @@ describe("the group commit", () => {
   it("fails only the requests of a failed batch", async () => {
     const proxy = await startTcpProxy(getPort(sharedStack().mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&serverSelectionTimeoutMS=500`;
-    const { submit } = createGroupCommit(await connectStore(databaseUri(proxied, db.databaseName)));
+    const { submit } = new GroupCommit(await connectStore(databaseUri(proxied, db.databaseName)));
     // Half a second may be too short for the first connection.
     await until("the store is found", () => submit(registration(unique("before"))).then(() => true));
     proxy.cut();
@@ -261,7 +261,7 @@ describe("the group commit", () => {
   });
 
   it("fails a rejected write but not the others of its batch", async () => {
-    const { submit } = createGroupCommit(store);
+    const { submit } = new GroupCommit(store);
     const [left, broken, right] = [unique("left"), unique("broken"), unique("right")] as const;
     await submit(registration(broken, "bob"));
     // Edited by hand: an owner cannot be appended to a text.
@@ -279,7 +279,7 @@ describe("the group commit", () => {
   });
 
   it("keeps one record and every owner when two instances register the same tokens for different users", async () => {
-    const [here, there] = [createGroupCommit(store), createGroupCommit(await connectStore())];
+    const [here, there] = [new GroupCommit(store), new GroupCommit(await connectStore())];
     const names = Array.from({ length: 20 }, () => unique("raced"));
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(
@@ -303,7 +303,7 @@ describe("the group commit", () => {
   });
 
   it("keeps the last twenty owners of a token", async () => {
-    const { submit } = createGroupCommit(store);
+    const { submit } = new GroupCommit(store);
     const token = unique("wandering");
     for (let i = 0; i < 25; i += 1) await submit(registration(token, `user-${i}`));
     const record = await records.findOne({ token });
