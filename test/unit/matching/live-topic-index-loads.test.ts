@@ -133,6 +133,26 @@ describe("a write of this process", () => {
   });
 });
 
+describe("a topic that another process stores again", () => {
+  it("is picked, also if its time is before that of its retirement because the other clock is behind", async () => {
+    const { index, listeners, loads, lookups } = createScene();
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    loads[0]?.resolve([topic("again")]);
+    await live;
+    const retiredOn = new Date();
+    const retiredBy = { kind: "http", user: "user" } as const;
+    const retired = { ...topic("again"), source: retiredBy, createdOn: retiredOn, updatedOn: retiredOn };
+    index.changed({ retired: [{ topic: retired, retiredOn, retiredBy }] });
+    assert.equal(index.status().topics, 0);
+    listeners[0]?.onChanged([{ externalId: "again", updatedOn: retiredOn.getTime() - 60_000 }]);
+    await until("it is read again", () => lookups.length === 1);
+    lookups[0]?.resolve([topic("again")]);
+    await until("it is indexed", () => index.status().topics === 1);
+    await index.close();
+  });
+});
+
 describe("a change that cannot be read", () => {
   it("is read once that is possible, and nothing is picked at once before", async () => {
     const { index, listeners, loads, lookups } = createScene();
