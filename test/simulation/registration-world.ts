@@ -39,7 +39,7 @@ export async function runRegistrationWorld(
     onGone: () => undefined,
   });
   const { clock, server, openDatabase, trace, note, runCheck } = world;
-  const oracle = createRegistrationOracle({ clock, getMajority: server.getMajority });
+  const oracle = createRegistrationOracle({ clock, getMajority: () => server.getMajority() });
 
   server.observe({
     onCommit(commit) {

@@ -137,7 +137,7 @@ async function run(
     getCurrentLog: topic.getLog,
     isCut: topic.isCut,
     wasCut: topic.wasCut,
-    readAll: server.readAll,
+    readAll: (collection) => server.readAll(collection),
   });
 
   // Without transactions a batch may be stored in part.
@@ -320,7 +320,7 @@ async function run(
   const listBehind = (): readonly string[] =>
     findLag({
       topic,
-      readAll: server.readAll,
+      readAll: (collection) => server.readAll(collection),
       isInLog: (partition, current) => !isReplicaSet || oracle.isInLog(partition, current),
     });
 

@@ -6,7 +6,7 @@ import { toDatabase, type Database } from "../../src/storage/database.ts";
 import { createClock, createHost, type Clock, type Host } from "./clock.ts";
 import { createMongoClient } from "./mongo/client.ts";
 import type { Dialect, ServerOptions } from "./mongo/commands.ts";
-import { createMongoServer, type MongoServer } from "./mongo/server.ts";
+import { MongoServer } from "./mongo/server.ts";
 import { createNetwork, type Network } from "./network.ts";
 import { Violation } from "./violation.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -107,7 +107,7 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
   const storeHost = createHost("store");
   const brokerHost = createHost("broker");
   const network = createNetwork(clock, random);
-  const server = createMongoServer({ clock, random, host: storeHost }, storeSettings);
+  const server = new MongoServer({ clock, random, host: storeHost }, storeSettings);
   let digest = 0;
   let faults = 0;
   let started = 0;

@@ -9,7 +9,7 @@ import type { PositionRecord } from "../../../src/storage/positions.ts";
 import { createClock, createHost } from "../clock.ts";
 import { createMongoClient } from "../mongo/client.ts";
 import type { Dialect } from "../mongo/commands.ts";
-import { createMongoServer } from "../mongo/server.ts";
+import { MongoServer } from "../mongo/server.ts";
 import { createNetwork } from "../network.ts";
 import { createRandom } from "../random.ts";
 
@@ -103,7 +103,7 @@ export async function playSimulated(scene: Scene, dialect: Dialect = "mongodb"):
   const clock = createClock(createHost("world"));
   const random = createRandom(1);
   const network = createNetwork(clock, random);
-  const server = createMongoServer(
+  const server = new MongoServer(
     { clock, random, host: createHost("store") },
     { isReplicaSet: true, dialect, canKillSessions: true },
   );

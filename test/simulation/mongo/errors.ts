@@ -10,6 +10,9 @@ export const createError = (
 export const createNotPrimaryError = (): MongoServerError =>
   createError(10107, "not primary", ["RetryableWriteError"]);
 
+export const createInterruptedError = (): MongoServerError =>
+  createError(11602, "operation was interrupted by a change of the primary", ["RetryableWriteError"]);
+
 export const createConflict = (message: string): MongoServerError =>
   createError(112, message, ["TransientTransactionError"]);
 

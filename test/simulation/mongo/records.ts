@@ -4,6 +4,7 @@ import type { MongoServerError } from "mongodb";
 import type { Host } from "../clock.ts";
 import {
   noMatch,
+  type Change,
   type Dialect,
   type Statement,
   type StatementResult,
@@ -46,6 +47,25 @@ export class LockedError extends Error {}
 
 export const readFrom = (from: State, collection: string): Records =>
   from.get(collection) ?? new Map<string, Document>();
+
+/** Applies what a transaction has written to a state that others may have changed since. */
+export function applyWrites(
+  state: State,
+  transaction: Transaction,
+): { readonly state: State; readonly changes: readonly Change[] } {
+  const changes: Change[] = [];
+  let next = state;
+  for (const { collection, key, isReplaced } of transaction.written.values()) {
+    const written = new Map(readFrom(next, collection));
+    const before = written.get(key);
+    const after = readFrom(transaction.state, collection).get(key);
+    if (after === undefined) written.delete(key);
+    else written.set(key, after);
+    next = new Map(next).set(collection, written);
+    changes.push({ collection, key, isReplaced, before, after });
+  }
+  return { state: next, changes };
+}
 
 export function createRecordAccess(dialect: Dialect, indexes: Map<string, UniqueIndex[]>) {
   /** The transaction that holds a record or a unique value. */

@@ -10,34 +10,8 @@ import type { Commit, Read, ServerObserver, ServerOptions } from "./commands.ts"
 import type { Document } from "./documents.ts";
 import { createError } from "./errors.ts";
 import type { UniqueIndex } from "./records.ts";
-import { createReign, type Reign, type StreamFaults } from "./reign.ts";
-
-export interface MongoServer {
-  readonly host: Host;
-  readonly options: ServerOptions;
-  readonly getPrimary: () => Reign;
-  /** Calls a listener whenever a primary is up after an election. */
-  readonly onElection: (listener: (primary: Reign) => void) => void;
-  /** The number of the election. */
-  readonly getTerm: () => number;
-  /** Whether there is a primary. */
-  readonly isUp: () => boolean;
-  /** Loses the primary. What a majority does not have may be lost with it. */
-  readonly elect: (downMs: number, losesUnreplicated: boolean) => void;
-  /** Loses the primary, and what is not replicated then, once it has answered some reads of a collection; undefined: it stays. */
-  readonly electAfterReads: (awaited: AwaitedReads | undefined) => void;
-  /** Keeps commits from a majority for some time. */
-  readonly stallReplication: (ms: number) => void;
-  /** Change streams end, and cannot be opened, for some time. */
-  readonly failStreams: (ms: number, code: number) => void;
-  /** Change streams report nothing for some time. */
-  readonly delayStreams: (ms: number) => void;
-  readonly readAll: (collection: string) => readonly Document[];
-  /** The last commit that a majority has. */
-  readonly getMajority: () => number;
-  readonly getLastCommit: () => number;
-  readonly observe: (observer: ServerObserver) => void;
-}
+import { Reign } from "./reign.ts";
+import type { ReignOptions, StreamFaults } from "./reign-options.ts";
 
 export interface AwaitedReads {
   readonly collection: string;
@@ -58,85 +32,154 @@ const maxBehindMs = 30_000;
 const passingErrors = [175, 211, 217, 225] as const;
 const maxUnsettledMs = 300;
 
-export function createMongoServer(
-  { clock, random, host }: { readonly clock: Clock; readonly random: Random; readonly host: Host },
-  options: ServerOptions,
-): MongoServer {
-  const { isReplicaSet } = options;
-  const indexes = new Map<string, UniqueIndex[]>();
-  let observer: ServerObserver = {
+interface ServerWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly host: Host;
+}
+
+/** What an election loses. */
+type Loss = "nothing" | "some" | "all";
+
+export class MongoServer {
+  readonly host: Host;
+  readonly options: ServerOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #indexes = new Map<string, UniqueIndex[]>();
+  #observer: ServerObserver = {
     onCommit: () => undefined,
     onRead: () => undefined,
     onRollback: () => undefined,
   };
-  let commits = 0;
-  let majority = 0;
-  let stalledUntil = 0;
-  const streams: StreamFaults = { failUntil: -1, code: 0, lagUntil: 0 };
+  /** How many commits all primaries have made. */
+  #commits = 0;
+  /** The last commit that a majority has. */
+  #majority = 0;
+  #stalledUntil = 0;
+  readonly #streams: StreamFaults = { failUntil: -1, code: 0, lagUntil: 0 };
   /** The commits that the present primary has. */
-  let history: Commit[] = [];
-  const electionListeners: ((reign: Reign) => void)[] = [];
-  let waiting: ((value: undefined) => void)[] = [];
-  let awaited: AwaitedReads | undefined;
+  #history: Commit[] = [];
+  readonly #electionListeners: ((reign: Reign) => void)[] = [];
+  #waiting: ((value: undefined) => void)[] = [];
+  #awaited: AwaitedReads | undefined;
+  #primary: Reign;
+
+  constructor({ clock, random, host }: ServerWorld, options: ServerOptions) {
+    this.host = host;
+    this.options = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#primary = this.#begin({ term: 0, upAt: 0, former: undefined, kept: 0 });
+  }
+
+  getPrimary(): Reign {
+    return this.#primary;
+  }
+
+  /** Calls a listener whenever a primary is up after an election. */
+  onElection(listener: (primary: Reign) => void): void {
+    this.#electionListeners.push(listener);
+  }
+
+  /** Whether there is a primary. */
+  isUp(): boolean {
+    return this.#primary.isUp();
+  }
+
+  /** The number of the election. */
+  getTerm(): number {
+    return this.#primary.term;
+  }
+
+  /** Loses the primary. What a majority does not have may be lost with it. */
+  elect(downMs: number, losesUnreplicated: boolean): void {
+    this.#elect(downMs, losesUnreplicated ? "some" : "nothing");
+  }
+
+  /** Loses the primary, and what is not replicated then, once it has answered some reads of a collection; undefined: it stays. */
+  electAfterReads(awaited: AwaitedReads | undefined): void {
+    this.#awaited = awaited;
+  }
+
+  /** Keeps commits from a majority for some time. */
+  stallReplication(ms: number): void {
+    this.#stalledUntil = this.#clock.getTime() + ms;
+  }
+
+  /** Change streams end, and cannot be opened, for some time. */
+  failStreams(ms: number, code: number): void {
+    Object.assign(this.#streams, { failUntil: this.#clock.getTime() + ms, code });
+    this.#wake();
+  }
+
+  /** Change streams report nothing for some time. */
+  delayStreams(ms: number): void {
+    this.#streams.lagUntil = this.#clock.getTime() + ms;
+  }
+
+  readAll(collection: string): readonly Document[] {
+    return this.#primary.readAll(collection);
+  }
+
+  /** The last commit that a majority has. */
+  getMajority(): number {
+    return this.#majority;
+  }
+
+  getLastCommit(): number {
+    return this.#primary.getLastCommit();
+  }
+
+  observe(observer: ServerObserver): void {
+    this.#observer = observer;
+  }
 
   /** Waits until something has happened, at most for a time. */
-  async function change(maxMs: number): Promise<void> {
+  async #change(maxMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
-    waiting.push(resolve);
-    const cancel = clock.schedule(host, maxMs, () => {
+    this.#waiting.push(resolve);
+    const cancel = this.#clock.schedule(this.host, maxMs, () => {
       resolve(undefined);
     });
     await promise;
     cancel();
   }
 
-  function changed(): void {
-    const resolvers = waiting;
-    waiting = [];
+  /** Continues what waits for a change. */
+  #wake(): void {
+    const resolvers = this.#waiting;
+    this.#waiting = [];
     for (const resolve of resolvers)
-      clock.schedule(host, 0, () => {
+      this.#clock.schedule(this.host, 0, () => {
         resolve(undefined);
       });
   }
 
-  function replicate(reign: Reign, commit: number): void {
-    if (!isReplicaSet) {
-      majority = commit;
-      reign.forgetBefore(majority);
-      return;
-    }
-    const delayMs = Math.max(0, stalledUntil - clock.getTime()) + random.next() * 3;
-    clock.schedule(host, delayMs, () => {
-      if (reign !== primary || commit <= majority) return;
-      majority = commit;
-      reign.forgetBefore(majority);
-      changed();
-    });
-  }
-
-  const begin = (term: number, upAt: number, former: Reign | undefined, kept: number): Reign => {
-    const reign: Reign = createReign({
-      ...{ clock, host, options, indexes, streams, term, upAt, former, kept, change, changed },
-      countCommit: () => (commits += 1),
-      getMajority: () => majority,
-      getHistory: () => history,
+  #begin(election: Pick<ReignOptions, "term" | "upAt" | "former" | "kept">): Reign {
+    const { former, upAt } = election;
+    const random = this.#random;
+    const reign: Reign = new Reign({
+      ...election,
+      ...{ clock: this.#clock, host: this.host, options: this.options },
+      ...{ indexes: this.#indexes, streams: this.#streams },
+      change: (maxMs) => this.#change(maxMs),
+      changed: () => {
+        this.#wake();
+      },
+      countCommit: () => (this.#commits += 1),
+      getMajority: () => this.#majority,
+      getHistory: () => this.#history,
       onRead: (read) => {
-        observer.onRead(read);
-        if (reign === primary && read.collection === awaited?.collection) countRead(awaited, read);
+        this.#observer.onRead(read);
+        if (reign === this.#primary && read.collection === this.#awaited?.collection)
+          this.#countRead(this.#awaited, read);
       },
-      onCommit(commit) {
-        if (reign !== primary) {
-          observer.onLost?.(commit);
-          return;
-        }
-        history.push(commit);
-        if (awaited?.unreplicated !== undefined && changesCollection(commit, awaited.collection))
-          stalledUntil = clock.getTime() + awaited.unreplicated.stallMs;
-        replicate(reign, commit.number);
-        if (commit.changes.length > 0) observer.onCommit(commit);
+      onCommit: (commit) => {
+        this.#onCommit(reign, commit);
       },
-      requireSettled() {
-        if (clock.getTime() < upAt + unsettledMs && random.chance(0.3)) {
+      requireSettled: () => {
+        if (this.#clock.getTime() < upAt + unsettledMs && random.chance(0.3)) {
           const code = random.pick(passingErrors);
           throw createError(code, `error ${code}`);
         }
@@ -144,54 +187,83 @@ export function createMongoServer(
     });
     const unsettledMs = former !== undefined && random.chance(0.3) ? random.between(0, maxUnsettledMs) : 0;
     return reign;
-  };
+  }
 
-  let primary = begin(0, 0, undefined, 0);
+  #onCommit(reign: Reign, commit: Commit): void {
+    if (reign !== this.#primary) {
+      this.#observer.onLost?.(commit);
+      return;
+    }
+    this.#history.push(commit);
+    const awaited = this.#awaited;
+    if (awaited?.unreplicated !== undefined && changesCollection(commit, awaited.collection))
+      this.stallReplication(awaited.unreplicated.stallMs);
+    this.#replicate(reign, commit.number);
+    if (commit.changes.length > 0) this.#observer.onCommit(commit);
+  }
+
+  #replicate(reign: Reign, commit: number): void {
+    if (!this.options.isReplicaSet) {
+      this.#majority = commit;
+      reign.forgetBefore(commit);
+      return;
+    }
+    const stallMs = Math.max(0, this.#stalledUntil - this.#clock.getTime());
+    this.#clock.schedule(this.host, stallMs + this.#random.next() * 3, () => {
+      if (reign !== this.#primary || commit <= this.#majority) return;
+      this.#majority = commit;
+      reign.forgetBefore(commit);
+      this.#wake();
+    });
+  }
 
   /** Tells the clients once the primary is up, and lets it commit something of its own. */
-  function announce(reign: Reign, downMs: number): void {
-    clock.schedule(host, downMs, () => {
-      if (reign !== primary) return;
-      if (isReplicaSet) reign.commitNothing();
-      for (const listener of electionListeners) listener(reign);
+  #announce(reign: Reign, downMs: number): void {
+    this.#clock.schedule(this.host, downMs, () => {
+      if (reign !== this.#primary) return;
+      if (this.options.isReplicaSet) reign.commitNothing();
+      for (const listener of this.#electionListeners) listener(reign);
     });
   }
 
   /** The client that wrote what another one has just read, and a majority does not have. */
-  function findWriter({ client, collection }: Read): Host | undefined {
-    const unreplicated = history.filter(
-      (commit) => commit.number > majority && changesCollection(commit, collection),
+  #findWriter({ client, collection }: Read): Host | undefined {
+    const unreplicated = this.#history.filter(
+      (commit) => commit.number > this.#majority && changesCollection(commit, collection),
     );
     const writer = unreplicated.at(-1)?.client;
     return writer === client ? undefined : writer;
   }
 
-  function countRead({ reads, ...rest }: AwaitedReads, read: Read): void {
-    const writer = findWriter(read);
+  #countRead({ reads, ...rest }: AwaitedReads, read: Read): void {
+    const writer = this.#findWriter(read);
     if (rest.unreplicated !== undefined && writer === undefined) return;
-    awaited = reads > 1 ? { reads: reads - 1, ...rest } : undefined;
-    if (awaited !== undefined) return;
-    clock.schedule(host, 0, () => {
+    this.#awaited = reads > 1 ? { reads: reads - 1, ...rest } : undefined;
+    if (this.#awaited !== undefined) return;
+    this.#clock.schedule(this.host, 0, () => {
       if (writer !== undefined) rest.unreplicated?.onElected(writer);
-      elect(rest.downMs, "all");
+      this.#elect(rest.downMs, "all");
     });
   }
 
   /** The last commit that an election keeps. */
-  function findKept(former: Reign, loses: "some" | "all"): number {
-    const keepable = former.listCommits().filter((number) => number >= majority);
-    return keepable[loses === "all" ? 0 : random.between(0, keepable.length)] ?? former.getLastCommit();
+  #findKept(former: Reign, loss: Loss): number {
+    const last = former.getLastCommit();
+    if (!this.options.isReplicaSet || loss === "nothing") return last;
+    const keepable = former.listCommits().filter((number) => number >= this.#majority);
+    return keepable[loss === "all" ? 0 : this.#random.between(0, keepable.length)] ?? last;
   }
 
-  function elect(downMs: number, loses: "nothing" | "some" | "all"): void {
-    const now = clock.getTime();
-    const former = primary;
+  #elect(downMs: number, loss: Loss): void {
+    const random = this.#random;
+    const now = this.#clock.getTime();
+    const former = this.#primary;
     const last = former.getLastCommit();
-    const kept = isReplicaSet && loses !== "nothing" ? findKept(former, loses) : last;
-    const survives = isReplicaSet && random.chance(0.4);
+    const kept = this.#findKept(former, loss);
+    const survives = this.options.isReplicaSet && random.chance(0.4);
     const servesUntil =
       survives && former.isUp() ? now + random.between(0, random.pick([200, maxFormerMs])) : now;
-    primary = begin(former.term + 1, now + downMs, former, kept);
+    this.#primary = this.#begin({ term: former.term + 1, upAt: now + downMs, former, kept });
     former.depose({
       servesUntil,
       isAlive: survives,
@@ -199,47 +271,12 @@ export function createMongoServer(
       rollsBack: kept < last,
     });
     if (kept < last) {
-      history = history.filter(({ number }) => number <= kept);
-      observer.onRollback(kept);
+      this.#history = this.#history.filter(({ number }) => number <= kept);
+      this.#observer.onRollback(kept);
     }
-    announce(primary, downMs);
-    changed();
+    this.#announce(this.#primary, downMs);
+    this.#wake();
   }
-
-  return {
-    host,
-    options,
-    getPrimary: () => primary,
-    onElection: (listener) => void electionListeners.push(listener),
-    isUp: () => primary.isUp(),
-    getTerm: () => primary.term,
-
-    elect(downMs, losesUnreplicated) {
-      elect(downMs, losesUnreplicated ? "some" : "nothing");
-    },
-    electAfterReads(given) {
-      awaited = given;
-    },
-
-    stallReplication(ms) {
-      stalledUntil = clock.getTime() + ms;
-    },
-
-    failStreams(ms, code) {
-      Object.assign(streams, { failUntil: clock.getTime() + ms, code });
-      changed();
-    },
-    delayStreams(ms) {
-      streams.lagUntil = clock.getTime() + ms;
-    },
-
-    readAll: (collection) => primary.readAll(collection),
-    getMajority: () => majority,
-    getLastCommit: () => primary.getLastCommit(),
-    observe(given) {
-      observer = given;
-    },
-  };
 }
 
 const changesCollection = ({ changes }: Commit, name: string): boolean =>
