@@ -6,11 +6,7 @@ import {
   type CatalogStore,
 } from "../installations/catalog.ts";
 import { shareDeactivations } from "../installations/deactivation.ts";
-import {
-  createGroupCommit,
-  type GroupCommit,
-  type GroupCommitOptions,
-} from "../installations/group-commit.ts";
+import { GroupCommit, type GroupCommitOptions } from "../installations/group-commit.ts";
 import { createInstallationImporter, type InstallationImporter } from "../installations/import.ts";
 import { createInstallationListing, type InstallationListing } from "../installations/listing.ts";
 import { createInstallationService, type InstallationService } from "../installations/service.ts";
