@@ -29,7 +29,7 @@ interface DisablingContext {
 const maxAttempts = 10;
 
 /** See `TopicService.disable`. */
-export async function disableTopic(
+export async function disableStoredTopic(
   { store, now, changed }: DisablingContext,
   externalId: string,
   user: string,
@@ -53,7 +53,7 @@ export async function disableTopic(
 }
 
 /** See `TopicService.enable`. */
-export async function enableTopic(context: DisablingContext, externalId: string): Promise<Switched> {
+export async function enableStoredTopic(context: DisablingContext, externalId: string): Promise<Switched> {
   const { store } = context;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const primary = store.getPrimary();

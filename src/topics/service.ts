@@ -7,7 +7,7 @@ import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { toTopicEvent } from "./audit.ts";
 import { decide, type Batch, type Decision } from "./decide.ts";
-import { disableTopic, enableTopic, type Switched } from "./disabling.ts";
+import { disableStoredTopic, enableStoredTopic, type Switched } from "./disabling.ts";
 import { findDuplicates, insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import type { TopicStore } from "./stores.ts";
@@ -96,8 +96,8 @@ export function createTopicService(
       ...(await findDuplicates(store, definition)),
     ],
 
-    disable: (externalId, user) => disableTopic({ store, now, changed }, externalId, user),
-    enable: (externalId) => enableTopic({ store, now, changed }, externalId),
+    disable: (externalId, user) => disableStoredTopic({ store, now, changed }, externalId, user),
+    enable: (externalId) => enableStoredTopic({ store, now, changed }, externalId),
 
     async decide(batch, conflicts) {
       const { announcements } = batch;
