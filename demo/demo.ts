@@ -39,7 +39,7 @@ try {
 
 async function runDemo(): Promise<void> {
   printLine(
-    "topicsync keeps a MongoDB collection of event topics in step with Kafka, forwards events to them, and registers push tokens.",
+    "topicsync keeps a MongoDB collection of event topics in sync with Kafka, forwards events to them, and registers push tokens.",
   );
 
   printHeading("Start a broker, a store and the service");

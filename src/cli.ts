@@ -115,7 +115,7 @@ indexes in the database, 69 broker or store unavailable, 70 the consumer died (r
 
 ignoreBrokenPipe();
 try {
-  // The first word is the command, or "help" and the second is.
+  // The command is the first word, or the second after "help".
   const program = await createProgram(process.argv.slice(2, 4));
   await program.parseAsync();
 } catch (error) {

@@ -43,7 +43,7 @@ export const pickOperations = (
     },
     rejections: ["BAD_FILTER", "NOT_FOUND"],
     async handle({ query, body: event }) {
-      const asked = readExplainedId(query);
+      const explainedId = readExplainedId(query);
       const { topics, total } = await topicIndex.pick(event);
       const json: PickResponse = {
         total,
@@ -52,7 +52,7 @@ export const pickOperations = (
           ...toEgressView(egressNaming, { externalId, namespace }),
         })),
       };
-      if (asked !== undefined) json.explain = await explainTopic(topicIndex, asked, event);
+      if (explainedId !== undefined) json.explain = await explainTopic(topicIndex, explainedId, event);
       return { status: 200, json };
     },
   }),

@@ -14,7 +14,7 @@ export const toDeactivationEvents = (keys: readonly InstallationKey[], reason: s
   }));
 
 /**
- * Runs one deactivation of a kind at a time. Callers that ask for the same in the meantime, usually retries after a timeout, share
+ * Runs one deactivation of a kind at a time. Callers that ask for the same while it runs, usually retries after a timeout, share
  * the next run, not the current one as in a single flight. It starts after they asked, so it covers everything registered before.
  */
 export function shareDeactivations(deactivateAll: DeactivateAll): DeactivateAll {
@@ -53,7 +53,7 @@ export interface Sweep {
 
 export interface SweepResult {
   readonly found: number;
-  /** Less than `found` when some were registered again meanwhile. */
+  /** Less than `found` when some were registered again during the sweep. */
   readonly deactivated: number;
 }
 

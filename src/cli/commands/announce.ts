@@ -71,7 +71,7 @@ async function announce(
     announced.push(one);
   });
   if (!(await isApplied(context, announced))) {
-    printError(`stopped waiting; all ${count} are announced, and the service applies them when it runs`);
+    printError(`all ${count} sent; stopped waiting. The service will apply them when it is running`);
     process.exitCode = exitCodes.failure;
     return;
   }

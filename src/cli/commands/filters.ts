@@ -129,11 +129,11 @@ async function check({ config, database, abort }: CommandContext, { json }: Flag
     for (const fault of [...invalid, ...misnamed]) {
       // Rows and a progress bar would overwrite each other on a terminal.
       if (process.stdout.isTTY) progress.end(`first fault after ${formatCount(checked.topics, "topic")}`);
-      const goesOn =
+      const isOpen =
         rows === undefined
           ? await output.write(`${JSON.stringify(toJson(fault))}\n`)
           : await rows.add(toRow(fault));
-      if (!goesOn) return;
+      if (!isOpen) return;
     }
     progress.at(checked.topics);
   }

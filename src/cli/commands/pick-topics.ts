@@ -20,7 +20,7 @@ export interface StoredTopics {
   pick(event: unknown): PickedTopic[];
   readonly size: number;
   /** The filters of the requested topic, even if invalid; undefined if it does not exist. */
-  readonly asked: FilterTexts | undefined;
+  readonly explainedFilters: FilterTexts | undefined;
   /** Undefined: no router is configured. */
   readonly naming: EgressNaming | undefined;
 }
@@ -28,19 +28,19 @@ export interface StoredTopics {
 /** Reads all topics and keeps the filters of one. Skips those with invalid filters, with a warning. */
 export async function loadTopics(
   { config: { kafka }, database, abort }: CommandContext,
-  askedId: string | undefined,
+  explainedId: string | undefined,
 ): Promise<StoredTopics> {
   const store = await database();
   const picker = createPicker();
   const shown = new Map<string, PickedTopic>();
   const progress = createTopicProgress("reading topics", await countTopics(store));
-  let asked: FilterTexts | undefined;
+  let explainedFilters: FilterTexts | undefined;
   let read = 0;
   for await (const { headerQuery, contentQuery, ...topic } of streamTopics(store)) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${read} topics`);
     read += 1;
     progress.at(read);
-    if (topic.externalId === askedId) asked = { headerQuery, contentQuery };
+    if (topic.externalId === explainedId) explainedFilters = { headerQuery, contentQuery };
     try {
       picker.set(topic.externalId, { headerQuery, contentQuery });
       shown.set(topic.externalId, topic);
@@ -57,7 +57,7 @@ export async function loadTopics(
         .toSorted()
         .flatMap((externalId) => shown.get(externalId) ?? []),
     size: picker.size,
-    asked,
+    explainedFilters,
     naming: createEgressNamingFromConfig(kafka),
   };
 }

@@ -66,7 +66,8 @@ async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
 
 async function pick(connection: CommandContext, events: readonly NamedEvent[], flags: Flags): Promise<void> {
   const topics = await loadTopics(connection, flags.explain);
-  const explained = flags.explain === undefined ? undefined : createExplainer(flags.explain, topics.asked);
+  const explained =
+    flags.explain === undefined ? undefined : createExplainer(flags.explain, topics.explainedFilters);
   const output = openOutput();
   for (const { file, event } of events) {
     const result = {
@@ -75,10 +76,10 @@ async function pick(connection: CommandContext, events: readonly NamedEvent[], f
       explained: explained?.(event),
       naming: topics.naming,
     };
-    const goesOn = flags.json
+    const isOpen = flags.json
       ? await output.write(`${JSON.stringify(toPickJson(result))}\n`)
       : await writePickResult(output, result);
-    if (!goesOn) return;
+    if (!isOpen) return;
   }
 }
 

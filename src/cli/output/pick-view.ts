@@ -40,8 +40,8 @@ export async function writePickResult(
 ): Promise<boolean> {
   const name = sanitize(file === "-" ? "standard input" : file);
   const count = formatCount(topics.length, "topic");
-  const goesOn = await output.write(`${name} matches ${topics.length === 0 ? "no topic." : `${count}:`}\n`);
-  if (!goesOn) return false;
+  const isOpen = await output.write(`${name} matches ${topics.length === 0 ? "no topic." : `${count}:`}\n`);
+  if (!isOpen) return false;
   if (topics.length > 0) {
     const rows = await createTableWriter(output, listTopicColumns(naming));
     for (const topic of topics) if (!(await rows.add(toPickedRow(topic, naming)))) return false;
