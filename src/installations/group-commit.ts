@@ -111,6 +111,8 @@ export class GroupCommit {
       for (const { done } of [...batch, ...this.#waiting]) done.reject(error);
       this.#waiting = [];
       this.#waitingCharacters = 0;
+      if (this.#state.name === "scheduled") this.#state.cancel();
+      this.#state = { name: "open" };
     }
   }
 
@@ -148,6 +150,7 @@ export class GroupCommit {
   #flush(): void {
     if (this.#state.name === "scheduled") this.#state.cancel();
     const batch = this.#takeBatch();
+    invariant(batch.length > 0 || this.#batchesInFlight > 0, "writes are blocked only by a batch in flight");
     this.#state = { name: batch.length === 0 ? "blocked" : "open" };
     if (batch.length === 0) return;
     this.#recentBatchSize = Math.max(batch.length, Math.floor(this.#recentBatchSize / 2));
