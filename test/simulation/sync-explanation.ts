@@ -1,8 +1,15 @@
 /** What the contract says that a batch does, at one version of what is stored. */
-import { applyOneToModel, type Model, type ModelTopic } from "../unit/topics/model.ts";
+import { applyOneToModel, putInModel, type Model, type ModelTopic } from "../unit/topics/model.ts";
 import type { StoredRecord } from "./cluster/log.ts";
 import type { IdentifiedLog } from "./sync-topic.ts";
-import { describe, epochSize, toAnnouncement, type Effect, type Position } from "./sync-changes.ts";
+import {
+  describe,
+  epochSize,
+  toAnnouncement,
+  toCombination,
+  type Effect,
+  type Position,
+} from "./sync-changes.ts";
 
 /** Everything that was stored after a commit. */
 export interface Version {
@@ -87,3 +94,37 @@ export function findDifference(version: Version, { model }: Explanation, actual:
   for (const one of actual.retired) if (!retired.has(one)) return `${one} was retired`;
   return undefined;
 }
+
+/** Returns a version with what a commit did to topics. */
+export function applyEffect(last: Version, actual: Effect, fail: (message: string) => never): Version {
+  const model: Model = {
+    topics: new Map(last.topics),
+    holders: new Map(last.holders),
+    retired: [],
+    rejected: [],
+  };
+  const ids = new Map(last.ids);
+  // Removed first: a combination may pass from one topic to another.
+  for (const id of actual.topics.keys()) {
+    const before = model.topics.get(id);
+    model.topics.delete(id);
+    ids.delete(id);
+    if (before !== undefined) model.holders.delete(toCombination(before));
+  }
+  for (const [id, { topic, sysId }] of actual.topics) {
+    if (topic === undefined) continue;
+    const holder = model.holders.get(toCombination(topic));
+    if (holder !== undefined) fail(`${id} and ${holder} have the same combination`);
+    putInModel(model, topic);
+    if (sysId !== undefined) ids.set(id, sysId);
+  }
+  return { ...last, topics: model.topics, holders: model.holders, ids };
+}
+
+/** Whether two fetches returned the same records. */
+export const isSameFetch = (one: FetchedRecords, other: FetchedRecords): boolean =>
+  one.log === other.log &&
+  one.from === other.from &&
+  one.end === other.end &&
+  one.records.length === other.records.length &&
+  one.records.every((record, index) => record === other.records[index]);

@@ -3,7 +3,6 @@
  * with the product. Each commit must be explained by the contract's table of announcements (test/unit/topics/model.ts).
  */
 import { collections } from "../../src/storage/names.ts";
-import { putInModel, type Model } from "../unit/topics/model.ts";
 import type { Clock, Host } from "./clock.ts";
 import { createLetterOracle } from "./dead-letter-oracle.ts";
 import { createReportOracle } from "./report-oracle.ts";
@@ -18,16 +17,17 @@ import {
   format,
   fromRecord,
   isAt,
-  toCombination,
   toEffect,
   type Effect,
   type Move,
   type Position,
 } from "./sync-changes.ts";
 import {
+  applyEffect,
   explain,
   findDifference,
   initial,
+  isSameFetch,
   type Counts,
   type Explanation,
   type FetchedRecords,
@@ -57,60 +57,144 @@ export interface OracleOptions {
   readonly readAll: (collection: string) => readonly Document[];
 }
 
-export type SyncOracle = ReturnType<typeof createOracle>;
-
-export function createOracle(options: OracleOptions) {
-  const { clock, getCurrentLog, isCut, hasTopicIds, operator } = options;
-  let versions: Version[] = [initial];
+export class SyncOracle {
+  readonly #options: OracleOptions;
+  readonly letters: ReturnType<typeof createLetterOracle>;
+  readonly #reports: ReturnType<typeof createReportOracle>;
+  #versions: Version[] = [initial];
   /** What each process was delivered, by partition. */
-  const delivered = new Map<string, FetchedRecords[]>();
+  readonly #delivered = new Map<string, FetchedRecords[]>();
   /** The first commit that stored each sys_id over HTTP: a disabled topic is enabled under its own. */
-  const createdBy = new Map<string, number>();
+  readonly #createdBy = new Map<string, number>();
   /** By epoch: an epoch is that of one topic id for ever, also if an election loses what was stored of it. */
-  const topicIds = new Map<number, string>();
-  let checks = 0;
+  readonly #topicIds = new Map<number, string>();
+  #checks = 0;
 
-  const getLast = (): Version => versions.at(-1) ?? initial;
-
-  function fail(message: string): never {
-    throw new Violation(`${message} (at ${Math.round(clock.getTime())} ms)`);
+  constructor(options: OracleOptions) {
+    this.#options = options;
+    const fail = (message: string): never => this.#fail(message);
+    this.letters = createLetterOracle({
+      getVersions: () => this.#versions,
+      getDelivered: (host, partition) => this.#getDelivered(host, partition),
+      fail,
+    });
+    this.#reports = createReportOracle(fail);
   }
 
-  const getDelivered = (host: Host, partition: number) => delivered.get(`${host.name}/${partition}`) ?? [];
+  onDelivered(host: Host, partition: number, fetched: FetchedRecords): void {
+    const key = `${host.name}/${partition}`;
+    // kafkajs fetches the same again and again when the leader moves while it processes a batch.
+    const others = (this.#delivered.get(key) ?? []).filter((one) => !isSameFetch(one, fetched));
+    this.#delivered.set(key, [...others, fetched].slice(-keptViews));
+  }
 
-  const letters = createLetterOracle({ getVersions: () => versions, getDelivered, fail });
-  const reports = createReportOracle(fail);
+  onCommit(commit: Commit): void {
+    this.#checks += 1;
+    const version = this.#checkCommit(commit);
+    if (version !== undefined) this.#versions.push(version);
+    if (this.#versions.length > 2 * keptVersions) this.#versions = this.#versions.slice(-keptVersions);
+  }
 
-  function checkBatch(commit: Commit, { partition, before, after }: Move): Version {
-    const last = getLast();
+  onRollback(lastKept: number): void {
+    this.#versions = this.#versions.filter(({ commit }) => commit <= lastKept);
+    this.#reports.onRollback(lastKept);
+    for (const [id, commit] of this.#createdBy) if (commit > lastKept) this.#createdBy.delete(id);
+  }
+
+  onReported(host: Host, partition: number, counts: Counts): void {
+    this.#checks += 1;
+    this.#reports.onReported(host, partition, counts);
+  }
+
+  /** Checks an acknowledged request: the topic is stored on a majority. */
+  onCreated(sysId: string, majority: number): void {
+    const commit = this.#createdBy.get(sysId);
+    if (commit === undefined || commit > majority)
+      this.#fail(
+        `the topic ${sysId} was acknowledged, but ${commit === undefined ? "is not stored" : "may be lost"}`,
+      );
+  }
+
+  /** Checks an acknowledged request: the topic was active, or was not, at some moment since the call. */
+  onSwitched(externalId: string, isActive: boolean, during: { from: number; majority: number }): void {
+    const first = this.#versions.findLastIndex(({ commit }) => commit <= during.from);
+    const held = this.#versions
+      .slice(Math.max(first, 0))
+      .some(({ commit, topics }) => commit <= during.majority && topics.has(externalId) === isActive);
+    if (!held)
+      this.#fail(
+        `the topic ${externalId} was acknowledged as ${isActive ? "enabled" : "disabled"}, but may not be`,
+      );
+  }
+
+  /** What is stored must be what the last version says. */
+  compare(stored: readonly Document[]): void {
+    const { topics } = this.#getLast();
+    const texts = new Map(
+      stored.map((record) => [record["topic_id"] as string, describe(fromRecord(record))]),
+    );
+    for (const id of new Set([...texts.keys(), ...topics.keys()]))
+      if ((texts.get(id) ?? describe(undefined)) !== describe(topics.get(id)))
+        this.#fail(`the topic ${id} is stored as ${texts.get(id) ?? "nothing"}`);
+  }
+
+  /** A position without a topic id counts for the log that is there. */
+  isInLog(partition: number, { topicId }: IdentifiedLog): boolean {
+    const position = this.#getLast().positions.get(partition);
+    return position !== undefined && (position.topicId ?? topicId) === topicId;
+  }
+
+  countChecks(): number {
+    return this.#checks;
+  }
+
+  #getLast(): Version {
+    return this.#versions.at(-1) ?? initial;
+  }
+
+  #fail(message: string): never {
+    throw new Violation(`${message} (at ${Math.round(this.#options.clock.getTime())} ms)`);
+  }
+
+  #getDelivered(host: Host, partition: number): readonly FetchedRecords[] {
+    return this.#delivered.get(`${host.name}/${partition}`) ?? [];
+  }
+
+  #checkBatch(commit: Commit, { partition, before, after }: Move): Version {
+    const last = this.#getLast();
     const isSameEpoch = before !== undefined && before.epoch === after.epoch;
     if (before !== undefined && (after.epoch < before.epoch || (isSameEpoch && after.offset < before.offset)))
-      fail(`the position of partition ${partition} went back from ${format(before)} to ${format(after)}`);
+      this.#fail(
+        `the position of partition ${partition} went back from ${format(before)} to ${format(after)}`,
+      );
     const range: Range = {
       partition,
-      from: isSameEpoch || (before !== undefined && isSameLog(partition, before, after)) ? before.offset : 0,
+      from:
+        isSameEpoch || (before !== undefined && this.#isSameLog(partition, before, after))
+          ? before.offset
+          : 0,
       to: after.offset,
       epoch: after.epoch,
     };
-    checkEpoch(after);
-    const candidates = getDelivered(commit.client, partition).filter(
+    this.#checkEpoch(after);
+    const candidates = this.#getDelivered(commit.client, partition).filter(
       ({ topicId, end }) => topicId === after.topicId && end >= after.offset,
     );
     const movedBy = last.movedBy.get(partition) ?? 0;
 
-    letters.onMoved(commit.client, partition);
+    this.letters.onMoved(commit.client, partition);
     const actual = toEffect(commit.changes);
     let closest: string | undefined;
     let explanation: Explanation | undefined;
     const counts: Counts[] = [];
-    for (const version of versions.toReversed()) {
+    for (const version of this.#versions.toReversed()) {
       if (version.commit < movedBy) break;
       for (const found of [...candidates.toReversed(), undefined]) {
         const attempt = explain(version, range, found);
         const problem =
           findDifference(version, attempt, actual) ??
-          letters.findMissing(range, attempt) ??
-          findLostRecord(range, attempt, after.topicId);
+          this.letters.findMissing(range, attempt) ??
+          this.#findLostRecord(range, attempt, after.topicId);
         closest ??= problem;
         if (problem !== undefined) continue;
         explanation ??= attempt;
@@ -118,50 +202,51 @@ export function createOracle(options: OracleOptions) {
       }
     }
     if (explanation !== undefined) {
-      reports.onStored(commit.client, partition, { commit: commit.number, counts });
-      return advance(last, commit, { partition, after, explanation, actual });
+      this.#reports.onStored(commit.client, partition, { commit: commit.number, counts });
+      return this.#advance(last, commit, { partition, after, explanation, actual });
     }
-    return fail(
+    return this.#fail(
       `the batch of partition ${partition} from ${before === undefined ? "the beginning" : format(before)} to ${format(after)}, ` +
-        `stored by ${commit.client.name}, cannot be explained: ${closest ?? "nothing was delivered"}`,
+        `stored by ${commit.client.name}, cannot be explained: ${closest ?? "nothing was this.#delivered"}`,
     );
   }
 
   /** When one log of a topic loses its end, the others of the topic get another epoch, too, and continue at the same offset. */
-  function isSameLog(partition: number, before: Position, after: Position): boolean {
+  #isSameLog(partition: number, before: Position, after: Position): boolean {
     const isSameId = before.topicId === undefined || before.topicId === after.topicId;
-    return hasTopicIds && isSameId && !options.wasCut(partition, after.topicId);
+    return this.#options.hasTopicIds && isSameId && !this.#options.wasCut(partition, after.topicId);
   }
 
   /** An epoch is never that of another topic id, and was stored as that of its topic before. */
-  function checkEpoch({ epoch, topicId }: Position): void {
-    if (!hasTopicIds) return;
-    if (topicId === undefined) fail(`a position of epoch ${epoch} has no topic id`);
-    const other = topicIds.get(epoch) ?? topicId;
-    if (other !== topicId) fail(`the topics ${topicId} and ${other} have the epoch ${epoch}`);
-    topicIds.set(epoch, topicId);
-    const log = options.readAll(collections.logs).find((one) => one["kafka_topic_id"] === topicId);
+  #checkEpoch({ epoch, topicId }: Position): void {
+    if (!this.#options.hasTopicIds) return;
+    if (topicId === undefined) this.#fail(`a position of epoch ${epoch} has no topic id`);
+    const other = this.#topicIds.get(epoch) ?? topicId;
+    if (other !== topicId) this.#fail(`the topics ${topicId} and ${other} have the epoch ${epoch}`);
+    this.#topicIds.set(epoch, topicId);
+    const log = this.#options.readAll(collections.logs).find((one) => one["kafka_topic_id"] === topicId);
     const allotted = (log?.["epoch"] as number | undefined) ?? 0;
-    if (allotted < epoch) fail(`the epoch ${epoch} was not allotted to the topic ${topicId}`);
+    if (allotted < epoch) this.#fail(`the epoch ${epoch} was not allotted to the topic ${topicId}`);
   }
 
   /** A record that can be read in the range, but was not applied. */
-  function findLostRecord(
+  #findLostRecord(
     { partition, from, to }: Range,
     { records }: Explanation,
     topicId: string | undefined,
   ): string | undefined {
     const applied = new Set(records.map(({ offset }) => offset));
-    const current = getCurrentLog(partition);
+    const current = this.#options.getCurrentLog(partition);
     // What a topic lost when it was deleted cannot be read, and what comes after a loss has the offsets of what was lost.
-    if (current === undefined || topicId !== current.topicId || isCut(current.log)) return undefined;
+    if (current === undefined || topicId !== current.topicId || this.#options.isCut(current.log))
+      return undefined;
     const lost = current.log
       .readAll()
       .find(({ offset }) => offset >= from && offset < to && !applied.has(offset));
     return lost && `the record at offset ${lost.offset} was passed over`;
   }
 
-  function advance(
+  #advance(
     last: Version,
     { number }: Commit,
     batch: { partition: number; after: Position; explanation: Explanation; actual: Effect },
@@ -172,10 +257,10 @@ export function createOracle(options: OracleOptions) {
     for (const [id, { sysId }] of actual.topics) {
       const before = last.ids.get(id);
       if (before !== undefined && sysId !== undefined && before !== sysId && !retired.has(id))
-        fail(`the sys_id of ${id} changed without a tombstone`);
+        this.#fail(`the sys_id of ${id} changed without a tombstone`);
     }
     return {
-      ...withChanges(last, actual),
+      ...applyEffect(last, actual, (message) => this.#fail(message)),
       commit: number,
       positions: new Map(last.positions).set(partition, after),
       movedBy: new Map(last.movedBy).set(partition, number),
@@ -183,12 +268,12 @@ export function createOracle(options: OracleOptions) {
   }
 
   /** Where the position was lost, it must be derived from what is stored. Returns whether it is. */
-  function requireDerived({ changes }: Commit, { partition, before, after }: Move): boolean {
+  #requireDerived({ changes }: Commit, { partition, before, after }: Move): boolean {
     if (before !== undefined) return false;
-    const derived = derivePosition(options.readAll, partition, changes);
+    const derived = derivePosition(this.#options.readAll, partition, changes);
     if (derived === undefined) return false;
     if (!isAt(after, derived) || after.topicId !== derived.topicId)
-      fail(
+      this.#fail(
         `the lost position of partition ${partition} became ${format(after)} of ${after.topicId ?? "no topic id"}, ` +
           `although what is stored ends at ${format(derived)} of ${derived.topicId ?? "no topic id"}`,
       );
@@ -196,8 +281,8 @@ export function createOracle(options: OracleOptions) {
   }
 
   /** The next batch must begin at a position that somebody set or removed, or that was derived. */
-  function startAt(commit: number, partition: number, position: Position | undefined): Version {
-    const last = getLast();
+  #startAt(commit: number, partition: number, position: Position | undefined): Version {
+    const last = this.#getLast();
     const positions = new Map(last.positions);
     if (position === undefined) positions.delete(partition);
     else positions.set(partition, position);
@@ -205,139 +290,41 @@ export function createOracle(options: OracleOptions) {
   }
 
   /** What users do over HTTP. */
-  function checkOperation({ number, changes }: Commit): Version {
-    const last = getLast();
+  #checkOperation({ number, changes }: Commit): Version {
+    const last = this.#getLast();
     const actual = toEffect(changes);
     for (const [id, { topic, sysId }] of actual.topics) {
       if (topic === undefined) {
-        if (last.topics.get(id)?.owner === "channel") fail(`the topic ${id} of the channel was disabled`);
+        if (last.topics.get(id)?.owner === "channel")
+          this.#fail(`the topic ${id} of the channel was disabled`);
         continue;
       }
-      if (topic.owner !== "http") fail(`the topic ${id} changed without a move of its position`);
-      if (last.topics.has(id)) fail(`the topic ${id} was replaced over HTTP`);
-      if (sysId !== undefined && !createdBy.has(sysId)) createdBy.set(sysId, number);
+      if (topic.owner !== "http") this.#fail(`the topic ${id} changed without a move of its position`);
+      if (last.topics.has(id)) this.#fail(`the topic ${id} was replaced over HTTP`);
+      if (sysId !== undefined && !this.#createdBy.has(sysId)) this.#createdBy.set(sysId, number);
     }
-    if (actual.retired.size > 0) fail("a topic was retired by the channel without a move of its position");
-    return { ...withChanges(last, actual), commit: number };
+    if (actual.retired.size > 0)
+      this.#fail("a topic was retired by the channel without a move of its position");
+    return { ...applyEffect(last, actual, (message) => this.#fail(message)), commit: number };
   }
 
   /** Returns what is stored after a commit; undefined where nothing that counts has changed. */
-  function checkCommit(commit: Commit): Version | undefined {
+  #checkCommit(commit: Commit): Version | undefined {
     const { number, client, changes } = commit;
     const touches = (name: string): boolean => changes.some(({ collection }) => collection === name);
-    if (client === operator) {
+    if (client === this.#options.operator) {
       const changed = findPositionChange(changes);
-      return changed && startAt(number, changed.partition, changed.after);
+      return changed && this.#startAt(number, changed.partition, changed.after);
     }
-    const absent = findFalseRetirement(changes, (sysId) => createdBy.has(sysId));
-    if (absent !== undefined) fail(`the topic ${absent} was retired, although it was not there`);
+    const absent = findFalseRetirement(changes, (sysId) => this.#createdBy.has(sysId));
+    if (absent !== undefined) this.#fail(`the topic ${absent} was retired, although it was not there`);
     const move = findMove(changes);
     if (move !== undefined)
-      return requireDerived(commit, move)
-        ? startAt(number, move.partition, move.after)
-        : checkBatch(commit, move);
+      return this.#requireDerived(commit, move)
+        ? this.#startAt(number, move.partition, move.after)
+        : this.#checkBatch(commit, move);
     return touches(collections.topics) || touches(collections.retiredTopics)
-      ? checkOperation(commit)
+      ? this.#checkOperation(commit)
       : undefined;
   }
-
-  function withChanges(last: Version, actual: Effect): Version {
-    const model: Model = {
-      topics: new Map(last.topics),
-      holders: new Map(last.holders),
-      retired: [],
-      rejected: [],
-    };
-    const ids = new Map(last.ids);
-    // Removed first: a combination may pass from one topic to another.
-    for (const id of actual.topics.keys()) {
-      const before = model.topics.get(id);
-      model.topics.delete(id);
-      ids.delete(id);
-      if (before !== undefined) model.holders.delete(toCombination(before));
-    }
-    for (const [id, { topic, sysId }] of actual.topics) {
-      if (topic === undefined) continue;
-      const holder = model.holders.get(toCombination(topic));
-      if (holder !== undefined) fail(`${id} and ${holder} have the same combination`);
-      putInModel(model, topic);
-      if (sysId !== undefined) ids.set(id, sysId);
-    }
-    return { ...last, topics: model.topics, holders: model.holders, ids };
-  }
-
-  return {
-    letters,
-
-    onDelivered(host: Host, partition: number, fetched: FetchedRecords): void {
-      const key = `${host.name}/${partition}`;
-      // kafkajs fetches the same again and again when the leader moves while it processes a batch.
-      const others = (delivered.get(key) ?? []).filter((one) => !isSameFetch(one, fetched));
-      delivered.set(key, [...others, fetched].slice(-keptViews));
-    },
-
-    onCommit(commit: Commit): void {
-      checks += 1;
-      const version = checkCommit(commit);
-      if (version !== undefined) versions.push(version);
-      if (versions.length > 2 * keptVersions) versions = versions.slice(-keptVersions);
-    },
-
-    onRollback(lastKept: number): void {
-      versions = versions.filter(({ commit }) => commit <= lastKept);
-      reports.onRollback(lastKept);
-      for (const [id, commit] of createdBy) if (commit > lastKept) createdBy.delete(id);
-    },
-
-    onReported(host: Host, partition: number, counts: Counts): void {
-      checks += 1;
-      reports.onReported(host, partition, counts);
-    },
-
-    /** Checks an acknowledged request: the topic is stored on a majority. */
-    onCreated(sysId: string, majority: number): void {
-      const commit = createdBy.get(sysId);
-      if (commit === undefined || commit > majority)
-        fail(
-          `the topic ${sysId} was acknowledged, but ${commit === undefined ? "is not stored" : "may be lost"}`,
-        );
-    },
-
-    /** Checks an acknowledged request: the topic was active, or was not, at some moment since the call. */
-    onSwitched(externalId: string, isActive: boolean, during: { from: number; majority: number }): void {
-      const first = versions.findLastIndex(({ commit }) => commit <= during.from);
-      const held = versions
-        .slice(Math.max(first, 0))
-        .some(({ commit, topics }) => commit <= during.majority && topics.has(externalId) === isActive);
-      if (!held)
-        fail(
-          `the topic ${externalId} was acknowledged as ${isActive ? "enabled" : "disabled"}, but may not be`,
-        );
-    },
-
-    /** What is stored must be what the last version says. */
-    compare(stored: readonly Document[]): void {
-      const { topics } = getLast();
-      const texts = new Map(
-        stored.map((record) => [record["topic_id"] as string, describe(fromRecord(record))]),
-      );
-      for (const id of new Set([...texts.keys(), ...topics.keys()]))
-        if ((texts.get(id) ?? describe(undefined)) !== describe(topics.get(id)))
-          fail(`the topic ${id} is stored as ${texts.get(id) ?? "nothing"}`);
-    },
-
-    /** A position without a topic id counts for the log that is there. */
-    isInLog(partition: number, { topicId }: IdentifiedLog): boolean {
-      const position = getLast().positions.get(partition);
-      return position !== undefined && (position.topicId ?? topicId) === topicId;
-    },
-    countChecks: () => checks,
-  };
 }
-
-const isSameFetch = (one: FetchedRecords, other: FetchedRecords): boolean =>
-  one.log === other.log &&
-  one.from === other.from &&
-  one.end === other.end &&
-  one.records.length === other.records.length &&
-  one.records.every((record, index) => record === other.records[index]);

@@ -26,7 +26,7 @@ import type { Step } from "./steps.ts";
 import { createAdministration } from "./sync-administration.ts";
 import { operate } from "./sync-operations.ts";
 import { formatChanges } from "./sync-changes.ts";
-import { createOracle } from "./sync-oracle.ts";
+import { SyncOracle } from "./sync-oracle.ts";
 import { findLag } from "./sync-recovery.ts";
 import type { Right, SyncAction } from "./sync-steps.ts";
 import { createSyncTopic } from "./sync-topic.ts";
@@ -132,7 +132,7 @@ async function run(
     ...{ clock, cluster, topic, topicName: announcementsTopic, groupId, deadLetterTopic, operator },
     database: openDatabase(operator),
   });
-  const oracle = createOracle({
+  const oracle = new SyncOracle({
     ...{ clock, operator, hasTopicIds },
     getCurrentLog: topic.getLog,
     isCut: topic.isCut,
