@@ -18,7 +18,7 @@ import type { PartitionLog, ProducerIdentity } from "./log.ts";
 import type { CommittedOffset } from "./offsets.ts";
 import { toKey, type Handlers } from "./requests.ts";
 import { createNode, createTopicRegistry, type BrokerNode, type Partition, type Topic } from "./topics.ts";
-import { createTransactionCoordinator, type DecidedTransaction } from "./transactions.ts";
+import { TransactionCoordinator, type DecidedTransaction } from "./transactions.ts";
 
 export interface ClusterOptions {
   readonly clock: Clock;
@@ -90,7 +90,7 @@ export function createCluster(options: ClusterOptions) {
     onDelivered,
   });
   const registry = createTopicRegistry({ clock, random, nodes, onChanged: fetches.notify });
-  const transactions = createTransactionCoordinator({
+  const transactions = new TransactionCoordinator({
     clock,
     random,
     ...(options.verifies === undefined ? {} : { verifies: options.verifies }),
