@@ -33,6 +33,16 @@ export const audience = "topicsync";
 /** The client that gets tokens. */
 export const goodCode = "a-good-code";
 
+/**
+ * The number of requests that one caller may have sent since a moment of `performance.now()` if it waits in between. Tests
+ * compare with it, since a busy machine takes longer than such a pause.
+ */
+export const countMaxRequests = (since: number, intervalMs: number): number =>
+  1 + Math.floor((performance.now() - since) / intervalMs);
+
+/** Failures to reach a provider are kept for a second, on a clock that may differ a little. */
+export const failureIntervalMs = 900;
+
 /** Starts a provider until the tests of the file end; `userInfo` are the claims of its UserInfo endpoint, if any. */
 export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>): Promise<Issuer> {
   const kid = "key-1";
