@@ -10,7 +10,14 @@ import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { stage } from "../support/scene.ts";
 import { ownLogFile } from "../support/secrets.ts";
-import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../support/service.ts";
+import {
+  bootstrap,
+  ownNames,
+  runCli,
+  startTopicsync,
+  startTopicsyncHere,
+  type TestService,
+} from "../support/service.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -198,7 +205,7 @@ describe("the audit file", () => {
   });
 
   it("can be off; then the service's log has the requests", async () => {
-    const silent = await startTopicsync({ ...settings, ...ownNames(), AUDIT_LOG: "off" });
+    const silent = await startTopicsyncHere({ ...settings, ...ownNames(), AUDIT_LOG: "off" });
     await silent.ready();
     await call(`${silent.url}/api/now/push/App/removeInstallation`, { body: { platform: "ios" } });
     await until("the request is logged", () =>

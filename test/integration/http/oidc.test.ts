@@ -13,7 +13,7 @@ import { audience, countMaxRequests, failureIntervalMs, startIssuer } from "../.
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
-import { bootstrap, ownNames, runCli, startTopicsync } from "../../support/service.ts";
+import { bootstrap, ownNames, runCli, startTopicsyncHere } from "../../support/service.ts";
 
 /** How long jose waits before it asks for unknown keys again. */
 const keyIntervalMs = 30_000;
@@ -191,7 +191,7 @@ describe("the issuer", () => {
 
   it("may be unavailable: bearer tokens then get 503, and everything else works", async () => {
     const away = await startIssuer();
-    const other = await startTopicsync({ ...service.settings, ...ownNames(), OIDC_ISSUER: away.url });
+    const other = await startTopicsyncHere({ ...service.settings, ...ownNames(), OIDC_ISSUER: away.url });
     await other.ready();
     const url = `${other.url}/api/topicsync/v1/sync`;
     const ask = async (): Promise<HttpResponse> => call(url, { method: "GET", ...as(await away.token()) });
@@ -223,7 +223,7 @@ describe("the issuer", () => {
   });
 
   it("may demand access tokens (RFC 9068), so that ID tokens are rejected", async () => {
-    const other = await startTopicsync({ ...service.settings, ...ownNames(), OIDC_TOKEN_TYPE: "at+jwt" });
+    const other = await startTopicsyncHere({ ...service.settings, ...ownNames(), OIDC_TOKEN_TYPE: "at+jwt" });
     await other.ready();
     const post = async (typ?: string) =>
       createTopic(
@@ -239,7 +239,7 @@ describe("the issuer", () => {
   });
 
   it("is checked no more after many forged ones from its network, unless it was accepted before", async () => {
-    const other = await startTopicsync({ ...service.settings, ...ownNames() });
+    const other = await startTopicsyncHere({ ...service.settings, ...ownNames() });
     await other.ready();
     const get = (token: string) =>
       call(`${other.url}/api/topicsync/v1/sync`, { method: "GET", ...as(token) });
@@ -256,7 +256,7 @@ describe("the issuer", () => {
 
   it("may use other claims for roles and users", async () => {
     const names = { OIDC_ROLES_CLAIM: "realm_access.roles", OIDC_USER_CLAIM: "preferred_username" };
-    const other = await startTopicsync({ ...service.settings, ...ownNames(), ...names });
+    const other = await startTopicsyncHere({ ...service.settings, ...ownNames(), ...names });
     await other.ready();
     const claims = { realm_access: { roles: [roles.eventManagement] }, preferred_username: "bob" };
     const externalId = unique("topic");

@@ -21,7 +21,7 @@ import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { ownNames, startTopicsync, startTopicsyncHere, type TestService } from "../../support/service.ts";
 
 const issuer = await startIssuer();
 const publicUrl = "https://topicsync.example.org";
@@ -280,7 +280,7 @@ describe("the provider", () => {
 
   it("may be unavailable: the console shows it, and signing in works once it is available again", async () => {
     const away = await startIssuer();
-    const other = await startTopicsync({ ...publicClient, ...ownNames(), OIDC_ISSUER: away.url });
+    const other = await startTopicsyncHere({ ...publicClient, ...ownNames(), OIDC_ISSUER: away.url });
     await other.ready();
     const ask = () => get(`${other.url}${path}/openid`);
     for (const behaviour of ["failing", "garbled"] as const) {
@@ -303,7 +303,7 @@ describe("the provider", () => {
   it("is asked for UserInfo if the ID token has no roles, which must have the same subject", async () => {
     const userInfo = { sub: "ann", roles: [roles.eventManagement] };
     const withUserInfo = await startIssuer(userInfo);
-    const other = await startTopicsync({ ...publicClient, ...ownNames(), OIDC_ISSUER: withUserInfo.url });
+    const other = await startTopicsyncHere({ ...publicClient, ...ownNames(), OIDC_ISSUER: withUserInfo.url });
     await other.ready();
     const signInAs = async (sub: string): Promise<HttpResponse> => {
       const begun = await get(`${other.url}${path}/openid`);

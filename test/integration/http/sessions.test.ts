@@ -6,7 +6,13 @@ import { call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
-import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import {
+  ownNames,
+  runCli,
+  startTopicsync,
+  startTopicsyncHere,
+  type TestService,
+} from "../../support/service.ts";
 import { keepSecret } from "../../support/secrets.ts";
 
 const here = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
@@ -211,7 +217,7 @@ describe("one's own sessions", () => {
 
 describe("the session cookie over TLS", () => {
   it("is Secure and bound to the host if the public URL is HTTPS, and no other cookie is accepted", async () => {
-    const service = await startTopicsync({
+    const service = await startTopicsyncHere({
       ...here.settings,
       ...ownNames(),
       HTTP_PUBLIC_URL: "https://topicsync.example.org",
@@ -233,7 +239,7 @@ describe("the session cookie over TLS", () => {
   });
 
   it("is Secure behind a proxy only if the proxy is trusted and received the request over TLS", async () => {
-    const service = await startTopicsync({
+    const service = await startTopicsyncHere({
       ...here.settings,
       ...ownNames(),
       HTTP_TRUSTED_PROXIES: "127.0.0.1",
@@ -255,7 +261,7 @@ describe("the session cookie over TLS", () => {
 
 describe("unknown sessions", () => {
   it("lead to 429 after many, which touches neither known sessions nor logins", async () => {
-    const other = await startTopicsync({ ...here.settings, ...ownNames() });
+    const other = await startTopicsyncHere({ ...here.settings, ...ownNames() });
     await other.ready();
     const user = await addUser();
     const browser = await signInBrowser(user);

@@ -5,7 +5,7 @@ import { call } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { ownNames, startTopicsync } from "../../support/service.ts";
+import { ownNames, startTopicsyncHere } from "../../support/service.ts";
 import { databaseUri, sharedStack } from "../../support/stack.ts";
 
 const stack = sharedStack();
@@ -14,7 +14,7 @@ it("an unexpected failure returns 500 with the operation and the request id, but
   const store = await startMongoProxy(Number(new URL(stack.mongodb).port));
   const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
   const uri = databaseUri(proxied, unique("test"));
-  const service = await startTopicsync({
+  const service = await startTopicsyncHere({
     ...ownNames(),
     HTTP_TRUSTED_PROXIES: "127.0.0.1",
     MONGODB_URI: uri,

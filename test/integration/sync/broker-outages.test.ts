@@ -8,7 +8,7 @@ import { deleteKafkaTopic } from "../../support/kafka-topics.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { until } from "../../support/poll.ts";
 import { definition, waitUntilNotReady, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
-import { startTopicsync, type TestService } from "../../support/service.ts";
+import { startTopicsync, startTopicsyncHere, type TestService } from "../../support/service.ts";
 
 const { stack, admin, kafka, producer, scene } = stage();
 
@@ -119,7 +119,7 @@ describe("a failing network between the service and Kafka", () => {
     const own = scene();
     await own.createTopic();
     await own.announce(0, 3_000);
-    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    const service = await startTopicsyncHere({ ...own.settings, KAFKA_BROKERS: broker.address });
     for (const part of [1, 2_000]) {
       await until(`${part} announcements are applied`, async () => (await own.applied()) >= part);
       broker.cut();
@@ -136,7 +136,7 @@ describe("a failing network between the service and Kafka", () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();
-    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    const service = await startTopicsyncHere({ ...own.settings, KAFKA_BROKERS: broker.address });
     await own.announce(0, 100);
     await own.inStep();
     broker.freeze();
@@ -156,7 +156,7 @@ describe("a broker that does not find the group's coordinator", () => {
     await own.createTopic();
     await own.announce(0, 100);
     broker.hideCoordinators(true);
-    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    const service = await startTopicsyncHere({ ...own.settings, KAFKA_BROKERS: broker.address });
     await until(
       "the consumer failed twice",
       () => countLogged(service, "Failed to find group coordinator") > 1,
@@ -171,11 +171,11 @@ describe("a broker that does not find the group's coordinator", () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();
-    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    const service = await startTopicsyncHere({ ...own.settings, KAFKA_BROKERS: broker.address });
     await waitUntilReady(service);
     broker.hideCoordinators(true);
     // Makes the group rebalance.
-    const other = await startTopicsync(own.settings);
+    const other = await startTopicsyncHere(own.settings);
     await until("the consumer failed", () => countLogged(service, "Failed to find group coordinator") > 0);
     broker.hideCoordinators(false);
     await own.announce(0, 100);
