@@ -29,7 +29,7 @@ const maxStores = maxConcurrentFiles;
 /** Java's optimising compiler takes half of a broker's first minutes; few test brokers live longer. */
 const quickJava = "-XX:TieredStopAtLevel=1";
 
-/** A young generation of 32 MB instead of 16 and a heap that grows early save a fifth of what the simulation computes. */
+/** A larger young generation and a heap that grows early save the simulation a fifth of its computing. */
 const fewCollections = ["--max-semi-space-size=32", "--heap-growing-percent=100"];
 
 /** Only a test that hangs needs so long; the slowest one takes half a minute on two idle cores. */
@@ -150,8 +150,8 @@ async function runTests(files: readonly string[]): Promise<boolean> {
 }
 
 /**
- * Starts the broker, twice if there is no archive of Kafka's classes yet: a broker writes it when it stops, and without it
- * each of the brokers that tests start would compute for ten seconds instead of two.
+ * Starts the broker, twice if there is no archive of Kafka's classes yet: a broker writes it when it stops, and
+ * without it each broker that a test starts would compute for ten seconds instead of two.
  */
 async function startSharedBroker(
   options: ResolveOptions,

@@ -34,8 +34,8 @@ export const audience = "topicsync";
 export const goodCode = "a-good-code";
 
 /**
- * The number of requests that one caller may have sent since a moment of `performance.now()` if it waits in between. Tests
- * compare with it, since a busy machine takes longer than such a pause.
+ * The number of requests that one caller may have sent since a moment of `performance.now()` if it waits in
+ * between. Tests compare with it, since a busy machine takes longer than such a pause.
  */
 export const countMaxRequests = (since: number, intervalMs: number): number =>
   1 + Math.floor((performance.now() - since) / intervalMs);

@@ -200,7 +200,7 @@ export async function startTopicsync(
   };
 }
 
-/** Runs the command line to its end, in a process that the commands of this file share; the service gets its own. */
+/** Runs the command line to its end, in a process that this file's commands share; `start` gets its own. */
 export const runCli = (
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
