@@ -1,16 +1,16 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 
+import type { StoredBatch } from "../../consumers/batch-handler.ts";
 import type { RejectionCode } from "../lib/errors.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
 import type { RoutedBatch } from "../routing/tally.ts";
-import type { AppliedBatch } from "../sync/tally.ts";
-import type { AnnouncementOutcome } from "../topics/decide.ts";
+import type { AnnouncementOutcome, Decision } from "../topics/decide.ts";
 
 /** The counters and histograms of this process. */
 export interface Metrics {
   readonly registry: Registry;
   /** Call with each batch of announcements once it is stored. */
-  recordAnnouncements(batch: AppliedBatch): void;
+  recordAnnouncements(batch: StoredBatch<Decision>): void;
   /** Call with each batch of push feedback once it is stored. */
   recordFeedback(decision: FeedbackDecision): void;
   /** Call with each batch of events once it is forwarded. */
@@ -89,13 +89,16 @@ function createAnnouncementMetrics(registers: Registry[]): Metrics["recordAnnoun
     buckets: storedSeconds,
     registers,
   });
-  return ({ counts, rejected, announcedOn, storedOn, tookMs }) => {
-    for (const [outcome, count] of Object.entries(counts)) announcements.inc({ outcome }, count);
-    for (const code of rejected) rejections.inc({ code });
-    batchSize.observe(announcedOn.length);
+  return ({ decision, records, storedOn, tookMs }) => {
+    for (const [outcome, count] of Object.entries(decision.counts)) announcements.inc({ outcome }, count);
+    for (const { rejection } of decision.rejections) rejections.inc({ code: rejection.code });
+    batchSize.observe(records.length);
     batchDuration.observe(tookMs / 1_000);
-    // A record without a timestamp has -1.
-    for (const on of announcedOn) if (on >= 0) delay.observe(Math.max(0, storedOn - on) / 1_000);
+    for (const { timestamp } of records) {
+      const announcedOn = Number(timestamp);
+      // A record without a timestamp has -1.
+      if (announcedOn >= 0) delay.observe(Math.max(0, storedOn - announcedOn) / 1_000);
+    }
   };
 }
 

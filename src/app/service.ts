@@ -13,6 +13,7 @@ import { createDatabase, type Database } from "../storage/database.ts";
 import { createReplayKey } from "../storage/replay-key.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
+import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { createDeadLetterServices } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
@@ -64,6 +65,8 @@ interface Context extends Omit<ServiceOptions, "addresses"> {
   readonly database: Database;
   readonly broker: Broker;
   readonly services: Services;
+  /** To be called with what was written about topics. */
+  readonly onTopicsChanged: (writes: Partial<TopicWrites>) => void;
 }
 
 /**
@@ -105,18 +108,19 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
   const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers };
   const broker = createBroker(kafkaConfig, log.child({ component: "kafka" }));
   lifecycle.onStop("Kafka", () => broker.close());
+  function onTopicsChanged(writes: Partial<TopicWrites>): void {
+    services.topicIndex.changed(writes);
+    auditAnnouncements(audit, writes);
+  }
   const services: Services = new Services({
     config,
     database,
     lifecycle,
     log,
-    onTopicsChanged(writes) {
-      services.topicIndex.changed(writes);
-      auditAnnouncements(audit, writes);
-    },
+    onTopicsChanged,
     onRegistrationsWritten: metrics.recordRegistrations,
   });
-  return { ...options, tracing, metrics, audit, database, broker, services };
+  return { ...options, tracing, metrics, audit, database, broker, services, onTopicsChanged };
 }
 
 interface Consumers extends Sync {

@@ -1,9 +1,11 @@
-import { createAnnouncementHandler } from "../../consumers/announcements/handler.ts";
+import { createAnnouncementHandler, type AnnouncementBatch } from "../../consumers/announcements/handler.ts";
+import type { BatchDecision, BatchOutputs } from "../../consumers/batch-handler.ts";
+import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import { createFeedbackHandler } from "../../consumers/push-feedback/handler.ts";
+import { createFeedbackHandler, type FeedbackBatch } from "../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
-import { auditFeedback, createFeedbackService } from "../installations/feedback.ts";
+import { auditFeedback, createFeedbackService, type FeedbackDecision } from "../installations/feedback.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Audit } from "../lib/audit.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
@@ -12,13 +14,19 @@ import type { Database } from "../storage/database.ts";
 import { createLogStore } from "../storage/logs.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
 import type { WatchedLog } from "../sync/partition-status.ts";
+import type { BatchStore } from "../sync/positions.ts";
+import type { Partition } from "../sync/records.ts";
 import { createStatus, type WatchedRouter } from "../sync/status.ts";
-import { createFeedbackTally, createTally, type FeedbackTally, type Tally } from "../sync/tally.ts";
+import { createFeedbackTally, createTally } from "../sync/tally.ts";
+import type { Decision } from "../topics/decide.ts";
+import type { TopicWrites } from "../topics/snapshot.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Services } from "./services.ts";
 
 export interface SyncOptions extends Pick<Services, "topics" | "topicStore" | "catalog"> {
+  /** Called with what announcements wrote. */
+  readonly onTopicsChanged: (writes: TopicWrites) => void;
   readonly database: Database;
   readonly broker: Broker;
   /** Undefined when no events are forwarded. */
@@ -44,111 +52,93 @@ interface WiredConsumer {
   readonly watched: WatchedLog;
 }
 
+/** What differs between the consumers. */
+interface ConsumerParts<Prepared extends PreparedBatch, Decision extends BatchDecision> {
+  readonly component: string;
+  /** What the lifecycle calls the consumer and its producer of dead letters. */
+  readonly names: { readonly consumer: string; readonly deadLetters: string };
+  readonly store: BatchStore<Decision["writes"]>;
+  readonly applied: BatchOutputs<Decision>["applied"];
+  readonly createHandler: (
+    partition: Partition,
+    outputs: BatchOutputs<Decision>,
+  ) => BatchHandler<Prepared, Decision>;
+}
+
 /** Wires the consumers of announcements and, where configured, of push feedback. */
 export function createSync(config: KafkaConfig, options: SyncOptions): Sync {
+  const { database, catalog, audit, topics, topicStore, metrics, router, log } = options;
+  const { announcementsTopic, deadLetterTopic, groupId, pushFeedback } = config;
   const tally = createTally();
   const feedbackTally = createFeedbackTally();
-  const announcements = createAnnouncementConsumer(config, tally, options);
-  const pushFeedback =
-    config.pushFeedback && createFeedbackConsumer(config.pushFeedback, feedbackTally, options);
+
+  const channel = { topic: announcementsTopic, deadLetterTopic, groupId };
+  const announcements = createConsumer<AnnouncementBatch, Decision>(channel, options, {
+    component: "announcements",
+    names: { consumer: "consumer", deadLetters: "dead letters" },
+    store: topicStore,
+    createHandler: (partition, outputs) => createAnnouncementHandler(partition, { ...outputs, topics }),
+    applied(batch) {
+      options.onTopicsChanged(batch.decision.writes);
+      tally.add(batch.decision);
+      metrics.recordAnnouncements(batch);
+    },
+  });
+
+  function createFeedbackConsumer(channel: ConsumerChannel): WiredConsumer {
+    const store = createFeedbackStore(database, log.child({ component: "push-feedback" }));
+    const feedback = createFeedbackService(store, catalog);
+    return createConsumer<FeedbackBatch, FeedbackDecision>(channel, options, {
+      component: "push-feedback",
+      names: { consumer: "push feedback", deadLetters: "push feedback dead letters" },
+      store,
+      createHandler: (partition, outputs) => createFeedbackHandler(partition, { ...outputs, feedback }),
+      applied({ decision }) {
+        feedbackTally.add(decision);
+        metrics.recordFeedback(decision);
+        auditFeedback(audit, decision, channel.topic);
+      },
+    });
+  }
+  const feedback = pushFeedback && createFeedbackConsumer(pushFeedback);
+
   return {
     consumers: {
       consumer: announcements.consumer,
-      ...(pushFeedback && { pushFeedback: pushFeedback.consumer }),
+      ...(feedback && { pushFeedback: feedback.consumer }),
     },
     getSyncStatus: createStatus({
       announcements: announcements.watched,
-      pushFeedback: pushFeedback?.watched,
+      pushFeedback: feedback?.watched,
       tally,
       feedbackTally,
-      router: options.router,
+      router,
     }),
   };
 }
 
-function createAnnouncementConsumer(
-  { announcementsTopic: topic, deadLetterTopic, groupId }: KafkaConfig,
-  tally: Tally,
-  options: SyncOptions,
-): WiredConsumer {
-  const { database, broker, topics, topicStore, metrics, lifecycle, tracing, onDied } = options;
-  const log = options.log.child({ component: "announcements" });
-  const deadLetters = broker.createProducer(deadLetterTopic);
-  lifecycle.onStop("dead letters", () => deadLetters.close());
-  const consumer = createGroupConsumer({
-    member: broker.createMember({ topic, groupId, commitsOffsets: true }),
-    watch: broker.watch(topic),
-    logs: createLogStore(database),
-    createHandler: (partition) =>
-      createAnnouncementHandler(partition, {
-        groupId,
-        topics,
-        store: topicStore,
-        deadLetters,
-        applied(batch) {
-          tally.add(batch);
-          metrics.recordAnnouncements(batch);
-        },
-        tracing,
-        log,
-      }),
-    log,
-    onDied,
-  });
-  lifecycle.onStop("consumer", () => consumer.stop());
-  return {
-    consumer,
-    watched: {
-      group: groupId,
-      topic,
-      observer: broker.observe({ topic, groupId }),
-      store: topicStore,
-      consumer: () => consumer.status(),
-    },
-  };
-}
-
-function createFeedbackConsumer(
+function createConsumer<Prepared extends PreparedBatch, Decision extends BatchDecision>(
   { topic, deadLetterTopic, groupId }: ConsumerChannel,
-  tally: FeedbackTally,
   options: SyncOptions,
+  { component, names, store, applied, createHandler }: ConsumerParts<Prepared, Decision>,
 ): WiredConsumer {
-  const { database, broker, catalog, audit, metrics, lifecycle, tracing, onDied } = options;
-  const log = options.log.child({ component: "push-feedback" });
-  const store = createFeedbackStore(database, log);
-  const feedback = createFeedbackService(store, catalog);
+  const { database, broker, lifecycle, tracing, onDied } = options;
+  const log = options.log.child({ component });
   const deadLetters = broker.createProducer(deadLetterTopic);
-  lifecycle.onStop("push feedback dead letters", () => deadLetters.close());
+  lifecycle.onStop(names.deadLetters, () => deadLetters.close());
+  const outputs = { groupId, store, deadLetters, applied, tracing, log };
   const consumer = createGroupConsumer({
     member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),
     logs: createLogStore(database),
-    createHandler: (partition) =>
-      createFeedbackHandler(partition, {
-        groupId,
-        feedback,
-        store,
-        deadLetters,
-        applied(decision) {
-          tally.add(decision);
-          metrics.recordFeedback(decision);
-          auditFeedback(audit, decision, topic);
-        },
-        tracing,
-        log,
-      }),
+    createHandler: (partition) => createHandler(partition, outputs),
     log,
     onDied,
   });
-  lifecycle.onStop("push feedback", () => consumer.stop());
+  lifecycle.onStop(names.consumer, () => consumer.stop());
+  const observer = broker.observe({ topic, groupId });
   return {
     consumer,
-    watched: {
-      group: groupId,
-      topic,
-      observer: broker.observe({ topic, groupId }),
-      store,
-      consumer: () => consumer.status(),
-    },
+    watched: { group: groupId, topic, observer, store, consumer: () => consumer.status() },
   };
 }

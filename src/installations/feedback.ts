@@ -47,7 +47,7 @@ export interface FeedbackStore extends BatchStore<readonly Deactivation[]> {
 }
 
 export interface FeedbackDecision {
-  readonly deactivations: readonly Deactivation[];
+  readonly writes: readonly Deactivation[];
   readonly rejections: readonly { readonly offset: number; readonly rejection: RejectionError }[];
   readonly counts: Readonly<Record<FeedbackOutcome, number>>;
 }
@@ -138,17 +138,17 @@ export function decideFeedback(
     if ("rejection" in decoded) rejections.push(decoded);
     counts["rejection" in decoded ? "rejected" : decide(decoded.report)] += 1;
   }
-  return { deactivations, rejections, counts };
+  return { writes: deactivations, rejections, counts };
 }
 
 const toKey = (platform: string, token: string): string => JSON.stringify([platform, token]);
 
 /** Records deactivations in the audit log; `topic` is the Kafka topic of the reports. */
-export function auditFeedback(audit: Audit, { deactivations }: FeedbackDecision, topic: string): void {
+export function auditFeedback(audit: Audit, { writes }: FeedbackDecision, topic: string): void {
   if (!audit.on) return;
   const origin = { via: "channel", by: "push feedback", from: topic } as const;
   audit.recordAll(
-    deactivations.map(({ application, platform, token, reason }) => ({
+    writes.map(({ application, platform, token, reason }) => ({
       event: {
         action: "installation.deactivated",
         application,

@@ -6,7 +6,10 @@ export class FencedError extends Error {
   override readonly name = "FencedError";
 }
 
-/** The batch was decided on what another primary of the store had, some of which may be lost: it has to be decided again. */
+/** What the batch was decided on has changed in the store: it has to be decided again, on newer data. */
+export abstract class BatchConflictError extends Error {}
+
+/** The batch was decided on reads from a former primary, which may have been rolled back. Decide it again. */
 export class PrimaryChangedError extends UnavailableError {}
 
 /** One consumer group in one partition. */
@@ -83,7 +86,10 @@ export interface LogStore {
  * UnavailableError.
  */
 export interface BatchTransaction<Writes> {
-  /** Writes; what unique indexes accept here counts only after `commit`. */
+  /**
+   * Writes; what unique indexes accept here counts only after `commit`. Throws BatchConflictError when stored
+   * records do not allow it; so does `commit`.
+   */
   write(writes: Writes): Promise<void>;
   /**
    * Throws FencedError unless the position is still where the batch starts. Required before anything that
@@ -107,8 +113,8 @@ export interface BatchTransaction<Writes> {
 
 /** A store that takes batches of records. */
 export interface BatchStore<Writes> extends PositionStore {
-  /** Begins to store a batch, once the one before has ended. */
+  /** Begins to store a batch, once the previous one has ended. */
   begin(step: PositionStep): Promise<BatchTransaction<Writes>>;
-  /** Names the primary of a replica set; it has another name after each election. Undefined where that is not known. */
+  /** Identifies the primary and its term; changes with each election. Undefined if unknown. */
   getPrimary(): string | undefined;
 }

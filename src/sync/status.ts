@@ -4,14 +4,14 @@ import { withTimeout } from "../lib/timeout.ts";
 import { readPartitionStatuses, type Ask, type WatchedLog } from "./partition-status.ts";
 import type { IndexStatus } from "../matching/live-topic-index.ts";
 import type { RouterTally } from "../routing/tally.ts";
-import type { FeedbackTally, Tally } from "./tally.ts";
+import type { AnnouncementTally, FeedbackTally } from "./tally.ts";
 
 export interface StatusOptions {
   readonly announcements: WatchedLog;
   /** Undefined when no push feedback is read. */
   readonly pushFeedback: WatchedLog | undefined;
   /** What this process counted; undefined where no consumer runs. */
-  readonly tally: Pick<Tally, "since" | "getCounts"> | undefined;
+  readonly tally: Pick<AnnouncementTally, "since" | "getCounts"> | undefined;
   readonly feedbackTally: Pick<FeedbackTally, "getCounts"> | undefined;
   /** Undefined when no events are forwarded. */
   readonly router: WatchedRouter | undefined;

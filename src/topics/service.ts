@@ -53,8 +53,6 @@ export interface TopicService {
    * May be called before the previous batch is stored.
    */
   decideAhead(batch: Pick<Batch, "partition" | "epoch" | "announcements">): Decision | undefined;
-  /** Reports a stored decision to the listener of changes. */
-  publish(decision: Decision): void;
 }
 
 /**
@@ -68,7 +66,7 @@ type LookupLevel = (typeof lookupLevels)[number];
 
 export interface TopicServiceOptions {
   readonly now?: () => Date;
-  /** Called with what was written, once it is stored. */
+  /** Called with what was created, disabled or enabled, once it is stored. */
   readonly changed?: (writes: Partial<TopicWrites>) => void;
 }
 
@@ -124,10 +122,6 @@ export function createTopicService(
       // The usual level stays: the outcome of the previous batch is not known yet.
       const decision = decide({ ...batch, stored: [], now: now(), newId });
       return hasDuplicateCombination(decision) ? undefined : decision;
-    },
-
-    publish({ writes }) {
-      changed(writes);
     },
   };
 }

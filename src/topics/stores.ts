@@ -1,12 +1,12 @@
 import { getErrorMessage } from "../lib/errors.ts";
-import type { BatchStore } from "../sync/positions.ts";
+import { BatchConflictError, type BatchStore } from "../sync/positions.ts";
 import type { RetiredTopic, Source, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 
 /**
  * A unique index rejected a write. Some servers do not say which index, so check both rules of specification 4.3.
  */
-export class UniqueViolationError extends Error {
+export class UniqueViolationError extends BatchConflictError {
   override readonly name = "UniqueViolationError";
 
   constructor(cause: unknown) {
@@ -15,7 +15,7 @@ export class UniqueViolationError extends Error {
 }
 
 /** A topic to be changed is gone: a user has disabled it since it was read. */
-export class TopicGoneError extends Error {
+export class TopicGoneError extends BatchConflictError {
   override readonly name = "TopicGoneError";
 }
 

@@ -231,7 +231,7 @@ async function run(
               return deadLetters.send(records);
             },
           },
-          applied: ({ counts }) => {
+          applied: ({ decision: { counts } }) => {
             note(`${host.name} ${JSON.stringify(counts)}`);
             if (isReplicaSet)
               runCheck(() => {

@@ -13,6 +13,7 @@ import { getHeaderText, type LogRecord, type OutgoingRecord } from "../../src/sy
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { Decision } from "../../src/topics/decide.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
+import type { TopicWrites } from "../../src/topics/snapshot.ts";
 import type { TopicStore } from "../../src/topics/stores.ts";
 
 const log = await createLogger("silent");
@@ -25,8 +26,10 @@ interface SentLetter {
 
 export interface AnnouncementStep extends PositionStep {
   readonly store: TopicStore;
-  readonly topics?: Pick<TopicService, "decide" | "decideAhead" | "publish">;
+  readonly topics?: Pick<TopicService, "decide" | "decideAhead">;
   readonly announcements: readonly Announcement[];
+  /** Called with what was written. */
+  readonly changed?: (writes: TopicWrites) => void;
   /** What was decided ahead. */
   readonly ahead?: Decision | undefined;
   readonly onLetter?: (letter: SentLetter) => void;
@@ -40,12 +43,13 @@ export async function applyAnnouncements(step: AnnouncementStep): Promise<Decisi
     topics,
     store,
     deadLetters: createMemoryProducer(step.onLetter),
-    applied: () => undefined,
+    applied: ({ decision }) => step.changed?.(decision.writes),
     tracing: undefined,
     log,
   });
   const records = announcements.map(toRecord);
-  const batch: AnnouncementBatch = { records, announcements, epoch: to.epoch, trace: noTrace, ahead };
+  const { epoch } = to;
+  const batch: AnnouncementBatch = { records, decoded: announcements, epoch, trace: noTrace, ahead };
   const decision = await handler.write(batch, { from, to }, () => undefined);
   handler.report(batch, decision, 0);
   return decision;
@@ -70,7 +74,13 @@ export async function applyFeedback(step: FeedbackStep): Promise<void> {
     tracing: undefined,
     log,
   });
-  const batch: FeedbackBatch = { records: reports.map(toRecord), reports, trace: noTrace };
+  const batch: FeedbackBatch = {
+    records: reports.map(toRecord),
+    decoded: reports,
+    epoch: to.epoch,
+    trace: noTrace,
+    ahead: undefined,
+  };
   await handler.write(batch, { from, to }, () => undefined);
 }
 

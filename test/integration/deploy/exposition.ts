@@ -66,15 +66,18 @@ export async function collectSeries(): Promise<Series[]> {
       ),
   });
   metrics.recordAnnouncements({
-    counts: { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, rejected: 1 },
-    rejected: ["MALFORMED_JSON"],
-    announcedOn: [0],
+    decision: {
+      counts: { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, rejected: 1 },
+      rejections: [{ offset: 0, rejection: new RejectionError("MALFORMED_JSON", "") }],
+      writes: { removed: [], retired: [], updated: [], created: [] },
+    },
+    records: [{ offset: 0, timestamp: "0", key: null, value: null, headers: {} }],
     storedOn: 0,
     tookMs: 1,
   });
   metrics.recordFeedback({
     counts: { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, rejected: 1 },
-    deactivations: [],
+    writes: [],
     rejections: [{ offset: 0, rejection: new RejectionError("BAD_TOKEN", "") }],
   });
   metrics.recordEvents({

@@ -1,7 +1,8 @@
 /** Mistakes in what is decided and written about topics. */
 import type { Mutant } from "./mutant.ts";
 
-const handler = "consumers/announcements/handler.ts";
+const handler = "consumers/batch-handler.ts";
+const stores = "src/topics/stores.ts";
 const service = "src/topics/service.ts";
 const topics = "src/storage/topics.ts";
 
@@ -31,9 +32,9 @@ export const syncTopicMutants: readonly Mutant[] = [
   {
     name: "a violated index fails the batch",
     world: "sync",
-    file: handler,
-    replace: "error instanceof UniqueViolationError || error instanceof TopicGoneError",
-    by: "error instanceof TopicGoneError",
+    file: stores,
+    replace: "export class UniqueViolationError extends BatchConflictError {",
+    by: "export class UniqueViolationError extends Error {",
   },
   {
     name: "more is looked up only for the batch that conflicted",

@@ -6,7 +6,7 @@ const batch = "consumers/batch.ts";
 const reader = "consumers/partition-reader.ts";
 const logs = "src/storage/logs.ts";
 const startPosition = "consumers/start-position.ts";
-const handler = "consumers/announcements/handler.ts";
+const handler = "consumers/batch-handler.ts";
 const derived = "src/storage/derive-position.ts";
 
 export const syncMutants: readonly Mutant[] = [

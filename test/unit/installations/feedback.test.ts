@@ -44,8 +44,8 @@ const outcomes = (reports: DecodedReport[], stored: SeenInstallation[]): Record<
 describe("deciding push feedback", () => {
   it("deactivates a token that was last seen before the report, or at the same time", () => {
     for (const hour of [8, 9]) {
-      const { deactivations } = decideFeedback([report(at(hour))], [installation()]);
-      assert.deepEqual(deactivations, [
+      const { writes } = decideFeedback([report(at(hour))], [installation()]);
+      assert.deepEqual(writes, [
         {
           id: "an id",
           application: "agent",
@@ -65,16 +65,16 @@ describe("deciding push feedback", () => {
   it("applies reports in order, so later ones find the token inactive", () => {
     const reports = [report(at(7)), report(at(9)), report(at(10))];
     assert.deepEqual(outcomes(reports, [installation()]), { renewed: 1, deactivated: 1, inactive: 1 });
-    const { deactivations } = decideFeedback(reports, [installation()]);
+    const { writes } = decideFeedback(reports, [installation()]);
     assert.deepEqual(
-      deactivations.map(({ reason }) => reason),
+      writes.map(({ reason }) => reason),
       ["at 9"],
     );
   });
 
   it("selects every application if none is named", () => {
     const stored = [installation(), installation({ id: "another id", application: "other" })];
-    const decideIds = (one: DecodedReport) => decideFeedback([one], stored).deactivations.map(({ id }) => id);
+    const decideIds = (one: DecodedReport) => decideFeedback([one], stored).writes.map(({ id }) => id);
     assert.deepEqual(decideIds(report(at(9))), ["an id", "another id"]);
     assert.deepEqual(decideIds(report(at(9), { application: "other" })), ["another id"]);
     assert.deepEqual(decideIds(report(at(9), { application: "third" })), []);

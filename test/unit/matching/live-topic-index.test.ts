@@ -112,6 +112,7 @@ describe("the live index of topics", () => {
       await applyAnnouncements({
         store,
         topics: service,
+        changed: here.index.changed,
         key,
         from,
         to: { offset: offset + 1, epoch: 1 },
