@@ -1,6 +1,11 @@
 import { invariant } from "../src/lib/invariant.ts";
 import { repeat } from "../src/lib/platform.ts";
-import type { BatchStore, ClaimedPosition, PositionStep } from "../src/sync/positions.ts";
+import {
+  isAtOrAfter,
+  type BatchStore,
+  type ClaimedPosition,
+  type PositionStep,
+} from "../src/sync/positions.ts";
 import { measureRecord, type LogRecord, type RecordBatch } from "../src/sync/records.ts";
 import type { BatchTrace } from "./batch-trace.ts";
 
@@ -120,10 +125,7 @@ export async function storeBatch<Writes>(
   { writes, sendDeadLetters, trace }: DecidedBatch<Writes>,
 ): Promise<void> {
   const { from, to } = step;
-  invariant(
-    from === undefined || to.epoch > from.epoch || (to.epoch === from.epoch && to.offset >= from.offset),
-    "a position never moves back within an epoch, nor to an earlier epoch",
-  );
+  invariant(from === undefined || isAtOrAfter(to, from), "a position never moves back within an epoch");
   const batch = await store.begin(step);
   try {
     for (;;) {
@@ -133,6 +135,7 @@ export async function storeBatch<Writes>(
         trace.startStage("commit");
         if (sendDeadLetters !== undefined) {
           await batch.checkPosition();
+          invariant(batch.isChecked(), "no dead letter leaves before the position was checked");
           await sendDeadLetters();
         }
         await batch.commit();

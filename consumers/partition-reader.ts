@@ -1,26 +1,14 @@
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../src/lib/errors.ts";
+import { invariant, InvariantError } from "../src/lib/invariant.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import { elapsed, scheduleSoon, sleep } from "../src/lib/platform.ts";
-import type { ClaimedPosition, LogStore, Position } from "../src/sync/positions.ts";
-import type { GroupMember, LogRecord, LogWatch, Partition, RecordBatch } from "../src/sync/records.ts";
-import { createBatchLimit, takeBatch, whileBeating, type BatchHandler, type PreparedBatch } from "./batch.ts";
+import { elapsed, sleep } from "../src/lib/platform.ts";
+import { isAtOrAfter, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
+import type { LogRecord, RecordBatch } from "../src/sync/records.ts";
+import { createBatchLimit, takeBatch, whileBeating, type PreparedBatch } from "./batch.ts";
+import { createReporter, type Reporter } from "./batch-reporter.ts";
 import { toPauseCause, type PartitionStatus, type PauseCause } from "./partition-status.ts";
-import { findStart, identifyLog, warnAboutLongAbsence, type Start } from "./start-position.ts";
-
-export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {
-  readonly partition: Partition;
-  readonly member: GroupMember;
-  readonly watch: LogWatch;
-  readonly logs: LogStore;
-  readonly handler: BatchHandler<Prepared, Outcome>;
-  readonly log: Logger;
-  /** Resolves when this process has no other reader of the partition that may still write. */
-  readonly previousClosed: Promise<void>;
-  /** Whether a missing right at the reader's start is a failure. Otherwise it waits until the right is granted. */
-  readonly endsOnDenial: boolean;
-  /** Called when the reader cannot continue: a missing right at its start, or a bug. */
-  readonly onFailed: (error: unknown) => void;
-}
+import type { FailedWrite, Paused, ReaderOptions, Reading, Stopped } from "./reader-types.ts";
+import { findStart, identifyLog, logStart, warnAboutLongAbsence, type Start } from "./start-position.ts";
 
 const defaultRecordsPerWrite = 2_000;
 const firstRetryDelayMs = 250;
@@ -29,30 +17,6 @@ const maxRetryDelayMs = 1_000;
 const idleCheckIntervalMs = 20_000;
 /** Longer: each claim fences the other process, which may be the one that the group has chosen. */
 const maxDelayAfterFenceMs = 15_000;
-
-/** Nothing is fetched; the stored position is claimed until that succeeds. */
-interface Paused {
-  readonly kind: "paused";
-  readonly reason: string;
-  readonly cause: PauseCause | undefined;
-}
-
-/** Records are prepared and written. Each claim begins another one: what was fetched during an earlier one is outdated. */
-interface Reading {
-  readonly kind: "reading";
-  /** The topic id that fetched records must have; undefined where brokers cannot fetch by id. */
-  readonly topicId: string | undefined;
-  /** The position after the write in progress: the next record to apply, and the offset at which the next fetch begins. */
-  next: Position;
-}
-
-/** A write that failed. It may have been stored nevertheless: only the response to its commit was lost. */
-interface FailedWrite<Prepared, Outcome> {
-  readonly prepared: Prepared;
-  /** The outcome of its last attempt; undefined if that is not known. */
-  readonly outcome: Outcome | undefined;
-  readonly to: Position;
-}
 
 /**
  * Reads one partition from its stored position on, for as long as it is assigned. While a batch is being written, the next is
@@ -63,20 +27,25 @@ interface FailedWrite<Prepared, Outcome> {
  * - At most one write is in progress. `#writing` never rejects; it resolves to the write if that failed.
  * - `#stored` is the position that the last claim or write found or left in the store, and every write steps from it.
  * - Every failure leads to `paused`, and only a new claim leads out of it. An outage rejects nothing and skips nothing.
+ * - An InvariantError leads to `stopped`, and nothing leads out of it.
  * - Every stored batch is reported once, in order: after the next write has started, but before the reader is closed.
- * - Once closed, or once a batch is no longer current, nothing is written and nothing is sought: another reader may
- *   already have the partition.
+ * - Once closed or stopped, or once a batch is no longer current, nothing is written and nothing is sought: another
+ *   reader may already have the partition.
  */
 export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Outcome = unknown> {
   readonly #options: ReaderOptions<Prepared, Outcome>;
   readonly #log: Logger;
   readonly #limit: ReturnType<typeof createBatchLimit>;
   readonly #closing = new AbortController();
-  #mode: Paused | Reading = { kind: "paused", reason: "the position is being looked up", cause: undefined };
+  #mode: Paused | Reading | Stopped = {
+    kind: "paused",
+    reason: "the position is being looked up",
+    cause: undefined,
+  };
   #stored: Position | undefined;
   #writing: Promise<FailedWrite<Prepared, Outcome> | undefined>;
-  /** Resolves when every stored batch is reported. */
-  #reporting: Promise<void> = Promise.resolve();
+  #isWriting = false;
+  readonly #reporter: Reporter<Prepared, Outcome>;
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
   #failures = 0;
   #wasFenced = false;
@@ -91,6 +60,9 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     const { partition, handler, log, previousClosed } = options;
     this.#options = options;
     this.#log = log.child({ partition: `${partition.topic}-${partition.partition}` });
+    this.#reporter = createReporter(handler, this.#log, (error) => {
+      this.#stop(error);
+    });
     this.#limit = createBatchLimit(handler.maxRecordsPerWrite ?? defaultRecordsPerWrite);
     this.#writing = previousClosed.then(() => undefined);
     this.#startPositioning();
@@ -98,9 +70,9 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   }
 
   status(): PartitionStatus {
-    const { kind } = this.#mode;
-    const { reason, cause } = this.#mode.kind === "paused" ? this.#mode : {};
-    return { ...this.#options.partition, state: kind, reason, cause, offset: this.#stored?.offset };
+    const state = this.#mode.kind === "reading" ? "reading" : "paused";
+    const { reason, cause } = this.#mode.kind === "reading" ? {} : this.#mode;
+    return { ...this.#options.partition, state, reason, cause, offset: this.#stored?.offset };
   }
 
   /** Starts nothing more and waits for the write in progress. */
@@ -108,7 +80,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#closing.abort();
     // Otherwise a member that stops would fetch the same records again and again until the last write ends.
     this.#options.member.pause(this.#options.partition);
-    await this.#writing.then(() => this.#reporting);
+    await this.#writing.then(() => this.#reporter.whenReported());
     await this.#options.handler.close?.();
   }
 
@@ -120,8 +92,17 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
 
   /** Never throws. */
   async batch(batch: RecordBatch): Promise<void> {
+    try {
+      await this.#read(batch);
+    } catch (error) {
+      if (!(error instanceof InvariantError)) throw error;
+      this.#stop(error);
+    }
+  }
+
+  async #read(batch: RecordBatch): Promise<void> {
     const reading = this.#mode;
-    if (reading.kind === "paused" || !this.#isCurrent(reading, batch)) return;
+    if (reading.kind !== "reading" || !this.#isCurrent(reading, batch)) return;
     if (batch.isOutOfRange) {
       this.#pause("the stored offset is out of range");
       return;
@@ -151,12 +132,21 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     unapplied: readonly LogRecord[],
   ): Promise<readonly LogRecord[] | undefined> {
     if (!this.#isCurrent(reading, batch)) return undefined;
+    const [first] = unapplied;
+    invariant(
+      first === undefined || first.offset >= reading.next.offset,
+      "a batch starts at the next position",
+    );
     const prepared = this.#options.handler.prepare(
       takeBatch(unapplied, this.#limit.get()),
       reading.next.epoch,
     );
     if ((await whileBeating(batch, this.#writing)) !== undefined) return undefined;
     if (!this.#isCurrent(reading, batch)) return undefined;
+    invariant(
+      first === undefined || prepared.records.length > 0,
+      "a batch with records has at least the first of them",
+    );
     const rest = unapplied.slice(prepared.records.length);
     const end = rest[0] === undefined ? batch.end : (prepared.records.at(-1)?.offset ?? -1) + 1;
     reading.next = { ...reading.next, offset: end };
@@ -169,17 +159,26 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   }
 
   #isCurrent(reading: Reading, batch: RecordBatch): boolean {
-    return this.#mode === reading && !this.#isClosed() && batch.isCurrent();
+    return this.#mode === reading && !this.#hasEnded() && batch.isCurrent();
   }
 
-  #isClosed(): boolean {
-    return this.#closing.signal.aborted;
+  #hasEnded(): boolean {
+    return this.#closing.signal.aborted || this.#mode.kind === "stopped";
+  }
+
+  /** Trying again would not help, and what led here must not be written. */
+  #stop(error: InvariantError): void {
+    this.#log.error({ err: error }, "partition stopped by a bug");
+    const reason = `stopped until the partition is assigned again: ${error.message}`;
+    if (!this.#hasEnded()) this.#options.member.pause(this.#options.partition);
+    this.#mode = { kind: "stopped", reason, cause: "error" };
   }
 
   #pause(reason: string, cause?: PauseCause): void {
+    if (this.#mode.kind === "stopped") return;
     const wasPaused = this.#mode.kind === "paused";
     this.#mode = { kind: "paused", reason, cause };
-    if (!wasPaused && !this.#isClosed()) this.#startPositioning();
+    if (!wasPaused && !this.#hasEnded()) this.#startPositioning();
   }
 
   #startPositioning(): void {
@@ -197,10 +196,10 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#unconfirmed = await this.#writing;
     for (;;) {
       await this.#waitAfterFailure();
-      if (this.#isClosed()) return;
+      if (this.#hasEnded()) return;
       try {
         const { position: next, warning, lost } = await this.#claim();
-        if (this.#isClosed()) return;
+        if (this.#hasEnded()) return;
         this.#writing = Promise.resolve(undefined);
         this.#mode = { kind: "reading", topicId: next.topicId, next };
         member.seek(partition, next.offset);
@@ -212,6 +211,10 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
           this.#writing = this.#write(this.#options.handler.prepare([], next.epoch), next);
         return;
       } catch (error) {
+        if (error instanceof InvariantError) {
+          this.#stop(error);
+          return;
+        }
         // At the start, the process names the missing right, and ends. Later it waits until the right is granted again.
         if (error instanceof ConfigurationError && this.#options.endsOnDenial && !this.#hasStarted) {
           this.#options.onFailed(error);
@@ -230,15 +233,17 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   /** A new log that ends at the position delivers nothing, so it is looked for while nothing arrives. */
   async #checkWhileIdle(): Promise<void> {
     const { watch, partition } = this.#options;
-    while (!this.#isClosed()) {
+    while (!this.#hasEnded()) {
       const reading = this.#mode;
       const next = reading.kind === "reading" ? reading.next : undefined;
       const isIdle = (): boolean =>
-        !this.#isClosed() && this.#mode === reading && reading.kind === "reading" && reading.next === next;
+        !this.#hasEnded() && this.#mode === reading && reading.kind === "reading" && reading.next === next;
       await sleep(idleCheckIntervalMs, this.#closing.signal);
       if (!isIdle() || reading.kind !== "reading") continue;
       // An outage pauses the partition when it is next read or written.
-      const log = await watch.fetchLog(partition.partition).catch(() => undefined);
+      const log = await watch.fetchLog(partition.partition).catch((error: unknown) => {
+        if (error instanceof InvariantError) this.#stop(error);
+      });
       if (log === undefined || !isIdle()) continue;
       if (log.topicId !== reading.topicId || log.high < reading.next.offset)
         this.#pause("the log is a new one");
@@ -258,6 +263,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     // A process that the group has given up would fence the owner again and again.
     if (!member.isInGroup())
       throw this.#denial ?? new UnavailableError("this process is not in the consumer group");
+    invariant(!this.#isWriting, "a partition is not claimed while a batch is being written");
     const claimed = await handler.claim();
     this.#confirm(claimed);
     const log = await watch.fetchLog(partition.partition);
@@ -265,19 +271,10 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     // Only at the start: later, a position is old because nothing was announced.
     if (!this.#hasStarted) await warnAboutLongAbsence(claimed, log, { watch, log: this.#log });
     const start = findStart(claimed, log, epoch);
-    this.#logStart(start, { position: claimed?.offset, logStart: log.low, logEnd: log.high });
+    logStart(start, { claimed, bounds: log, log: this.#log });
     this.#hasStarted = true;
     this.#stored = claimed;
     return start;
-  }
-
-  #logStart({ warning, lost }: Start, details: object): void {
-    if (warning !== undefined) this.#log.warn(details, warning);
-    if (lost !== undefined)
-      this.#log.error(
-        { ...details, lostFrom: lost.from, lostTo: lost.to },
-        "kafka lost records before the stored offset; reading continues at the end of the log",
-      );
   }
 
   /** Reports a failed write that was stored nevertheless. */
@@ -286,46 +283,42 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#unconfirmed = undefined;
     if (write === undefined || claimed?.isOurs !== true) return;
     if (claimed.offset === write.to.offset && claimed.epoch === write.to.epoch)
-      this.#report(write.prepared, write.outcome, 0);
-  }
-
-  /** Reporting takes up to a tenth as long as a write, and the store need not wait for it. */
-  #report(prepared: Prepared, outcome: Outcome | undefined, tookMs: number): void {
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    this.#reporting = promise;
-    scheduleSoon(() => {
-      try {
-        this.#options.handler.report(prepared, outcome, tookMs);
-      } catch (error) {
-        this.#log.error({ err: error }, "batch stored, but not reported");
-      }
-      resolve(undefined);
-    });
+      this.#reporter.report(write.prepared, write.outcome, 0);
   }
 
   /** Never throws. Returns the write if it failed. */
   async #write(prepared: Prepared, to: Position): Promise<FailedWrite<Prepared, Outcome> | undefined> {
     const { handler, member, partition } = this.#options;
     const startedAt = elapsed();
+    const from = this.#stored;
     let outcome: Outcome | undefined;
     try {
-      outcome = await handler.write(prepared, { from: this.#stored, to }, (attempted) => {
+      invariant(!this.#isWriting, "at most one write is in progress");
+      invariant(from === undefined || isAtOrAfter(to, from), "a position never moves back within an epoch");
+      this.#isWriting = true;
+      outcome = await handler.write(prepared, { from, to }, (attempted) => {
         outcome = attempted;
       });
     } catch (error) {
       this.#handleWriteFailure(error, elapsed() - startedAt);
       return { prepared, outcome, to };
+    } finally {
+      this.#isWriting = false;
     }
     const tookMs = elapsed() - startedAt;
     this.#failures = 0;
     this.#limit.adjust(tookMs);
     this.#stored = to;
-    this.#report(prepared, outcome, tookMs);
+    this.#reporter.report(prepared, outcome, tookMs);
     member.commit(partition, to.offset);
     return undefined;
   }
 
   #handleWriteFailure(error: unknown, tookMs: number): void {
+    if (error instanceof InvariantError) {
+      this.#stop(error);
+      return;
+    }
     this.#failures += 1;
     const cause = toPauseCause(error);
     this.#wasFenced = cause === undefined;

@@ -82,6 +82,24 @@ export async function identifyLog(
   return logs.beginEpoch(topic, { topicId, clusterId }, lowest);
 }
 
+/** Logs why reading does not start at the stored position, if it does not. */
+export function logStart(
+  { warning, lost }: Start,
+  {
+    claimed,
+    bounds: { low, high },
+    log,
+  }: { readonly claimed: Position | undefined; readonly bounds: LogBounds; readonly log: Logger },
+): void {
+  const details = { position: claimed?.offset, logStart: low, logEnd: high };
+  if (warning !== undefined) log.warn(details, warning);
+  if (lost !== undefined)
+    log.error(
+      { ...details, lostFrom: lost.from, lostTo: lost.to },
+      "kafka lost records before the stored offset; reading continues at the end of the log",
+    );
+}
+
 /**
  * Warns when a compacted log continues after a position that is older than the time for which tombstones stay: topics may
  * have been retired by tombstones that are gone. Throws UnavailableError.

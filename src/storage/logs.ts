@@ -1,4 +1,5 @@
 import type { LogStore } from "../sync/positions.ts";
+import { invariant } from "../lib/invariant.ts";
 import { currentDate } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import { maxUpdateMs } from "./client-options.ts";
@@ -25,7 +26,7 @@ const maxAttempts = 20;
 /**
  * Creates the store of epochs.
  *
- * Invariant: an epoch belongs to one topic id for ever, so nothing that is named by it (the ids of events and dead letters) is ever
+ * Invariant: an epoch belongs to one topic id forever, so nothing that is named by it (the ids of events and dead letters) is ever
  * used for another log. What an election could lose does not count.
  */
 export function createLogStore(database: Database): LogStore {
@@ -53,9 +54,13 @@ export function createLogStore(database: Database): LogStore {
 
   async function findNextEpoch(topic: string, topicId: string): Promise<number> {
     const known = await logs.find({ kafka_topic: topic }).toArray();
-    return known.length === 0
-      ? findFirstEpoch(topic, topicId)
-      : Math.max(...known.map(({ epoch }) => epoch)) + 1;
+    if (known.length === 0) return findFirstEpoch(topic, topicId);
+    const next = Math.max(...known.map(({ epoch }) => epoch)) + 1;
+    invariant(
+      known.every(({ epoch }) => epoch < next),
+      "an epoch belongs to one topic id",
+    );
+    return next;
   }
 
   async function insert(log: { topic: string; topicId: string; clusterId: string | null; epoch: number }) {
@@ -91,6 +96,7 @@ export function createLogStore(database: Database): LogStore {
           const known = await findEpoch(topic, topicId);
           if (known !== undefined && known >= lowest) return known;
           const epoch = Math.max(lowest, await findNextEpoch(topic, topicId));
+          invariant(known === undefined || epoch > known, "the epoch of a log never goes down");
           try {
             if (known === undefined) await insert({ topic, topicId, clusterId, epoch });
             else if (!(await replace({ topic, topicId, known, epoch }))) continue;

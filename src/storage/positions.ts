@@ -211,6 +211,7 @@ export function createPositions(
       let options: SessionOptions = {};
 
       let hasBegun = false;
+      let isChecked = false;
 
       /** Begins the transaction, unless it has begun: no step may happen outside it. */
       function enter(): void {
@@ -224,6 +225,7 @@ export function createPositions(
 
       async function abort(): Promise<void> {
         hasBegun = false;
+        isChecked = false;
         if (session?.inTransaction()) await session.abortTransaction().catch(() => undefined);
       }
 
@@ -247,7 +249,9 @@ export function createPositions(
             // A primary that is cut off from the others still answers; what it has must not be lost with it.
             await database.confirmReads(step.primary, decidedOn);
             requirePrimary(step);
+            isChecked = true;
           }),
+        isChecked: () => isChecked,
         commit: () =>
           run(async () => {
             enter();

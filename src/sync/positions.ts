@@ -33,6 +33,10 @@ export interface Position {
   readonly topicId?: string | undefined;
 }
 
+/** Whether a position is the same as another, or a later one: in the same epoch, or in a later epoch. */
+export const isAtOrAfter = (one: Position, other: Position): boolean =>
+  one.epoch === other.epoch ? one.offset >= other.offset : one.epoch > other.epoch;
+
 /** A position that was claimed. */
 export interface ClaimedPosition extends Position {
   /** Whether the last write that this process began has moved it. */
@@ -97,6 +101,8 @@ export interface BatchTransaction<Writes> {
    * moved the position.
    */
   checkPosition(): Promise<void>;
+  /** Whether the current attempt has checked the position. */
+  isChecked(): boolean;
   /**
    * Moves the position and commits. Throws FencedError when the position is not where the batch starts, and
    * PrimaryChangedError when the store has elected another primary since the batch was decided; so does `checkPosition`.

@@ -124,7 +124,7 @@ export const syncMutants: readonly Mutant[] = [
     name: "a batch is written although it is outdated",
     world: "sync",
     file: reader,
-    replace: "return this.#mode === reading && !this.#isClosed() && batch.isCurrent();",
+    replace: "return this.#mode === reading && !this.#hasEnded() && batch.isCurrent();",
     by: "return this.#mode === reading;",
     isEquivalent:
       "a member joins again only after its batches, and the position is compared if another one has moved it",
@@ -189,8 +189,8 @@ export const syncMutants: readonly Mutant[] = [
     name: "an epoch is allotted twice",
     world: "sync",
     file: logs,
-    replace: "Math.max(...known.map(({ epoch }) => epoch)) + 1;",
-    by: "Math.max(...known.map(({ epoch }) => epoch));",
+    replace: "const next = Math.max(...known.map(({ epoch }) => epoch)) + 1;",
+    by: "const next = Math.max(...known.map(({ epoch }) => epoch));",
   },
   {
     name: "a batch is stored although it was decided on another primary",

@@ -2,16 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
+import { pino } from "pino";
+
 import type { BatchHandler } from "../../../consumers/batch.ts";
 import { PartitionReader } from "../../../consumers/partition-reader.ts";
 import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
+import { invariant } from "../../../src/lib/invariant.ts";
 import type { Position } from "../../../src/sync/positions.ts";
 import type { PartitionLog, RecordBatch } from "../../../src/sync/records.ts";
 import { until } from "../../support/poll.ts";
 
 const partition = { topic: "announcements", partition: 0 };
-const log = await createLogger("silent");
 
 /** A batch of records that was fetched at the offset of the first. */
 const createBatch = (offset: number, change: Partial<RecordBatch> = {}): RecordBatch => ({
@@ -32,6 +33,8 @@ const createRecords = (...offsets: number[]) => offsets.flatMap((offset) => crea
 
 /** A reader at offset 10, and a broker that shows a log from 0 to 20. */
 async function createScene(t: TestContext, handler: Partial<BatchHandler> = {}) {
+  const errors: string[] = [];
+  const log = pino({ level: "error" }, { write: (line) => void errors.push(line) });
   const seeks: number[] = [];
   const written: [from: number | undefined, to: Position][] = [];
   const applied: number[] = [];
@@ -91,7 +94,7 @@ async function createScene(t: TestContext, handler: Partial<BatchHandler> = {}) 
   const untilReading = (): Promise<unknown> =>
     until("the reader reads", () => reader.status().state === "reading");
   await untilReading();
-  return { reader, seeks, written, applied, shown, state, untilReading };
+  return { reader, seeks, written, applied, shown, state, errors, untilReading };
 }
 
 describe("the reader of a partition", () => {
@@ -295,5 +298,46 @@ describe("the reader of a partition", () => {
         ],
       ],
     );
+  });
+
+  for (const [what, handler, rule] of [
+    [
+      "a write finds a broken rule",
+      {
+        write: () => {
+          invariant(false, "a rule");
+          return Promise.resolve();
+        },
+      },
+      "a rule",
+    ],
+    [
+      "its handler takes no record",
+      { prepare: () => ({ records: [] }) },
+      "a batch with records has at least the first of them",
+    ],
+  ] as const)
+    it(`stops the partition until it is assigned again if ${what}`, async (t) => {
+      const broken = await createScene(t, handler);
+      const failing = await createScene(t, { write: () => Promise.reject(new Error("no invariant")) });
+      await Promise.all([broken.reader.batch(createBatch(10)), failing.reader.batch(createBatch(10))]);
+      await until("the partition is stopped", () => broken.reader.status().state === "paused");
+      // By now, the other one has tried again.
+      await until("another failure is retried", () => failing.state.claims === 2);
+      await broken.reader.batch(createBatch(10));
+      broken.reader.deny(new Error("another reason"));
+      const { state, cause, reason } = broken.reader.status();
+      assert.deepEqual([state, cause], ["paused", "error"]);
+      assert.equal(reason, `stopped until the partition is assigned again: invariant violated: ${rule}`);
+      assert.deepEqual([broken.state.claims, broken.written], [1, []]);
+      assert.match(broken.errors.join(), /partition stopped by a bug/);
+    });
+
+  it("stops the partition if its position would move back", async (t) => {
+    const { reader, written } = await createScene(t);
+    await reader.batch(createBatch(10, { end: 9, records: [] }));
+    await until("the partition is stopped", () => reader.status().state === "paused");
+    assert.match(reader.status().reason ?? "", /a position never moves back within an epoch/);
+    assert.deepEqual(written, []);
   });
 });
