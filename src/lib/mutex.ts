@@ -1,5 +1,22 @@
 import { OverloadedError } from "./errors.ts";
 
+/** Waits for its turn. Returns the function that ends the turn. */
+export type Lock = () => Promise<() => void>;
+
+/** Gives turns one at a time, first come, first served. */
+export function createLock(): Lock {
+  let last: Promise<unknown> = Promise.resolve();
+  return async () => {
+    const previousEnded = last;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    last = promise;
+    await previousEnded;
+    return () => {
+      resolve(undefined);
+    };
+  };
+}
+
 export interface MutexOptions {
   /** Calls beyond these fail with OverloadedError instead of waiting. */
   readonly maxWaiting?: number;
@@ -14,16 +31,16 @@ export function createMutex({
   maxWaiting = Infinity,
   message = "too many requests are waiting",
 }: MutexOptions = {}): Mutex {
-  let last: Promise<unknown> = Promise.resolve();
+  const acquire = createLock();
   let waiting = 0;
   return async (work) => {
     if (waiting > maxWaiting) throw new OverloadedError(message);
     waiting += 1;
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
+    const release = await acquire();
     try {
-      return await turn;
+      return await work();
     } finally {
+      release();
       waiting -= 1;
     }
   };

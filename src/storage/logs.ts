@@ -6,7 +6,7 @@ import { maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
-import type { PositionRecord } from "./positions.ts";
+import type { PositionRecord } from "./position-records.ts";
 
 /** A log that was read: a Kafka topic as it is until it is deleted. */
 export interface LogEpochRecord {

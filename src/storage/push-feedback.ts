@@ -14,7 +14,16 @@ const tokensPerQuery = 200;
 export function createFeedbackStore(database: Database, log: Logger): FeedbackStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
   // A lost position is not derived from installations, since reading a report twice changes nothing.
-  const positions = createPositions(database, { log, decidedOn: [collections.installations] });
+  const positions = createPositions<readonly Deactivation[]>(database, {
+    log,
+    decidedOn: [collections.installations],
+    async write(deactivations, options) {
+      if (deactivations.length === 0) return;
+      const now = new Date();
+      const operations = deactivations.map((one) => toOperation(one, now));
+      await installations.bulkWrite(operations, { ...options, ordered: false });
+    },
+  });
 
   async function find(tokens: string[]): Promise<SeenInstallation[]> {
     const projection = { token: 1, application: 1, platform: 1, active: 1, last_seen_on: 1 } as const;
@@ -25,27 +34,10 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
   }
 
   return {
-    claim: (key) => positions.claim(key),
-    findPositions: (group, topic) => positions.findPositions(group, topic),
-    getPrimary: positions.getPrimary,
+    ...positions,
 
     findTokens: (tokens) =>
       database.run(async () => (await Promise.all(splitIntoChunks(tokens, tokensPerQuery).map(find))).flat()),
-
-    async begin(step) {
-      const batch = await positions.begin(step);
-      return {
-        ...batch,
-        async write(deactivations) {
-          if (deactivations.length === 0) return;
-          const now = new Date();
-          const operations = deactivations.map((one) => toOperation(one, now));
-          await batch.write(async (options) => {
-            await installations.bulkWrite(operations, { ...options, ordered: false });
-          });
-        },
-      };
-    },
   };
 }
 

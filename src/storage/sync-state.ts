@@ -1,7 +1,7 @@
 import type { SyncState, TopicState } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import type { PositionRecord } from "./positions.ts";
+import type { PositionRecord } from "./position-records.ts";
 import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
 
 /** Reads the positions of a consumer group and the announcements that last changed topics. */

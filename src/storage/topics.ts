@@ -1,10 +1,10 @@
-import type { AnyBulkWriteOperation } from "mongodb";
+import type { AnyBulkWriteOperation, ClientSession, Collection, Filter } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { UniqueViolationError, TopicGoneError, type TopicStore } from "../topics/stores.ts";
-import type { RetiredTopic, Topic } from "../topics/topic.ts";
+import type { RetiredTopic, Topic, TopicDefinition } from "../topics/topic.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
@@ -31,51 +31,17 @@ const topicsPerInsert = 500;
 export function createTopicStore(database: Database, log: Logger): TopicStore {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
-  const positions = createPositions(database, {
+  const positions = createPositions<TopicWrites>(database, {
     log,
     decidedOn: [collections.topics],
     derive: (key) => derivePosition(database, key),
+    write: (writes, options) => writeTopics(writes, { topics, retired, options }),
+    // Some products check unique indexes only at the commit.
+    toStepError: toViolation,
   });
 
-  async function write(writes: TopicWrites, options: SessionOptions): Promise<void> {
-    const { removed, retired: newlyRetired, updated, created } = writes;
-    if (newlyRetired.length > 0) {
-      await retired.bulkWrite(
-        newlyRetired.map((one) => ({
-          replaceOne: { filter: { _id: toRetiredId(one) }, replacement: toRetiredRecord(one), upsert: true },
-        })),
-        options,
-      );
-    }
-    if (removed.length > 0) {
-      const ids = removed.map(({ id }) => id);
-      const { deletedCount } = await topics.deleteMany({ _id: { $in: ids } }, options);
-      if (deletedCount < ids.length) throw createGoneError();
-    }
-    if (updated.length > 0) {
-      const { matchedCount } = await topics.bulkWrite(updated.map(toReplacement), {
-        ...options,
-        ordered: true,
-      });
-      if (matchedCount < updated.length) throw createGoneError();
-    }
-    if (created.length > 0) await insert(created, options);
-  }
-
-  async function insert(created: readonly Topic[], options: SessionOptions): Promise<void> {
-    if (options.session !== undefined) {
-      await topics.insertMany(created.map(toTopicRecord), options);
-      return;
-    }
-    const insertions = splitIntoChunks(created, topicsPerInsert).map((some) =>
-      topics.insertMany(some.map(toTopicRecord), { ordered: false, maxTimeMS: maxUpdateMs }),
-    );
-    // No insertion may still be in progress when the batch is decided again.
-    await Promise.allSettled(insertions);
-    await Promise.all(insertions);
-  }
-
   return {
+    ...positions,
     ...createRetiredTopics(database),
     insert: (topic) =>
       database
@@ -83,7 +49,9 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
           // A batch of announcements may hold the same unique key until its transaction ends.
           await topics.insertOne(toTopicRecord(topic), { maxTimeMS: maxUpdateMs });
         })
-        .catch(rethrowViolation),
+        .catch((error: unknown) => {
+          throw toViolation(error);
+        }),
 
     findByExternalIds: async (externalIds) =>
       (await findByExternalIds({ database, topics }, externalIds)).map(fromTopicRecord),
@@ -95,39 +63,74 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
 
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];
-      // A single combination is found by its index alone.
-      const toCondition = ([first = "", ...others]: readonly string[]) =>
-        others.length === 0 ? first : { $in: [...new Set([first, ...others])] };
-      const filter = {
-        topic_name: toCondition(definitions.map(({ name }) => name)),
-        namespace: toCondition(definitions.map(({ namespace }) => namespace)),
-        header_query: toCondition(definitions.map(({ headerQuery }) => headerQuery)),
-        content_query: toCondition(definitions.map(({ contentQuery }) => contentQuery)),
-      };
-      // May return topics that mix values of several definitions: a superset does no harm.
       const options = { batchSize: definitions.length + 1 };
-      return database.run(async () => (await topics.find(filter, options).toArray()).map(fromTopicRecord));
+      return database.run(async () =>
+        (await topics.find(toCombinationFilter(definitions), options).toArray()).map(fromTopicRecord),
+      );
     },
 
-    claim: (key) => positions.claim(key),
-    findPositions: (group, topic) => positions.findPositions(group, topic),
-    getPrimary: positions.getPrimary,
     confirmReads: (primary) =>
       database.run(() => database.confirmReads(primary, [collections.topics, collections.retiredTopics])),
-
-    async begin(step) {
-      const batch = await positions.begin(step);
-      return {
-        ...batch,
-        async write(writes) {
-          if (hasWrites(writes))
-            await batch.write((options) => write(writes, options)).catch(rethrowViolation);
-        },
-        // Some products check unique indexes only here.
-        commit: () => batch.commit().catch(rethrowViolation),
-      };
-    },
   };
+}
+
+/** May find topics that mix values of several definitions: a superset does no harm. */
+function toCombinationFilter(definitions: readonly TopicDefinition[]): Filter<TopicRecord> {
+  // A single combination is found by its index alone.
+  const toCondition = ([first = "", ...others]: readonly string[]) =>
+    others.length === 0 ? first : { $in: [...new Set([first, ...others])] };
+  return {
+    topic_name: toCondition(definitions.map(({ name }) => name)),
+    namespace: toCondition(definitions.map(({ namespace }) => namespace)),
+    header_query: toCondition(definitions.map(({ headerQuery }) => headerQuery)),
+    content_query: toCondition(definitions.map(({ contentQuery }) => contentQuery)),
+  };
+}
+
+/** Where a batch is written. */
+interface WriteTarget {
+  readonly topics: Collection<TopicRecord>;
+  readonly retired: Collection<RetiredRecord>;
+  readonly options: SessionOptions;
+}
+
+async function writeTopics(writes: TopicWrites, target: WriteTarget): Promise<void> {
+  const { topics, retired, options } = target;
+  const { removed, retired: newlyRetired, updated, created } = writes;
+  if (newlyRetired.length > 0) {
+    await retired.bulkWrite(
+      newlyRetired.map((one) => ({
+        replaceOne: { filter: { _id: toRetiredId(one) }, replacement: toRetiredRecord(one), upsert: true },
+      })),
+      options,
+    );
+  }
+  if (removed.length > 0) {
+    const ids = removed.map(({ id }) => id);
+    const { deletedCount } = await topics.deleteMany({ _id: { $in: ids } }, options);
+    if (deletedCount < ids.length) throw createGoneError();
+  }
+  if (updated.length > 0) {
+    const { matchedCount } = await topics.bulkWrite(updated.map(toReplacement), {
+      ...options,
+      ordered: true,
+    });
+    if (matchedCount < updated.length) throw createGoneError();
+  }
+  if (created.length > 0) await insertTopics(created, target);
+}
+
+async function insertTopics(created: readonly Topic[], { topics, options }: WriteTarget): Promise<void> {
+  if (options.session !== undefined) {
+    await topics.insertMany(created.map(toTopicRecord), options);
+    return;
+  }
+  const insertions = splitIntoChunks(created, topicsPerInsert).map((some) =>
+    topics.insertMany(some.map(toTopicRecord), { ordered: false, maxTimeMS: maxUpdateMs }),
+  );
+  // No insertion may still be in progress when the batch is decided again.
+  await Promise.allSettled(insertions);
+  await Promise.all(insertions);
 }
 
 /** The functions of the topic store that concern retired topics. */
@@ -143,21 +146,6 @@ export function createRetiredTopics(database: Database): Pick<TopicStore, "retir
       "source.kind": topic.source.kind,
     };
     return (await topics.deleteOne(asRead, options)).deletedCount === 1;
-  }
-
-  async function runInTransaction(
-    session: NonNullable<SessionOptions["session"]>,
-    work: () => Promise<boolean>,
-  ): Promise<boolean> {
-    let isDone = false;
-    try {
-      await database.runTransaction(session, async () => {
-        isDone = await work();
-      });
-      return isDone;
-    } finally {
-      await session.endSession();
-    }
   }
 
   /** Whether a commit whose response was lost has retired a topic, for good. */
@@ -178,7 +166,7 @@ export function createRetiredTopics(database: Database): Pick<TopicStore, "retir
       const session = database.startSession();
       if (session !== undefined)
         try {
-          return await runInTransaction(session, async () => {
+          return await runInTransaction(database, session, async () => {
             const isGone = await remove(one.topic, { session });
             if (isGone) await copy({ session });
             return isGone;
@@ -202,26 +190,43 @@ export function createRetiredTopics(database: Database): Pick<TopicStore, "retir
     findLatestRetired: (externalIds) =>
       database.run(async () => {
         const found = await retired.find({ topic_id: { $in: [...externalIds] } }).toArray();
-        const latestById = new Map<string, RetiredRecord>();
-        for (const record of found) {
-          const latest = latestById.get(record.topic_id);
-          if (latest === undefined || latest.retired_on <= record.retired_on)
-            latestById.set(record.topic_id, record);
-        }
-        return [...latestById.values()].map(fromRetiredRecord);
+        return keepLatest(found).map(fromRetiredRecord);
       }),
   };
+}
+
+async function runInTransaction(
+  database: Database,
+  session: ClientSession,
+  work: () => Promise<boolean>,
+): Promise<boolean> {
+  let isDone = false;
+  try {
+    await database.runTransaction(session, async () => {
+      isDone = await work();
+    });
+    return isDone;
+  } finally {
+    await session.endSession();
+  }
+}
+
+/** The latest record of each external id. */
+function keepLatest(records: readonly RetiredRecord[]): RetiredRecord[] {
+  const latestById = new Map<string, RetiredRecord>();
+  for (const record of records) {
+    const latest = latestById.get(record.topic_id);
+    if (latest === undefined || latest.retired_on <= record.retired_on)
+      latestById.set(record.topic_id, record);
+  }
+  return [...latestById.values()];
 }
 
 const createGoneError = (): TopicGoneError =>
   new TopicGoneError("a topic of the batch was disabled meanwhile");
 
-const hasWrites = ({ removed, retired, updated, created }: TopicWrites): boolean =>
-  removed.length + retired.length + updated.length + created.length > 0;
-
-function rethrowViolation(error: unknown): never {
-  throw isDuplicate(error) ? new UniqueViolationError(error) : error;
-}
+const toViolation = (error: unknown): unknown =>
+  isDuplicate(error) ? new UniqueViolationError(error) : error;
 
 const toReplacement = (topic: Topic): AnyBulkWriteOperation<TopicRecord> => {
   const { _id, ...fields } = toTopicRecord(topic);

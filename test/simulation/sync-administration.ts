@@ -1,7 +1,7 @@
 /** What administrators of Kafka and MongoDB do in the sync's world. */
 import type { Database } from "../../src/storage/database.ts";
 import { collections } from "../../src/storage/names.ts";
-import type { PositionRecord } from "../../src/storage/positions.ts";
+import type { PositionRecord } from "../../src/storage/position-records.ts";
 import type { Clock, Host } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import { nameFetching } from "./cluster/lookups.ts";

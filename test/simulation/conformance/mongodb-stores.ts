@@ -5,7 +5,7 @@ import { BSON, type ClientSession, type Collection, type Db, type MongoClient } 
 import { classify, getWriteErrors, type FailureKind } from "../../../src/storage/failures.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { collections } from "../../../src/storage/names.ts";
-import type { PositionRecord } from "../../../src/storage/positions.ts";
+import type { PositionRecord } from "../../../src/storage/position-records.ts";
 import { createClock, createHost } from "../clock.ts";
 import { createMongoClient } from "../mongo/client.ts";
 import type { Dialect } from "../mongo/commands.ts";

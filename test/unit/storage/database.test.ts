@@ -9,7 +9,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import type { PositionKey } from "../../../src/sync/positions.ts";
 import { createDatabase, type Database } from "../../../src/storage/database.ts";
 import { collections } from "../../../src/storage/names.ts";
-import { createPositions } from "../../../src/storage/positions.ts";
+import { openPositions } from "../../support/positions.ts";
 import { getPort } from "../embedded/local.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
@@ -193,10 +193,10 @@ describe("taking over a partition", () => {
     it(`succeeds although killSessions ${what}`, async () => {
       const database = await connect();
       const key = createKey();
-      await createPositions(database, { log }).claim(key);
+      await openPositions(database).claim(key);
       answerWith("killSessions", answer, 2);
       for (const left of [1, 0]) {
-        await createPositions(database, { log }).claim(key);
+        await openPositions(database).claim(key);
         assert.equal(store.pending(), left);
       }
     });
@@ -204,10 +204,10 @@ describe("taking over a partition", () => {
   it("succeeds although killSessions takes very long", async () => {
     const database = await connect();
     const key = createKey();
-    await createPositions(database, { log }).claim(key);
+    await openPositions(database).claim(key);
     // Longer than any timeout of the driver.
     store.fail({ command: "killSessions", executed: true, answer: {}, delayMs: 20_000, times: 1 });
-    await createPositions(database, { log }).claim(key);
+    await openPositions(database).claim(key);
     assert.equal(store.pending(), 0);
   });
 });

@@ -7,7 +7,7 @@ import { ObjectId, type MongoClient } from "mongodb";
 import { PrimaryChangedError, type PositionStep } from "../../../src/sync/positions.ts";
 import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
 import { toDatabase } from "../../../src/storage/database.ts";
-import { createPositions } from "../../../src/storage/positions.ts";
+import { openPositions } from "../../support/positions.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 
@@ -75,7 +75,7 @@ describe("a batch that was decided on another primary", () => {
   let primary = "first";
   const key = { group: "group", topic: "announcements", partition: 0 };
   const step: PositionStep = { key, from: undefined, to: { offset: 5, epoch: 1 }, primary };
-  const positions = createPositions({ ...database, getPrimary: () => primary }, { log });
+  const positions = openPositions({ ...database, getPrimary: () => primary });
   before(() => positions.claim(key));
 
   it("is neither stored nor followed by dead letters", async () => {

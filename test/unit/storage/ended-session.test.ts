@@ -3,11 +3,9 @@ import { describe, it } from "node:test";
 
 import type { ClientSession } from "mongodb";
 
-import { createLogger } from "../../../src/lib/logger.ts";
 import type { Database } from "../../../src/storage/database.ts";
-import { createPositions } from "../../../src/storage/positions.ts";
+import { openPositions } from "../../support/positions.ts";
 
-const log = await createLogger("silent");
 const key = { group: "group", topic: "announcements", partition: 0 };
 
 /** A store that records in which session the position moves, and a session that can be ended. */
@@ -39,7 +37,7 @@ function createFakes() {
     killSessions: () => Promise.resolve(),
   } as unknown as Database;
   return {
-    positions: createPositions(database, { log }),
+    positions: openPositions(database),
     session,
     moves,
     end: () => (isInTransaction = false),

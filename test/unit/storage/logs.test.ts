@@ -3,12 +3,13 @@ import { describe, it } from "node:test";
 
 import { createLogStore, type LogEpochRecord } from "../../../src/storage/logs.ts";
 import { collections } from "../../../src/storage/names.ts";
-import { createPositions, type PositionRecord } from "../../../src/storage/positions.ts";
+import type { PositionRecord } from "../../../src/storage/position-records.ts";
 import { derivePosition } from "../../../src/storage/derive-position.ts";
 import { connectDatabase } from "../../support/database.ts";
+import { openPositions } from "../../support/positions.ts";
 import { unique } from "../../support/names.ts";
 
-const { db, database: one, connect, log } = await connectDatabase();
+const { db, database: one, connect } = await connectDatabase();
 const other = await connect();
 const cluster = "cluster";
 
@@ -89,7 +90,7 @@ describe("the epochs of logs", () => {
 describe("a position", () => {
   it("names the log that it is in", async () => {
     const key = { group: unique("group"), topic: "announcements", partition: 0 };
-    const positions = createPositions(one, { log });
+    const positions = openPositions(one);
     await positions.claim(key);
     const to = { offset: 5, epoch: 2, topicId: "id" };
     const batch = await positions.begin({ key, from: undefined, to });

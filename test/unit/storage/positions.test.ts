@@ -8,6 +8,7 @@ import { storeBatch } from "../../../consumers/batch.ts";
 import { noTrace } from "../../../consumers/batch-trace.ts";
 import {
   FencedError,
+  type BatchStore,
   type Position,
   type PositionStep,
   type PositionStore,
@@ -15,15 +16,11 @@ import {
 } from "../../../src/sync/positions.ts";
 import type { Database } from "../../../src/storage/database.ts";
 import { collections } from "../../../src/storage/names.ts";
-import {
-  createPositions,
-  type PositionRecord,
-  type Positions,
-  type SessionOptions,
-  type WriteInSession,
-} from "../../../src/storage/positions.ts";
+import type { PositionRecord } from "../../../src/storage/position-records.ts";
+import type { SessionOptions } from "../../../src/storage/positions.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
+import { openPositions, type WriteInSession } from "../../support/positions.ts";
 
 interface Written {
   _id: string;
@@ -31,7 +28,7 @@ interface Written {
   offset: number;
 }
 
-const { db, database: one, connect, log } = await connectDatabase();
+const { db, database: one, connect } = await connectDatabase();
 const other = await connect();
 
 const createKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });
@@ -47,14 +44,12 @@ function createWriter(database: Database, { group }: PositionKey) {
 }
 
 /** Stores a batch as the consumers do. */
-async function apply(positions: Positions, step: PositionStep, write?: WriteInSession): Promise<void> {
-  const store = {
-    async begin(begun: PositionStep) {
-      const batch = await positions.begin(begun);
-      return { ...batch, write: async () => write && batch.write(write) };
-    },
-  };
-  await storeBatch(store, step, { writes: undefined, sendDeadLetters: undefined, trace: noTrace });
+async function apply(
+  positions: BatchStore<WriteInSession>,
+  step: PositionStep,
+  write?: WriteInSession,
+): Promise<void> {
+  await storeBatch(positions, step, { writes: write, sendDeadLetters: undefined, trace: noTrace });
 }
 
 /** Reads the written offsets and the position. */
@@ -70,7 +65,7 @@ async function readOutcome({ group }: PositionKey): Promise<{ offsets: number[];
 describe("the records of a batch and the position after it", () => {
   it("are stored together or not at all while another batch of the partition begins", async () => {
     const key = createKey();
-    const positions = createPositions(one, { log });
+    const positions = openPositions(one);
     await positions.claim(key);
     const write = createWriter(one, key);
     const batch = { key, from: undefined };
@@ -89,7 +84,7 @@ describe("the records of a batch and the position after it", () => {
 
   it("are stored together while the same process claims the partition again", async () => {
     const key = createKey();
-    const positions = createPositions(one, { log });
+    const positions = openPositions(one);
     await positions.claim(key);
     const write = createWriter(one, key);
     const batch = { key, from: undefined };
@@ -109,7 +104,7 @@ describe("the records of a batch and the position after it", () => {
     const key = createKey();
     const end = 100;
     /** Claims the partition, applies some batches, and repeats, sometimes without waiting for the last batch. */
-    async function read(database: Database, positions: ReturnType<typeof createPositions>, reader: number) {
+    async function read(database: Database, positions: BatchStore<WriteInSession>, reader: number) {
       const write = createWriter(database, key);
       const applyTo = (from: Position | undefined, to: number): Promise<boolean> =>
         apply(positions, { key, from, to: createPosition(to) }, async (options) => {
@@ -140,7 +135,7 @@ describe("the records of a batch and the position after it", () => {
     }
     await Promise.all(
       [one, other].flatMap((database, process) => {
-        const positions = createPositions(database, { log });
+        const positions = openPositions(database);
         return range(2).map((reader) => read(database, positions, 10 * process + reader));
       }),
     );
@@ -149,8 +144,8 @@ describe("the records of a batch and the position after it", () => {
 
   it("are not blocked by a transaction that a former owner left open after it lost the partition", async () => {
     const key = createKey();
-    const former = createPositions(one, { log });
-    const owner = createPositions(other, { log });
+    const former = openPositions(one);
+    const owner = openPositions(other);
     await former.claim(key);
     await owner.claim(key);
     const batch = { key, from: undefined, to: createPosition(1) };
@@ -178,7 +173,7 @@ describe("the records of a batch and the position after it", () => {
 
   it("are fenced by the epoch as well as by the offset", async () => {
     const key = createKey();
-    const positions = createPositions(one, { log });
+    const positions = openPositions(one);
     await positions.claim(key);
     const move = (from: Position | undefined, to: Position) => apply(positions, { key, from, to });
     await move(undefined, { offset: 3, epoch: 1 });
@@ -191,7 +186,7 @@ describe("the records of a batch and the position after it", () => {
     };
     const moved = { offset: 5, epoch: 2, isDated: true };
     assert.deepEqual(await claimBy(positions), { ...moved, isOurs: true });
-    assert.deepEqual(await claimBy(createPositions(other, { log })), { ...moved, isOurs: false });
+    assert.deepEqual(await claimBy(openPositions(other)), { ...moved, isOurs: false });
 
     // A person who sets the position during a write leaves the mark of the write before.
     await db
@@ -210,8 +205,8 @@ describe("the records of a batch and the position after it", () => {
     const positions = db.collection<PositionRecord>(collections.positions);
     const { group, topic, partition } = key;
     await positions.insertOne({ _id: { group, topic, partition }, sessions });
-    await createPositions(one, { log }).claim(key);
-    await createPositions(one, { log }).claim(key);
+    await openPositions(one).claim(key);
+    await openPositions(one).claim(key);
     const kept = (await positions.findOne({ "_id.group": group }))?.sessions ?? [];
     const name = (id: Binary) => id.toString("hex");
     const before = sessions.map(name);

@@ -172,14 +172,13 @@ for (const [what, opened] of [
         ...store,
         async begin(step) {
           const batch = await store.begin(step);
-          return {
-            ...batch,
-            async write(writes) {
-              // The first decision, without look-ups, violates a unique index; the topic is disabled before the second.
-              if (writes.updated.length > 0) await (disabled ??= createService().disable("a", "ann"));
-              return batch.write(writes);
-            },
+          const write = batch.write.bind(batch);
+          batch.write = async (writes) => {
+            // The first decision, without look-ups, violates a unique index; the topic is disabled before the second.
+            if (writes.updated.length > 0) await (disabled ??= createService().disable("a", "ann"));
+            return write(writes);
           };
+          return batch;
         },
       };
       const { counts: outcomes } = await announce([{ define: "a" }, { define: "b" }], meanwhile);

@@ -1,0 +1,65 @@
+import type { Binary, Filter, UUID } from "mongodb";
+
+import { FencedError, type Position, type PositionKey } from "../sync/positions.ts";
+import type { Database } from "./database.ts";
+import { collections } from "./names.ts";
+
+export interface PositionRecord {
+  _id: { group: string; topic: string; partition: number };
+  /** Absent until the first batch is applied. */
+  next_offset?: number;
+  /** Absent for the first epoch. */
+  epoch?: number;
+  /** Kafka's id of the topic that the offset belongs to. Absent in positions that a person set, or that are from before ids. */
+  kafka_topic_id?: string;
+  updated_on?: Date;
+  /** The write that moved it last. A person who sets the position leaves the id of an earlier write. */
+  moved_by?: UUID;
+  /** The sessions in which owners of the partition write, the newest last. */
+  sessions?: Binary[];
+  /** Different in each claim, so that a claim always changes the record and waits for a transaction that holds it. */
+  claim?: UUID;
+}
+
+export function fromRecord({ next_offset, epoch, kafka_topic_id }: PositionRecord): Position | undefined {
+  if (next_offset === undefined) return undefined;
+  const log = kafka_topic_id === undefined ? {} : { topicId: kafka_topic_id };
+  return { offset: next_offset, epoch: epoch ?? 1, ...log };
+}
+
+export const toId = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] => ({
+  group,
+  topic,
+  partition,
+});
+
+/** Finds the position if it is `from`. A filter for null also matches an absent field. */
+export const toFilter = (key: PositionKey, from: Position | undefined): Filter<PositionRecord> =>
+  ({
+    _id: toId(key),
+    next_offset: from?.offset ?? null,
+    epoch: from === undefined || from.epoch === 1 ? null : from.epoch,
+  }) as Filter<PositionRecord>;
+
+export const createFencedError = (key: PositionKey, from: Position | undefined): FencedError =>
+  new FencedError(`the position of ${formatKey(key)} is no longer ${from?.offset ?? "unset"}`);
+
+export const formatKey = ({ group, topic, partition }: PositionKey): string =>
+  `${topic}-${partition} in the group ${group}`;
+
+/** The positions of a group in the partitions of a Kafka topic. Throws UnavailableError. */
+export const findPositions = (
+  database: Database,
+  group: string,
+  topic: string,
+): Promise<ReadonlyMap<number, Position>> =>
+  database.run(async () => {
+    const positions = database.collection<PositionRecord>(collections.positions);
+    const records = await positions.find({ "_id.group": group, "_id.topic": topic }).toArray();
+    const found = new Map<number, Position>();
+    for (const record of records) {
+      const position = fromRecord(record);
+      if (position !== undefined) found.set(record._id.partition, position);
+    }
+    return found;
+  });
