@@ -70,12 +70,16 @@ export interface RoutePlan {
    * Throws a RejectionError if it has too many copies.
    */
   add(event: RoutedEvent): boolean;
-  /** Yields the copies, and reports what cannot be forwarded. `found`: see EgressTopics. */
-  copies(
-    found: ReadonlyMap<string, number | EgressObstacle>,
-    onUndelivered: (undelivered: Undelivered) => void,
-  ): Generator<Copy>;
+  /** The number of copies, including those that cannot be forwarded. */
+  readonly size: number;
+  /** Yields the copies for Kafka topics that exist. An array of all would take tens of megabytes. */
+  copies(found: FoundTopics, isWanted?: (topic: string) => boolean): Generator<Copy>;
+  /** What cannot be forwarded. */
+  listUndelivered(found: FoundTopics): Undelivered[];
 }
+
+/** See EgressTopics. */
+export type FoundTopics = ReadonlyMap<string, number | EgressObstacle>;
 
 /** The event of a record with its topics. A replay goes only to the topics that its dead letter names. */
 export function toRoutedEvent(
@@ -142,11 +146,24 @@ export function createRoutePlan(options: RouteOptions): RoutePlan {
     return found;
   }
 
+  /** Each event with each of the Kafka topics that it is for. */
+  function* listTargets(): Generator<Pick<Undelivered, "event" | "externalId" | "topic">> {
+    for (const event of events) {
+      for (const externalId of event.isUnmatched ? [undefined] : event.topics) {
+        const topic = externalId === undefined ? unmatchedTopic : findName(externalId);
+        if (topic !== undefined) yield { event, externalId, topic };
+      }
+    }
+  }
+
   return {
     events,
     names,
     get unroutable() {
       return size.unroutable;
+    },
+    get size() {
+      return size.copies;
     },
     add(event) {
       const topics =
@@ -177,19 +194,30 @@ export function createRoutePlan(options: RouteOptions): RoutePlan {
       if (event.isUnmatched && unmatchedTopic !== undefined) names.add(unmatchedTopic);
       return true;
     },
-    *copies(found, onUndelivered) {
-      for (const event of events) {
-        for (const externalId of event.isUnmatched ? [undefined] : event.topics) {
-          const topic = externalId === undefined ? unmatchedTopic : findName(externalId);
-          if (topic === undefined) continue;
-          const target = found.get(topic);
-          if (target === undefined) throw new Error(`the Kafka topic "${topic}" was not looked up`);
-          if (typeof target === "number") yield createCopy(event, externalId, topic, target, options);
-          else onUndelivered({ ...target, event, externalId, topic });
-        }
+    *copies(found, isWanted = () => true) {
+      for (const { event, externalId, topic } of listTargets()) {
+        const partitions = getTarget(topic, found);
+        if (typeof partitions === "number" && isWanted(topic))
+          yield createCopy(event, externalId, topic, partitions, options);
       }
     },
+    listUndelivered(found) {
+      const undelivered: Undelivered[] = [];
+      if ([...names].every((name) => typeof found.get(name) === "number")) return undelivered;
+      for (const target of listTargets()) {
+        const obstacle = getTarget(target.topic, found);
+        if (typeof obstacle !== "number") undelivered.push({ ...obstacle, ...target });
+      }
+      return undelivered;
+    },
   };
+}
+
+/** Throws if the Kafka topic was not looked up. */
+function getTarget(topic: string, found: FoundTopics): number | EgressObstacle {
+  const target = found.get(topic);
+  if (target === undefined) throw new Error(`the Kafka topic "${topic}" was not looked up`);
+  return target;
 }
 
 const createTooManyError = ({ length }: readonly string[], reason: string): RejectionError =>

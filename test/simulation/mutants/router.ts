@@ -77,8 +77,8 @@ export const routerMutants: readonly Mutant[] = [
     name: "dead letters of events have a transaction of their own",
     world: "router",
     file: events,
-    replace: "const letters = createDeadLetterSender(transaction, getLetterPartitions(found));",
-    by: "await transaction.commit();\n      const own = await transactions.begin(step.to);\n      transaction.commit = () => own.commit();\n      const letters = createDeadLetterSender(own, getLetterPartitions(found));",
+    replace: "const letters = createDeadLetterSender(transaction, found, options);",
+    by: "await transaction.commit();\n    const own = await options.transactions.begin(step.to);\n    transaction.commit = () => own.commit();\n    const letters = createDeadLetterSender(own, found, options);",
   },
   {
     name: "dead letters of events are not sent",
@@ -90,8 +90,8 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "the position moves without the copies",
     world: "router",
-    file: events,
-    replace: "await transaction.sendAll(copies(held));",
+    file: "consumers/events/copy-sender.ts",
+    replace: "await transaction.sendAll(plan.copies(found, (topic) => !held.has(topic)));",
     by: "await transaction.sendAll([]);",
   },
   {
@@ -213,8 +213,7 @@ export const routerMutants: readonly Mutant[] = [
     name: "the proof of a replay is not checked",
     world: "router",
     file: events,
-    replace:
-      "if (proofKey !== undefined && isProvenReplay(proofKey, partition.topic, record)) return record;",
+    replace: "if (proofKey !== undefined && isProvenReplay(proofKey, topic, record)) return record;",
     by: 'if (proofKey !== undefined && names.includes("topicsync.replay-of")) return record;',
   },
   {

@@ -8,7 +8,6 @@ import {
   toRoutedEvent,
   type RouteOptions,
   type RoutedEvent,
-  type Undelivered,
 } from "../../../src/routing/plan.ts";
 import type { EgressObstacle } from "../../../src/routing/transactions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
@@ -45,8 +44,9 @@ function plan(
 ) {
   const routes = createPlan(options);
   for (const event of events) assert.equal(routes.add(event), true);
-  const undelivered: Undelivered[] = [];
-  const copies = [...routes.copies(new Map(Object.entries(found)), (one) => void undelivered.push(one))];
+  const targets = new Map(Object.entries(found));
+  const copies = [...routes.copies(targets)];
+  const undelivered = routes.listUndelivered(targets);
   return { ...routes, names: [...routes.names], copies, undelivered, rejections: toRejections(undelivered) };
 }
 
