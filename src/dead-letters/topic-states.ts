@@ -24,7 +24,7 @@ export interface TopicStatesOptions {
   /** Read before the topic states are created. */
   readonly positions: readonly SyncPosition[];
   readonly identify: IdentifyTopic;
-  readonly reader: LogReader;
+  readonly reader: Pick<LogReader, "fetchBounds" | "read">;
   /** The announcements topic. */
   readonly topic: string;
   readonly abort: AbortSignal;

@@ -181,11 +181,8 @@ export function createBroker(config: BrokerConfig, log: Logger, sockets: Sockets
     watch: (topic) => createWatch({ requests, admin }, topic),
     observe: (read) => createObserver({ requests: observerRequests, admin: observer }, read),
     fetchBounds: (topic) => observerRequests.fetchBounds(topic, "committed"),
-    read(topic, options) {
-      const { groupId } = config;
-      const client = createClient(fastRetry);
-      return readLog({ client, requests: observerRequests, admin: observer, groupId, log }, topic, options);
-    },
+    fetchRecords: async (topic, from) => (await observerRequests.fetchRecords(topic, from)).records,
+    read: (topic, options) => readLog(observerRequests, topic, options),
     createProducer: (topic) => createProducer(createClient(slowRetry), topic),
     createTransactions: (routed) =>
       new PartitionTransactions({

@@ -1,10 +1,14 @@
+import type { KafkaMessage } from "kafkajs";
+
 import { KafkaUnavailableError } from "../lib/errors.ts";
-import type { LogBounds, PartitionLog } from "../sync/records.ts";
+import type { LogRecord, PartitionLog, PartitionOffset, TopicBounds } from "../sync/records.ts";
 import { quoteTopic, toKafkaError } from "./errors.ts";
 import { errorCodes } from "./protocol/error-codes.ts";
 import { canFetchById, requestFetch } from "./protocol/fetch.ts";
 import { requestMetadata, type Metadata, type PartitionMetadata } from "./protocol/metadata.ts";
 import { failOnError, type RequestTarget } from "./protocol/request.ts";
+import { toLogRecord } from "./record-format/batch-reader.ts";
+import { isPlaceholder, type FetchRequest } from "./workarounds/fetches.ts";
 
 /** The parts of kafkajs' private cluster that are used. */
 export interface Cluster {
@@ -17,6 +21,13 @@ export interface Cluster {
 }
 
 interface ClusterBroker extends RequestTarget {
+  fetch(request: FetchRequest): Promise<{
+    readonly responses: readonly {
+      readonly partitions: readonly {
+        readonly messages: readonly (KafkaMessage & { readonly isControlRecord?: boolean })[];
+      }[];
+    }[];
+  }>;
   listOffsets(request: {
     readonly isolationLevel: number;
     readonly topics: readonly {
@@ -75,12 +86,17 @@ function findPartition({ topics: [topic] }: Metadata, partition: number): Partit
   return found;
 }
 
-/** Lists the offset of each partition for a timestamp, by name; undefined if the topic does not exist. */
+/**
+ * Lists the offset of each partition for a timestamp, by name, with the topic's id; undefined if the topic does
+ * not exist.
+ */
 async function listOffsets(
   cluster: Cluster,
   topic: string,
   { timestamp, isolation }: { readonly timestamp: number; readonly isolation: Isolation },
-): Promise<ReadonlyMap<number, number> | undefined> {
+): Promise<
+  { readonly offsets: ReadonlyMap<number, number>; readonly topicId: string | undefined } | undefined
+> {
   const metadata = await fetchMetadata(cluster, [topic]);
   const [found] = metadata.topics;
   if (found?.error === errorCodes.unknownTopicOrPartition) return undefined;
@@ -90,7 +106,7 @@ async function listOffsets(
   const lists = [...byLeader].map(async ([leader, led]) =>
     listOffsetsAt(await findBroker(cluster, leader), topic, { partitions: led, timestamp, isolation }),
   );
-  return new Map((await Promise.all(lists)).flat());
+  return { offsets: new Map((await Promise.all(lists)).flat()), topicId: found?.topicId };
 }
 
 /** Asks a leader for the offset of its partitions for a timestamp; -1 if no record is that young. */
@@ -118,11 +134,54 @@ export async function fetchBounds(
   cluster: Cluster,
   topic: string,
   isolation: Isolation,
-): Promise<ReadonlyMap<number, LogBounds> | undefined> {
+): Promise<ReadonlyMap<number, TopicBounds> | undefined> {
   const highs = await listOffsets(cluster, topic, { timestamp: latest, isolation });
   const lows = await listOffsets(cluster, topic, { timestamp: earliest, isolation });
   if (highs === undefined || lows === undefined) return undefined;
-  return new Map([...highs].map(([partition, high]) => [partition, { low: lows.get(partition) ?? 0, high }]));
+  const { offsets, topicId } = highs;
+  return new Map(
+    [...offsets].map(([partition, high]) => [
+      partition,
+      { low: lows.offsets.get(partition) ?? 0, high, topicId },
+    ]),
+  );
+}
+
+/** What one response has of a partition. */
+export interface FetchedRecords {
+  readonly records: readonly LogRecord[];
+  /** The offset after everything fetched; the requested one if nothing was. */
+  readonly end: number;
+  /** Whether the log does not have the requested offset. */
+  readonly isOutOfRange: boolean;
+}
+
+const fetchWaitMs = 250;
+const maxFetchBytes = 1024 * 1024;
+
+/** See KafkaRequests. Throws kafkajs' errors. */
+export async function fetchRecords(
+  cluster: Cluster,
+  topic: string,
+  { partition, offset }: PartitionOffset,
+): Promise<FetchedRecords> {
+  const { leader } = findPartition(await fetchMetadata(cluster, [topic]), partition);
+  const broker = await findBroker(cluster, leader);
+  const { responses } = await broker.fetch({
+    maxWaitTime: fetchWaitMs,
+    minBytes: 1,
+    maxBytes: maxFetchBytes,
+    isolationLevel: isolationLevels.committed,
+    rackId: "",
+    topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes: maxFetchBytes }] }],
+  });
+  const messages = responses[0]?.partitions[0]?.messages ?? [];
+  const last = messages.at(-1);
+  return {
+    records: messages.filter(({ isControlRecord }) => !isControlRecord).map(toLogRecord),
+    end: last === undefined ? offset : Number(last.offset) + 1,
+    isOutOfRange: isPlaceholder(messages),
+  };
 }
 
 /** See LogObserver. Throws kafkajs' errors. */
@@ -137,8 +196,8 @@ export async function findFirstSince(
   if (found === undefined || ends === undefined)
     throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
   return new Map(
-    [...ends].map(([partition, end]) => {
-      const offset = found.get(partition) ?? -1;
+    [...ends.offsets].map(([partition, end]) => {
+      const offset = found.offsets.get(partition) ?? -1;
       return [partition, offset < 0 ? end : offset];
     }),
   );

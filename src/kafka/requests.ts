@@ -1,14 +1,16 @@
 import { UnavailableError } from "../lib/errors.ts";
 import { sleep } from "../lib/platform.ts";
-import type { LogBounds, PartitionLog } from "../sync/records.ts";
+import type { PartitionLog, PartitionOffset, TopicBounds } from "../sync/records.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import {
   confirmLog,
   fetchBounds,
   fetchLog,
   fetchMetadata,
+  fetchRecords,
   findFirstSince,
   type Cluster,
+  type FetchedRecords,
   type Isolation,
 } from "./log-requests.ts";
 import type { Metadata } from "./protocol/metadata.ts";
@@ -25,7 +27,9 @@ export interface KafkaRequests {
    * Returns the bounds of each partition, by name; undefined if the topic does not exist. Throws
    * UnavailableError.
    */
-  fetchBounds(topic: string, isolation: Isolation): Promise<ReadonlyMap<number, LogBounds> | undefined>;
+  fetchBounds(topic: string, isolation: Isolation): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
+  /** Fetches committed records from an offset on, as many as one response has. Throws UnavailableError. */
+  fetchRecords(topic: string, from: PartitionOffset): Promise<FetchedRecords>;
   /** See LogObserver. */
   findFirstSince(topic: string, timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** See LogWatch. */
@@ -66,6 +70,10 @@ export function createRequests(createCluster: () => object): KafkaRequests {
   return {
     fetchMetadata: (names) => ask({}, () => fetchMetadata(cluster, names)),
     fetchBounds: (topic, isolation) => askAbout(topic, () => fetchBounds(cluster, topic, isolation)),
+    fetchRecords: (topic, from) =>
+      ask({ TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` }, () =>
+        fetchRecords(cluster, topic, from),
+      ),
     findFirstSince: (topic, timestamp) => askAbout(topic, () => findFirstSince(cluster, topic, timestamp)),
     fetchLog: (topic, partition) => askAbout(topic, () => fetchLog(cluster, topic, partition)),
     confirmLog: (topic, partition, log) =>

@@ -75,6 +75,12 @@ export interface LogBounds {
   readonly high: number;
 }
 
+/** The bounds of a partition, found by name. */
+export interface TopicBounds extends LogBounds {
+  /** The id of the topic, as some broker knows it, which may be behind. Undefined where brokers have no ids. */
+  readonly topicId?: string | undefined;
+}
+
 /** The log of a partition, as its leader shows it. */
 export interface PartitionLog extends LogBounds {
   /** Kafka's id of the topic that the log belongs to; undefined where brokers cannot fetch by id. */
@@ -189,14 +195,15 @@ export interface ReadOptions {
   readonly abort: AbortSignal;
 }
 
-/** Reads Kafka topics from end to end, independent of consumer groups. */
+/** Reads Kafka topics without a consumer group. Every function throws UnavailableError. */
 export interface LogReader {
-  /** The readable offsets of each partition; undefined without the Kafka topic. Throws UnavailableError. */
-  fetchBounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;
+  /** The readable offsets of each partition; undefined without the Kafka topic. */
+  fetchBounds(topic: string): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
+  /** Some records from an offset on, as many as one response of the broker has; none if the log does not have the offset. */
+  fetchRecords(topic: string, from: PartitionOffset): Promise<readonly LogRecord[]>;
   /**
-   * The records that exist at the time of the first `next`, in offset order within each partition. At most
-   * one response of the broker is fetched ahead, and the iteration may stop at any time. Throws
-   * UnavailableError, also when the Kafka topic does not exist.
+   * The records that exist at the time of the first `next`, in offset order within each partition. The iteration may stop at any
+   * time. Throws UnavailableError also when the Kafka topic does not exist.
    */
   read(topic: string, options: ReadOptions): AsyncIterable<PartitionRecord>;
 }

@@ -7,7 +7,7 @@ import { stage, type Scene } from "./scene.ts";
 import { sharedStack } from "./stack.ts";
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
-export const { CREATE, DELETE, DESCRIBE, READ, WRITE } = AclOperationTypes;
+export const { CREATE, DESCRIBE, READ, WRITE } = AclOperationTypes;
 export const { TOPIC, GROUP, TRANSACTIONAL_ID } = AclResourceTypes;
 export const { LITERAL, PREFIXED } = ResourcePatternTypes;
 
@@ -15,9 +15,7 @@ export interface Right {
   readonly type: typeof TOPIC | typeof GROUP | typeof TRANSACTIONAL_ID;
   readonly name: string;
   readonly pattern?: typeof LITERAL | typeof PREFIXED;
-  readonly operations: readonly (
-    typeof CREATE | typeof DELETE | typeof DESCRIBE | typeof READ | typeof WRITE
-  )[];
+  readonly operations: readonly (typeof CREATE | typeof DESCRIBE | typeof READ | typeof WRITE)[];
 }
 
 export const createBothTopics = ({ createTopic, createDeadLetterTopic }: Scene) =>
@@ -42,7 +40,7 @@ export const useGroups = ({ key: { group: name } }: Scene): Right => ({
   type: GROUP,
   name,
   pattern: PREFIXED,
-  operations: [READ, DELETE],
+  operations: [READ],
 });
 
 /** A broker with these users, and scenes whose services are one of them. For one test file. */

@@ -16,7 +16,7 @@ import { decodeFetched } from "./bounded-fetches.ts";
 import { patchMethod } from "./patch.ts";
 
 /** A fetch request of kafkajs 2.2.4. */
-interface FetchRequest {
+export interface FetchRequest {
   readonly maxWaitTime: number;
   readonly minBytes: number;
   readonly maxBytes: number;
@@ -74,6 +74,9 @@ export function findOrigin(batch: Batch): FetchOrigin & { readonly fetchedFrom: 
   const origin = origins.get(rawMessages) ?? { topicId: undefined, isOutOfRange: false };
   return { ...origin, fetchedFrom: Number(fetchedOffset) };
 }
+
+/** Whether fetched messages stand for an offset that the log does not have. */
+export const isPlaceholder = (messages: object): boolean => origins.get(messages)?.isOutOfRange === true;
 
 const lostTopicIds = new Set<number>([errorCodes.unknownTopicId, errorCodes.inconsistentTopicId]);
 

@@ -111,11 +111,14 @@ describe("the bounds of a topic", () => {
     const topic = await createTopic(3);
     await withRequests(async (requests) => {
       const bounds = await requests.fetchBounds(topic, "uncommitted");
+      const { topics } = await requests.fetchMetadata([topic]);
+      const topicId = topics[0]?.topicId;
+      assert.equal(typeof topicId, "string");
       assert.deepEqual(
         [...(bounds ?? [])].toSorted(([a], [b]) => a - b),
         [
-          [0, { low: 0, high: 3 }],
-          [1, { low: 0, high: 0 }],
+          [0, { low: 0, high: 3, topicId }],
+          [1, { low: 0, high: 0, topicId }],
         ],
       );
       assert.equal(await requests.fetchBounds("missing", "committed"), undefined);
