@@ -149,11 +149,11 @@ export const deadLetterListSchema = {
       additionalProperties: count,
       description: "The number of dead letters per code, regardless of the query.",
     },
-    total: { ...count, description: "The number of all listed dead letters." },
+    total: { ...count, description: "The number of all dead letters." },
     unlisted: {
       ...count,
       description:
-        "About how many older dead letters the topic holds. They are neither counted nor listed: only the newest 50,000 are.",
+        "About how many dead letters are neither counted nor listed yet, because they are still being read; 0 unless there are very many new ones.",
     },
     deadLetters: { type: "array", items: deadLetterItemSchema, description: "Newest first." },
     next: {
@@ -317,7 +317,7 @@ export const replayResultSchema = {
           reason: {
             enum: skipReasons,
             description:
-              "`missing`: there is no such dead letter among the newest. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `forbidden`: topicsync did not write it, so that it could put anything into the channel; sending it requires the role `topicsync_admin`. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
+              "`missing`: there is no such dead letter, or its Kafka topic has deleted it. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `forbidden`: topicsync did not write it, so that it could put anything into the channel; sending it requires the role `topicsync_admin`. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
           },
           message: { ...text, description: "The reason in words." },
         },

@@ -91,7 +91,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
           : { status: 200, json: hideContent(json) };
       }
       throw new HttpError("NOT_FOUND", `There is no dead letter "${id}".`, {
-        detail: "Only the newest are available here; `topicsync dead-letters` reads all of them.",
+        detail: "Its Kafka topic may have deleted it.",
       });
     },
   }),

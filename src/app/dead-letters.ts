@@ -1,65 +1,106 @@
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letter-api.ts";
-import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
+import { createDeadLetterProgress } from "../dead-letters/progress.ts";
+import { createDeadLetterService, type DeadLetterService } from "../dead-letters/service.ts";
 import type { SyncState } from "../dead-letters/stores.ts";
-import {
-  createDeadLetterService,
-  type DeadLetterLimits,
-  type DeadLetterService,
-} from "../dead-letters/service.ts";
+import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
 import type { Broker } from "../kafka/client.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Database } from "../storage/database.ts";
+import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
+import { createLogStore } from "../storage/logs.ts";
 import { createReplayKey } from "../storage/replay-key.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSyncState } from "../storage/sync-state.ts";
-import type { Database } from "../storage/database.ts";
+import { readToEnd, startReading, type StopReading } from "./dead-letter-consumer.ts";
 
-export interface DeadLetterServicesOptions {
+export interface DeadLettersOptions {
   readonly database: Database;
   readonly broker: Broker;
   readonly abort: AbortSignal;
-  readonly limits?: DeadLetterLimits;
+  readonly log: Logger;
+  /**
+   * For commands: each call waits as long as it takes until all dead letters are stored, and reads them itself while no service
+   * does. Called with the number of records. Undefined: calls wait a few seconds for those that `start` reads.
+   */
+  readonly onProgress?: (read: number, total: number) => void;
 }
 
-/** One service per consumed channel. */
-export interface DeadLettersByChannel {
-  readonly announcements: DeadLetterService;
-  readonly "push-feedback"?: DeadLetterService;
-  readonly events?: DeadLetterService;
+/** The dead letters of each channel that is consumed. */
+export interface DeadLetters {
+  readonly services: Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>> & {
+    readonly announcements: DeadLetterService;
+  };
+  /** Reads the dead-letter topics into the database, until it is stopped. */
+  start(): StopReading;
 }
 
-export function createDeadLetterServices(
+/** How long a request waits. */
+const readTimeoutMs = 10_000;
+
+/** Creates the services. Nothing is read before the first call, or `start`. */
+export function createDeadLetters(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback, router }: KafkaConfig,
-  { database, broker, ...options }: DeadLetterServicesOptions,
-): DeadLettersByChannel {
+  { database, broker, abort, log, onProgress }: DeadLettersOptions,
+): DeadLetters {
+  const store = createDeadLetterStore(database, log);
+  const logs = createLogStore(database);
   const replays = createReplayStore(database);
+  const starts: (() => StopReading)[] = [];
 
-  const create = (
+  function create(
     channel: DeadLetterChannel,
-    { topic, deadLetterTopic, groupId }: ConsumerChannel,
-    sync: SyncState = createSyncState(database, groupId),
-  ): DeadLetterService =>
-    createDeadLetterService({
-      ...options,
+    { topic, deadLetterTopic, groupId: channelGroupId }: ConsumerChannel,
+    sync: SyncState = createSyncState(database, channelGroupId),
+  ): DeadLetterService {
+    const letters = createDeadLetterReader(database, deadLetterTopic);
+    const identify = channel === "events" ? () => undefined : identifyTopic;
+    const read = { topic: deadLetterTopic, groupId: `${groupId}.dead-letters.${channel}` };
+    const watch = broker.watch(deadLetterTopic);
+    const progress = createDeadLetterProgress({
+      ...read,
+      kafka: broker,
+      watch,
+      positions: store,
+      letters,
+      abort,
+    });
+    const consumer = { ...read, broker, store, logs, progress, identify, log };
+    starts.push(() => startReading(consumer));
+    return createDeadLetterService({
       channel,
       topic,
       deadLetterTopic,
-      reader: broker,
+      kafka: broker,
+      letters,
+      waitUntilStored: () =>
+        onProgress === undefined ? progress.waitUntilStored(readTimeoutMs) : readToEnd(consumer, onProgress),
       createProducer: () => broker.createProducer(topic),
       replays,
       sync,
-      identify: channel === "events" ? () => undefined : identifyTopic,
+      identify,
       // The router trusts no header of events, which anybody may write who may produce them.
       getProofKey: channel === "events" ? createReplayKey(database) : undefined,
+      abort,
     });
+  }
 
   return {
-    announcements: create("announcements", { topic, deadLetterTopic, groupId }),
-    ...(pushFeedback && { "push-feedback": create("push-feedback", pushFeedback) }),
-    ...(router && { events: create("events", router, createRouterState(broker, router)) }),
+    services: {
+      announcements: create("announcements", { topic, deadLetterTopic, groupId }),
+      ...(pushFeedback && { "push-feedback": create("push-feedback", pushFeedback) }),
+      ...(router && { events: create("events", router, createRouterState(broker, router)) }),
+    },
+    start() {
+      const stops = starts.map((start) => start());
+      return async () => {
+        await Promise.all(stops.map((stop) => stop()));
+      };
+    },
   };
 }
 
-/** The router's positions are committed offsets, and events are not about topics. */
+/** The router's positions are committed offsets, and events do not concern topics. */
 const createRouterState = (broker: Broker, { topic, groupId }: ConsumerChannel): SyncState => ({
   async findPositions() {
     const positions = await broker.fetchCommittedOffsets({ topic, groupId });

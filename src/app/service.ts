@@ -15,7 +15,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
-import { createDeadLetterServices } from "./dead-letters.ts";
+import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
 import { createMetricsText } from "./metrics-text.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
@@ -124,6 +124,7 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
 }
 
 interface Consumers extends Sync {
+  readonly deadLetters: DeadLetters;
   /** Undefined when no events are forwarded. */
   readonly router: EventRouter | undefined;
   /** Undefined when no events are forwarded. */
@@ -144,17 +145,20 @@ function createConsumers(context: Context): Consumers {
       getProofKey: createReplayKey(database),
     });
   const sync = createSync(config.kafka, { ...context, topics, topicStore, catalog, router });
-  return { ...sync, router, egressNaming: naming };
+  const deadLetters = createDeadLetters(config.kafka, {
+    ...context,
+    log: context.log.child({ component: "dead-letters" }),
+  });
+  return { ...sync, router, egressNaming: naming, deadLetters };
 }
 
 async function createAppOptions(
   context: Context,
-  { consumers, router, egressNaming, getSyncStatus }: Consumers,
+  { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
   const { topics, topicReader, topicIndex, users, sessions, applications, platforms } = services;
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
-  const deadLetters = createDeadLetterServices(config.kafka, { database, broker, abort });
   return {
     ...{ topics, topicReader, topicIndex, egressNaming, users, sessions, applications, platforms },
     ...(await createSignIn(config, services.userStore, log.child({ component: "users" }))),
@@ -190,8 +194,8 @@ async function createAppOptions(
 }
 
 /** Waits for database and broker, and starts the consumers. */
-async function becomeReady(context: Context, { consumers, router }: Consumers): Promise<void> {
-  const { config, database, broker, services, audit, abort, log } = context;
+async function becomeReady(context: Context, { consumers, router, deadLetters }: Consumers): Promise<void> {
+  const { config, database, broker, services, audit, lifecycle, abort, log } = context;
   await database.connect(abort);
   const stores = { users: services.userStore, catalog: services.catalogStore };
   const waiting = { abort, log };
@@ -203,6 +207,7 @@ async function becomeReady(context: Context, { consumers, router }: Consumers): 
   if (config.pickerLoad === "start") services.topicIndex.start();
   await broker.connect(abort);
   log.info("kafka connected, topics in place");
+  lifecycle.onStop("readers of dead letters", deadLetters.start());
   const all = [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])];
   await Promise.all(
     all.map((consumer) => retryUntilAvailable(() => consumer.start(), { what: "Kafka", ...waiting })),

@@ -1,9 +1,9 @@
 import type { SkippedReplay, SkipReason } from "../../schemas/dead-letter-api.ts";
 import { roles } from "../../schemas/roles.ts";
 import type { Partition, RecordPosition } from "../sync/records.ts";
-import type { DeadLetterSummary } from "./dead-letter-index.ts";
 import { formatOutcome, type ReplayWithOutcome } from "./outcomes.ts";
 import type { Replay, TopicState } from "./stores.ts";
+import type { DeadLetterSummary } from "./summary.ts";
 import type { TopicStates } from "./topic-states.ts";
 
 /** A dead letter to send. */
@@ -41,11 +41,9 @@ export interface PlanOptions {
   readonly others: boolean;
 }
 
-const batchSize = 500;
-
 /** Decides which dead letters to send, and why the others are not. Throws as `TopicStates.find` does. */
 export async function planReplay(
-  deadLetters: readonly DeadLetterSummary[],
+  deadLetters: AsyncIterable<readonly DeadLetterSummary[]>,
   { topic, partitions, states, findReplays, again, force, others }: PlanOptions,
 ): Promise<ReplayPlan> {
   const send: PlannedReplay[] = [];
@@ -67,8 +65,7 @@ export async function planReplay(
     };
   }
 
-  for (let start = 0; start < deadLetters.length; start += batchSize) {
-    const batch = deadLetters.slice(start, start + batchSize);
+  for await (const batch of deadLetters) {
     const replaysById = await findReplays(batch.map(({ id }) => id));
     const superseding = force ? undefined : await findSuperseding(batch, replaysById, states);
     for (const letter of batch) {

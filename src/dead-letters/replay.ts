@@ -3,9 +3,9 @@ import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { SkippedReplay } from "../../schemas/dead-letter-api.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { UnavailableError } from "../lib/errors.ts";
-import type { OutgoingRecord, PartitionRecord, RecordPosition, RecordProducer } from "../sync/records.ts";
+import type { LogReader, OutgoingRecord, RecordPosition, RecordProducer } from "../sync/records.ts";
 import { parseDeadLetter, type DeadLetter, type IdentifyTopic } from "./dead-letter.ts";
-import type { RecordCache } from "./record-cache.ts";
+import { readRecords } from "./records.ts";
 import { createReplayProof } from "./replay-proof.ts";
 import {
   findSuperseding,
@@ -20,12 +20,12 @@ import type { TopicStates } from "./topic-states.ts";
 export interface ReplayOptions {
   readonly deadLetterTopic: string;
   readonly identify: IdentifyTopic;
-  readonly records: RecordCache;
+  readonly kafka: Pick<LogReader, "fetchRecords">;
   readonly replays: ReplayStore;
   readonly positions: readonly SyncPosition[];
   readonly states: TopicStates;
   readonly producer: RecordProducer;
-  /** Whether a header keeps the time of the original record: a report of a dead token is as old as it was, and so is an event. */
+  /** Whether to keep the original timestamp in a header. Push feedback and events need it. */
   readonly keepTime: boolean;
   /** With it, replays are proven; undefined: they need no proof. */
   readonly proofKey: Buffer | undefined;
@@ -58,16 +58,23 @@ interface Sending {
  * after it, so that no crash lets a dead letter be sent without a trace. An outage ends the replay early.
  */
 export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<SentReplays> {
-  const { replays, states, positions, producer, abort } = options;
+  const { deadLetterTopic, identify, kafka, replays, states, positions, producer, abort } = options;
   const sent: string[] = [];
   const skipped: SkippedReplay[] = [];
   let done = 0;
 
   async function sendAll(): Promise<void> {
     const batches = new Map<PlannedReplay["partition"], Batch>();
-    for await (const [{ attempt, partition, bytes }, record] of options.records.read(plan.send)) {
+    for await (const [planned, record] of readRecords(kafka, deadLetterTopic, plan.send)) {
+      const { id, attempt, partition, position, bytes } = planned;
+      const letter =
+        record && parseDeadLetter(deadLetterTopic, { partition: position.partition, record }, identify);
+      if (letter?.id !== id) {
+        skipped.push(skip(id, "missing", "its Kafka topic has deleted it"));
+        continue;
+      }
       const batch = batches.get(partition) ?? { sendings: [], bytes: 0 };
-      batch.sendings.push({ letter: toDeadLetter(record), attempt });
+      batch.sendings.push({ letter, attempt });
       batch.bytes += bytes;
       batches.set(partition, batch);
       if (batch.sendings.length < maxRecordsPerBatch && batch.bytes < maxBytesPerBatch) continue;
@@ -80,9 +87,6 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
       await sendBatch(partition, sendings);
     }
   }
-
-  const toDeadLetter = (record: PartitionRecord): DeadLetter =>
-    parseDeadLetter(options.deadLetterTopic, record, options.identify);
 
   async function sendBatch(partition: number | undefined, batch: readonly Sending[]): Promise<void> {
     const current = plan.force ? batch : await skipSuperseded(batch);

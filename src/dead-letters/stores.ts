@@ -1,5 +1,7 @@
+import type { BatchStore, PositionStep, PositionStore } from "../sync/positions.ts";
+import type { Partition, PartitionOffset, RecordPosition } from "../sync/records.ts";
 import type { AnnouncementSource } from "../topics/topic.ts";
-import type { Partition, RecordPosition } from "../sync/records.ts";
+import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";
 
 /** One attempt to send a dead letter back to the topic it came from. */
 export interface Replay {
@@ -50,4 +52,49 @@ export interface SyncState {
   findPositions(): Promise<readonly SyncPosition[]>;
   /** The states of announced topics with these external ids, active and retired. */
   findTopics(externalIds: readonly string[]): Promise<TopicState[]>;
+}
+
+/** Which dead letters to find. Absent members match every one. */
+export interface DeadLetterFilter {
+  readonly ids?: ReadonlySet<string>;
+  readonly codes?: ReadonlySet<string>;
+  /** Written at this time or later, in milliseconds since 1970. A dead letter without a time is neither old nor new. */
+  readonly from?: number;
+  /** Written at this time or earlier. */
+  readonly to?: number;
+}
+
+/** The order of a list; no two dead letters share a key. */
+export interface DeadLetterKey {
+  readonly rank: number;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+export interface DeadLetterOrder {
+  readonly newestFirst: boolean;
+  /** The key of the last one before. */
+  readonly after?: DeadLetterKey | undefined;
+  /** How many are read at a time. */
+  readonly batchSize: number;
+}
+
+/** The stored dead letters of one dead-letter topic. Every function throws UnavailableError. */
+export interface DeadLetterReader {
+  find(ids: readonly string[]): Promise<StoredDeadLetter[]>;
+  /** Streams in batches, with one query. */
+  stream(filter: DeadLetterFilter, order: DeadLetterOrder): AsyncGenerator<readonly StoredDeadLetter[]>;
+  countByCode(): Promise<Record<string, number>>;
+  /** Removes a dead letter whose record at this position is gone. */
+  remove(id: string, position: PartitionOffset): Promise<void>;
+  /** Removes the dead letters of a partition before an offset: its topic has deleted them. */
+  removeBefore(position: PartitionOffset): Promise<void>;
+}
+
+/** Writes a batch of dead letters together with the position after it. Every function throws UnavailableError. */
+export interface DeadLetterStore extends PositionStore, BatchStore<readonly DeadLetterSummary[]> {
+  /** The rank of the last dead letter of a partition; 0 without one. */
+  findLastRank(partition: Partition): Promise<number>;
+  /** Removes what a step leaves behind: the dead letters of a log that was replaced, and those that Kafka has lost. */
+  removeReplaced(step: PositionStep): Promise<void>;
 }

@@ -2,9 +2,9 @@ import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/d
 import { roles } from "../../schemas/roles.ts";
 import type { RejectionCode } from "../lib/errors.ts";
 import { formatRecordPosition, measureRecord, type RecordHeaders } from "../sync/records.ts";
-import type { DeadLetterSummary } from "./dead-letter-index.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import type { ReplayWithOutcome } from "./outcomes.ts";
+import type { DeadLetterSummary } from "./summary.ts";
 
 /** A dead letter in a list, with its last replay. */
 export const toDeadLetterItem = (
@@ -12,7 +12,7 @@ export const toDeadLetterItem = (
   replay: ReplayWithOutcome | undefined,
 ): DeadLetterItem => ({
   id,
-  time: time === undefined ? null : new Date(time).toISOString(),
+  time: time?.toISOString() ?? null,
   code,
   message,
   externalId: externalId ?? null,

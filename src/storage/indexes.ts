@@ -47,7 +47,28 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { kafka_topic: 1, epoch: 1 },
     unique: true,
   },
-  // The replays of a dead letter; of two that send the same attempt, one is let through.
+  // Lists of dead letters, and those of a time.
+  {
+    collection: collections.deadLetters,
+    name: "dead_letters_by_rank",
+    key: { kafka_topic: 1, rank: 1, partition: 1, offset: 1 },
+    unique: false,
+  },
+  // Lists of dead letters with a code, and their number.
+  {
+    collection: collections.deadLetters,
+    name: "dead_letters_by_code",
+    key: { kafka_topic: 1, code: 1, rank: 1, partition: 1, offset: 1 },
+    unique: false,
+  },
+  // The last dead letter of a partition, and those that Kafka has deleted.
+  {
+    collection: collections.deadLetters,
+    name: "dead_letters_by_offset",
+    key: { kafka_topic: 1, partition: 1, offset: 1 },
+    unique: false,
+  },
+  // One replay per attempt: the index rejects the second of two concurrent senders.
   {
     collection: collections.replays,
     name: "unique_replay_attempt",

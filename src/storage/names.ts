@@ -4,6 +4,7 @@ export const collections = {
   retiredTopics: "svc_api_notif_mgmt_topic_retired",
   positions: "topicsync_positions",
   logs: "topicsync_logs",
+  deadLetters: "topicsync_dead_letters",
   replays: "topicsync_replays",
   applications: "sys_push_application",
   platforms: "sys_push_platform",

@@ -42,7 +42,11 @@ export async function findPage<R extends Document>(
 }
 
 /** The records after these values in an order: `a > 1 or (a = 1 and b > 2) or …`. */
-function toBoundary<R>(sort: readonly string[], descending: boolean, after: readonly SortValue[]): Filter<R> {
+export function toBoundary<R>(
+  sort: readonly string[],
+  descending: boolean,
+  after: readonly SortValue[],
+): Filter<R> {
   const operator = descending ? "$lt" : "$gt";
   const branches = sort.map((field, i) => ({
     ...Object.fromEntries(sort.slice(0, i).map((before, j) => [before, after[j]])),

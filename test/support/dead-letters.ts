@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 
-import { createDeadLetterServices } from "../../src/app/dead-letters.ts";
+import { createDeadLetters } from "../../src/app/dead-letters.ts";
 import { readConfig } from "../../src/config.ts";
 import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
 import { createBroker } from "../../src/kafka/client.ts";
@@ -19,7 +19,8 @@ export async function connectDeadLetters(t: TestContext, { settings, uri }: Pick
   t.after(() => Promise.all([broker.close(), database.close()]));
   await Promise.all([broker.reach(never), database.connect(never)]);
   const open = (): DeadLetterService =>
-    createDeadLetterServices(config, { broker, database, abort: never }).announcements;
+    createDeadLetters(config, { broker, database, abort: never, log, onProgress: () => undefined }).services
+      .announcements;
   const plan = (request: Partial<ReplayRequest> = {}) => open().plan({ filter: {}, ...request });
   return { broker, open, plan };
 }

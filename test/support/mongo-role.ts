@@ -9,6 +9,7 @@ export type Privileges = ReadonlyMap<string, ReadonlySet<string>>;
 const requiredActions: Readonly<Record<string, readonly string[]>> = {
   find: ["find"],
   count: ["find"],
+  distinct: ["find"],
   aggregate: ["find"],
   insert: ["insert"],
   update: ["update"],

@@ -73,13 +73,17 @@ export function stage(stack: StackAddresses = sharedStack()) {
     const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
     const retired = db.collection<{ topic_id: string }>("svc_api_notif_mgmt_topic_retired");
     const positions = db.collection<PositionRecord>("topicsync_positions");
+    const key = { group, topic, partition: 0 };
     /** The announced topics that are not retired: name by external id. */
     const announced = new Map<string, string>();
 
     const count = (): Promise<number> => topics.countDocuments();
     /** The number of applied announcements. Some stores count topics by reading each, so this sums up the positions. */
     const applied = async (): Promise<number> =>
-      (await positions.find({}).toArray()).reduce((sum, { next_offset = 0 }) => sum + next_offset, 0);
+      (await positions.find({ "_id.topic": topic }).toArray()).reduce(
+        (sum, { next_offset = 0 }) => sum + next_offset,
+        0,
+      );
     const deadLetters = async (): Promise<number> => {
       const [offsets] = await admin.fetchTopicOffsets(deadLetterTopic);
       return Number(offsets?.high);
@@ -106,7 +110,7 @@ export function stage(stack: StackAddresses = sharedStack()) {
     async function isAtEnd(): Promise<boolean> {
       const [ends, stored] = await Promise.all([
         admin.fetchTopicOffsets(topic),
-        positions.find({}).toArray(),
+        positions.find({ "_id.topic": topic }).toArray(),
       ]);
       return ends.every(({ partition, high }) => {
         const position = stored.find(({ _id }) => _id.partition === partition);
@@ -129,7 +133,7 @@ export function stage(stack: StackAddresses = sharedStack()) {
       topic,
       deadLetterTopic,
       /** The key of the position in the first partition. */
-      key: { group, topic, partition: 0 },
+      key,
       topics,
       retired,
       positions,
@@ -162,7 +166,10 @@ export function stage(stack: StackAddresses = sharedStack()) {
       stored: (expected: number, limitMs?: number) =>
         until(`${expected} topics are stored`, async () => (await count()) === expected, limitMs),
       reached: (offset: number) =>
-        until(`the position is ${offset}`, async () => (await positions.findOne({}))?.next_offset === offset),
+        until(
+          `the position is ${offset}`,
+          async () => (await positions.findOne({ _id: key }))?.next_offset === offset,
+        ),
       /** Waits until every announcement is applied. */
       caughtUp,
       /** Waits until every position is at the end of the log; then asserts that the topics are those announced. */

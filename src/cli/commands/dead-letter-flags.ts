@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import ms, { type StringValue } from "ms";
 
-import { createDeadLetterServices } from "../../app/dead-letters.ts";
+import { createDeadLetters } from "../../app/dead-letters.ts";
 import { deadLetterCodes, type DeadLetterCode } from "../../dead-letters/dead-letter.ts";
-import type { DeadLetterFilter } from "../../dead-letters/page.ts";
+import type { DeadLetterFilter } from "../../dead-letters/stores.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";
 import { ConfigurationError } from "../../lib/errors.ts";
 import type { CommandContext } from "../context.ts";
@@ -72,24 +72,21 @@ function parseDuration(given: string): number {
 
 const longRead = 10_000;
 
-/** Opens the dead letters of the selected channel, all of them. Throws ConfigurationError if it is not consumed. */
+/** Opens the dead letters of the selected channel. Throws ConfigurationError if it is not consumed. */
 export async function openDeadLetters(
-  { config, broker, database, abort }: CommandContext,
+  { config, broker, database, abort, log }: CommandContext,
   { pushFeedback, events }: ChannelFlags,
 ): Promise<DeadLetterService> {
   let progress: Progress | undefined;
-  const services = createDeadLetterServices(config.kafka, {
+  const { services } = createDeadLetters(config.kafka, {
     broker: await broker(),
     database: await database(),
     abort,
-    limits: {
-      maxDeadLetters: Infinity,
-      readTimeoutMs: undefined,
-      onProgress(read, total) {
-        progress ??= createLongProgress("reading dead letters", total, longRead);
-        progress.at(read);
-        if (read === total) progress.end(`read ${total} dead letters`);
-      },
+    log,
+    onProgress(read, total) {
+      progress ??= createLongProgress("reading dead letters", total, longRead);
+      progress.at(read);
+      if (read === total) progress.end(`read ${total} dead letters`);
     },
   });
   const service = services[events ? "events" : pushFeedback ? "push-feedback" : "announcements"];

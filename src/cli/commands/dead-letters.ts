@@ -1,7 +1,6 @@
 import { Option, type Command } from "commander";
 
 import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letter-api.ts";
-import type { DeadLetterService } from "../../dead-letters/service.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import { formatDeadLetter, toColumns, toRow } from "../output/dead-letter-view.ts";
 import { openOutput } from "../output/output.ts";
@@ -70,54 +69,42 @@ export function defineDeadLetters(deadLetters: Command): void {
     );
 }
 
-const pageSize = 500;
-
 async function list(context: CommandContext, flags: ListFlags): Promise<void> {
   const service = await openDeadLetters(context, flags);
   const output = openOutput();
+  const letters = service.readAll({
+    filter: toFilter(flags),
+    replayed: flags.notReplayed ? false : flags.replayed,
+  });
   if (flags.json) {
-    for await (const { deadLetters } of readPages(service, flags)) {
-      const ids = deadLetters.map(({ id }) => id);
-      for await (const one of flags.full ? service.read(ids) : deadLetters)
+    for await (const batch of letters) {
+      const ids = batch.map(({ id }) => id);
+      for await (const one of flags.full ? service.read(ids) : batch)
         if (!(await output.write(`${JSON.stringify(one)}\n`))) return;
     }
     return;
   }
   const counts = new Map<string, number>();
-  let total = 0;
   let table: Awaited<ReturnType<typeof createTableWriter>> | undefined;
-  for await (const page of readPages(service, flags)) {
-    total = page.total;
-    if (page.deadLetters.length === 0) continue;
-    table ??= await createTableWriter(output, toColumns(page.deadLetters, process.stdout.columns));
-    for (const one of page.deadLetters) {
+  for await (const batch of letters) {
+    if (batch.length === 0) continue;
+    table ??= await createTableWriter(output, toColumns(batch, process.stdout.columns));
+    for (const one of batch) {
       counts.set(one.code, (counts.get(one.code) ?? 0) + 1);
       if (!(await table.add(toRow(one, Date.now())))) return;
     }
   }
   await table?.end();
-  await output.write(`${formatTotals(counts, total)}\n`);
+  await output.write(`${formatTotals(counts, sum(Object.values(await service.countByCode())))}\n`);
 }
 
-type Page = Awaited<ReturnType<DeadLetterService["list"]>>;
-
-async function* readPages(service: DeadLetterService, flags: ListFlags): AsyncGenerator<Page> {
-  const filter = toFilter(flags);
-  const replayed = flags.notReplayed ? false : flags.replayed;
-  let after: string | undefined;
-  do {
-    const page = await service.list({ filter, replayed, after, limit: pageSize });
-    yield page;
-    after = page.next ?? undefined;
-  } while (after !== undefined);
-}
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 function formatTotals(counts: ReadonlyMap<DeadLetterItem["code"], number>, total: number): string {
   if (total === 0) return "There are no dead letters.";
   if (counts.size === 0) return `No dead letters match (${total} in total).`;
-  const sum = [...counts.values()].reduce((a, b) => a + b, 0);
   const byCode = [...counts].toSorted(([, a], [, b]) => b - a).map(([code, count]) => `${count} ${code}`);
-  return `${sum} of ${total} dead letters: ${byCode.join(", ")}`;
+  return `${sum([...counts.values()])} of ${total} dead letters: ${byCode.join(", ")}`;
 }
 
 interface ShowFlags extends ChannelFlags {

@@ -1,5 +1,5 @@
 import type { SkippedReplay } from "../../../schemas/dead-letter-api.ts";
-import type { DeadLetterFilter } from "../../dead-letters/page.ts";
+import type { DeadLetterFilter } from "../../dead-letters/stores.ts";
 import { toReplayEvent } from "../../dead-letters/replay.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";
 import { UnavailableError } from "../../lib/errors.ts";

@@ -6,6 +6,7 @@ import { it } from "node:test";
 
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
+import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { createReplayKey } from "../../../src/storage/replay-key.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
@@ -207,6 +208,16 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },
   ]);
   await createReplayKey(database)();
+  const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
+  await deadLetters.removeBefore({ partition: 0, offset: 0 });
+  const [letter] = await deadLetters.find(ids);
+  assert.ok(letter !== undefined);
+  const copy = { ...letter, position: { ...letter.position, partition: 9 } };
+  const key = { group: unique("group"), topic: own.deadLetterTopic, partition: 9 };
+  const step = { key, from: undefined, to: { offset: 1, epoch: 1 } };
+  const batch = await createDeadLetterStore(database, log).begin(step);
+  await batch.write([copy]);
+  await batch.end();
   await database.close();
 
   const [script] = parseBlocks(

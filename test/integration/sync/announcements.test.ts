@@ -60,7 +60,7 @@ async function send(...sent: Sent[]): Promise<number> {
 const waitForPosition = (end: number): Promise<true> =>
   until(
     `the position is at least ${end}`,
-    async () => ((await positions.findOne({}))?.next_offset ?? 0) >= end,
+    async () => ((await positions.findOne({ _id: key }))?.next_offset ?? 0) >= end,
   );
 
 /** Sends records, waits until they are applied, and returns the first offset. */
@@ -341,7 +341,7 @@ describe("the compression of a record", () => {
 describe("the committed offset", () => {
   it("follows the position, for tools that monitor the group's lag", async () => {
     await announce(keyed(definition()));
-    const end = (await positions.findOne({}))?.next_offset;
+    const end = (await positions.findOne({ _id: key }))?.next_offset;
     await until("it is committed", async () => {
       const [found] = await admin.fetchOffsets({ groupId: key.group, topics: [topic] });
       return Number(found?.partitions[0]?.offset) === end;

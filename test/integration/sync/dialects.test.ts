@@ -126,7 +126,7 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
       it("changes nothing when the next process reads the log again", async () => {
         const before = await stored();
         assert.equal(await service.stop(), 0);
-        await own.positions.updateOne({}, { $set: { next_offset: 1 } });
+        await own.positions.updateOne({ _id: own.key }, { $set: { next_offset: 1 } });
         const next = await own.start(settings);
         await own.send(definition("d"));
         await own.reached(9);

@@ -19,6 +19,7 @@ const {
   db,
   topics,
   positions,
+  key,
   createTopic,
   announce,
   retire,
@@ -176,7 +177,7 @@ describe("a database that was restored from a backup", () => {
   it("has topics that are older than its positions, once these are reset by hand", async () => {
     await service.stop();
     await topics.deleteMany({ topic_id: { $in: ["id-25", "id-35"] } });
-    await positions.updateMany({}, { $set: { next_offset: 20 } });
+    await positions.updateMany({ _id: key }, { $set: { next_offset: 20 } });
     const again = await start();
     await reached(47);
     assert.deepEqual(await findAnnounced(), new Map(announced));

@@ -4,7 +4,6 @@ import { describe, it } from "node:test";
 import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter } from "../../../src/dead-letters/dead-letter.ts";
 import { getOutcome } from "../../../src/dead-letters/outcomes.ts";
-import { matchesFilter } from "../../../src/dead-letters/page.ts";
 import { toDeadLetterView } from "../../../src/dead-letters/views.ts";
 import { findLater } from "../../../src/dead-letters/replay-plan.ts";
 import type { LogRecord, RecordHeaders } from "../../../src/sync/records.ts";
@@ -165,28 +164,6 @@ describe("a dead letter", () => {
     assert.equal(findId({ ...event, data: notification }), "a");
     const binary = { ce_specversion: "1.0", ce_id: "1", ce_source: "s", ce_type: "t" };
     assert.equal(findId(bare, binary), "a");
-  });
-
-  it("matches a filter by all of its members together", () => {
-    const letter = { id: "a-1-2-30", code: "TOO_LARGE" as const, time: 1_700_000_000_000 };
-    const [before, after] = [1_600_000_000_000, 1_800_000_000_000];
-    assert.ok(matchesFilter(letter, {}));
-    assert.ok(
-      matchesFilter(letter, {
-        ids: new Set([letter.id]),
-        codes: new Set(["TOO_LARGE"]),
-        from: before,
-        to: after,
-      }),
-    );
-    for (const filter of [
-      { ids: new Set<string>() },
-      { codes: new Set(["OTHER"]) },
-      { from: after },
-      { to: before },
-    ])
-      assert.ok(!matchesFilter(letter, filter));
-    assert.ok(!matchesFilter({ ...letter, time: undefined }, { from: before }));
   });
 });
 

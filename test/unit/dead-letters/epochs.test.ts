@@ -36,7 +36,10 @@ describe("dead letters of a Kafka topic that was deleted and created again", () 
     await own.recreateTopic();
     await announceInvalid("second");
     const second = await own.start();
-    await until("the second epoch is applied", async () => (await positions.findOne({}))?.epoch === 2);
+    await until(
+      "the second epoch is applied",
+      async () => (await positions.findOne({ _id: own.key }))?.epoch === 2,
+    );
     await own.reached(1);
 
     const listed: unknown[] = [];

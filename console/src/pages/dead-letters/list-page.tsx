@@ -59,10 +59,7 @@ export function DeadLetterListPage() {
               <Pager paging={paging} next={value.next} />
               {value.unlisted > 0 && (
                 <p>
-                  <small>
-                    {formatCount(value.unlisted)} older dead letters are not listed; use{" "}
-                    <code>topicsync dead-letters</code>.
-                  </small>
+                  <small>{formatCount(value.unlisted)} more are still being read.</small>
                 </p>
               )}
             </>

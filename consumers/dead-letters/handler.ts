@@ -1,0 +1,55 @@
+import type { IdentifyTopic } from "../../src/dead-letters/dead-letter.ts";
+import type { DeadLetterStore } from "../../src/dead-letters/stores.ts";
+import { summarize, type DeadLetterSummary } from "../../src/dead-letters/summary.ts";
+import type { Logger } from "../../src/lib/logger.ts";
+import type { PositionKey } from "../../src/sync/positions.ts";
+import type { LogRecord, Partition } from "../../src/sync/records.ts";
+import { noTrace } from "../batch-trace.ts";
+import { storeBatch, type BatchHandler } from "../batch.ts";
+
+export interface DeadLetterOptions {
+  readonly groupId: string;
+  readonly store: Pick<DeadLetterStore, "claim" | "begin" | "findLastRank" | "removeReplaced">;
+  readonly identify: IdentifyTopic;
+  readonly log: Logger;
+}
+
+export interface DeadLetterBatch {
+  readonly records: readonly LogRecord[];
+  readonly summaries: readonly DeadLetterSummary[];
+}
+
+/** Summarizes the dead letters of one partition of a dead-letter topic and stores them with the position. */
+export function createDeadLetterHandler(
+  partition: Partition,
+  { groupId, store, identify, log }: DeadLetterOptions,
+): BatchHandler<DeadLetterBatch> {
+  const key: PositionKey = { group: groupId, ...partition };
+  /** The rank of the last record that was prepared. */
+  let rank = 0;
+
+  return {
+    async claim() {
+      const claimed = await store.claim(key);
+      rank = await store.findLastRank(partition);
+      return claimed;
+    },
+    prepare(records) {
+      const summaries = records.map((record) => {
+        const placed = { partition: partition.partition, record };
+        const summary = summarize(partition.topic, placed, { identify, rank });
+        ({ rank } = summary);
+        return summary;
+      });
+      return { records, summaries };
+    },
+    async write({ summaries }, { from, to }) {
+      const step = { key, from, to };
+      await store.removeReplaced(step);
+      await storeBatch(store, step, { writes: summaries, sendDeadLetters: undefined, trace: noTrace });
+    },
+    report({ summaries }) {
+      log.debug({ partition: partition.partition, count: summaries.length }, "dead letters stored");
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { NotLoadedError, UnavailableError } from "../lib/errors.ts";
+import { elapsed, sleep } from "../lib/platform.ts";
+import type { Position, PositionStore } from "../sync/positions.ts";
+import type { LogReader, LogWatch, TopicBounds } from "../sync/records.ts";
+import type { DeadLetterReader } from "./stores.ts";
+
+export interface ProgressOptions {
+  /** The dead-letter topic, and the group whose positions say how far it is stored. */
+  readonly topic: string;
+  readonly groupId: string;
+  readonly kafka: Pick<LogReader, "fetchBounds">;
+  readonly watch: Pick<LogWatch, "fetchLog">;
+  readonly positions: Pick<PositionStore, "findPositions">;
+  readonly letters: Pick<DeadLetterReader, "removeBefore">;
+  readonly abort: AbortSignal;
+}
+
+/** How far a dead-letter topic is stored. Every function throws UnavailableError. */
+export interface DeadLetterProgress {
+  /** About how many dead letters the topic has now that are not stored yet. */
+  countUnread(): Promise<number>;
+  /**
+   * Waits until everything is stored that the topic has now, at most for `timeoutMs`. Returns how many records are not stored
+   * then. `onUnread` is called while it waits; what it throws ends the waiting.
+   */
+  waitUntilStored(timeoutMs: number, onUnread?: (unread: number) => Promise<void>): Promise<number>;
+  /** Removes the dead letters that the topic's retention has deleted. */
+  removeExpired(): Promise<void>;
+}
+
+const firstPollMs = 20;
+const maxPollMs = 250;
+
+/** Creates it. Asks for nothing before the first call. */
+export function createDeadLetterProgress(options: ProgressOptions): DeadLetterProgress {
+  const { topic, groupId, kafka, watch, positions, letters, abort } = options;
+  /** Where the stored dead letters of each partition may begin. */
+  const lows = new Map<number, number>();
+
+  type Bounds = ReadonlyMap<number, TopicBounds>;
+
+  const fetchBounds = async (): Promise<Bounds> =>
+    (await kafka.fetchBounds(topic)) ?? new Map<number, never>();
+
+  async function count(bounds: Bounds): Promise<number> {
+    const stored = await positions.findPositions(groupId, topic);
+    let unread = 0;
+    for (const [partition, one] of bounds) unread += countUnread(one, stored.get(partition));
+    return unread;
+  }
+
+  /** A log that was replaced may have had a higher beginning, so the beginning counts only with the id that proves its log. */
+  async function removeExpired(bounds: Bounds): Promise<void> {
+    const moved = [...bounds].filter(([partition, { low }]) => low > (lows.get(partition) ?? 0));
+    if (moved.length === 0) return;
+    const stored = await positions.findPositions(groupId, topic);
+    for (const [partition] of moved) {
+      const { low, topicId } = await watch.fetchLog(partition);
+      if (stored.get(partition)?.topicId !== topicId) continue;
+      await letters.removeBefore({ partition, offset: low });
+      lows.set(partition, low);
+    }
+  }
+
+  return {
+    countUnread: async () => count(await fetchBounds()),
+
+    async waitUntilStored(timeoutMs, onUnread) {
+      const bounds = await fetchBounds();
+      await removeExpired(bounds);
+      const deadline = elapsed() + timeoutMs;
+      for (let pauseMs = firstPollMs; ; pauseMs = Math.min(2 * pauseMs, maxPollMs)) {
+        const unread = await count(bounds);
+        if (unread === 0 || elapsed() > deadline) return unread;
+        await onUnread?.(unread);
+        await sleep(pauseMs, abort);
+        if (abort.aborted) throw new UnavailableError("reading dead letters was stopped");
+      }
+    },
+
+    removeExpired: async () => removeExpired(await fetchBounds()),
+  };
+}
+
+/** The records of a partition after a stored position, which may be of a log that was replaced. */
+function countUnread({ low, high, topicId }: TopicBounds, stored: Position | undefined): number {
+  const isOtherLog = stored?.topicId !== undefined && topicId !== undefined && stored.topicId !== topicId;
+  return Math.max(0, high - Math.max(low, stored === undefined || isOtherLog ? low : stored.offset));
+}
+
+/** The error for what needs all dead letters. */
+export const createNotStoredError = (unread: number): NotLoadedError =>
+  new NotLoadedError(`the dead letters are still being read: ${unread} are left`);

@@ -1,0 +1,55 @@
+import { measureRecord, type PartitionRecord } from "../sync/records.ts";
+import { parseDeadLetter, type DeadLetter, type IdentifyTopic } from "./dead-letter.ts";
+
+/** A dead letter without its bytes, as it is stored and listed. */
+export interface DeadLetterSummary extends Pick<
+  DeadLetter,
+  "id" | "position" | "source" | "code" | "time" | "omitted"
+> {
+  /** Cut if it is long, as is the external id. */
+  readonly message: string;
+  readonly externalId: string | undefined;
+  /** The size of the whole record. */
+  readonly bytes: number;
+  /**
+   * The latest time seen in the partition so far, in milliseconds since 1970. It orders the dead letters of several partitions and
+   * keeps those of one partition in offset order, regardless of their own times.
+   */
+  readonly rank: number;
+}
+
+/** A stored summary: `position` is that of the last copy. */
+export interface StoredDeadLetter extends DeadLetterSummary {
+  /** How many times the dead-letter topic contains it. */
+  readonly copies: number;
+}
+
+const maxMessageCharacters = 200;
+const maxExternalIdCharacters = 1_000;
+/** What a record takes besides its parts. */
+const overheadBytes = 500;
+
+/** Summarizes a record of a dead-letter topic; `rank` is that of the record before it. Never throws. */
+export function summarize(
+  topic: string,
+  placed: PartitionRecord,
+  { identify, rank }: { readonly identify: IdentifyTopic; readonly rank: number },
+): DeadLetterSummary {
+  const letter = parseDeadLetter(topic, placed, identify);
+  const { id, position, source, code, time, externalId } = letter;
+  return {
+    id,
+    position,
+    source,
+    code,
+    time,
+    message: cut(letter.message, maxMessageCharacters),
+    omitted: letter.omitted === undefined ? undefined : cut(letter.omitted, maxMessageCharacters),
+    externalId: externalId === undefined ? undefined : cut(externalId, maxExternalIdCharacters),
+    bytes: measureRecord(placed.record) + overheadBytes,
+    rank: Math.max(rank, time?.getTime() ?? 0),
+  };
+}
+
+const cut = (text: string, maxCharacters: number): string =>
+  text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters)}…`;

@@ -1,0 +1,209 @@
+import type { Filter } from "mongodb";
+
+import type { DeadLetterCode } from "../dead-letters/dead-letter.ts";
+import type { DeadLetterFilter, DeadLetterReader, DeadLetterStore } from "../dead-letters/stores.ts";
+import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { PositionStep } from "../sync/positions.ts";
+import type { RecordPosition } from "../sync/records.ts";
+import { maxUpdateMs } from "./client-options.ts";
+import type { Database } from "./database.ts";
+import { collections } from "./names.ts";
+import { createPositions, type SessionOptions } from "./positions.ts";
+import { streamBatches, toBoundary } from "./queries.ts";
+
+/** A dead letter. `partition`, `offset` and `epoch` are the position of its last copy in the dead-letter topic. */
+export interface DeadLetterRecord {
+  /** The dead-letter topic and the id, since any program can write any id to a topic. */
+  _id: string;
+  kafka_topic: string;
+  letter: string;
+  partition: number;
+  offset: number;
+  epoch: number;
+  rank: number;
+  code: DeadLetterCode;
+  message: string;
+  external_id?: string;
+  source?: RecordPosition;
+  time?: Date;
+  omitted?: string;
+  bytes: number;
+  copies: number;
+  /** The offset of the last copy in each partition, so that no copy is counted twice. */
+  last_offsets: Record<string, number>;
+}
+
+/** Stores dead letters in MongoDB, one record for each id. */
+export function createDeadLetterStore(database: Database, log: Logger): DeadLetterStore {
+  const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
+  const positions = createPositions(database, { log });
+
+  async function write(
+    summaries: readonly DeadLetterSummary[],
+    epoch: number,
+    options: SessionOptions,
+  ): Promise<void> {
+    const ids = summaries.map(({ position, id }) => toId(position.topic, id));
+    // Read in the transaction, so that a copy that another partition has at the same time is not overwritten.
+    const found = await letters.find({ _id: { $in: ids } }, options).toArray();
+    const stored = new Map(found.map((record) => [record._id, record]));
+    const changed = new Map<string, DeadLetterRecord>();
+    for (const summary of summaries) {
+      const _id = toId(summary.position.topic, summary.id);
+      const record = addCopy(changed.get(_id) ?? stored.get(_id), summary, epoch);
+      if (record !== undefined) changed.set(_id, record);
+    }
+    const added = [...changed.values()].filter(({ _id }) => !stored.has(_id));
+    const replaced = [...changed.values()].filter(({ _id }) => stored.has(_id));
+    if (added.length > 0) await letters.insertMany(added, { ...options, ordered: false });
+    if (replaced.length > 0)
+      await letters.bulkWrite(
+        replaced.map((replacement) => ({ replaceOne: { filter: { _id: replacement._id }, replacement } })),
+        { ...options, ordered: false },
+      );
+  }
+
+  return {
+    claim: (key) => positions.claim(key),
+    findPositions: (group, topic) => positions.findPositions(group, topic),
+    getPrimary: positions.getPrimary,
+
+    findLastRank: ({ topic, partition }) =>
+      database.run(async () => {
+        const last = letters.find({ kafka_topic: topic, partition }, { sort: { offset: -1 }, limit: 1 });
+        return (await last.next())?.rank ?? 0;
+      }),
+
+    removeReplaced: (step) =>
+      database.run(async () => {
+        const replaced = findReplaced(step);
+        if (replaced !== undefined) await letters.deleteMany(replaced, { maxTimeMS: maxUpdateMs });
+      }),
+
+    async begin(step) {
+      const batch = await positions.begin(step);
+      return {
+        ...batch,
+        async write(summaries) {
+          if (summaries.length > 0) await batch.write((options) => write(summaries, step.to.epoch, options));
+        },
+      };
+    },
+  };
+}
+
+/** Reads the stored dead letters of a dead-letter topic. */
+export function createDeadLetterReader(database: Database, topic: string): DeadLetterReader {
+  const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
+  const all = { kafka_topic: topic };
+
+  return {
+    find: (ids) =>
+      database.run(async () => {
+        if (ids.length === 0) return [];
+        const found = letters.find({ _id: { $in: ids.map((id) => toId(topic, id)) } });
+        return (await found.toArray()).map(fromRecord);
+      }),
+
+    stream(filter, { newestFirst, after, batchSize }) {
+      const sort = ["rank", "partition", "offset"] as const;
+      const boundary =
+        after &&
+        toBoundary<DeadLetterRecord>(
+          sort,
+          newestFirst,
+          sort.map((field) => after[field]),
+        );
+      const found = letters.find(
+        { $and: [toQuery(topic, filter), ...(boundary ? [boundary] : [])] } as Filter<DeadLetterRecord>,
+        { sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])), batchSize },
+      );
+      return streamBatches(database, found, fromRecord);
+    },
+
+    countByCode: () =>
+      database.run(async () => {
+        const codes = await letters.distinct("code", all);
+        const counts = codes.map(
+          async (code) => [code, await letters.countDocuments({ ...all, code })] as const,
+        );
+        return Object.fromEntries(await Promise.all(counts));
+      }),
+
+    remove: (id, { partition, offset }) =>
+      database.run(async () => {
+        await letters.deleteOne({ _id: toId(topic, id), partition, offset }, { maxTimeMS: maxUpdateMs });
+      }),
+
+    removeBefore: ({ partition, offset }) =>
+      database.run(async () => {
+        await letters.deleteMany({ ...all, partition, offset: { $lt: offset } }, { maxTimeMS: maxUpdateMs });
+      }),
+  };
+}
+
+/** The name of a Kafka topic has no colon. */
+const toId = (topic: string, id: string): string => `${topic}:${id}`;
+
+/** The record with one more copy; undefined if that was counted before. */
+function addCopy(
+  stored: DeadLetterRecord | undefined,
+  summary: DeadLetterSummary,
+  epoch: number,
+): DeadLetterRecord | undefined {
+  const { id, position, source, time, externalId, omitted, ...rest } = summary;
+  const { topic, partition, offset } = position;
+  const lastOffsets = stored?.epoch === epoch ? stored.last_offsets : {};
+  if ((lastOffsets[partition] ?? -1) >= offset) return undefined;
+  return {
+    _id: toId(topic, id),
+    kafka_topic: topic,
+    letter: id,
+    partition,
+    offset,
+    epoch,
+    ...rest,
+    ...(source && { source }),
+    ...(time && { time }),
+    ...(externalId !== undefined && { external_id: externalId }),
+    ...(omitted !== undefined && { omitted }),
+    copies: (stored?.copies ?? 0) + 1,
+    last_offsets: { ...lastOffsets, [partition]: offset },
+  };
+}
+
+const fromRecord = (record: DeadLetterRecord): StoredDeadLetter => {
+  const { letter: id, kafka_topic: topic, partition, offset, rank, code, message, bytes, copies } = record;
+  const { source, time, external_id: externalId, omitted } = record;
+  const position = { topic, partition, offset };
+  return { id, position, source, code, time, message, omitted, externalId, bytes, rank, copies };
+};
+
+function toQuery(topic: string, { ids, codes, from, to }: DeadLetterFilter): Filter<DeadLetterRecord> {
+  const isInTime = from !== undefined || to !== undefined;
+  return {
+    kafka_topic: topic,
+    ...(ids && { _id: { $in: [...ids].map((id) => toId(topic, id)) } }),
+    ...(codes && { code: { $in: [...codes] as DeadLetterCode[] } }),
+    // The rank is never below the time, and has an index.
+    ...(from !== undefined && { rank: { $gte: from } }),
+    ...(isInTime && {
+      time: {
+        ...(from !== undefined && { $gte: new Date(from) }),
+        ...(to !== undefined && { $lte: new Date(to) }),
+      },
+    }),
+  };
+}
+
+/** The dead letters that are no longer in the log that a position moves to; undefined if it stays in its log. */
+function findReplaced({ key, from, to }: PositionStep): Filter<DeadLetterRecord> | undefined {
+  if (from === undefined || from.epoch === to.epoch) return undefined;
+  const earlier = { kafka_topic: key.topic, epoch: { $lt: to.epoch } };
+  // A position that a person set has no topic id: it counts for the log that is there.
+  if (from.topicId === undefined && to.topicId !== undefined) return undefined;
+  if (from.topicId !== to.topicId || to.topicId === undefined) return earlier;
+  // The same log, cut short: Kafka has lost its end.
+  return { ...earlier, partition: key.partition, offset: { $gte: to.offset } };
+}

@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
+import type { DeadLetterFilter, DeadLetterKey } from "../../../src/dead-letters/stores.ts";
+import type { Database } from "../../../src/storage/database.ts";
+import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
+import { FencedError, type Position } from "../../../src/sync/positions.ts";
+import type { LogRecord } from "../../../src/sync/records.ts";
+import { connectDatabase, connectProxiedDatabase } from "../../support/database.ts";
+import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { dialects } from "../../support/mongo-dialects.ts";
+import { unique } from "../../support/names.ts";
+
+const { db, database, log } = await connectDatabase();
+const withoutTransactions = await connectProxiedDatabase({ dialect: dialects["FerretDB 2"] });
+
+interface LetterOptions {
+  readonly code?: string;
+  readonly time?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The record of a dead-letter topic at `offset`, whose original record was at `source`. */
+const letter = (
+  offset: number,
+  source: number,
+  { code, time = 0, headers }: LetterOptions = {},
+): LogRecord => {
+  const message = deadLetterMessage(
+    { topic: "source", partition: 0, offset: source },
+    { ...(code !== undefined && { code }), ...(headers && { headers }) },
+  );
+  return {
+    offset,
+    timestamp: String(time),
+    key: null,
+    value: Buffer.from(String(source)),
+    headers: message.headers,
+  };
+};
+
+const first: Position = { offset: 0, epoch: 1, topicId: "first" };
+
+/** A dead-letter topic, and readers of its partitions. */
+function createScene(at: Database = database) {
+  const topic = unique("dead-letter");
+  const groupId = unique("group");
+  const store = createDeadLetterStore(at, log);
+  const letters = createDeadLetterReader(at, topic);
+  const positions = db.collection<{ _id: { topic: string; partition: number } }>("topicsync_positions");
+
+  /** A reader of a partition, as it is after a claim. */
+  async function open(partition = 0) {
+    const handler = createDeadLetterHandler(
+      { topic, partition },
+      { groupId, store, identify: () => undefined, log },
+    );
+    const claimed = await handler.claim();
+    async function write(records: readonly LogRecord[], from: Position | undefined, to: Position) {
+      await handler.write(handler.prepare(records, to.epoch), { from, to }, () => undefined);
+    }
+    return { claimed, write };
+  }
+
+  const list = async (filter: DeadLetterFilter = {}, after?: DeadLetterKey) => {
+    const found = [];
+    for await (const batch of letters.stream(filter, { newestFirst: true, after, batchSize: 2 }))
+      found.push(...batch);
+    return found;
+  };
+  const listOffsets = async (filter: DeadLetterFilter = {}) =>
+    (await list(filter)).map(({ id }) => Number(id.slice("source-0-".length)));
+  const listCopies = async () => (await list()).map(({ id, copies }) => `${id}: ${copies}`);
+  return { topic, groupId, store, letters, positions, open, list, listOffsets, listCopies };
+}
+
+const to = (offset: number, rest: Partial<Position> = {}): Position => ({ ...first, offset, ...rest });
+
+for (const [title, at] of [
+  ["with transactions", database],
+  ["without transactions", withoutTransactions.database],
+] as const) {
+  describe(`stored dead letters, ${title}`, () => {
+    it("are one for each id, with the last copy and the number of copies", async () => {
+      const { open, list, listCopies } = createScene(at);
+      const { write } = await open();
+      await write([letter(0, 7), letter(1, 8), letter(2, 7)], undefined, to(3));
+      assert.deepEqual(await listCopies(), ["source-0-7: 2", "source-0-8: 1"]);
+      const other = await open(1);
+      await other.write([letter(0, 8)], undefined, to(1));
+      assert.deepEqual(await listCopies(), ["source-0-8: 2", "source-0-7: 2"]);
+      const [newest] = await list();
+      assert.deepEqual([newest?.position.partition, newest?.position.offset], [1, 0]);
+    });
+
+    it("are the same if records are read again", async () => {
+      const { open, list } = createScene(at);
+      const { write } = await open();
+      const records = [letter(0, 7), letter(1, 7), letter(2, 8)];
+      await write(records, undefined, to(3));
+      const before = await list();
+      assert.equal(before.length, 2);
+      const again = await open();
+      await again.write(records, to(3), to(4));
+      assert.deepEqual(await list(), before);
+    });
+
+    it("stay as they are if the position was moved by another reader", async () => {
+      const { open, listOffsets } = createScene(at);
+      const [one, other] = [await open(), await open()];
+      await one.write([letter(0, 1)], undefined, to(1));
+      await assert.rejects(other.write([letter(0, 1), letter(1, 2)], undefined, to(2)), FencedError);
+      if (at === database) assert.deepEqual(await listOffsets(), [1]);
+      const next = await open();
+      assert.equal(next.claimed?.offset, 1);
+      await next.write([letter(1, 2)], next.claimed, to(2));
+      assert.deepEqual(await listOffsets(), [2, 1]);
+    });
+  });
+}
+
+describe("stored dead letters", () => {
+  it("keep the order of each partition after a restart, regardless of their times", async () => {
+    const { open, listOffsets } = createScene();
+    const one = await open();
+    await one.write([letter(0, 1, { time: 3_000 })], undefined, to(1));
+    const other = await open(1);
+    await other.write([letter(0, 2, { time: 2_000 })], undefined, to(1));
+    // Rejected now, written long ago.
+    const restarted = await open();
+    await restarted.write([letter(1, 3, { time: 1_000 })], to(1), to(2));
+    assert.deepEqual(await listOffsets(), [3, 1, 2]);
+  });
+
+  it("are removed once their topic is another one, whatever partition they are of", async () => {
+    const { open, listOffsets } = createScene();
+    const [one, other] = [await open(), await open(1)];
+    await one.write([letter(0, 1), letter(1, 2)], undefined, to(2));
+    await other.write([letter(0, 3)], undefined, to(1));
+    const second = { epoch: 2, topicId: "second" };
+    await one.write([letter(0, 4)], to(2), to(1, second));
+    assert.deepEqual(await listOffsets(), [4]);
+    await other.write([letter(0, 5)], to(1), to(1, second));
+    assert.deepEqual(await listOffsets(), [5, 4]);
+  });
+
+  it("are kept as far as Kafka has them, if it lost the end of their log", async () => {
+    const { open, listOffsets } = createScene();
+    const { write } = await open();
+    await write([letter(0, 1), letter(1, 2), letter(2, 3)], undefined, to(3));
+    await write([], to(3), to(2, { epoch: 2 }));
+    assert.deepEqual(await listOffsets(), [2, 1]);
+    await write([letter(2, 4)], to(2, { epoch: 2 }), to(3, { epoch: 2 }));
+    assert.deepEqual(await listOffsets(), [4, 2, 1]);
+  });
+
+  it("are kept when a person sets the position", async () => {
+    const { open, listOffsets } = createScene();
+    const { write } = await open();
+    await write([letter(0, 1)], undefined, { offset: 1, epoch: 1 });
+    await write([letter(1, 2)], { offset: 1, epoch: 1 }, to(2, { epoch: 2 }));
+    assert.deepEqual(await listOffsets(), [2, 1]);
+  });
+
+  it("are removed once Kafka has deleted their last copy", async () => {
+    const { open, letters, listOffsets } = createScene();
+    const [one, other] = [await open(), await open(1)];
+    await one.write([letter(0, 1), letter(1, 2), letter(2, 1)], undefined, to(3));
+    await other.write([letter(0, 3)], undefined, to(1));
+    await letters.removeBefore({ partition: 0, offset: 2 });
+    assert.deepEqual((await listOffsets()).toSorted(), [1, 3]);
+    // Another copy was stored since it was found to be gone.
+    await letters.remove("source-0-1", { partition: 0, offset: 0 });
+    assert.deepEqual((await listOffsets()).toSorted(), [1, 3]);
+    await letters.remove("source-0-1", { partition: 0, offset: 2 });
+    assert.deepEqual(await listOffsets(), [3]);
+  });
+
+  it("are found by id, code and time together, page by page, and counted", async () => {
+    const { open, letters, list, listOffsets } = createScene();
+    const { write } = await open();
+    const records = Array.from({ length: 7 }, (_, i) =>
+      letter(i, i, { time: (i + 1) * 1_000, code: i % 2 === 0 ? "TOO_LARGE" : "MALFORMED_JSON" }),
+    );
+    const undated = { ...letter(7, 7), timestamp: "-1" };
+    await write([...records, undated], undefined, to(8));
+    assert.deepEqual(await listOffsets(), [7, 6, 5, 4, 3, 2, 1, 0]);
+    assert.deepEqual(await listOffsets({ codes: new Set(["TOO_LARGE"]) }), [6, 4, 2, 0]);
+    assert.deepEqual(await listOffsets({ from: 3_000, to: 5_000 }), [4, 3, 2]);
+    assert.deepEqual(await listOffsets({ from: 6_000 }), [6, 5]);
+    assert.deepEqual(await listOffsets({ to: 1_000 }), [0]);
+    const ids = new Set(["source-0-2", "source-0-3", "nothing-0-1"]);
+    assert.deepEqual(await listOffsets({ ids, codes: new Set(["MALFORMED_JSON", "OTHER"]) }), [3]);
+    assert.deepEqual(await letters.countByCode(), { TOO_LARGE: 4, MALFORMED_JSON: 4 });
+    const [, , third] = await list();
+    assert.ok(third !== undefined);
+    const rest = await list({}, { rank: third.rank, partition: 0, offset: third.position.offset });
+    assert.deepEqual(
+      rest.map(({ id }) => id.at(-1)),
+      ["4", "3", "2", "1", "0"],
+    );
+    assert.deepEqual(
+      (await letters.find(["source-0-5", "nothing-0-1"])).map(({ id }) => id),
+      ["source-0-5"],
+    );
+  });
+
+  it("are those of one Kafka topic, also if another one has the same ids", async () => {
+    const [one, other] = [createScene(), createScene()];
+    await (await one.open()).write([letter(0, 1)], undefined, to(1));
+    await (await other.open()).write([letter(0, 1), letter(1, 2)], undefined, to(2));
+    assert.deepEqual([await one.listOffsets(), await other.listOffsets()], [[1], [2, 1]]);
+    await other.letters.remove("source-0-1", { partition: 0, offset: 0 });
+    assert.deepEqual([await one.listOffsets(), await other.listOffsets()], [[1], [2]]);
+  });
+});
