@@ -5,8 +5,8 @@ import { asyncApiDocument } from "./asyncapi.ts";
 import { listOperations } from "../http/app.ts";
 import { buildOpenApiDocument } from "../http/openapi/document.ts";
 
-/** Placeholder for the services of the operations: describing them calls none. */
-const uncalled = undefined as never;
+/** Placeholder for the services of the operations: describing them calls none, and takes at most a part of one. */
+const uncalled = {} as never;
 
 const operations = listOperations({
   topics: uncalled,

@@ -46,7 +46,8 @@ export function createDeadLetterHandler(
     async write({ summaries }, { from, to }) {
       const step = { key, from, to };
       await store.removeReplaced(step);
-      await storeBatch(store, step, { writes: summaries, sendDeadLetters: undefined, trace: noTrace });
+      const writes = { summaries, epoch: to.epoch };
+      await storeBatch(store, step, { writes, sendDeadLetters: undefined, trace: noTrace });
     },
     report({ summaries }) {
       log.debug({ partition: partition.partition, count: summaries.length }, "dead letters stored");

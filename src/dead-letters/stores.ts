@@ -1,4 +1,4 @@
-import type { BatchStore, PositionStep, PositionStore } from "../sync/positions.ts";
+import type { BatchStore, PositionStep } from "../sync/positions.ts";
 import type { Partition, PartitionOffset, RecordPosition } from "../sync/records.ts";
 import type { AnnouncementSource } from "../topics/topic.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";
@@ -91,8 +91,15 @@ export interface DeadLetterReader {
   removeBefore(position: PartitionOffset): Promise<void>;
 }
 
+/** What a batch stores. */
+export interface DeadLetterWrites {
+  readonly summaries: readonly DeadLetterSummary[];
+  /** The epoch of the log that they were read from. */
+  readonly epoch: number;
+}
+
 /** Writes a batch of dead letters together with the position after it. Every function throws UnavailableError. */
-export interface DeadLetterStore extends PositionStore, BatchStore<readonly DeadLetterSummary[]> {
+export interface DeadLetterStore extends BatchStore<DeadLetterWrites> {
   /** The rank of the last dead letter of a partition; 0 without one. */
   findLastRank(partition: Partition): Promise<number>;
   /** Removes what a step leaves behind: the dead letters of a log that was replaced, and those that Kafka has lost. */

@@ -1,7 +1,12 @@
 import type { Filter } from "mongodb";
 
 import type { DeadLetterCode } from "../dead-letters/dead-letter.ts";
-import type { DeadLetterFilter, DeadLetterReader, DeadLetterStore } from "../dead-letters/stores.ts";
+import type {
+  DeadLetterFilter,
+  DeadLetterReader,
+  DeadLetterStore,
+  DeadLetterWrites,
+} from "../dead-letters/stores.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { PositionStep } from "../sync/positions.ts";
@@ -37,13 +42,10 @@ export interface DeadLetterRecord {
 /** Stores dead letters in MongoDB, one record for each id. */
 export function createDeadLetterStore(database: Database, log: Logger): DeadLetterStore {
   const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
-  const positions = createPositions(database, { log });
+  const positions = createPositions<DeadLetterWrites>(database, { log, write });
 
-  async function write(
-    summaries: readonly DeadLetterSummary[],
-    epoch: number,
-    options: SessionOptions,
-  ): Promise<void> {
+  async function write({ summaries, epoch }: DeadLetterWrites, options: SessionOptions): Promise<void> {
+    if (summaries.length === 0) return;
     const ids = summaries.map(({ position, id }) => toId(position.topic, id));
     // Read in the transaction, so that a copy that another partition has at the same time is not overwritten.
     const found = await letters.find({ _id: { $in: ids } }, options).toArray();
@@ -65,9 +67,7 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
   }
 
   return {
-    claim: (key) => positions.claim(key),
-    findPositions: (group, topic) => positions.findPositions(group, topic),
-    getPrimary: positions.getPrimary,
+    ...positions,
 
     findLastRank: ({ topic, partition }) =>
       database.run(async () => {
@@ -80,16 +80,6 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
         const replaced = findReplaced(step);
         if (replaced !== undefined) await letters.deleteMany(replaced, { maxTimeMS: maxUpdateMs });
       }),
-
-    async begin(step) {
-      const batch = await positions.begin(step);
-      return {
-        ...batch,
-        async write(summaries) {
-          if (summaries.length > 0) await batch.write((options) => write(summaries, step.to.epoch, options));
-        },
-      };
-    },
   };
 }
 
