@@ -59,12 +59,19 @@ function decode(record: RawRecord): ModelAnnouncement {
   return { ...decoded, offset };
 }
 
-function openEnvelopes(value: Buffer, headers: RawRecord["headers"]): unknown {
+/** Definitions may begin with a byte order mark, as over HTTP; events may not. */
+const removeByteOrderMark = (text: string): string => text.replace(/^\ufeff/u, "");
+
+function openEnvelopes(
+  value: Buffer,
+  headers: RawRecord["headers"],
+  toJson: (text: string) => string = removeByteOrderMark,
+): unknown {
   // Framed values may also be Avro or Protobuf, so invalid JSON there means another encoding.
   const jsonErrorCode = value[0] === 0 ? "UNDECODABLE" : "MALFORMED_JSON";
   const isBinary = "ce_specversion" in headers;
   if (isBinary && !isJsonType(headers["content-type"])) fail("UNDECODABLE");
-  const whole = parseJson(decodeText(removeFrame(value)), jsonErrorCode);
+  const whole = parseJson(toJson(decodeText(removeFrame(value))), jsonErrorCode);
   return isBinary ? whole : readCloudEvent(whole, headers["content-type"]);
 }
 
@@ -74,7 +81,7 @@ export function decodeEventForModel({
   headers,
 }: Pick<RawRecord, "value" | "headers">): { readonly event: Members } | { readonly code: string } {
   try {
-    const event = value === null ? fail("UNDECODABLE") : openEnvelopes(value, headers);
+    const event = value === null ? fail("UNDECODABLE") : openEnvelopes(value, headers, (text) => text);
     if (!isObject(event)) return fail("SCHEMA_VIOLATION");
     const texts = ["eventId", "@type", "eventType"].filter((name) => name in event);
     const isEvent = texts.every((name) => typeof event[name] === "string");
