@@ -94,9 +94,11 @@ export class KafkaMember implements GroupMember {
     } catch (error) {
       throw toKafkaError(error, this.#rights);
     }
+    // Stopped while it connected: what `stop` disconnected may be connected again.
+    if (this.#isStopping) return this.#consumer.disconnect();
     this.#listen(listener);
     await this.#consume(listener);
-    this.#stopCommits = repeat(commitIntervalMs, () => void this.#flushCommits());
+    if (!this.#isStopping) this.#stopCommits = repeat(commitIntervalMs, () => void this.#flushCommits());
   }
 
   isInGroup(): boolean {

@@ -129,3 +129,19 @@ it("seeks in its own partitions only, and in none outside the group", async () =
   assert.deepEqual(sought, [{ topic: "topic", partition: 0, offset: "2" }]);
   await member.stop();
 });
+
+it("a member that is stopped while it connects or joins leaves nothing running", async () => {
+  const { member, listener, counts } = createScene({ commitsOffsets: true });
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+  const before = timers();
+  const running = member.run(listener);
+  await member.stop();
+  await running;
+  assert.deepEqual({ runs: counts.runs, disconnects: counts.disconnects }, { runs: 0, disconnects: 2 });
+
+  const joining = createScene({ commitsOffsets: true });
+  const joined = joining.member.run(joining.listener);
+  await until("the member joins", () => joining.counts.runs === 1);
+  await Promise.all([joining.member.stop(), joined]);
+  assert.equal(timers(), before);
+});
