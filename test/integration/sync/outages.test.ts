@@ -18,7 +18,7 @@ const throughProxy = ({ db }: Scene, options = "") => ({
 
 /** The number of rebalances: 1 as long as the service stays in the group. */
 const countRebalances = ({ log }: TestService): number =>
-  log.filter(({ msg }) => msg === "partitions assigned").length;
+  log.filter(({ msg, component }) => msg === "partitions assigned" && component === "announcements").length;
 
 const countFailedWrites = ({ log }: TestService): number =>
   log.filter(({ msg }) => msg?.includes("could not be written") === true).length;
@@ -93,7 +93,9 @@ describe("a MongoDB with faults", () => {
     service = await own.start(throughProxy(own, "&serverMonitoringMode=poll"));
   });
 
-  /** Asserts that the fault occurred, everything is applied, and the service is ready and still in the group. */
+  /**
+   * Asserts that the fault occurred, everything is applied, and the service is ready and still in the group.
+   */
   const assertRecovered = async (): Promise<void> => {
     await own.inStep();
     assert.equal(store.pending(), 0, "the fault did not occur");

@@ -38,7 +38,7 @@ describe("the stored position", () => {
   });
 
   it("fences a consumer that lost the partition without knowing it", async () => {
-    const { positions, createTopic, start, announce, stored } = scene();
+    const { positions, key, createTopic, start, announce, stored } = scene();
     await createTopic();
     await announce(0, 10);
     const service = await start();
@@ -46,7 +46,7 @@ describe("the stored position", () => {
     // Advances the position like another consumer.
     await announce(10, 12);
     await stored(12);
-    await positions.updateOne({}, { $set: { next_offset: 15 } });
+    await positions.updateOne({ _id: key }, { $set: { next_offset: 15 } });
     await announce(12, 20);
     await stored(17);
     assert.ok(service.log.some(({ msg }) => msg?.includes("looking it up again")));
@@ -54,7 +54,7 @@ describe("the stored position", () => {
   });
 
   it("starts over with a recreated log, whose definitions count as later", async () => {
-    const { topics, positions, createTopic, start, recreateTopic, announce, stored, reached } = scene();
+    const { topics, positions, key, createTopic, start, recreateTopic, announce, stored, reached } = scene();
     await createTopic();
     await announce(0, 50);
     const first = await start();
@@ -66,7 +66,7 @@ describe("the stored position", () => {
     await reached(5);
     const names = await topics.distinct("topic_name");
     assert.equal(names.filter((name) => name.startsWith("Renamed")).length, 5);
-    assert.equal((await positions.findOne({}))?.epoch, 2);
+    assert.equal((await positions.findOne({ _id: key }))?.epoch, 2);
     assert.ok(second.log.some(({ msg }) => msg?.includes("the log is a new one")));
     assert.equal(await second.stop(), 0);
   });
