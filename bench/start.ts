@@ -11,7 +11,9 @@ const rounds = 5;
 /** What any service of this kind has to load. */
 const libraries = "await Promise.all(['kafkajs', 'mongodb', 'express'].map((name) => import(name)))";
 
-/** The time to load the libraries, divided by the time until the service is ready; the median of the rounds. */
+/**
+ * The time to load the libraries, divided by the time until the service is ready; the median of the rounds.
+ */
 export async function measureStart(stack: BenchStack, store: BenchStore): Promise<number> {
   const topic = "bench.start";
   await (await openTopic(stack.broker.address, topic))[Symbol.asyncDispose]();

@@ -18,8 +18,8 @@ const page = new URL("index.html", import.meta.url);
 const target = new URL("../dist/console/", import.meta.url);
 
 /**
- * Bundles the console's scripts and styles, each named after its contents, and writes them with their compressed forms and
- * the page that loads them.
+ * Bundles the console's scripts and styles, each named after its contents, and writes them with their
+ * compressed forms and the page that loads them.
  */
 export async function buildConsole(): Promise<readonly BuiltFile[]> {
   const { outputFiles } = await build({

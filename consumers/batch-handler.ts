@@ -61,8 +61,9 @@ export interface DecodedBatch<Decoded, Decision> {
 const maxAttempts = 10;
 
 /**
- * Decode → decide → write → check the position → dead letters → commit, for one partition of a Kafka topic whose records
- * change MongoDB. A batch that needs no stored data is decided while the previous one is being written.
+ * Decode → decide → write → check the position → dead letters → commit, for one partition of a Kafka topic
+ * whose records change MongoDB. A batch that needs no stored data is decided while the previous one is being
+ * written.
  */
 export function createBatchHandler<Decoded, Decision extends BatchDecision>(
   partition: Partition,

@@ -12,8 +12,8 @@ export interface Reporter<Prepared extends PreparedBatch, Outcome> {
 }
 
 /**
- * Creates a reporter that lets the next write start first: reporting takes up to a tenth as long as a write, and the
- * store need not wait for it.
+ * Creates a reporter that lets the next write start first: reporting takes up to a tenth as long as a write,
+ * and the store need not wait for it.
  */
 export function createReporter<Prepared extends PreparedBatch, Outcome>(
   handler: Pick<BatchHandler<Prepared, Outcome>, "report">,

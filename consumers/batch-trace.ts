@@ -52,8 +52,8 @@ export const noTrace: BatchTrace = {
 };
 
 /**
- * Begins the trace of a batch. Returns `noTrace` when none of its records carries a `traceparent` of a sampled
- * trace. See docs/decisions/006.
+ * Begins the trace of a batch. Returns `noTrace` when none of its records carries a `traceparent` of a
+ * sampled trace. See docs/decisions/006.
  */
 export function traceBatch(tracing: Tracing | undefined, batch: TracedBatch): BatchTrace {
   const traced = tracing === undefined ? [] : findTraced(batch.records, tracing);
@@ -142,7 +142,9 @@ function recordSpans(tracing: Tracing, { traced, stages, failure, getError, ...b
   }
 }
 
-/** OpenTelemetry's conventions for messaging. Never the key or the value: readers of traces may not see those. */
+/**
+ * OpenTelemetry's conventions for messaging. Never the key or the value: readers of traces may not see those.
+ */
 const toAttributes = (
   { offset, value }: LogRecord,
   { partition, groupId, records }: TracedBatch,

@@ -14,29 +14,36 @@ import type { BatchTrace } from "./batch-trace.ts";
  * `Outcome` is what is reported of a batch that was stored.
  */
 export interface BatchHandler<Prepared extends PreparedBatch = PreparedBatch, Outcome = unknown> {
-  /** How many records the store can write in one transaction; 2,000 by default. Fewer while the store is slow or fails. */
+  /**
+   * How many records the store can write in one transaction; 2,000 by default. Fewer while the store is slow
+   * or fails.
+   */
   readonly maxRecordsPerWrite?: number;
-  /** Takes the partition over and returns its stored position; undefined when there is none. Throws UnavailableError. */
+  /**
+   * Takes the partition over and returns its stored position; undefined when there is none. Throws
+   * UnavailableError.
+   */
   claim(): Promise<ClaimedPosition | undefined>;
   /**
-   * Decodes records of this epoch, and does what does not depend on the batch before, which is still being written. Takes at
-   * least the first record, and leaves those that would make the write too large to the next batch. Never throws.
+   * Decodes records of this epoch, and does what does not depend on the batch before, which is still being
+   * written. Takes at least the first record, and leaves those that would make the write too large to the
+   * next batch. Never throws.
    */
   prepare(records: readonly LogRecord[], epoch: number): Prepared;
   /**
-   * Writes and moves the position. Throws UnavailableError, FencedError, or an unexpected error; nothing is stored then,
-   * unless only the response to the commit was lost.
+   * Writes and moves the position. Throws UnavailableError, FencedError, or an unexpected error; nothing is
+   * stored then, unless only the response to the commit was lost.
    *
    * @param onAttempt - Called before each attempt with its outcome, which counts if only the response to the
-   *   commit is lost. A handler that cannot know the outcome before the commit does not call it.
+   * commit is lost. A handler that cannot know the outcome before the commit does not call it.
    */
   write(prepared: Prepared, step: Step, onAttempt: (outcome: Outcome) => void): Promise<Outcome>;
   /**
-   * Reports a stored batch to metrics, audit log and listeners. Its `write` may have thrown, if the position was found
-   * where it should have moved. Never throws.
+   * Reports a stored batch to metrics, audit log and listeners. Its `write` may have thrown, if the position
+   * was found where it should have moved. Never throws.
    *
-   * @param outcome - What `write` returned or, if it threw, the outcome of its last attempt; undefined if that
-   *   is not known.
+   * @param outcome - What `write` returned or, if it threw, the outcome of its last attempt; undefined if
+   * that is not known.
    * @param tookMs - How long the write took; 0 if it threw.
    */
   report(prepared: Prepared, outcome: Outcome | undefined, tookMs: number): void;
@@ -54,8 +61,8 @@ export type Step = Pick<PositionStep, "from" | "to">;
 
 const maxBytesPerBatch = 4 * 1024 * 1024;
 /**
- * A slower write makes the next batches smaller: one that outlasts the driver's timeout would be retried forever, and the
- * next owner of the partition waits for the write in progress.
+ * A slower write makes the next batches smaller: one that outlasts the driver's timeout would be retried
+ * forever, and the next owner of the partition waits for the write in progress.
  */
 const slowWriteMs = 2_000;
 const fastWriteMs = 500;
@@ -68,7 +75,10 @@ export function createBatchLimit(maxRecords: number) {
   };
   return {
     get: () => records,
-    /** After a write that failed. A fenced one may have failed because it took too long: then the broker has ended its transaction. */
+    /**
+     * After a write that failed. A fenced one may have failed because it took too long: then the broker has
+     * ended its transaction.
+     */
     handleFailure(tookMs: number, isFenced: boolean): void {
       if (!isFenced || tookMs > slowWriteMs) reduce();
     },
@@ -113,11 +123,12 @@ export interface DecidedBatch<Writes> {
 }
 
 /**
- * Stores a decided batch together with its position. Throws what the steps throw; nothing counts then, unless only the
- * response to the commit was lost.
+ * Stores a decided batch together with its position. Throws what the steps throw; nothing counts then, unless
+ * only the response to the commit was lost.
  *
- * Invariant: dead letters leave only after the unique indexes accepted the writes and the position was found unmoved, since
- * they cannot be taken back; and before the commit, so that no rejected record is lost. A repeated transaction sends them again.
+ * Invariant: dead letters leave only after the unique indexes accepted the writes and the position was found
+ * unmoved, since they cannot be taken back; and before the commit, so that no rejected record is lost. A
+ * repeated transaction sends them again.
  */
 export async function storeBatch<Writes>(
   store: Pick<BatchStore<Writes>, "begin">,

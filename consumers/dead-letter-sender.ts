@@ -40,9 +40,10 @@ const maxLetterBytes = 16 * 1024 * 1024;
 const maxHeaderCharacters = 8_000;
 
 /**
- * Sends dead letters: the original record (bytes, key, headers, timestamp) with the reason in its headers, under Kafka
- * Connect's names and our own. A rejected one is sent again in a form that the topic accepts: without its value when it is
- * too large, otherwise without its timestamp and with a key. Throws UnavailableError when a dead letter could not be stored.
+ * Sends dead letters: the original record (bytes, key, headers, timestamp) with the reason in its headers,
+ * under Kafka Connect's names and our own. A rejected one is sent again in a form that the topic accepts:
+ * without its value when it is too large, otherwise without its timestamp and with a key. Throws
+ * UnavailableError when a dead letter could not be stored.
  */
 export async function sendDeadLetters(
   producer: Pick<RecordProducer, "send">,
@@ -122,7 +123,9 @@ function omission({ topic, partition }: Partition, { skippedBatch, value, offset
   return `the records are at the offsets ${firstOffset} to ${lastOffset} of ${topic}-${partition}, in a batch that ${reason}`;
 }
 
-/** A topic may limit timestamps, and a compacted one requires keys. An existing key stays: a replay needs it. */
+/**
+ * A topic may limit timestamps, and a compacted one requires keys. An existing key stays: a replay needs it.
+ */
 function toPlain(record: OutgoingRecord, { record: original }: OutgoingDeadLetter): OutgoingRecord {
   const { key, headers } = record;
   const id = headers[deadLetterHeader.id];

@@ -19,7 +19,9 @@ export interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
 
 /** The consumer of a Kafka topic whose positions are stored together with its data. */
 export interface GroupConsumer {
-  /** Resolves when the group has assigned partitions. Throws UnavailableError; it can be called again then. */
+  /**
+   * Resolves when the group has assigned partitions. Throws UnavailableError; it can be called again then.
+   */
   start(): Promise<void>;
   /** "joining" until the group gave this member its partitions, which may be none. */
   status(): {
@@ -57,7 +59,8 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
       first.promise.catch(() => undefined);
       await member.run({
         onAssigned(partitions) {
-          // A write in progress may still succeed. If another member starts before it ends, one of the two is fenced.
+          // A write in progress may still succeed. If another member starts before it ends, one of the two is
+          // fenced.
           closeReaders();
           for (const partition of partitions) {
             const handler = createHandler(partition);

@@ -19,18 +19,22 @@ const idleCheckIntervalMs = 20_000;
 const maxDelayAfterFenceMs = 15_000;
 
 /**
- * Reads one partition from its stored position on, for as long as it is assigned. While a batch is being written, the next is
- * fetched and prepared, unless the end of the log was reached.
+ * Reads one partition from its stored position on, for as long as it is assigned. While a batch is being
+ * written, the next is fetched and prepared, unless the end of the log was reached.
  *
  * Invariants:
- * - A batch is applied only if it was fetched at the next position, from the log of that position, after the last claim.
+ * - A batch is applied only if it was fetched at the next position, from the log of that position, after the
+ *   last claim.
  * - At most one write is in progress. `#writing` never rejects; it resolves to the write if that failed.
- * - `#stored` is the position that the last claim or write found or left in the store, and every write steps from it.
- * - Every failure leads to `paused`, and only a new claim leads out of it. An outage rejects nothing and skips nothing.
+ * - `#stored` is the position that the last claim or write found or left in the store, and every write steps
+ *   from it.
+ * - Every failure leads to `paused`, and only a new claim leads out of it. An outage rejects nothing and
+ *   skips nothing.
  * - An InvariantError leads to `stopped`, and nothing leads out of it.
- * - Every stored batch is reported once, in order: after the next write has started, but before the reader is closed.
- * - Once closed or stopped, or once a batch is no longer current, nothing is written and nothing is sought: another
- *   reader may already have the partition.
+ * - Every stored batch is reported once, in order: after the next write has started, but before the reader is
+ *   closed.
+ * - Once closed or stopped, or once a batch is no longer current, nothing is written and nothing is sought:
+ *   another reader may already have the partition.
  */
 export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Outcome = unknown> {
   readonly #options: ReaderOptions<Prepared, Outcome>;
@@ -52,7 +56,9 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   /** A failed write that may have been stored, until the next claim. */
   #unconfirmed: FailedWrite<Prepared, Outcome> | undefined;
   #hasStarted = false;
-  /** Why the member left the group, if Kafka denies it a right. The next assignment creates another reader. */
+  /**
+   * Why the member left the group, if Kafka denies it a right. The next assignment creates another reader.
+   */
   #denial: Error | undefined;
 
   /** Starts at once by looking up the position. */
@@ -215,7 +221,8 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
           this.#stop(error);
           return;
         }
-        // At the start, the process names the missing right, and ends. Later it waits until the right is granted again.
+        // At the start, the process names the missing right, and ends. Later it waits until the right is
+        // granted again.
         if (error instanceof ConfigurationError && this.#options.endsOnDenial && !this.#hasStarted) {
           this.#options.onFailed(error);
           return;

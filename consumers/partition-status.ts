@@ -8,7 +8,10 @@ export interface PartitionStatus extends Partition {
   readonly state: "reading" | "paused";
   /** Undefined while it is read. */
   readonly reason: string | undefined;
-  /** The failure that paused it: an outage of a service, or an unexpected error. Undefined when nothing failed. */
+  /**
+   * The failure that paused it: an outage of a service, or an unexpected error. Undefined when nothing
+   * failed.
+   */
   readonly cause: PauseCause | undefined;
   /** The offset of the next record to apply; undefined before it was looked up, or when there is none. */
   readonly offset: number | undefined;

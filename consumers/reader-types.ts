@@ -13,7 +13,10 @@ export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {
   readonly log: Logger;
   /** Resolves when this process has no other reader of the partition that may still write. */
   readonly previousClosed: Promise<void>;
-  /** Whether a missing right at the reader's start is a failure. Otherwise it waits until the right is granted. */
+  /**
+   * Whether a missing right at the reader's start is a failure. Otherwise it waits until the right is
+   * granted.
+   */
   readonly endsOnDenial: boolean;
   /** Called when the reader cannot continue: a missing right at its start, or a bug. */
   readonly onFailed: (error: unknown) => void;
@@ -26,12 +29,18 @@ export interface Paused {
   readonly cause: PauseCause | undefined;
 }
 
-/** Records are prepared and written. Each claim begins another one: what was fetched during an earlier one is outdated. */
+/**
+ * Records are prepared and written. Each claim begins another one: what was fetched during an earlier one is
+ * outdated.
+ */
 export interface Reading {
   readonly kind: "reading";
   /** The topic id that fetched records must have; undefined where brokers cannot fetch by id. */
   readonly topicId: string | undefined;
-  /** The position after the write in progress: the next record to apply, and the offset at which the next fetch begins. */
+  /**
+   * The position after the write in progress: the next record to apply, and the offset at which the next
+   * fetch begins.
+   */
   next: Position;
 }
 

@@ -14,8 +14,9 @@ export interface Start {
 }
 
 /**
- * Where to start, given the stored position and the log that is there: at the position, as far as it belongs to this log and
- * the log has it. `epoch` is that of the log; undefined where brokers have no topic ids. Throws UnavailableError.
+ * Where to start, given the stored position and the log that is there: at the position, as far as it belongs
+ * to this log and the log has it. `epoch` is that of the log; undefined where brokers have no topic ids.
+ * Throws UnavailableError.
  */
 export function findStart(
   stored: Position | undefined,
@@ -54,13 +55,15 @@ const startNewLog = (position: Position): Start => ({
   warning: "the log is a new one: the Kafka topic was deleted and created again; reading from the beginning",
 });
 
-/** A position without a topic id was set by a person, or was stored before ids were: it counts for any log. */
+/**
+ * A position without a topic id was set by a person, or was stored before ids were: it counts for any log.
+ */
 const isOtherLog = (stored: Position, topicId: string | undefined): boolean =>
   stored.topicId !== undefined && topicId !== undefined && stored.topicId !== topicId;
 
 /**
- * Finds the epoch of the log that is there, and allots one if it is new; undefined where brokers have no topic ids. Throws
- * UnavailableError.
+ * Finds the epoch of the log that is there, and allots one if it is new; undefined where brokers have no
+ * topic ids. Throws UnavailableError.
  */
 export async function identifyLog(
   { topic, partition }: Partition,
@@ -74,7 +77,8 @@ export async function identifyLog(
   const isCut = stored !== undefined && !isOther && stored.offset > log.high;
   const isKnown = topicId === undefined || epoch !== undefined;
   if (isKnown && stored !== undefined && !isCut) return epoch;
-  // Nothing tells an older log from a newer one. Kafka also forgets a group's offsets with their topic, before a slow leader does.
+  // Nothing tells an older log from a newer one. Kafka also forgets a group's offsets with their topic,
+  // before a slow leader does.
   await watch.confirmLog(partition, log);
   if (topicId === undefined || (epoch !== undefined && !isCut)) return epoch;
   // What is written where records were lost must not be taken for them.
@@ -101,8 +105,8 @@ export function logStart(
 }
 
 /**
- * Warns when a compacted log continues after a position that is older than the time for which tombstones stay: topics may
- * have been retired by tombstones that are gone. Throws UnavailableError.
+ * Warns when a compacted log continues after a position that is older than the time for which tombstones
+ * stay: topics may have been retired by tombstones that are gone. Throws UnavailableError.
  */
 export async function warnAboutLongAbsence(
   claimed: ClaimedPosition | undefined,

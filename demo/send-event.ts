@@ -1,4 +1,7 @@
-/** `node demo/send-event.ts EVENT.json`: sends an event to the events topic, and prints the topics that it arrives at. */
+/**
+ * `node demo/send-event.ts EVENT.json`: sends an event to the events topic, and prints the topics that it
+ * arrives at.
+ */
 import { readFileSync } from "node:fs";
 
 import { Command } from "commander";

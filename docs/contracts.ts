@@ -5,7 +5,10 @@ import { asyncApiDocument } from "./asyncapi.ts";
 import { listOperations } from "../http/app.ts";
 import { buildOpenApiDocument } from "../http/openapi/document.ts";
 
-/** Placeholder for the services of the operations: describing them calls none, and takes at most a part of one. */
+/**
+ * Placeholder for the services of the operations: describing them calls none, and takes at most a part of
+ * one.
+ */
 const uncalled = {} as never;
 
 const operations = listOperations({

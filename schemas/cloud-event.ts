@@ -5,8 +5,8 @@ const attribute = { type: "string", format: "text", minLength: 1 } as const;
 const optionalAttribute = { type: ["string", "null"], format: "text" } as const;
 
 /**
- * The context attributes of a CloudEvent in structured or binary mode (CloudEvents 1.0). Extension attributes are
- * allowed.
+ * The context attributes of a CloudEvent in structured or binary mode (CloudEvents 1.0). Extension attributes
+ * are allowed.
  */
 export const contextAttributesSchema = {
   $id: "cloud-event-context",

@@ -6,8 +6,8 @@ const name = { type: "string", format: "text", minLength: 1 } as const;
 const boolean = { enum: ["true", "false"] } as const;
 
 /**
- * The query of `GET /api/topicsync/v1/installations`: strings, as in a URL. It takes only the last characters of a token,
- * since proxies log URLs.
+ * The query of `GET /api/topicsync/v1/installations`: strings, as in a URL. It takes only the last characters
+ * of a token, since proxies log URLs.
  */
 export const installationQuerySchema = {
   $id: "installation-query",

@@ -29,7 +29,9 @@ export const registrationSchema = {
 
 export type Registration = FromSchema<typeof registrationSchema>;
 
-/** The body of `POST …/push/{app}/removeInstallation` (specification 4.2); `token` and `scope` are extensions. */
+/**
+ * The body of `POST …/push/{app}/removeInstallation` (specification 4.2); `token` and `scope` are extensions.
+ */
 export const removalSchema = {
   $id: "removal",
   type: "object",

@@ -16,8 +16,8 @@ const path = { type: "string", minLength: 1 } as const;
 const names = { type: "array", items: { type: "string", minLength: 1 }, uniqueItems: true } as const;
 
 /**
- * The settings, as environment variables. Integers, booleans and comma-separated lists are parsed before validation; text
- * that does not parse stays a string and fails validation.
+ * The settings, as environment variables. Integers, booleans and comma-separated lists are parsed before
+ * validation; text that does not parse stays a string and fails validation.
  */
 export const settingsSchema = {
   $id: "settings",

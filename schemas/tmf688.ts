@@ -6,8 +6,8 @@ const id = { type: ["string", "null"], format: "text", minLength: 1 } as const;
 const optionalText = { type: ["string", "null"], format: "text" } as const;
 
 /**
- * A notification about a topic (TMF688 Event Management). Additional members are allowed, also next to the topic:
- * eventId, eventTime, correlationId, domain and vendors' extensions.
+ * A notification about a topic (TMF688 Event Management). Additional members are allowed, also next to the
+ * topic: eventId, eventTime, correlationId, domain and vendors' extensions.
  */
 export const topicNotificationSchema = {
   $id: "tmf688-notification",
@@ -30,8 +30,8 @@ export const topicNotificationSchema = {
 export type TopicNotification = FromSchema<typeof topicNotificationSchema>;
 
 /**
- * The topic of a TopicDeleteEvent: one of its two ids is enough. Longer texts than a new topic may have are allowed, so
- * that every stored topic can be retired.
+ * The topic of a TopicDeleteEvent: one of its two ids is enough. Longer texts than a new topic may have are
+ * allowed, so that every stored topic can be retired.
  */
 export const deletedTopicSchema = {
   $id: "tmf688-deleted-topic",

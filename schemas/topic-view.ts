@@ -3,7 +3,10 @@ import type { FromSchema } from "json-schema-to-ts";
 const text = { type: "string" } as const;
 const time = { type: "string", format: "date-time" } as const;
 
-/** Active topics match events. `retired`: by a tombstone of the channel. `disabled`: by a user, who can enable it again. */
+/**
+ * Active topics match events. `retired`: by a tombstone of the channel. `disabled`: by a user, who can enable
+ * it again.
+ */
 export const topicStates = ["active", "retired", "disabled"] as const;
 
 /** What created or changed a topic: a user, or a record of the announcements topic. */

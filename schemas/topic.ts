@@ -6,7 +6,10 @@ const optionalText = { type: ["string", "null"], format: "text" } as const;
 /** Copies of events carry the external id in a header. Topics stored before this limit may exceed it. */
 export const maxTopicTextCharacters = 1_000;
 
-/** A topic as it is sent: the body of `POST …/topic` and the value of an announcement alike (specification 4.3). */
+/**
+ * A topic as it is sent: the body of `POST …/topic` and the value of an announcement alike (specification
+ * 4.3).
+ */
 export const topicBodySchema = {
   $id: "topic-body",
   type: "object",

@@ -89,7 +89,10 @@ const entries: readonly CommandEntry[] = [
   },
 ];
 
-/** Creates the program. Only the named commands are loaded: most of a short command's time goes into loading modules. */
+/**
+ * Creates the program. Only the named commands are loaded: most of a short command's time goes into loading
+ * modules.
+ */
 async function createProgram(names: readonly string[]): Promise<Command> {
   const program = new Command("topicsync")
     .description(

@@ -61,8 +61,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
 
 /**
- * Adds the variables of a `.env` file, if there is one; those of `environment` take precedence. Throws a ConfigurationError if
- * it cannot be read, or if another user may have written it.
+ * Adds the variables of a `.env` file, if there is one; those of `environment` take precedence. Throws a
+ * ConfigurationError if it cannot be read, or if another user may have written it.
  */
 export function readEnvironment(environment: Environment, file = ".env"): Environment {
   requireTrusted(file);
@@ -75,8 +75,8 @@ export function readEnvironment(environment: Environment, file = ".env"): Enviro
 }
 
 /**
- * Parses and validates the settings. An empty variable counts as unset. Throws a ConfigurationError that lists every fault
- * with the name of its variable.
+ * Parses and validates the settings. An empty variable counts as unset. Throws a ConfigurationError that
+ * lists every fault with the name of its variable.
  */
 export function readConfig(environment: Environment): Config {
   const faults: string[] = [];
@@ -93,7 +93,10 @@ export function readConfig(environment: Environment): Config {
   return config;
 }
 
-/** Creates a validator of these settings. Compiling the rules of all others would take a tenth of a short command's time. */
+/**
+ * Creates a validator of these settings. Compiling the rules of all others would take a tenth of a short
+ * command's time.
+ */
 function createCheck(raw: Readonly<Record<string, unknown>>) {
   const properties = settingNames.map((name) => {
     const schema = settingsSchema.properties[name];

@@ -107,7 +107,10 @@ function toRouter(settings: Settings): RouterConfig | undefined {
   });
 }
 
-/** The service would read its own records, or two consumers would share a group, if two of these names were the same. */
+/**
+ * The service would read its own records, or two consumers would share a group, if two of these names were
+ * the same.
+ */
 function findTopicFaults({
   announcementsTopic,
   deadLetterTopic,

@@ -83,7 +83,10 @@ const needs = [
   },
 ] as const;
 
-/** Splits the files into those to run and descriptions of those that lack a program. Throws in CI if there are any. */
+/**
+ * Splits the files into those to run and descriptions of those that lack a program. Throws in CI if there are
+ * any.
+ */
 function splitByNeeds(all: readonly string[]): { files: string[]; notRun: string[] } {
   const missing = needs.filter(({ programs }) =>
     programs.some((program) => findOnPath(program) === undefined),
@@ -150,8 +153,8 @@ async function runTests(files: readonly string[]): Promise<boolean> {
 }
 
 /**
- * Starts the broker, twice if there is no archive of Kafka's classes yet: a broker writes it when it stops, and
- * without it each broker that a test starts would compute for ten seconds instead of two.
+ * Starts the broker, twice if there is no archive of Kafka's classes yet: a broker writes it when it stops,
+ * and without it each broker that a test starts would compute for ten seconds instead of two.
  */
 async function startSharedBroker(
   options: ResolveOptions,

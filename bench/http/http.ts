@@ -54,7 +54,10 @@ interface Plans extends Pick<HttpOptions, "connections" | "seconds" | "rounds" |
   readonly generator: LoadGenerator;
 }
 
-/** Measures servers in turns, with new and with repeated tokens. Sets the exit code if a measurement is invalid. */
+/**
+ * Measures servers in turns, with new and with repeated tokens. Sets the exit code if a measurement is
+ * invalid.
+ */
 export async function measureServers(stack: BenchStack, options: Plans): Promise<Measurement[]> {
   const { generator } = options;
   const measurements: Measurement[] = [];

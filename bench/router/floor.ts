@@ -1,6 +1,6 @@
 /**
- * The floor of `npm run bench -- router`: a plain kafkajs loop that forwards every record unread, with one transaction per
- * batch and partition.
+ * The floor of `npm run bench -- router`: a plain kafkajs loop that forwards every record unread, with one
+ * transaction per batch and partition.
  *
  * Usage: node bench/router/floor.ts BROKERS GROUP EVENTS_TOPIC EGRESS_TOPIC
  */

@@ -17,8 +17,8 @@ const project = join(import.meta.dirname, "kafka-streams");
 const program = "KafkaStreamsRouter";
 
 /**
- * Installs Kafka Streams, of the broker's version, and Event Ruler with Maven, and compiles the program that uses them.
- * bench/README.md lists its settings.
+ * Installs Kafka Streams, of the broker's version, and Event Ruler with Maven, and compiles the program that
+ * uses them. bench/README.md lists its settings.
  */
 export async function installKafkaStreams({
   toolsFolder,
@@ -63,7 +63,10 @@ export async function installKafkaStreams({
   });
 }
 
-/** Event Ruler needs about 8 kB for each topic. With twice as much, garbage collection does not limit the rate. */
+/**
+ * Event Ruler needs about 8 kB for each topic. With twice as much, garbage collection does not limit the
+ * rate.
+ */
 const getHeapMb = (topics: number): number => 512 + Math.ceil((topics * 16) / 1_000);
 
 const formatProperties = (brokers: string, { groupId, partitions }: Job, state: string): string =>

@@ -22,8 +22,8 @@ const eventsPerInterval = (eventsPerSecond * intervalMs) / 1_000;
 const maxWarmUpSeconds = 5;
 
 /**
- * Sends events at a constant rate and returns the time from just before producer.send to the moment when a read_committed
- * consumer has the forwarded record, in ms.
+ * Sends events at a constant rate and returns the time from just before producer.send to the moment when a
+ * read_committed consumer has the forwarded record, in ms.
  */
 export async function measureLatency(
   brokers: string,

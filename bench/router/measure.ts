@@ -56,7 +56,9 @@ export async function measureRate(
   }
 }
 
-/** Throws unless every event can be read exactly once, with the header of its topic if the contestant sets it. */
+/**
+ * Throws unless every event can be read exactly once, with the header of its topic if the contestant sets it.
+ */
 export async function checkForwarded(
   broker: Broker,
   { egress }: Job,

@@ -14,7 +14,10 @@ import { isNotification, readNotification } from "./tmf688.ts";
 /** The limit of an HTTP body: both accept the same topics. */
 export const maxValueBytes = 100 * 1024;
 
-/** Reads a record as an announcement (contract, section 4). Never throws: an unusable record carries its rejection. */
+/**
+ * Reads a record as an announcement (contract, section 4). Never throws: an unusable record carries its
+ * rejection.
+ */
 export function decode(record: LogRecord): Announcement {
   const { offset, value } = record;
   if (record.skippedBatch !== undefined)
@@ -38,8 +41,8 @@ export function decode(record: LogRecord): Announcement {
 }
 
 /**
- * The external id of a record's topic, also where the record is rejected: its key, or else the id in its value, in any
- * envelope. Undefined when there is none, or when it is too large to be read. Never throws.
+ * The external id of a record's topic, also where the record is rejected: its key, or else the id in its
+ * value, in any envelope. Undefined when there is none, or when it is too large to be read. Never throws.
  */
 export function identifyTopic({ key, value, headers }: Pick<LogRecord, "key" | "value" | "headers">) {
   try {
@@ -81,7 +84,10 @@ function requireKey({ key }: LogRecord): string {
   return readKey(key);
 }
 
-/** An announcement under another key could never be retired: its tombstone would not reach it. No key at all is fine. */
+/**
+ * An announcement under another key could never be retired: its tombstone would not reach it. No key at all
+ * is fine.
+ */
 function checkKey(key: Buffer, content: TopicContent): void {
   const text = readKey(key);
   const { externalId, location, idMember } = content;

@@ -53,7 +53,10 @@ interface Identified<T> {
   readonly id: Pick<TopicContent, "externalId" | "idMember">;
 }
 
-/** The topic, checked, and its external id: `externalId`, which is ours, or else TMF688's own `id`. Throws a RejectionError. */
+/**
+ * The topic, checked, and its external id: `externalId`, which is ours, or else TMF688's own `id`. Throws a
+ * RejectionError.
+ */
 function identify<T>(
   check: (value: unknown) => ValidationResult<T>,
   topic: JsonObject,

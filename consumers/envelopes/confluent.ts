@@ -5,8 +5,8 @@ import { JsonStructureError } from "../../src/lib/json.ts";
 import { createRejection, parseJson, readAs, type JsonLocation } from "./envelope.ts";
 
 /**
- * Confluent's wire format: byte 0, the schema's id in the registry (four bytes, big-endian), then what the schema
- * describes. No JSON and no external id begins with byte 0, so the first byte decides.
+ * Confluent's wire format: byte 0, the schema's id in the registry (four bytes, big-endian), then what the
+ * schema describes. No JSON and no external id begins with byte 0, so the first byte decides.
  */
 const frameBytes = 5;
 

@@ -11,11 +11,14 @@ import { parseStrictJson } from "../../src/lib/json.ts";
 import { getHeader, getHeaderText, type RecordHeaders } from "../../src/sync/records.ts";
 
 /**
- * What the envelopes share: how a record says which envelope it has, how its JSON and its headers are read, and how a
- * rejection says where the fault is.
+ * What the envelopes share: how a record says which envelope it has, how its JSON and its headers are read,
+ * and how a rejection says where the fault is.
  */
 
-/** Where an event's attributes are: in the value with the data, or in headers (Kafka binding of CloudEvents 1.0, section 1.3). */
+/**
+ * Where an event's attributes are: in the value with the data, or in headers (Kafka binding of CloudEvents
+ * 1.0, section 1.3).
+ */
 export type CloudEventMode = "structured" | "binary";
 
 /** The media type of a CloudEvent, also with a suffix: `+json`, `-batch+json`. */
@@ -25,8 +28,8 @@ export const cloudEventType = "application/cloudevents";
 export const isFramed = (bytes: Buffer): boolean => bytes[0] === 0;
 
 /**
- * The mode that the headers name; undefined when they name none. The content type goes first: in structured mode the
- * attributes may be in headers as well (Kafka binding, sections 3 and 3.3.3).
+ * The mode that the headers name; undefined when they name none. The content type goes first: in structured
+ * mode the attributes may be in headers as well (Kafka binding, sections 3 and 3.3.3).
  */
 export function getCloudEventMode(headers: RecordHeaders): CloudEventMode | undefined {
   const contentType = getHeaderText(headers, "content-type");
@@ -109,8 +112,8 @@ export interface JsonLocation {
   /** JSON Pointer from the root of the record's value. */
   readonly pointer: string;
   /**
-   * The pointer inside a text that holds JSON itself, which no pointer from the root can enter; `pointer` leads to the
-   * text. Undefined elsewhere.
+   * The pointer inside a text that holds JSON itself, which no pointer from the root can enter; `pointer`
+   * leads to the text. Undefined elsewhere.
    */
   readonly inner: string | undefined;
 }
@@ -123,7 +126,9 @@ export const createRoot = (subject: Subject): JsonLocation => ({
   inner: undefined,
 });
 
-/** The same location, once it is known to be `form`: "a TMF688 notification in a CloudEvent (binary mode)". */
+/**
+ * The same location, once it is known to be `form`: "a TMF688 notification in a CloudEvent (binary mode)".
+ */
 export const readAs = (form: string, location: JsonLocation): JsonLocation => ({
   ...location,
   form: location.form === undefined ? form : `${form} in ${location.form}`,

@@ -19,10 +19,15 @@ export interface SentCopies {
   readonly undelivered: readonly Undelivered[];
 }
 
-/** Sends the copies of a plan in a transaction, which the caller commits. Throws UnavailableError and FencedError. */
+/**
+ * Sends the copies of a plan in a transaction, which the caller commits. Throws UnavailableError and
+ * FencedError.
+ */
 export type SendCopies = (plan: RoutePlan, found: FoundTopics, step: Step) => Promise<SentCopies>;
 
-/** Creates the sender of one partition of the events topic. It remembers which Kafka topics rejected a copy. */
+/**
+ * Creates the sender of one partition of the events topic. It remembers which Kafka topics rejected a copy.
+ */
 export function createCopySender({
   transactions,
   egressTopics,

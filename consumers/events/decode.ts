@@ -11,8 +11,8 @@ export type DecodedEvent = { readonly event: Event } | { readonly rejection: Rej
 const checkEvent = createValidator<Event>(eventSchema);
 
 /**
- * Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. What has more than `maxBytes`
- * is not parsed: its JSON may take twenty times as much memory.
+ * Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. What has
+ * more than `maxBytes` is not parsed: its JSON may take twenty times as much memory.
  */
 export function decodeEvent({ value, headers, skippedBatch }: LogRecord, maxBytes: number): DecodedEvent {
   if (skippedBatch !== undefined) return { rejection: createBatchRejection(skippedBatch) };

@@ -58,7 +58,10 @@ const loadTimeoutMs = 3_000;
 /** A batch of events with their topics. */
 export interface EventBatch {
   readonly records: readonly LogRecord[];
-  /** Undefined when the topics were not known. An error when the first event cannot be routed for no foreseen reason. */
+  /**
+   * Undefined when the topics were not known. An error when the first event cannot be routed for no foreseen
+   * reason.
+   */
   readonly routes: Routes | Error | undefined;
   readonly trace: BatchTrace;
 }
@@ -76,8 +79,8 @@ export interface Outcome {
 }
 
 /**
- * Decode → pick → one Kafka transaction with the copies, the dead letters and the group's offset, for one partition of the
- * events topic.
+ * Decode → pick → one Kafka transaction with the copies, the dead letters and the group's offset, for one
+ * partition of the events topic.
  */
 export function createEventHandler(options: EventHandlerOptions): BatchHandler<EventBatch, Outcome> {
   const { partition, groupId, index, transactions, egressTopics, tracing } = options;
@@ -175,7 +178,10 @@ function route(
   return { records, routes: { plan, rejections } };
 }
 
-/** Adds the event of a record to the plan; false when it is too large for it. Throws a RejectionError, or an unexpected one. */
+/**
+ * Adds the event of a record to the plan; false when it is too large for it. Throws a RejectionError, or an
+ * unexpected one.
+ */
 function addEvent(
   plan: RoutePlan,
   record: LogRecord,

@@ -7,7 +7,10 @@ import {
 import { FencedError } from "../../src/sync/positions.ts";
 import type { LogRecord } from "../../src/sync/records.ts";
 
-/** After so many identical failures for no foreseen reason, an event that is alone in its batch becomes a dead letter. */
+/**
+ * After so many identical failures for no foreseen reason, an event that is alone in its batch becomes a dead
+ * letter.
+ */
 const maxUnexpectedFailures = 5;
 
 export type PoisonWatch = ReturnType<typeof createPoisonWatch>;

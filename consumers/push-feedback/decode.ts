@@ -61,9 +61,9 @@ function readJson(value: Buffer | null): unknown {
 }
 
 /**
- * The earliest known time: that of the report, of the first sending of a replayed one, or of the record's timestamp.
- * A later time cannot be right, so with differing clocks a living token is not taken for dead. A record without
- * a timestamp has -1.
+ * The earliest known time: that of the report, of the first sending of a replayed one, or of the record's
+ * timestamp. A later time cannot be right, so with differing clocks a living token is not taken for dead. A
+ * record without a timestamp has -1.
  */
 function getReportTime([reportedOn, firstWritten, timestamp]: readonly (string | undefined)[]): Date {
   const times = [Date.parse(reportedOn ?? ""), Number(firstWritten), Number(timestamp)];

@@ -51,8 +51,8 @@ export type Handler = RequestHandler<PathParameters, unknown, unknown, Query, Lo
 export type ErrorHandler = ErrorRequestHandler<PathParameters, unknown, unknown, Query, Locals>;
 
 /**
- * Creates the middleware that fills the request context. A valid request id of a trusted proxy is kept; anybody else could
- * choose one to confuse the logs.
+ * Creates the middleware that fills the request context. A valid request id of a trusted proxy is kept;
+ * anybody else could choose one to confuse the logs.
  *
  * @param publicUrl - Where browsers reach the service. With `https:` every request counts as secure.
  */

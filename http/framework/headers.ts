@@ -54,7 +54,9 @@ export const pageSecurityHeaders = (policy: ContentSecurityPolicy) =>
     xFrameOptions: { action: "deny" },
   });
 
-/** The policy of a page that loads nothing but this service's own files. Their styles contain small images. */
+/**
+ * The policy of a page that loads nothing but this service's own files. Their styles contain small images.
+ */
 export const ownFilesOnly: ContentSecurityPolicy = {
   defaultSrc: ["'none'"],
   scriptSrc: ["'self'"],

@@ -85,7 +85,9 @@ export interface Operation<Body = unknown> {
    */
   readonly paths: readonly string[];
   readonly access: Access;
-  /** Where anybody may call: callers who send an `Authorization` header are authenticated, and may see more. */
+  /**
+   * Where anybody may call: callers who send an `Authorization` header are authenticated, and may see more.
+   */
   readonly optionalLogin?: true;
   readonly summary: string;
   readonly description: string;

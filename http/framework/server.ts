@@ -12,7 +12,10 @@ import { HttpError, statuses } from "./errors.ts";
 import { rawResponseHeaders } from "./headers.ts";
 import { maxHeadersRead, toOriginForm } from "./message.ts";
 
-/** An import of node:http also loads node's fetch and WebSocket: 13 MB of memory that the service does not need. */
+/**
+ * An import of node:http also loads node's fetch and WebSocket: 13 MB of memory that the service does not
+ * need.
+ */
 const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
 
 /** A listening HTTP server. */
@@ -121,9 +124,9 @@ function createConnections(maxRequests: number) {
   }
 
   /**
-   * Requests that were complete before the error, on the same connection, are completed first. The response to
-   * the request in which it occurred is replaced, unless it is already written and only waits for the rest of
-   * the body.
+   * Requests that were complete before the error, on the same connection, are completed first. The response
+   * to the request in which it occurred is replaced, unless it is already written and only waits for the rest
+   * of the body.
    */
   function reject(socket: Duplex, error: HttpError): void {
     const [response] = get(socket).pending;

@@ -16,8 +16,8 @@ const methods: ReadonlySet<string> = new Set([
 
 /**
  * Creates the middleware that records a span per request by OpenTelemetry's conventions for HTTP, as a child
- * of the `traceparent` of an authenticated caller or a trusted proxy. No headers, query or body. Only 5xx is an error; the code of any other
- * failure is an attribute.
+ * of the `traceparent` of an authenticated caller or a trusted proxy. No headers, query or body. Only 5xx is
+ * an error; the code of any other failure is an attribute.
  */
 export function createRequestTracing(tracing: Tracing, { overTls }: { readonly overTls: boolean }): Handler {
   const scheme = overTls ? "https" : "http";

@@ -24,7 +24,10 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** A file of its own, since the page allows no inline script. \`validatorUrl\` would send the document to a third party. */
+/**
+ * A file of its own, since the page allows no inline script. \`validatorUrl\` would send the document to a
+ * third party.
+ */
 const pageScript = `"use strict";
 SwaggerUIBundle({
   url: "/openapi.json",
@@ -50,7 +53,9 @@ const assets: ReadonlyMap<string, Asset> = new Map([
   ["swagger-ui.css", { type: "text/css", read: fromPackage("swagger-ui.css") }],
 ]);
 
-/** `GET /openapi.json`, which describes these operations and its own, and `GET /docs`, a page that shows it. */
+/**
+ * `GET /openapi.json`, which describes these operations and its own, and `GET /docs`, a page that shows it.
+ */
 export function documentationOperations(
   described: readonly Operation[],
   schemes?: SecuritySchemes,

@@ -23,7 +23,10 @@ export interface MetricsText {
   render(): Promise<string>;
 }
 
-/** The probes and the metrics. They need no credentials, since they reveal neither stored data nor texts of errors. */
+/**
+ * The probes and the metrics. They need no credentials, since they reveal neither stored data nor texts of
+ * errors.
+ */
 export const healthOperations = (
   checkReadiness: CheckReadiness,
   metrics: MetricsText,

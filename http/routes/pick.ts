@@ -11,7 +11,10 @@ import { operation, versioned, type Call, type Operation } from "../framework/op
 
 const checkEvent = createValidator<Event>(eventSchema);
 
-/** `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. `egressNaming` is undefined without a router. */
+/**
+ * `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. `egressNaming` is undefined
+ * without a router.
+ */
 export const pickOperations = (
   topicIndex: LiveTopicIndex,
   egressNaming: EgressNaming | undefined,

@@ -14,8 +14,9 @@ export interface StatusSources {
 const eventIntervalMs = 2_000;
 
 /**
- * Dead letters and the names of topics are shown to those who may read them; addresses, errors and numbers of tokens to those
- * with a role. Everybody else, such as a device, sees whether the service works and how far behind it is.
+ * Dead letters and the names of topics are shown to those who may read them; addresses, errors and numbers of
+ * tokens to those with a role. Everybody else, such as a device, sees whether the service works and how far
+ * behind it is.
  */
 function toVisibleOverview(user: User, overview: Overview): Overview {
   const sync = toVisibleSync(user, overview.sync);

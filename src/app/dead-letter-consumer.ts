@@ -29,8 +29,8 @@ const restartDelayMs = 30_000;
 const expiryIntervalMs = 60_000;
 
 /**
- * Reads dead letters into the database until it is stopped, as one member of the group. The sync does not depend on it: without
- * the rights to read them, a warning says so, and it tries again.
+ * Reads dead letters into the database until it is stopped, as one member of the group. The sync does not
+ * depend on it: without the rights to read them, a warning says so, and it tries again.
  */
 export function startReading(options: DeadLetterConsumerOptions): StopReading {
   const { topic, groupId, broker, store, logs, identify, log } = options;
@@ -98,8 +98,8 @@ const ownerCheckIntervalMs = 1_000;
 const stallTimeoutMs = 60_000;
 
 /**
- * Waits until every dead letter is stored that Kafka has now, and reads them itself while no service does. Throws NotLoadedError
- * when nothing is stored for a minute.
+ * Waits until every dead letter is stored that Kafka has now, and reads them itself while no service does.
+ * Throws NotLoadedError when nothing is stored for a minute.
  */
 export async function readToEnd(
   options: DeadLetterConsumerOptions,

@@ -20,8 +20,9 @@ export interface DeadLettersOptions {
   readonly abort: AbortSignal;
   readonly log: Logger;
   /**
-   * For commands: each call waits as long as it takes until all dead letters are stored, and reads them itself while no service
-   * does. Called with the number of records. Undefined: calls wait a few seconds for those that `start` reads.
+   * For commands: each call waits as long as it takes until all dead letters are stored, and reads them
+   * itself while no service does. Called with the number of records. Undefined: calls wait a few seconds for
+   * those that `start` reads.
    */
   readonly onProgress?: (read: number, total: number) => void;
 }

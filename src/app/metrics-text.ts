@@ -18,8 +18,8 @@ export interface MetricsSources {
 }
 
 /**
- * Adds gauges that are read from `sources` at each scrape, and returns all metrics in Prometheus' text format, cached for a
- * second, since /metrics needs no credentials.
+ * Adds gauges that are read from `sources` at each scrape, and returns all metrics in Prometheus' text
+ * format, cached for a second, since /metrics needs no credentials.
  */
 export function createMetricsText(
   { registry }: Pick<Metrics, "registry">,

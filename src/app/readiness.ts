@@ -21,8 +21,8 @@ export function createReadiness(
   let hasRouted = false;
 
   /**
-   * Not ready before it reads for the first time. Later, a pause, as while topics are loaded again, must not keep HTTP
-   * requests away from the process.
+   * Not ready before it reads for the first time. Later, a pause, as while topics are loaded again, must not
+   * keep HTTP requests away from the process.
    */
   function checkRouter(status: ConsumerStatus): CheckResult {
     const failure = checkMember(status) ?? (hasRouted ? undefined : checkPaused(status, "router"));

@@ -51,7 +51,10 @@ export interface ServiceOptions {
 export interface Service {
   /** The address of the HTTP server: `http://host:port`. */
   readonly url: string;
-  /** Resolves when database, broker and consumers are ready. Throws DatabaseConflictError; UnavailableError once aborted. */
+  /**
+   * Resolves when database, broker and consumers are ready. Throws DatabaseConflictError; UnavailableError
+   * once aborted.
+   */
   readonly ready: Promise<void>;
   /** Reloads the certificate and reopens the audit file; undefined when neither is configured. */
   readonly reload: (() => void) | undefined;
@@ -70,8 +73,8 @@ interface Context extends Omit<ServiceOptions, "addresses"> {
 }
 
 /**
- * Starts the service. The HTTP server listens first, so that probes get responses from the start; then the service waits for
- * database and broker without a limit. Throws when the HTTP address cannot be bound.
+ * Starts the service. The HTTP server listens first, so that probes get responses from the start; then the
+ * service waits for database and broker without a limit. Throws when the HTTP address cannot be bound.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, lifecycle } = options;

@@ -17,17 +17,22 @@ export interface CommandContext {
   /** Writes to standard error; standard output is for the result. */
   readonly log: Logger;
   /**
-   * Opens the audit log, to be called before any change. Returns a function that records a change as made by the user of
-   * the machine. Throws a ConfigurationError when the log cannot be written.
+   * Opens the audit log, to be called before any change. Returns a function that records a change as made by
+   * the user of the machine. Throws a ConfigurationError when the log cannot be written.
    */
   readonly audit: () => RecordChange;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly abort: AbortSignal;
-  /** Throws UnavailableError when MongoDB does not respond within 10 s, DatabaseConflictError when its indexes conflict. */
+  /**
+   * Throws UnavailableError when MongoDB does not respond within 10 s, DatabaseConflictError when its indexes
+   * conflict.
+   */
   readonly database: () => Promise<Database>;
   /** The stores and services over the database. Throws as `database` does. */
   readonly services: () => Promise<Services>;
-  /** Throws UnavailableError when Kafka does not respond within 10 s, or the embedded broker is not running. */
+  /**
+   * Throws UnavailableError when Kafka does not respond within 10 s, or the embedded broker is not running.
+   */
   readonly broker: () => Promise<Broker>;
 }
 
@@ -37,8 +42,8 @@ export type RecordChange = (event: AuditEvent) => void;
 const connectTimeoutMs = 10_000;
 
 /**
- * Runs a command with the database and broker of the settings, or those of the embedded stack in the data directory, and
- * closes them afterwards. Throws ConfigurationError, and the errors of the command.
+ * Runs a command with the database and broker of the settings, or those of the embedded stack in the data
+ * directory, and closes them afterwards. Throws ConfigurationError, and the errors of the command.
  */
 export async function runWithContext<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
   const config = readConfig(readEnvironment(process.env));
@@ -150,5 +155,8 @@ function getSystemUser(): string {
   }
 }
 
-/** The author of changes on the command line: "cli:" and the user of the machine. HTTP user names contain no colon. */
+/**
+ * The author of changes on the command line: "cli:" and the user of the machine. HTTP user names contain no
+ * colon.
+ */
 export const getCommandLineUser = (): string => `cli:${getSystemUser()}`;

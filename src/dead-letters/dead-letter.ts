@@ -17,7 +17,10 @@ export const deadLetterCodes: readonly DeadLetterCode[] = [...rejectionCodes, "O
 
 /** A rejected record, parsed from the dead-letter topic. */
 export interface DeadLetter {
-  /** The formatted position of the rejected record, or of the dead letter itself if topicsync did not write it. */
+  /**
+   * The formatted position of the rejected record, or of the dead letter itself if topicsync did not write
+   * it.
+   */
   readonly id: string;
   /** The position in the dead-letter topic. */
   readonly position: RecordPosition;
@@ -38,7 +41,10 @@ export interface DeadLetter {
   readonly omitted: string | undefined;
   /** The id of the dead letter that the record was a replay of. */
   readonly replayOf: string | undefined;
-  /** The external ids of the topics that an event could not be forwarded to, as JSON; undefined when it was all of them. */
+  /**
+   * The external ids of the topics that an event could not be forwarded to, as JSON; undefined when it was
+   * all of them.
+   */
   readonly undelivered: string | undefined;
 }
 
@@ -50,8 +56,8 @@ export const isDeadLetterHeader = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
 
 /**
- * Parses a record of the dead-letter topic, with the headers of consumers/dead-letter-sender.ts. Never throws: any program can write
- * to the topic, and what it writes has the code OTHER.
+ * Parses a record of the dead-letter topic, with the headers of consumers/dead-letter-sender.ts. Never
+ * throws: any program can write to the topic, and what it writes has the code OTHER.
  */
 export function parseDeadLetter(
   topic: string,
@@ -122,7 +128,10 @@ function parsePosition(
   return isNumber(epoch) && Number(epoch) > 1 ? { ...position, epoch: Number(epoch) } : position;
 }
 
-/** Undefined for -1, which is Kafka's "none", and for anything that is not a time: producers may send any value. */
+/**
+ * Undefined for -1, which is Kafka's "none", and for anything that is not a time: producers may send any
+ * value.
+ */
 function parseTime(timestamp: string): Date | undefined {
   const time = new Date(Number(timestamp));
   return Number(timestamp) >= 0 && !Number.isNaN(time.getTime()) ? time : undefined;

@@ -5,7 +5,8 @@ import type { Replay, SyncPosition } from "./stores.ts";
 
 export type ReplayOutcome =
   /**
-   * The broker never acknowledged it, or its Kafka topic was deleted and created again before the sync was seen to reach it.
+   * The broker never acknowledged it, or its Kafka topic was deleted and created again before the sync was
+   * seen to reach it.
    */
   | { readonly status: "unknown" }
   /** The sync has not reached it yet. */

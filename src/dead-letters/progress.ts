@@ -20,8 +20,8 @@ export interface DeadLetterProgress {
   /** About how many dead letters the topic has now that are not stored yet. */
   countUnread(): Promise<number>;
   /**
-   * Waits until everything is stored that the topic has now, at most for `timeoutMs`. Returns how many records are not stored
-   * then. `onUnread` is called while it waits; what it throws ends the waiting.
+   * Waits until everything is stored that the topic has now, at most for `timeoutMs`. Returns how many
+   * records are not stored then. `onUnread` is called while it waits; what it throws ends the waiting.
    */
   waitUntilStored(timeoutMs: number, onUnread?: (unread: number) => Promise<void>): Promise<number>;
   /** Removes the dead letters that the topic's retention has deleted. */
@@ -49,7 +49,10 @@ export function createDeadLetterProgress(options: ProgressOptions): DeadLetterPr
     return unread;
   }
 
-  /** A log that was replaced may have had a higher beginning, so the beginning counts only with the id that proves its log. */
+  /**
+   * A log that was replaced may have had a higher beginning, so the beginning counts only with the id that
+   * proves its log.
+   */
   async function removeExpired(bounds: Bounds): Promise<void> {
     const moved = [...bounds].filter(([partition, { low }]) => low > (lows.get(partition) ?? 0));
     if (moved.length === 0) return;

@@ -10,8 +10,8 @@ export interface WantedRecord {
 const maxBytesPerChunk = 4 * 1024 * 1024;
 
 /**
- * Reads these records of a Kafka topic; undefined for those that it has deleted. In the given order, a few MB at a time. Throws
- * UnavailableError.
+ * Reads these records of a Kafka topic; undefined for those that it has deleted. In the given order, a few MB
+ * at a time. Throws UnavailableError.
  */
 export async function* readRecords<T extends WantedRecord>(
   reader: Pick<LogReader, "fetchRecords">,

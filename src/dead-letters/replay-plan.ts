@@ -116,8 +116,9 @@ export async function findSuperseding(
 }
 
 /**
- * A later announcement of the dead letter's topic in the same partition, which the dead letter would overwrite if it were sent
- * now. Its own replays do not count. Announcements of other partitions and changes over HTTP have no order with it.
+ * A later announcement of the dead letter's topic in the same partition, which the dead letter would
+ * overwrite if it were sent now. Its own replays do not count. Announcements of other partitions and changes
+ * over HTTP have no order with it.
  */
 export function findLater(
   { id, source }: Superseded,

@@ -54,8 +54,9 @@ interface Sending {
 }
 
 /**
- * Sends the dead letters of a plan, those of each partition in their order. Each attempt is stored before it is sent and marked
- * after it, so that no crash lets a dead letter be sent without a trace. An outage ends the replay early.
+ * Sends the dead letters of a plan, those of each partition in their order. Each attempt is stored before it
+ * is sent and marked after it, so that no crash lets a dead letter be sent without a trace. An outage ends
+ * the replay early.
  */
 export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<SentReplays> {
   const { deadLetterTopic, identify, kafka, replays, states, positions, producer, abort } = options;
@@ -206,7 +207,8 @@ function toRecord(
 const maxAuditedIds = 100;
 
 /**
- * The audit event of a replay; undefined if nothing was sent. Lists the first ids; `topicsync_replays` has all of them.
+ * The audit event of a replay; undefined if nothing was sent. Lists the first ids; `topicsync_replays` has
+ * all of them.
  */
 export function toReplayEvent(
   { topic, send, force }: ReplayPlan,

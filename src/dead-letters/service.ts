@@ -36,8 +36,8 @@ export interface DeadLetterServiceOptions {
   readonly kafka: LogReader;
   readonly letters: DeadLetterReader;
   /**
-   * Waits until the dead letters are stored that Kafka has now, as long as the caller can wait. Returns how many are not stored
-   * then. Throws UnavailableError.
+   * Waits until the dead letters are stored that Kafka has now, as long as the caller can wait. Returns how
+   * many are not stored then. Throws UnavailableError.
    */
   readonly waitUntilStored: () => Promise<number>;
   /** Creates a producer for `topic`, which each replay closes at its end. */
@@ -73,12 +73,15 @@ export interface ReplayRequest {
 }
 
 /**
- * The dead letters of one channel, for HTTP and the command line. Every function throws UnavailableError, and, except for
- * `list`, NotLoadedError if the dead letters are not stored in time; those that read whole records throw OverloadedError if too
- * many callers wait.
+ * The dead letters of one channel, for HTTP and the command line. Every function throws UnavailableError,
+ * and, except for `list`, NotLoadedError if the dead letters are not stored in time; those that read whole
+ * records throw OverloadedError if too many callers wait.
  */
 export interface DeadLetterService {
-  /** A page, newest first, with the number of dead letters. Throws a RejectionError if the cursor is not valid. */
+  /**
+   * A page, newest first, with the number of dead letters. Throws a RejectionError if the cursor is not
+   * valid.
+   */
   list(request: PageRequest): Promise<Omit<DeadLetterList, "channels">>;
   /** All of them, newest first, in batches. */
   readAll(request: ListRequest): AsyncGenerator<readonly DeadLetterItem[]>;
@@ -107,8 +110,8 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
   const lock = createMutex({ maxWaiting, message: "too many requests are waiting for dead letters" });
 
   /**
-   * The sync's positions, and how many dead letters are not stored. The sync sends a dead letter before it moves on, so everything
-   * rejected before these positions is among those that are waited for.
+   * The sync's positions, and how many dead letters are not stored. The sync sends a dead letter before it
+   * moves on, so everything rejected before these positions is among those that are waited for.
    */
   async function catchUp() {
     const positions = await sync.findPositions();

@@ -6,14 +6,19 @@ import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";
 /** One attempt to send a dead letter back to the topic it came from. */
 export interface Replay {
   readonly deadLetterId: string;
-  /** 1 for the first. The store accepts each attempt once, so that two concurrent replays do not both send. */
+  /**
+   * 1 for the first. The store accepts each attempt once, so that two concurrent replays do not both send.
+   */
   readonly attempt: number;
   readonly startedAt: Date;
-  /** "sending" until the broker has acknowledged it. After a crash in between it is unknown whether it was sent. */
+  /**
+   * "sending" until the broker has acknowledged it. After a crash in between it is unknown whether it was
+   * sent.
+   */
   readonly state: "sending" | "sent";
   /**
-   * Without an offset while it is sent, and without a partition where the broker chooses it. The epoch is that of the sync's
-   * position at that time.
+   * Without an offset while it is sent, and without a partition where the broker chooses it. The epoch is
+   * that of the sync's position at that time.
    */
   readonly sentTo: Pick<RecordPosition, "topic"> & Partial<RecordPosition>;
 }
@@ -22,7 +27,9 @@ export interface Replay {
 export interface ReplayStore {
   /** The replays of these dead letters, the first attempt first. */
   find(deadLetterIds: readonly string[]): Promise<Replay[]>;
-  /** Claims these attempts. Returns the dead letters whose attempt was claimed before: they must not be sent. */
+  /**
+   * Claims these attempts. Returns the dead letters whose attempt was claimed before: they must not be sent.
+   */
   begin(replays: readonly Replay[]): Promise<ReadonlySet<string>>;
   markSent(replays: readonly Replay[]): Promise<void>;
   /** Removes replays that are known not to have been sent. */
@@ -58,7 +65,10 @@ export interface SyncState {
 export interface DeadLetterFilter {
   readonly ids?: ReadonlySet<string>;
   readonly codes?: ReadonlySet<string>;
-  /** Written at this time or later, in milliseconds since 1970. A dead letter without a time is neither old nor new. */
+  /**
+   * Written at this time or later, in milliseconds since 1970. A dead letter without a time is neither old
+   * nor new.
+   */
   readonly from?: number;
   /** Written at this time or earlier. */
   readonly to?: number;
@@ -98,10 +108,15 @@ export interface DeadLetterWrites {
   readonly epoch: number;
 }
 
-/** Writes a batch of dead letters together with the position after it. Every function throws UnavailableError. */
+/**
+ * Writes a batch of dead letters together with the position after it. Every function throws UnavailableError.
+ */
 export interface DeadLetterStore extends BatchStore<DeadLetterWrites> {
   /** The rank of the last dead letter of a partition; 0 without one. */
   findLastRank(partition: Partition): Promise<number>;
-  /** Removes what a step leaves behind: the dead letters of a log that was replaced, and those that Kafka has lost. */
+  /**
+   * Removes what a step leaves behind: the dead letters of a log that was replaced, and those that Kafka has
+   * lost.
+   */
   removeReplaced(step: PositionStep): Promise<void>;
 }

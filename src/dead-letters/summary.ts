@@ -12,8 +12,8 @@ export interface DeadLetterSummary extends Pick<
   /** The size of the whole record. */
   readonly bytes: number;
   /**
-   * The latest time seen in the partition so far, in milliseconds since 1970. It orders the dead letters of several partitions and
-   * keeps those of one partition in offset order, regardless of their own times.
+   * The latest time seen in the partition so far, in milliseconds since 1970. It orders the dead letters of
+   * several partitions and keeps those of one partition in offset order, regardless of their own times.
    */
   readonly rank: number;
 }

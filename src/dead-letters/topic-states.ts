@@ -11,9 +11,14 @@ import {
 import type { IdentifyTopic } from "./dead-letter.ts";
 import type { SyncPosition, SyncState, TopicState } from "./stores.ts";
 
-/** The latest announcements of topics: those that the sync has applied, and those still pending in the log. */
+/**
+ * The latest announcements of topics: those that the sync has applied, and those still pending in the log.
+ */
 export interface TopicStates {
-  /** Up to date at the time of the call. Throws UnavailableError, and NotLoadedError if too many announcements are pending. */
+  /**
+   * Up to date at the time of the call. Throws UnavailableError, and NotLoadedError if too many announcements
+   * are pending.
+   */
   find(externalIds: readonly string[]): Promise<readonly TopicState[]>;
   /** Ignores this announcement from now on: the caller has just sent it. */
   ignore(position: RecordPosition): void;
@@ -39,8 +44,8 @@ export const noTopicStates: TopicStates = { find: () => Promise.resolve([]), ign
 /**
  * Reads the announcements from the given positions on, each record once.
  *
- * Invariant: a record before its partition's `nextOffsets` is in `pending`, is ignored, or was applied when the positions were
- * read.
+ * Invariant: a record before its partition's `nextOffsets` is in `pending`, is ignored, or was applied when
+ * the positions were read.
  */
 export function createTopicStates(options: TopicStatesOptions): TopicStates {
   const { sync, positions, identify, reader, topic, abort } = options;
@@ -49,7 +54,10 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
   const epochs = new Map<number, number>();
   const ignored = new Set<string>();
 
-  /** The offset to begin at. A position beyond the end belongs to an earlier log: the topic was created again since. */
+  /**
+   * The offset to begin at. A position beyond the end belongs to an earlier log: the topic was created again
+   * since.
+   */
   function begin(partition: number, { low, high }: LogBounds): number {
     const position = positions.find((one) => one.topic === topic && one.partition === partition);
     const { nextOffset = low, epoch = 1 } = position ?? {};

@@ -10,8 +10,8 @@ class NotInstalledError extends Error {
 }
 
 /**
- * Loads Testcontainers on first use. Throws a NotInstalledError: a checkout has it, but the published package leaves it
- * to those who want the embedded broker and store in containers.
+ * Loads Testcontainers on first use. Throws a NotInstalledError: a checkout has it, but the published package
+ * leaves it to those who want the embedded broker and store in containers.
  */
 async function loadTestcontainers() {
   try {

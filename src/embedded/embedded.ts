@@ -28,8 +28,8 @@ const component = "embedded";
 
 /**
  * Returns the addresses of the settings; starts an embedded store or broker for a missing one. `ended` is
- * called if an embedded server exits unexpectedly. Throws an UnavailableError that says what is missing if none
- * can be started, and a ConfigurationError in production.
+ * called if an embedded server exits unexpectedly. Throws an UnavailableError that says what is missing if
+ * none can be started, and a ConfigurationError in production.
  */
 export async function resolveAddresses(
   options: EmbeddedOptions & { readonly ended: (error: unknown) => void },

@@ -47,8 +47,8 @@ export function prepareClassArchive({ archive }: KafkaJava): ClassArchive {
   if (existsSync(archive)) return { flags: toArchiveFlags(archive), keep: nothing, discard: nothing };
   const temporary = `${archive}.${process.pid}-${randomBytes(4).toString("hex")}`;
   return {
-    // Not every Java supports the flag. Writing the archive logs a warning per class that cannot be in it, after what Kafka
-    // itself logged last.
+    // Not every Java supports the flag. Writing the archive logs a warning per class that cannot be in it,
+    // after what Kafka itself logged last.
     flags: ["-XX:+IgnoreUnrecognizedVMOptions", `-XX:ArchiveClassesAtExit=${temporary}`, "-Xlog:all=error"],
     // There is no archive if the broker was killed or could not write it; the next one tries again.
     keep: () => rename(temporary, archive).catch(() => undefined),

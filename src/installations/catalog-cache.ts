@@ -15,8 +15,9 @@ const maxFreshMs = 1_000;
 const maxStaleMs = 10_000;
 
 /**
- * Creates the cached catalog. A change is picked up within a second of the next request. An unknown name is read from the
- * store at once, so a record that was just added is found. At most one read of each collection is in flight.
+ * Creates the cached catalog. A change is picked up within a second of the next request. An unknown name is
+ * read from the store at once, so a record that was just added is found. At most one read of each collection
+ * is in flight.
  */
 export const createCatalog = (store: CatalogStore, clock: () => number = Date.now): Catalog => ({
   getApplication: createLookup(store.applications, clock),

@@ -45,8 +45,8 @@ export interface CatalogUpdate {
 }
 
 /**
- * Manages the applications, or the platforms, for HTTP and the command line. Running services pick up a change within two
- * seconds. Every function throws UnavailableError.
+ * Manages the applications, or the platforms, for HTTP and the command line. Running services pick up a
+ * change within two seconds. Every function throws UnavailableError.
  */
 export interface CatalogAdministration extends Pick<NamedStore<PushPlatform>, "list" | "find"> {
   /** Adds an active record. Throws NameTakenError. */

@@ -14,8 +14,9 @@ export const toDeactivationEvents = (keys: readonly InstallationKey[], reason: s
   }));
 
 /**
- * Runs one deactivation of a kind at a time. Callers that ask for the same while it runs, usually retries after a timeout, share
- * the next run, not the current one as in a single flight. It starts after they asked, so it covers everything registered before.
+ * Runs one deactivation of a kind at a time. Callers that ask for the same while it runs, usually retries
+ * after a timeout, share the next run, not the current one as in a single flight. It starts after they asked,
+ * so it covers everything registered before.
  */
 export function shareDeactivations(deactivateAll: DeactivateAll): DeactivateAll {
   const running = new Map<string, Promise<void>>();
@@ -58,8 +59,8 @@ export interface SweepResult {
 }
 
 /**
- * Deactivates all active installations that were not seen since. Safe to interrupt; run it again to continue. Throws
- * UnavailableError.
+ * Deactivates all active installations that were not seen since. Safe to interrupt; run it again to continue.
+ * Throws UnavailableError.
  */
 export async function sweep(
   listing: Pick<InstallationListing, "streamAll">,

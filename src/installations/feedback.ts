@@ -40,7 +40,10 @@ export interface Deactivation extends InstallationKey {
   readonly unseenSince: Date;
 }
 
-/** Stores deactivations together with positions in the push feedback topic. Every function throws UnavailableError. */
+/**
+ * Stores deactivations together with positions in the push feedback topic. Every function throws
+ * UnavailableError.
+ */
 export interface FeedbackStore extends BatchStore<readonly Deactivation[]> {
   /** Returns the installations of these tokens on all platforms. */
   findTokens(tokens: readonly string[]): Promise<SeenInstallation[]>;

@@ -1,9 +1,10 @@
 /**
- * Gathers concurrent writes into few batches; a batch in flight is the timer for the next one (docs/decisions/005-group-commit.md).
+ * Gathers concurrent writes into few batches; a batch in flight is the timer for the next one
+ * (docs/decisions/005-group-commit.md).
  *
- * Invariant: a write is never in flight together with a write that it conflicts with, and conflicting writes leave in the order
- * in which they were submitted.
- * Invariant: while a write waits, a batch is in flight or a flush is scheduled, so no write waits forever.
+ * Invariant: a write is never in flight together with a write that it conflicts with, and conflicting writes
+ * leave in the order in which they were submitted. Invariant: while a write waits, a batch is in flight or a
+ * flush is scheduled, so no write waits forever.
  */
 import { OverloadedError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
@@ -41,7 +42,8 @@ const minSecondBatchSize = 16;
 /**
  * - `open`: a submitted write flushes as soon as enough writes wait (see `getFlushThreshold`);
  * - `scheduled`: as `open`, and what waits at the end of this turn of the event loop is flushed;
- * - `blocked`: every waiting write conflicts with one in flight, so flushing is pointless until a batch returns.
+ * - `blocked`: every waiting write conflicts with one in flight, so flushing is pointless until a batch
+ *   returns.
  */
 type State =
   | { readonly name: "open" }
@@ -63,7 +65,10 @@ export class GroupCommit {
   #waiting: Entry[] = [];
   #waitingCharacters = 0;
   #batchesInFlight = 0;
-  /** Decays slowly, so that a small batch among large ones, of writes that had to wait for others, does not count. */
+  /**
+   * Decays slowly, so that a small batch among large ones, of writes that had to wait for others, does not
+   * count.
+   */
   #recentBatchSize = 1;
 
   constructor(
@@ -76,8 +81,9 @@ export class GroupCommit {
   }
 
   /**
-   * Resolves when the write is acknowledged with the configured write concern. Writes of the same tokens take effect in the order
-   * in which they were submitted. Throws OverloadedError when too many writes are waiting, and UnavailableError.
+   * Resolves when the write is acknowledged with the configured write concern. Writes of the same tokens take
+   * effect in the order in which they were submitted. Throws OverloadedError when too many writes are
+   * waiting, and UnavailableError.
    */
   readonly submit = (write: InstallationWrite): Promise<void> => {
     const characters = countCharacters(write);
@@ -103,7 +109,10 @@ export class GroupCommit {
     writing: this.#inFlight.size,
   });
 
-  /** Runs a step. If that breaks an invariant, its batch and all writes that wait fail, since their order is not certain. */
+  /**
+   * Runs a step. If that breaks an invariant, its batch and all writes that wait fail, since their order is
+   * not certain.
+   */
   #run(step: () => void, batch: readonly Entry[] = []): void {
     try {
       step();
@@ -135,10 +144,10 @@ export class GroupCommit {
   }
 
   /**
-   * The number of waiting writes that are flushed without waiting for the end of the turn. The first batch leaves at the recent size,
-   * so a lone write after lone writes does not wait. The second leaves at the size of the first, so that the store has work
-   * while responses are sent and requests are read. Further ones leave only when full, so a slow store gets larger batches
-   * instead of more.
+   * The number of waiting writes that are flushed without waiting for the end of the turn. The first batch
+   * leaves at the recent size, so a lone write after lone writes does not wait. The second leaves at the size
+   * of the first, so that the store has work while responses are sent and requests are read. Further ones
+   * leave only when full, so a slow store gets larger batches instead of more.
    */
   #getFlushThreshold(): number {
     if (this.#batchesInFlight === 0) return this.#recentBatchSize;
@@ -158,7 +167,10 @@ export class GroupCommit {
     this.#schedule();
   }
 
-  /** Removes the next writes that conflict neither with writes in flight nor with earlier ones that keep waiting. */
+  /**
+   * Removes the next writes that conflict neither with writes in flight nor with earlier ones that keep
+   * waiting.
+   */
   #takeBatch(): Entry[] {
     const batch: Entry[] = [];
     const skipped: Entry[] = [];

@@ -21,8 +21,8 @@ export interface InstallationImporter {
   /** Converts the JSON of an installation. Returns what is wrong with it as a text. */
   read(json: unknown): Promise<Installation | string>;
   /**
-   * Stores installations by their keys. Of two records with one key, the one that changed later wins as a whole, so
-   * importing the same records again changes nothing.
+   * Stores installations by their keys. Of two records with one key, the one that changed later wins as a
+   * whole, so importing the same records again changes nothing.
    */
   store(installations: readonly Installation[], options: { readonly dryRun: boolean }): Promise<ImportResult>;
 }

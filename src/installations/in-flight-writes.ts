@@ -2,9 +2,9 @@ import { invariant } from "../lib/invariant.ts";
 import type { InstallationWrite } from "./stores.ts";
 
 /**
- * A set of writes that knows which other writes conflict with it, so must not overtake it: registrations of one token, and a user's
- * registrations and removals. Two removals have the same result in either order. So have a user's removal and another
- * user's registration: the token ends as the other user's.
+ * A set of writes that knows which other writes conflict with it, so must not overtake it: registrations of
+ * one token, and a user's registrations and removals. Two removals have the same result in either order. So
+ * have a user's removal and another user's registration: the token ends as the other user's.
  */
 export class InFlightWrites {
   readonly #tokens = createMultiset();

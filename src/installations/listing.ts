@@ -28,8 +28,9 @@ export interface InstallationPage {
 /** Lists installations in the order of their ids, which never changes. */
 export interface InstallationListing {
   /**
-   * Returns the next installations after a cursor, at most `limit` (1 to 1,000). It searches for about a second; a page of rare
-   * matches or large records may be short, and `next` continues. Throws a RejectionError for a bad limit or cursor, and UnavailableError.
+   * Returns the next installations after a cursor, at most `limit` (1 to 1,000). It searches for about a
+   * second; a page of rare matches or large records may be short, and `next` continues. Throws a
+   * RejectionError for a bad limit or cursor, and UnavailableError.
    */
   findPage(
     query: InstallationQuery,

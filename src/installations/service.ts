@@ -16,13 +16,13 @@ export interface RegisteredTokens {
 /** Registration and removal of push tokens (specification 4.1 and 4.2). */
 export interface InstallationService {
   /**
-   * Throws a RejectionError when the application or the platform is unknown or disabled, or when the token violates the
-   * platform's rule; OverloadedError and UnavailableError.
+   * Throws a RejectionError when the application or the platform is unknown or disabled, or when the token
+   * violates the platform's rule; OverloadedError and UnavailableError.
    */
   register(application: string, body: Registration, user: User): Promise<RegisteredTokens>;
   /**
-   * Deactivates the user's own tokens, only one of them, or all users' tokens. Whether the user may do that is for the caller to
-   * check. Returns the token as stored, if it is only one. Throws as `register` does.
+   * Deactivates the user's own tokens, only one of them, or all users' tokens. Whether the user may do that
+   * is for the caller to check. Returns the token as stored, if it is only one. Throws as `register` does.
    */
   remove(application: string, body: Removal, user: User): Promise<string | undefined>;
 }

@@ -24,8 +24,9 @@ export type InstallationWrite = RegisterWrite | RemoveWrite;
 /** Writes registrations and removals. */
 export interface InstallationStore {
   /**
-   * Applies the writes in any order. Returns the error of each write, `unfinished`, or undefined for an acknowledged one. When a
-   * token moves to another user, its record keeps the previous owner and the time. Throws UnavailableError.
+   * Applies the writes in any order. Returns the error of each write, `unfinished`, or undefined for an
+   * acknowledged one. When a token moves to another user, its record keeps the previous owner and the time.
+   * Throws UnavailableError.
    */
   readonly write: (writes: readonly InstallationWrite[]) => Promise<readonly unknown[]>;
 }
@@ -59,8 +60,8 @@ export interface InstallationChunk {
 /** Reads installations. Every function throws UnavailableError. */
 export interface InstallationReader {
   /**
-   * Returns at most `limit` selected installations after an id, in the order of ids. It examines a bounded number of records, so
-   * a chunk may be short, or empty, before the end.
+   * Returns at most `limit` selected installations after an id, in the order of ids. It examines a bounded
+   * number of records, so a chunk may be short, or empty, before the end.
    */
   read(
     selection: InstallationSelection,
@@ -77,8 +78,8 @@ export interface InstallationReader {
 /** Deactivates installations. Every function throws UnavailableError. */
 export interface InstallationDeactivator {
   /**
-   * Deactivates the active ones of these ids and returns their keys. Throws only when none was deactivated: after an outage
-   * half way, the keys so far are returned, for the audit.
+   * Deactivates the active ones of these ids and returns their keys. Throws only when none was deactivated:
+   * after an outage half way, the keys so far are returned, for the audit.
    */
   deactivateByIds(ids: readonly string[], reason: string): Promise<readonly InstallationKey[]>;
   /** Deactivates the ones of these ids that are active and still unseen since. Returns how many. */
@@ -87,9 +88,9 @@ export interface InstallationDeactivator {
     condition: { readonly unseenSince: Date; readonly reason: string },
   ): Promise<number>;
   /**
-   * Deactivates all users' active tokens for an application on a platform, in batches. Every token registered before the call is
-   * inactive after it, unless it was registered again in the meantime; tokens registered during the call may end either
-   * way. After a failure some are deactivated; repeat the call for the rest.
+   * Deactivates all users' active tokens for an application on a platform, in batches. Every token registered
+   * before the call is inactive after it, unless it was registered again in the meantime; tokens registered
+   * during the call may end either way. After a failure some are deactivated; repeat the call for the rest.
    */
   readonly deactivateAll: DeactivateAll;
 }
@@ -116,8 +117,8 @@ export interface Replacement {
 export interface InstallationImportStore {
   findKeys(tokens: readonly string[]): Promise<StoredKey[]>;
   /**
-   * Inserts records. Returns those that were not inserted: another record has the id, or the key was registered
-   * meanwhile.
+   * Inserts records. Returns those that were not inserted: another record has the id, or the key was
+   * registered meanwhile.
    */
   add(installations: readonly Installation[]): Promise<ReadonlyMap<Installation, "id taken" | "key taken">>;
   /** Replaces records that are still older. Returns how many. */

@@ -1,7 +1,10 @@
 import { RejectionError } from "../lib/errors.ts";
 import type { PushPlatform } from "./catalog.ts";
 
-/** The rules that a platform's record may name. Without a rule, any text of at most 4,096 characters is a token. */
+/**
+ * The rules that a platform's record may name. Without a rule, any text of at most 4,096 characters is a
+ * token.
+ */
 export const tokenRules = ["apns", "fcm", "webpush"] as const;
 
 export type TokenRule = (typeof tokenRules)[number];
@@ -10,8 +13,8 @@ export type TokenRule = (typeof tokenRules)[number];
 export type CheckedToken = { readonly token: string } | { readonly fault: string };
 
 /**
- * Returns the stored form of a token; `path` is the JSON pointer of its member. Throws a RejectionError, `BAD_TOKEN`, when the token
- * violates the platform's rule.
+ * Returns the stored form of a token; `path` is the JSON pointer of its member. Throws a RejectionError,
+ * `BAD_TOKEN`, when the token violates the platform's rule.
  */
 export function normalizeToken({ name, tokenRule }: PushPlatform, token: string, path: string): string {
   const checked = checkToken(token, tokenRule);
@@ -20,7 +23,9 @@ export function normalizeToken({ name, tokenRule }: PushPlatform, token: string,
   throw new RejectionError("BAD_TOKEN", message, [{ path, message: checked.fault }]);
 }
 
-/** Applies a token rule. Every input uses it, so a registered token is found again in any accepted spelling. */
+/**
+ * Applies a token rule. Every input uses it, so a registered token is found again in any accepted spelling.
+ */
 export function checkToken(token: string, rule: string | undefined): CheckedToken {
   if (rule === undefined) return { token };
   // An unknown rule must not accept every token.
@@ -43,9 +48,10 @@ function apns(token: string): CheckedToken {
 }
 
 /**
- * A Firebase installation ID (FID), or a registration token of Firebase Cloud Messaging. A FID is 17 random bytes that begin
- * with the bits 0111, in base64url, cut to 22 characters; Firebase's own clients check the same. Google documents no format
- * for registration tokens; they are base64url characters with a colon, or without one if GCM issued them.
+ * A Firebase installation ID (FID), or a registration token of Firebase Cloud Messaging. A FID is 17 random
+ * bytes that begin with the bits 0111, in base64url, cut to 22 characters; Firebase's own clients check the
+ * same. Google documents no format for registration tokens; they are base64url characters with a colon, or
+ * without one if GCM issued them.
  */
 function fcm(token: string): CheckedToken {
   return firebaseForms.some((form) => form.test(token))
@@ -63,9 +69,9 @@ const firebaseForms = [
 ];
 
 /**
- * A push subscription (W3C Push API): its endpoint, a URL of the push service (RFC 8030, section 5), or its JSON as returned
- * by `toJSON`, with the encryption keys (RFC 8291). Stored without whitespace, with members in a fixed order, and without
- * `expirationTime`.
+ * A push subscription (W3C Push API): its endpoint, a URL of the push service (RFC 8030, section 5), or its
+ * JSON as returned by `toJSON`, with the encryption keys (RFC 8291). Stored without whitespace, with members
+ * in a fixed order, and without `expirationTime`.
  */
 function webpush(token: string): CheckedToken {
   const fault = {

@@ -87,8 +87,8 @@ function findPartition({ topics: [topic] }: Metadata, partition: number): Partit
 }
 
 /**
- * Lists the offset of each partition for a timestamp, by name, with the topic's id; undefined if the topic does
- * not exist.
+ * Lists the offset of each partition for a timestamp, by name, with the topic's id; undefined if the topic
+ * does not exist.
  */
 async function listOffsets(
   cluster: Cluster,

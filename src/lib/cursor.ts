@@ -22,7 +22,9 @@ export interface CursorFormat<V extends readonly unknown[]> {
 /** Raised when the encoding changes, so that old cursors are rejected. */
 const version = 1;
 
-/** Defines the cursors of a list in one order; `list` keeps them apart from those of other lists and orders. */
+/**
+ * Defines the cursors of a list in one order; `list` keeps them apart from those of other lists and orders.
+ */
 export function createCursorFormat<const K extends readonly Kind[]>(
   list: string,
   kinds: K,

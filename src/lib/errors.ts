@@ -105,7 +105,9 @@ export const exitCodes = {
   configuration: 78,
 } as const;
 
-/** Formats faults as sentences that begin with the path, or with `document` for a fault of the whole document. */
+/**
+ * Formats faults as sentences that begin with the path, or with `document` for a fault of the whole document.
+ */
 export const formatFaults = (faults: readonly Fault[], document: string): string =>
   faults
     .map(({ path, message }) => `${path === "" ? document : path} ${message}`)

@@ -4,8 +4,9 @@ export class JsonStructureError extends SyntaxError {
 }
 
 /**
- * Parses what users define, over HTTP and over Kafka alike. Throws a JsonStructureError for a duplicate member and for
- * deep nesting, and a SyntaxError for text that is not JSON. A byte order mark is ignored (RFC 8259, section 8.1).
+ * Parses what users define, over HTTP and over Kafka alike. Throws a JsonStructureError for a duplicate
+ * member and for deep nesting, and a SyntaxError for text that is not JSON. A byte order mark is ignored (RFC
+ * 8259, section 8.1).
  */
 export function parseStrictJson(text: string): unknown {
   const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
@@ -26,8 +27,8 @@ const closeBracket = 0x5d;
 const maxDepth = 100;
 
 /**
- * Returns what makes a JSON text ambiguous although JSON.parse accepts it: a duplicate member (RFC 8259, section 4)
- * or excessive nesting (section 9). Text that is not JSON at all is left to JSON.parse.
+ * Returns what makes a JSON text ambiguous although JSON.parse accepts it: a duplicate member (RFC 8259,
+ * section 4) or excessive nesting (section 9). Text that is not JSON at all is left to JSON.parse.
  */
 function findStructureFault(json: string): string | undefined {
   /** Member names of each open object; undefined for an array. */

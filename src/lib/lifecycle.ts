@@ -4,7 +4,10 @@ import type { Logger } from "./logger.ts";
 export interface Lifecycle {
   /** Registers the release of a resource that was just acquired. */
   onStop(name: string, release: () => Promise<void> | void): void;
-  /** Releases everything. A failed release is logged and the others still run. A second call waits for the first. */
+  /**
+   * Releases everything. A failed release is logged and the others still run. A second call waits for the
+   * first.
+   */
   stop(): Promise<void>;
 }
 

@@ -8,8 +8,8 @@ export type { Logger };
 const secretMembers = ["authorization", "password", "password_hash", "token"];
 
 /**
- * Serializes an error's type, message, code and stack, with those of its causes. Unlike pino's serializer it omits other
- * members: errors of MongoDB contain the documents that could not be written, and so push tokens.
+ * Serializes an error's type, message, code and stack, with those of its causes. Unlike pino's serializer it
+ * omits other members: errors of MongoDB contain the documents that could not be written, and so push tokens.
  */
 export function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return getErrorMessage(error);
@@ -24,8 +24,8 @@ export function serializeError(error: unknown): unknown {
 }
 
 /**
- * Creates the program's logger: readable lines on a terminal, JSON lines otherwise. Commands log to standard error, since
- * their result goes to standard output. Secrets are replaced with `[redacted]`.
+ * Creates the program's logger: readable lines on a terminal, JSON lines otherwise. Commands log to standard
+ * error, since their result goes to standard output. Secrets are replaced with `[redacted]`.
  */
 export async function createLogger(
   level: string,
@@ -45,7 +45,9 @@ export async function createLogger(
 
 const outputs = new WeakMap<Logger, DestinationStream>();
 
-/** The output of a logger made by `createLogger`. Other writers must use it too, or lines would interleave. */
+/**
+ * The output of a logger made by `createLogger`. Other writers must use it too, or lines would interleave.
+ */
 export function getLogOutput(log: Logger): DestinationStream {
   const output = outputs.get(log);
   if (output === undefined) throw new Error("the logger was not made by createLogger");
@@ -61,7 +63,9 @@ async function openOutput(to: "stdout" | "stderr"): Promise<DestinationStream> {
   return to === "stderr" ? pino.destination({ dest: destination, sync: true }) : openBuffered(destination);
 }
 
-/** A busy service logs thousands of lines a second; one write each would cost more than the work they report. */
+/**
+ * A busy service logs thousands of lines a second; one write each would cost more than the work they report.
+ */
 const bufferBytes = 32 * 1024;
 const flushIntervalMs = 100;
 const warnLevel = 40;
@@ -102,8 +106,9 @@ export interface LineFile {
 }
 
 /**
- * Opens a file for appending lines. Lines are passed as buffers: in text mode, SonicBoom recounts the bytes of all buffered
- * lines with each line. With buffers, reading a long log costs a quarter less CPU, and 225 MB of memory instead of 343 MB.
+ * Opens a file for appending lines. Lines are passed as buffers: in text mode, SonicBoom recounts the bytes
+ * of all buffered lines with each line. With buffers, reading a long log costs a quarter less CPU, and 225 MB
+ * of memory instead of 343 MB.
  */
 export function openLineFile(options: FileOptions): LineFile {
   const file = pino.destination({ ...options, sync: false, contentMode: "buffer" });

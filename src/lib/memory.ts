@@ -5,8 +5,9 @@ import { runInNewContext } from "node:vm";
 const intervalMs = 1_000;
 
 /**
- * Once the process has been idle for a second, returns unused memory to the system: after the start, a sixth of the
- * process. V8 keeps it otherwise. Blocks the process for about 0.1 s, and makes the next allocations slower.
+ * Once the process has been idle for a second, returns unused memory to the system: after the start, a sixth
+ * of the process. V8 keeps it otherwise. Blocks the process for about 0.1 s, and makes the next allocations
+ * slower.
  */
 export function releaseMemoryWhenIdle(): void {
   let last = performance.eventLoopUtilization();

@@ -1,4 +1,7 @@
-/** A page ends early once its records have this size as JSON, so that few large records do not fill the memory. */
+/**
+ * A page ends early once its records have this size as JSON, so that few large records do not fill the
+ * memory.
+ */
 export const maxPageBytes = 4 * 1024 * 1024;
 
 /** How many records a page reads at a time, since their size is known only afterwards. */

@@ -1,6 +1,6 @@
 /**
- * Converts one of our schemas to plain JSON Schema 2020-12: replaces our own keywords (validation.ts) with standard ones, and
- * removes the `$id`.
+ * Converts one of our schemas to plain JSON Schema 2020-12: replaces our own keywords (validation.ts) with
+ * standard ones, and removes the `$id`.
  */
 export function publishSchema(schema: object): Record<string, unknown> {
   const { description, expected, format, pattern } = schema as Readonly<Record<string, unknown>>;
@@ -18,7 +18,10 @@ export function publishSchema(schema: object): Record<string, unknown> {
   return published;
 }
 
-/** Returns the component name of a schema: `TopicBody` for the `$id` "topic-body". Throws for a schema without `$id`. */
+/**
+ * Returns the component name of a schema: `TopicBody` for the `$id` "topic-body". Throws for a schema without
+ * `$id`.
+ */
 export function getSchemaName({ $id }: { readonly $id?: unknown }): string {
   if (typeof $id !== "string") throw new Error("a published schema needs an $id");
   return $id.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -13,8 +13,9 @@ export interface RetryOptions {
 }
 
 /**
- * Retries with exponential backoff while the attempt throws UnavailableError, and logs each failure. Rethrows other errors. When
- * aborted, throws the last UnavailableError at once and ignores the result of a pending attempt.
+ * Retries with exponential backoff while the attempt throws UnavailableError, and logs each failure. Rethrows
+ * other errors. When aborted, throws the last UnavailableError at once and ignores the result of a pending
+ * attempt.
  */
 export async function retryUntilAvailable<T>(
   attempt: () => Promise<T>,

@@ -2,9 +2,9 @@
 export type SingleFlight<T> = (key: string, start: () => Promise<T>) => Promise<T>;
 
 /**
- * Shares one run among all callers that ask for the same while it is in flight. Nothing is kept afterwards. `cached` and the
- * catalog keep their results as well, so lru-cache shares theirs. `shareDeactivations` differs: its callers need a run that
- * starts after they asked.
+ * Shares one run among all callers that ask for the same while it is in flight. Nothing is kept afterwards.
+ * `cached` and the catalog keep their results as well, so lru-cache shares theirs. `shareDeactivations`
+ * differs: its callers need a run that starts after they asked.
  */
 export function createSingleFlight<T>(): SingleFlight<T> {
   const inFlight = new Map<string, Promise<T>>();

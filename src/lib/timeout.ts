@@ -19,7 +19,10 @@ export async function withTimeout<T>(
   }
 }
 
-/** Waits for `promise`, but not longer than `ms`. Returns false when it took longer. Throws what it throws in time. */
+/**
+ * Waits for `promise`, but not longer than `ms`. Returns false when it took longer. Throws what it throws in
+ * time.
+ */
 export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const waiting = new AbortController();
   promise.catch(() => undefined);

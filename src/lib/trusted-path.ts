@@ -3,8 +3,9 @@ import { lstatSync, statSync } from "node:fs";
 import { ConfigurationError } from "./errors.ts";
 
 /**
- * Throws a ConfigurationError if another user may decide what the file or folder contains: it belongs to somebody other
- * than this user and root, or others may write to it. A missing one is accepted, and so is everything on Windows.
+ * Throws a ConfigurationError if another user may decide what the file or folder contains: it belongs to
+ * somebody other than this user and root, or others may write to it. A missing one is accepted, and so is
+ * everything on Windows.
  */
 export function requireTrusted(path: string): void {
   const entry = lstatSync(path, { throwIfNoEntry: false });

@@ -18,8 +18,8 @@ export function createSchemaCompiler(options: Options): Ajv2020 {
     verbose: true,
     ...options,
   });
-  // BSON strings are UTF-8: lone surrogates would be replaced, so that different texts would become equal. NUL ends a string
-  // in many programs.
+  // BSON strings are UTF-8: lone surrogates would be replaced, so that different texts would become equal.
+  // NUL ends a string in many programs.
   ajv.addFormat("text", (text: string) => text.isWellFormed() && !text.includes("\0"));
   ajv.addFormat("date-time", isDateTime);
   // Describes a pattern; used in messages instead of the pattern.
@@ -33,8 +33,9 @@ const compiler = createSchemaCompiler(unchecked);
 const compilerWithDefaults = createSchemaCompiler({ ...unchecked, useDefaults: true });
 
 /**
- * Creates a validator that reports all faults and coerces nothing. `T` is the type derived from the schema; `defaults` fills
- * in the schema's defaults. The schema is compiled at first use, since most commands need only a few.
+ * Creates a validator that reports all faults and coerces nothing. `T` is the type derived from the schema;
+ * `defaults` fills in the schema's defaults. The schema is compiled at first use, since most commands need
+ * only a few.
  */
 export function createValidator<T>(
   schema: object,

@@ -30,12 +30,11 @@ const progressIntervalMs = 5_000;
 /**
  * The modes of the index:
  *
- *   idle ── start ──▶ loading ── all read ──▶ live ── feed lost ──▶ reloading ── all read ──▶ live
- *                        └─ failed: again                              └─ failed: again
- *   closed, from each of them.
+ *   idle ── start ──▶ loading ── all read ──▶ live ── feed lost ──▶ reloading ── all read ──▶ live └─ failed:
+ *   again                              └─ failed: again closed, from each of them.
  *
- * `serving` is used by picks. `load` is being filled, and replaces it; there is none while the feed opens. Both are
- * kept up to date.
+ * `serving` is used by picks. `load` is being filled, and replaces it; there is none while the feed opens.
+ * Both are kept up to date.
  */
 type State =
   | { readonly mode: "idle" | "closed" }
@@ -45,22 +44,27 @@ type State =
 
 interface Load {
   readonly index: TopicIndex;
-  /** The topics that were written or read again since the load began, of which it may read an older version. */
+  /**
+   * The topics that were written or read again since the load began, of which it may read an older version.
+   */
   readonly applied: Set<string>;
   topicsRead: number;
 }
 
 /**
- * An in-memory index of the stored topics that follows every write and finds the topics that an event belongs to. It loads all
- * topics, and reads those that change once more; what this process writes is applied directly.
+ * An in-memory index of the stored topics that follows every write and finds the topics that an event belongs
+ * to. It loads all topics, and reads those that change once more; what this process writes is applied
+ * directly.
  *
- * Invariant: a topic in an index is never replaced by an older version of itself. What comes later is newer, except:
- *   - what a load reads of a topic that was `applied` since it began. It skips the topic, unless that is to be read again;
- *   - what is read again while this process writes the topic (`RereadQueue.overtake`), or while a load reads it
- *     (`RereadQueue.catchUp`);
- *   - an own write that is reported late (`OwnWrites.isLate`). It is read again.
- * The times of versions cannot replace this order (ARCHITECTURE.md, "An event").
- * Invariant: the index is live only while it follows the feed, so every change is known, or is being read.
+ * Invariant: a topic in an index is never replaced by an older version of itself. What comes later is newer,
+ * except:
+ *   - what a load reads of a topic that was `applied` since it began. It skips the topic, unless that is to
+ *     be read again;
+ *   - what is read again while this process writes the topic (`RereadQueue.overtake`), or while a load reads
+ *     it (`RereadQueue.catchUp`);
+ *   - an own write that is reported late (`OwnWrites.isLate`). It is read again. The times of versions cannot
+ *     replace this order (ARCHITECTURE.md, "An event"). Invariant: the index is live only while it follows
+ *     the feed, so every change is known, or is being read.
  */
 export class LiveTopicIndex {
   readonly #feed: TopicFeed;
@@ -101,8 +105,8 @@ export class LiveTopicIndex {
   }
 
   /**
-   * Returns the topics of an event as they are stored. Starts loading if necessary, and waits up to 10 s for the first
-   * load. Throws NotLoadedError after that, and UnavailableError.
+   * Returns the topics of an event as they are stored. Starts loading if necessary, and waits up to 10 s for
+   * the first load. Throws NotLoadedError after that, and UnavailableError.
    */
   async pick(event: unknown): Promise<PickedTopics> {
     const index = await this.#waitForIndex();
@@ -116,8 +120,8 @@ export class LiveTopicIndex {
   }
 
   /**
-   * Returns the external ids of the topics of an event at this moment, in no particular order; undefined unless every
-   * change is known.
+   * Returns the external ids of the topics of an event at this moment, in no particular order; undefined
+   * unless every change is known.
    */
   pickNow(event: unknown): string[] | undefined {
     if (this.#state.mode !== "live") return undefined;
@@ -304,7 +308,10 @@ export class LiveTopicIndex {
     this.#log.info(load.index.status(), "topics loaded");
   }
 
-  /** Adds a topic that a load has read. While the topic is to be read again, an older version is better than none. */
+  /**
+   * Adds a topic that a load has read. While the topic is to be read again, an older version is better than
+   * none.
+   */
   #take(topic: IndexedTopic, { index, applied }: Load): void {
     if (!applied.has(topic.externalId) || this.#rereads.has(topic.externalId)) index.set(topic);
   }

@@ -1,7 +1,10 @@
 import { now } from "../lib/platform.ts";
 import type { TopicChange } from "./feed.ts";
 
-/** A store may report a change a moment before it can be read, so each change is read a second time after this. */
+/**
+ * A store may report a change a moment before it can be read, so each change is read a second time after
+ * this.
+ */
 export const secondReadDelayMs = 1_000;
 
 /** The writes of this process that the feed has yet to report. */
@@ -31,8 +34,8 @@ export class OwnWrites {
   }
 
   /**
-   * Whether a write that was decided at this time may have been replaced, and the newer version have been read: the response
-   * can be late by the driver's timeouts.
+   * Whether a write that was decided at this time may have been replaced, and the newer version have been
+   * read: the response can be late by the driver's timeouts.
    */
   isLate(decidedOn: Date): boolean {
     return decidedOn.getTime() < Math.max(this.#followedSince, now() - secondReadDelayMs / 2);

@@ -17,8 +17,8 @@ const retryDelayMs = 1_000;
 /**
  * The topics that have changed and are to be read again, one read at a time.
  *
- * Invariant: a topic that was added stays in the queue until a read that began later has found it, or `overtake` says that
- * its newest version is known.
+ * Invariant: a topic that was added stays in the queue until a read that began later has found it, or
+ * `overtake` says that its newest version is known.
  */
 export class RereadQueue {
   readonly #options: RereadQueueOptions;
@@ -45,7 +45,10 @@ export class RereadQueue {
     return this.#waiting.has(externalId) || this.#reading.has(externalId);
   }
 
-  /** The newest version of a topic is known now. A read in progress may find an older one, so its result is ignored. */
+  /**
+   * The newest version of a topic is known now. A read in progress may find an older one, so its result is
+   * ignored.
+   */
   overtake(externalId: string): void {
     this.#reading.delete(externalId);
     this.#confirm(externalId);
@@ -58,7 +61,10 @@ export class RereadQueue {
     this.add(interrupted);
   }
 
-  /** Restarts, and resolves once all topics that are in the queue now were read. A later call replaces this one. */
+  /**
+   * Restarts, and resolves once all topics that are in the queue now were read. A later call replaces this
+   * one.
+   */
   async catchUp(): Promise<void> {
     this.restart();
     if (this.#waiting.size === 0) return;

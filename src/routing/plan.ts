@@ -23,7 +23,9 @@ export interface RoutedEvent {
   readonly isUnmatched: boolean;
 }
 
-/** A copy of an event for one topic; for the Kafka topic of unmatched events when `externalId` is undefined. */
+/**
+ * A copy of an event for one topic; for the Kafka topic of unmatched events when `externalId` is undefined.
+ */
 export interface Copy extends RoutedRecord {
   readonly event: RoutedEvent;
   readonly externalId: string | undefined;
@@ -52,7 +54,10 @@ export interface RouteOptions {
 const maxCopiesPerPlan = 100_000;
 const megabyte = 1024 * 1024;
 const maxBytesPerPlan = 64 * megabyte;
-/** The copies of one event cannot be split, and are sent before the broker ends the transaction, after a minute. */
+/**
+ * The copies of one event cannot be split, and are sent before the broker ends the transaction, after a
+ * minute.
+ */
 const maxBytesPerEvent = 512 * megabyte;
 const headerOverheadBytes = 2;
 /** The rest of what a copy takes: the names of its headers, the id of the event and Kafka's own numbers. */
@@ -63,11 +68,14 @@ export interface RoutePlan {
   readonly events: readonly RoutedEvent[];
   /** The names of the Kafka topics that are needed. */
   readonly names: ReadonlySet<string>;
-  /** How often an event matched a topic that no Kafka topic can be named after. It is forwarded to its other topics only. */
+  /**
+   * How often an event matched a topic that no Kafka topic can be named after. It is forwarded to its other
+   * topics only.
+   */
   readonly unroutable: number;
   /**
-   * Adds an event with the topics that it matches. Returns false if the plan is too large for it; an empty plan takes any.
-   * Throws a RejectionError if it has too many copies.
+   * Adds an event with the topics that it matches. Returns false if the plan is too large for it; an empty
+   * plan takes any. Throws a RejectionError if it has too many copies.
    */
   add(event: RoutedEvent): boolean;
   /** The number of copies, including those that cannot be forwarded. */

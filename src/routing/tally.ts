@@ -54,7 +54,10 @@ export function createRouterTally(): RouterTally {
   const rejected: Partial<Record<RejectionCode, number>> = {};
   let byTopic = new Map<string, number>();
 
-  /** Keeps the quarter with the most events. Sorting the counts alone takes a fraction of the time that sorting the topics takes. */
+  /**
+   * Keeps the quarter with the most events. Sorting the counts alone takes a fraction of the time that
+   * sorting the topics takes.
+   */
   function forgetRare(): void {
     const counts = Uint32Array.from(byTopic.values()).toSorted();
     const kept = Math.ceil(counts.length / 4);

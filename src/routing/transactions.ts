@@ -19,13 +19,14 @@ export class RecordRejectedError extends Error {
 }
 
 /**
- * The transactional producer of one partition of the events topic. Its positions are the group's offsets, which are
- * committed together with the records.
+ * The transactional producer of one partition of the events topic. Its positions are the group's offsets,
+ * which are committed together with the records.
  */
 export interface RoutingTransactions {
   /**
-   * Fences former owners of the partition, ends the transaction that they left open, and returns the committed position.
-   * Required again after any failure: the outcome of the last transaction is unknown until then. Throws UnavailableError.
+   * Fences former owners of the partition, ends the transaction that they left open, and returns the
+   * committed position. Required again after any failure: the outcome of the last transaction is unknown
+   * until then. Throws UnavailableError.
    */
   claim(): Promise<ClaimedPosition | undefined>;
   /** Begins a transaction that moves the position. Throws UnavailableError and FencedError. */
@@ -51,7 +52,10 @@ export interface EgressObstacle {
 
 /** The Kafka topics that events are forwarded to. */
 export interface EgressTopics {
-  /** The number of partitions of each of these Kafka topics, or why it cannot be used. Throws UnavailableError. */
+  /**
+   * The number of partitions of each of these Kafka topics, or why it cannot be used. Throws
+   * UnavailableError.
+   */
   find(names: Iterable<string>): Promise<ReadonlyMap<string, number | EgressObstacle>>;
   /** Remembers for a while that the user may not write to a Kafka topic. */
   deny(name: string, reason: string): void;

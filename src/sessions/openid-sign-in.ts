@@ -22,8 +22,8 @@ export interface OpenIdCallback {
 export interface OpenIdSignIn {
   readonly issuer: string;
   /**
-   * Begins a sign-in: the browser keeps `id` and goes to `location`. State, nonce and verifier are derived from the id, so
-   * nothing is stored and any instance can finish. Throws a SignInError.
+   * Begins a sign-in: the browser keeps `id` and goes to `location`. State, nonce and verifier are derived
+   * from the id, so nothing is stored and any instance can finish. Throws a SignInError.
    */
   begin(): Promise<{ readonly id: string; readonly location: string }>;
   /** Returns the user whom the provider names. Throws a SignInError. */

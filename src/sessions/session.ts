@@ -45,7 +45,10 @@ export interface SessionStore {
 
 /** The sessions of the console. Every function throws UnavailableError. */
 export interface Sessions {
-  /** Begins a session for a user whose credentials were just checked; undefined if the user has been disabled since. */
+  /**
+   * Begins a session for a user whose credentials were just checked; undefined if the user has been disabled
+   * since.
+   */
   begin(user: string): Promise<Session | undefined>;
   /** Begins a session for a user of the OpenID provider. */
   beginFederated(user: User, issuer: string): Promise<Session>;
@@ -86,8 +89,8 @@ export interface SessionsOptions {
 }
 
 /**
- * Reads the session and its user for each request, so that signing out, a new password and a revoked role take effect at once
- * on every instance.
+ * Reads the session and its user for each request, so that signing out, a new password and a revoked role
+ * take effect at once on every instance.
  */
 export function createSessions(options: SessionsOptions): Sessions {
   const { store, users, issuer, now = () => new Date() } = options;

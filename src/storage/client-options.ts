@@ -4,8 +4,9 @@ import { MongoClient, type MongoClientOptions } from "mongodb";
 export const socketTimeoutMs = 15_000;
 
 /**
- * The time limit of every write outside transactions. A statement on a record or unique key of an open transaction waits on the
- * server until the transaction ends. Shorter than the driver's timeout, so that no abandoned command keeps running.
+ * The time limit of every write outside transactions. A statement on a record or unique key of an open
+ * transaction waits on the server until the transaction ends. Shorter than the driver's timeout, so that no
+ * abandoned command keeps running.
  */
 export const maxUpdateMs = 10_000;
 

@@ -28,20 +28,24 @@ export interface Database {
   /** Runs an operation and translates its errors. Throws UnavailableError, also before `connect`. */
   run<T>(operation: () => Promise<T>): Promise<T>;
   /**
-   * Names the primary of a replica set and its election; undefined when it is not known. Commands go to another primary only
-   * after the name has changed. On a sharded cluster the elections of shards are not visible.
+   * Names the primary of a replica set and its election; undefined when it is not known. Commands go to
+   * another primary only after the name has changed. On a sharded cluster the elections of shards are not
+   * visible.
    */
   getPrimary(): string | undefined;
   /**
-   * Calls a listener when the name of the primary changes, or the primary reports that it is a secondary: its cursors stay
-   * open then, and fall behind. Returns a function that removes the listener.
+   * Calls a listener when the name of the primary changes, or the primary reports that it is a secondary: its
+   * cursors stay open then, and fall behind. Returns a function that removes the listener.
    */
   onElection(listener: () => void): () => void;
-  /** Whether the elections of the members that hold the data are visible: not behind mongos or a load balancer. */
+  /**
+   * Whether the elections of the members that hold the data are visible: not behind mongos or a load
+   * balancer.
+   */
   seesElections(): boolean;
   /**
-   * Waits until a majority has everything that was read of these collections from this primary. Returns false when an election
-   * may have lost some of it. To be called within `run`.
+   * Waits until a majority has everything that was read of these collections from this primary. Returns false
+   * when an election may have lost some of it. To be called within `run`.
    */
   confirmReads(primary: string | undefined, names: readonly CollectionName[]): Promise<boolean>;
   /** Starts a session for transactions, one at a time. Returns undefined on a store without transactions. */
@@ -230,8 +234,9 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
     seesElections: topology.seesElections,
 
     async confirmReads(primary, names) {
-      // MongoDB waits for the write concern of everything before, even though this changes nothing. The condition could be met
-      // and has no shard key, so that mongos sends it to every shard that has the collection.
+      // MongoDB waits for the write concern of everything before, even though this changes nothing. The
+      // condition could be met and has no shard key, so that mongos sends it to every shard that has the
+      // collection.
       await Promise.all(
         names.map((name) =>
           db

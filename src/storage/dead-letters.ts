@@ -17,7 +17,10 @@ import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import { streamBatches, toBoundary } from "./queries.ts";
 
-/** A dead letter. `partition`, `offset` and `epoch` are the position of its last copy in the dead-letter topic. */
+/**
+ * A dead letter. `partition`, `offset` and `epoch` are the position of its last copy in the dead-letter
+ * topic.
+ */
 export interface DeadLetterRecord {
   /** The dead-letter topic and the id, since any program can write any id to a topic. */
   _id: string;
@@ -187,7 +190,9 @@ function toQuery(topic: string, { ids, codes, from, to }: DeadLetterFilter): Fil
   };
 }
 
-/** The dead letters that are no longer in the log that a position moves to; undefined if it stays in its log. */
+/**
+ * The dead letters that are no longer in the log that a position moves to; undefined if it stays in its log.
+ */
 function findReplaced({ key, from, to }: PositionStep): Filter<DeadLetterRecord> | undefined {
   if (from === undefined || from.epoch === to.epoch) return undefined;
   const earlier = { kafka_topic: key.topic, epoch: { $lt: to.epoch } };

@@ -143,9 +143,9 @@ const isSocketError = (error: unknown): boolean =>
 const noSuchTransaction = 251;
 
 /**
- * Commits a transaction. A commit that does not find its transaction is a conflict only with MongoDB's label: without it,
- * an earlier attempt of the driver may have been stored by another primary (specification of transactions, "Majority write
- * concern is used when retrying commitTransaction"), which makes it an outage.
+ * Commits a transaction. A commit that does not find its transaction is a conflict only with MongoDB's label:
+ * without it, an earlier attempt of the driver may have been stored by another primary (specification of
+ * transactions, "Majority write concern is used when retrying commitTransaction"), which makes it an outage.
  */
 export async function commit(session: ClientSession): Promise<void> {
   try {
@@ -158,7 +158,9 @@ export async function commit(session: ClientSession): Promise<void> {
   }
 }
 
-/** Whether an idempotent write is to be sent once more: its connection was lost, or the primary has changed. */
+/**
+ * Whether an idempotent write is to be sent once more: its connection was lost, or the primary has changed.
+ */
 export const isWorthRepeating = (error: unknown): boolean =>
   isSocketError(error) ||
   (error instanceof MongoError &&

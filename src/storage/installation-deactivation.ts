@@ -93,8 +93,8 @@ async function deactivateActive(
 }
 
 /**
- * Repeats the work when an election may have rolled back what it read: a token that it skipped as inactive may be
- * active again.
+ * Repeats the work when an election may have rolled back what it read: a token that it skipped as inactive
+ * may be active again.
  */
 async function runConfirmed(database: Database, work: () => Promise<void>): Promise<void> {
   let primary;
@@ -117,8 +117,8 @@ async function deactivateByIds(
     )
     .toArray();
   const update = toDeactivation(reason, currentDate());
-  // One update each, to know which records others have deactivated. The token is the shard key. Like every removal, it
-  // spares a record that was registered again since it was read, even if the store runs it late.
+  // One update each, to know which records others have deactivated. The token is the shard key. Like every
+  // removal, it spares a record that was registered again since it was read, even if the store runs it late.
   for (const { _id, token, application, platform, sys_updated_on = null } of records) {
     const filter = { _id, token, active: true, sys_updated_on } as Filter<InstallationRecord>;
     const { modifiedCount } = await installations.updateOne(filter, update, { maxTimeMS: maxUpdateMs });

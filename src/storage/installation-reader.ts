@@ -10,7 +10,10 @@ import { collections } from "./names.ts";
 
 /** Records that one query examines where no index selects them. */
 const recordsPerScan = 1_000;
-/** Shorter than the driver's timeout, after which it would count a second time, while the first count keeps running. */
+/**
+ * Shorter than the driver's timeout, after which it would count a second time, while the first count keeps
+ * running.
+ */
 const maxCountMs = 10_000;
 
 interface ScopeGroup {

@@ -17,7 +17,10 @@ export interface InstallationRecord {
   previous_owners?: { user: string; until: Date }[];
 }
 
-/** The update that deactivates an installation. Its time never goes back: another instance's clock may be ahead. */
+/**
+ * The update that deactivates an installation. Its time never goes back: another instance's clock may be
+ * ahead.
+ */
 export const toDeactivation = (reason: string, now: Date, updatedOn = now) => ({
   $set: { active: false, deactivated_on: now, deactivated_reason: reason },
   $max: { sys_updated_on: updatedOn },

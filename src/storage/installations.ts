@@ -34,8 +34,8 @@ const maxRounds = 10;
 const backoffMs = 5;
 
 /**
- * Writes registrations and removals to MongoDB. A user may have any number of tokens: `maxRemovedPerBatch` bounds how many the
- * removals of one batch read and deactivate.
+ * Writes registrations and removals to MongoDB. A user may have any number of tokens: `maxRemovedPerBatch`
+ * bounds how many the removals of one batch read and deactivate.
  */
 export function createInstallationStore(
   database: Database,
@@ -134,7 +134,10 @@ async function readStored(
   });
 }
 
-/** Returns the index of an equal earlier removal, by index: they are one, so that their statements are not multiplied. */
+/**
+ * Returns the index of an equal earlier removal, by index: they are one, so that their statements are not
+ * multiplied.
+ */
 function findFirstOfEqualRemovals(writes: readonly InstallationWrite[]): ReadonlyMap<number, number> {
   const indexes = new Map<string, number>();
   const first = new Map<number, number>();
@@ -210,8 +213,8 @@ const toRemovals = (records: readonly ActiveRecord[], reason: string, now: Date)
   }));
 
 /**
- * Changes nothing. Its acknowledgement says that a majority has what was read: the user has no active token. As in
- * `Database.confirmReads`, every shard gets it.
+ * Changes nothing. Its acknowledgement says that a majority has what was read: the user has no active token.
+ * As in `Database.confirmReads`, every shard gets it.
  */
 const confirmation: UpdateStatement = {
   q: { _id: "" },

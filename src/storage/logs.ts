@@ -26,15 +26,16 @@ const maxAttempts = 20;
 /**
  * Creates the store of epochs.
  *
- * Invariant: an epoch belongs to one topic id forever, so nothing that is named by it (the ids of events and dead letters) is ever
- * used for another log. What an election could lose does not count.
+ * Invariant: an epoch belongs to one topic id forever, so nothing that is named by it (the ids of events and
+ * dead letters) is ever used for another log. What an election could lose does not count.
  */
 export function createLogStore(database: Database): LogStore {
   const logs = database.collection<LogEpochRecord>(collections.logs);
   const positions = database.collection<PositionRecord>(collections.positions);
 
   async function findEpoch(topic: string, topicId: string): Promise<number | undefined> {
-    // A write, because its acknowledgement covers what it found: a record that was only read may be lost by an election.
+    // A write, because its acknowledgement covers what it found: a record that was only read may be lost by
+    // an election.
     const found = await logs.findOneAndUpdate(
       { kafka_topic: topic, kafka_topic_id: topicId },
       { $set: { last_claimed_on: currentDate() } },

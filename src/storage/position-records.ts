@@ -10,14 +10,20 @@ export interface PositionRecord {
   next_offset?: number;
   /** Absent for the first epoch. */
   epoch?: number;
-  /** Kafka's id of the topic that the offset belongs to. Absent in positions that a person set, or that are from before ids. */
+  /**
+   * Kafka's id of the topic that the offset belongs to. Absent in positions that a person set, or that are
+   * from before ids.
+   */
   kafka_topic_id?: string;
   updated_on?: Date;
   /** The write that moved it last. A person who sets the position leaves the id of an earlier write. */
   moved_by?: UUID;
   /** The sessions in which owners of the partition write, the newest last. */
   sessions?: Binary[];
-  /** Different in each claim, so that a claim always changes the record and waits for a transaction that holds it. */
+  /**
+   * Different in each claim, so that a claim always changes the record and waits for a transaction that holds
+   * it.
+   */
   claim?: UUID;
 }
 

@@ -152,9 +152,9 @@ async function claim<Writes>(
 }
 
 /**
- * Aborts transactions that owners of the partition have open on the server. Each claim kills the sessions
- * of all of them: a former owner that does not know yet may have begun another transaction after its
- * session was killed. Killing may go on after this has returned, so the own session is spared where possible: its next
+ * Aborts transactions that owners of the partition have open on the server. Each claim kills the sessions of
+ * all of them: a former owner that does not know yet may have begun another transaction after its session was
+ * killed. Killing may go on after this has returned, so the own session is spared where possible: its next
  * transaction could be aborted.
  */
 async function abortOpenTransactions<Writes>(

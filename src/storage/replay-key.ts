@@ -14,7 +14,10 @@ interface SecretRecord {
 const id = "replays";
 const keyBytes = 32;
 
-/** Returns a function that reads the key of the proofs of replays, and creates it if there is none. Throws UnavailableError. */
+/**
+ * Returns a function that reads the key of the proofs of replays, and creates it if there is none. Throws
+ * UnavailableError.
+ */
 export function createReplayKey(database: Database): () => Promise<Buffer> {
   const secrets = database.collection<SecretRecord>(collections.secrets);
 

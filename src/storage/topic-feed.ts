@@ -25,8 +25,8 @@ const topicsPerBatch = 1_000;
 const maxStreamFailures = 3;
 
 /**
- * Follows the stored topics by change streams, or by polling their times while there are none. Where elections are not
- * visible, only what a majority has is read (see `TopicStreams`).
+ * Follows the stored topics by change streams, or by polling their times while there are none. Where
+ * elections are not visible, only what a majority has is read (see `TopicStreams`).
  */
 export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   const topics = database.collection<TopicRecord>(collections.topics);
@@ -83,7 +83,9 @@ class FollowingChoice {
     );
   }
 
-  /** Opens change streams. Returns undefined if they are to be replaced by polling. Throws UnavailableError. */
+  /**
+   * Opens change streams. Returns undefined if they are to be replaced by polling. Throws UnavailableError.
+   */
   async #tryStreams(listener: FeedListener): Promise<Following | undefined> {
     try {
       return await this.#database.run(() => this.#openStreams(listener));

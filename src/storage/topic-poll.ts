@@ -6,8 +6,8 @@ import { findByExternalIds, type RetiredRecord, type TopicRecord } from "./topic
 
 const pollIntervalMs = 10_000;
 /**
- * Records have the time of their decision. A batch that was decided ahead waits for the previous one, which may take 60 s, its
- * own transaction may commit 60 s later, and clocks differ.
+ * Records have the time of their decision. A batch that was decided ahead waits for the previous one, which
+ * may take 60 s, its own transaction may commit 60 s later, and clocks differ.
  */
 const overlapMs = 180_000;
 /** How often change streams are tried. */
@@ -119,7 +119,10 @@ export class TopicPoll implements Following {
     ];
   }
 
-  /** Retirements whose topics still exist: without transactions, a topic is removed after its retirement is stored. */
+  /**
+   * Retirements whose topics still exist: without transactions, a topic is removed after its retirement is
+   * stored.
+   */
   async #findRemaining(changes: readonly TopicChange[]): Promise<ReadonlySet<TopicChange>> {
     const database = this.#database;
     const topics = database.collection<TopicRecord>(collections.topics);

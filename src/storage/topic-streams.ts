@@ -24,15 +24,18 @@ export interface StreamsListener {
   }) => void;
 }
 
-/** `ended`: nothing is reported any more. The driver closes a stream before it throws, so the streams cannot tell. */
+/**
+ * `ended`: nothing is reported any more. The driver closes a stream before it throws, so the streams cannot
+ * tell.
+ */
 type State = { readonly mode: "opening" | "open" } | { readonly mode: "ended"; readonly reason: unknown };
 
 /**
  * The change streams of topics and retired topics, which end together.
  *
- * Invariant: what is read while streams are open is reported when it changes, or the streams are lost. They report only
- * what a majority has, and stay with a member that is no longer the primary; reads return what an election may take back.
- * So the streams are lost with each election.
+ * Invariant: what is read while streams are open is reported when it changes, or the streams are lost. They
+ * report only what a majority has, and stay with a member that is no longer the primary; reads return what an
+ * election may take back. So the streams are lost with each election.
  */
 export class TopicStreams implements Following {
   readonly #database: Database;

@@ -37,8 +37,8 @@ export function followTopology(client: MongoClient) {
       return () => void listeners.delete(listener);
     },
     /**
-     * Throws UnavailableError if the URI has `directConnection=true` and names a secondary: the driver would read from it,
-     * although its data is old.
+     * Throws UnavailableError if the URI has `directConnection=true` and names a secondary: the driver would
+     * read from it, although its data is old.
      */
     requireWritable(): void {
       if (isDirectToSecondary)

@@ -4,10 +4,10 @@ const growth = 4;
 const precision = 1.05;
 
 /**
- * The age of the record at an offset, in milliseconds, found by the only query that brokers offer: `firstSince`
- * returns the offset of the first record that is not before a time. Asks ever further back until the offset
- * is reached, then halves the span. At most 5 % or 50 ms too large; where timestamps are out of order, the
- * age of the oldest record from there on.
+ * The age of the record at an offset, in milliseconds, found by the only query that brokers offer:
+ * `firstSince` returns the offset of the first record that is not before a time. Asks ever further back until
+ * the offset is reached, then halves the span. At most 5 % or 50 ms too large; where timestamps are out of
+ * order, the age of the oldest record from there on.
  */
 export async function getAgeAt(
   offset: number,

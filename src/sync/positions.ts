@@ -22,13 +22,13 @@ export interface Position {
   /** The offset of the next record to apply. */
   readonly offset: number;
   /**
-   * The epoch of the log that the offset belongs to. The first is 1; a Kafka topic that is deleted and created again begins
-   * the next. Offsets of different epochs cannot be compared.
+   * The epoch of the log that the offset belongs to. The first is 1; a Kafka topic that is deleted and
+   * created again begins the next. Offsets of different epochs cannot be compared.
    */
   readonly epoch: number;
   /**
-   * Kafka's id of the topic that the log belongs to. Undefined where brokers have none, and for a position that a person set: it
-   * counts for the log that is there.
+   * Kafka's id of the topic that the log belongs to. Undefined where brokers have none, and for a position
+   * that a person set: it counts for the log that is there.
    */
   readonly topicId?: string | undefined;
 }
@@ -52,7 +52,10 @@ export interface PositionStep {
   readonly from: Position | undefined;
   /** The position after the batch. */
   readonly to: Position;
-  /** The primary on whose data the batch was decided; undefined when it was decided without, or that is not known. */
+  /**
+   * The primary on whose data the batch was decided; undefined when it was decided without, or that is not
+   * known.
+   */
   readonly primary?: string | undefined;
 }
 
@@ -74,8 +77,9 @@ export interface LogStore {
   /** The epoch of a log; undefined when none was allotted. What is returned cannot be lost by an election. */
   findEpoch(topic: string, topicId: string): Promise<number | undefined>;
   /**
-   * Allots the next epoch of a Kafka topic to a log, at least `lowest`: after those of all known logs, or, for the first log, that
-   * of the stored positions, which were moved before ids were known. Returns the epoch that the log has if that is high enough.
+   * Allots the next epoch of a Kafka topic to a log, at least `lowest`: after those of all known logs, or,
+   * for the first log, that of the stored positions, which were moved before ids were known. Returns the
+   * epoch that the log has if that is high enough.
    */
   beginEpoch(
     topic: string,
@@ -105,7 +109,8 @@ export interface BatchTransaction<Writes> {
   isChecked(): boolean;
   /**
    * Moves the position and commits. Throws FencedError when the position is not where the batch starts, and
-   * PrimaryChangedError when the store has elected another primary since the batch was decided; so does `checkPosition`.
+   * PrimaryChangedError when the store has elected another primary since the batch was decided; so does
+   * `checkPosition`.
    */
   commit(): Promise<void>;
   /**

@@ -77,7 +77,9 @@ export interface LogBounds {
 
 /** The bounds of a partition, found by name. */
 export interface TopicBounds extends LogBounds {
-  /** The id of the topic, as some broker knows it, which may be behind. Undefined where brokers have no ids. */
+  /**
+   * The id of the topic, as some broker knows it, which may be behind. Undefined where brokers have no ids.
+   */
   readonly topicId?: string | undefined;
 }
 
@@ -86,7 +88,10 @@ export interface PartitionLog extends LogBounds {
   /** Kafka's id of the topic that the log belongs to; undefined where brokers cannot fetch by id. */
   readonly topicId: string | undefined;
   readonly clusterId: string | null;
-  /** The node id of the leader, and how often the partition has had another one; the latter is -1 where brokers do not tell. */
+  /**
+   * The node id of the leader, and how often the partition has had another one; the latter is -1 where
+   * brokers do not tell.
+   */
   readonly leader: number;
   readonly leaderEpoch: number;
 }
@@ -94,7 +99,9 @@ export interface PartitionLog extends LogBounds {
 /** What was fetched together. */
 export interface RecordBatch {
   readonly partition: Partition;
-  /** The topic id by which it was fetched, and so that of the log; undefined where brokers cannot fetch by id. */
+  /**
+   * The topic id by which it was fetched, and so that of the log; undefined where brokers cannot fetch by id.
+   */
   readonly topicId: string | undefined;
   /** The log does not have the requested offset: there are no records. */
   readonly isOutOfRange: boolean;
@@ -146,13 +153,14 @@ export interface GroupMember {
 /** Queries the Kafka topic that is read. Every function throws UnavailableError. */
 export interface LogWatch {
   /**
-   * The log that the leader of a partition reads now, with its bounds: proven by a fetch where brokers can fetch by id, by name
-   * otherwise. `high` is the high watermark.
+   * The log that the leader of a partition reads now, with its bounds: proven by a fetch where brokers can
+   * fetch by id, by name otherwise. `high` is the high watermark.
    */
   fetchLog(partition: number): Promise<PartitionLog>;
   /**
-   * Throws unless most brokers respond, and all that do know the topic by this id and the partition by this leader. A broker that
-   * lags shows a topic that was deleted, and one that is cut off the end that a log had when it was its leader.
+   * Throws unless most brokers respond, and all that do know the topic by this id and the partition by this
+   * leader. A broker that lags shows a topic that was deleted, and one that is cut off the end that a log had
+   * when it was its leader.
    */
   confirmLog(partition: number, log: PartitionLog): Promise<void>;
   /** How long compaction keeps tombstones; undefined when the topic is not compacted, or unknown. */
@@ -174,8 +182,8 @@ export interface ObservedBounds extends LogBounds {
 export interface LogObserver {
   fetchBounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
   /**
-   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds since 1970), those
-   * of open transactions included; the log's end when there is none.
+   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds
+   * since 1970), those of open transactions included; the log's end when there is none.
    */
   findFirstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** The owner of each assigned partition: the name and address of the member's client. */
@@ -199,11 +207,14 @@ export interface ReadOptions {
 export interface LogReader {
   /** The readable offsets of each partition; undefined without the Kafka topic. */
   fetchBounds(topic: string): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
-  /** Some records from an offset on, as many as one response of the broker has; none if the log does not have the offset. */
+  /**
+   * Some records from an offset on, as many as one response of the broker has; none if the log does not have
+   * the offset.
+   */
   fetchRecords(topic: string, from: PartitionOffset): Promise<readonly LogRecord[]>;
   /**
-   * The records that exist at the time of the first `next`, in offset order within each partition. The iteration may stop at any
-   * time. Throws UnavailableError also when the Kafka topic does not exist.
+   * The records that exist at the time of the first `next`, in offset order within each partition. The
+   * iteration may stop at any time. Throws UnavailableError also when the Kafka topic does not exist.
    */
   read(topic: string, options: ReadOptions): AsyncIterable<PartitionRecord>;
 }
@@ -225,7 +236,10 @@ export interface PartitionOffset {
   readonly offset: number;
 }
 
-/** Why a topic rejects a record permanently: its size; its key, timestamp or value; or a missing right to write. */
+/**
+ * Why a topic rejects a record permanently: its size; its key, timestamp or value; or a missing right to
+ * write.
+ */
 export interface SendRejection {
   readonly reason: "too-large" | "not-acceptable" | "denied";
   /** The broker's own words. */

@@ -33,7 +33,10 @@ export interface Batch {
    * the write, except for tombstones: the topics that a batch retires must be included.
    */
   readonly stored: readonly Topic[];
-  /** External ids of stored topics that an announcement already gave the announced definition. Not in `stored`. */
+  /**
+   * External ids of stored topics that an announcement already gave the announced definition. Not in
+   * `stored`.
+   */
   readonly unchanged?: ReadonlySet<string>;
   readonly now: Date;
   readonly newId: () => string;

@@ -56,8 +56,8 @@ export interface TopicPage {
 }
 
 /**
- * Returns at most `limit` topics after a cursor, and fewer if they are large. Throws a RejectionError for a bad cursor, and
- * UnavailableError.
+ * Returns at most `limit` topics after a cursor, and fewer if they are large. Throws a RejectionError for a
+ * bad cursor, and UnavailableError.
  */
 export async function readTopicPage(
   reader: TopicReader,

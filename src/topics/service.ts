@@ -44,8 +44,8 @@ export interface TopicService {
    */
   enable(externalId: string): Promise<Switched>;
   /**
-   * Decides what a batch of announcements changes; nothing is stored. `conflicts` is how often a
-   * decision on this batch conflicted with stored topics: more is looked up each time. Throws UnavailableError.
+   * Decides what a batch of announcements changes; nothing is stored. `conflicts` is how often a decision on
+   * this batch conflicted with stored topics: more is looked up each time. Throws UnavailableError.
    */
   decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, conflicts: number): Promise<Decision>;
   /**

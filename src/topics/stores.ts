@@ -4,7 +4,8 @@ import type { RetiredTopic, Source, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 
 /**
- * A unique index rejected a write. Some servers do not say which index, so check both rules of specification 4.3.
+ * A unique index rejected a write. Some servers do not say which index, so check both rules of specification
+ * 4.3.
  */
 export class UniqueViolationError extends BatchConflictError {
   override readonly name = "UniqueViolationError";
@@ -25,14 +26,15 @@ export interface StoredDefinition extends TopicDefinition {
 }
 
 /**
- * The store of topics, active and retired. Every function throws UnavailableError while the store does not respond. A batch's
- * `write` throws UniqueViolationError when a unique index rejects it, and TopicGoneError when a topic to
- * update is gone. A missing position is derived from the stored topics, where batches are all or nothing.
+ * The store of topics, active and retired. Every function throws UnavailableError while the store does not
+ * respond. A batch's `write` throws UniqueViolationError when a unique index rejects it, and TopicGoneError
+ * when a topic to update is gone. A missing position is derived from the stored topics, where batches are all
+ * or nothing.
  */
 export interface TopicStore extends BatchStore<TopicWrites> {
   /**
-   * Waits until everything read from this primary is majority-committed. Returns false if an election may have
-   * rolled some of it back.
+   * Waits until everything read from this primary is majority-committed. Returns false if an election may
+   * have rolled some of it back.
    */
   confirmReads(primary: string | undefined): Promise<boolean>;
   /** Stores a new topic. Throws UniqueViolationError. */

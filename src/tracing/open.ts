@@ -4,8 +4,8 @@ import { readTraceSettings } from "./settings.ts";
 import type { Tracing } from "./tracing.ts";
 
 /**
- * Sets up tracing as configured by OpenTelemetry's variables. Returns undefined, without loading its SDK, when they configure
- * no exporter.
+ * Sets up tracing as configured by OpenTelemetry's variables. Returns undefined, without loading its SDK,
+ * when they configure no exporter.
  */
 export async function openTracing(environment: Environment, log: Logger): Promise<Tracing | undefined> {
   const settings = readTraceSettings(environment);

@@ -51,8 +51,9 @@ type GetHeader = (name: string) => string | undefined;
 const getter: TextMapGetter<GetHeader> = { keys: () => [], get: (getHeader, name) => getHeader(name) };
 
 /**
- * Creates tracing with OpenTelemetry's SDK. Only this file imports the SDK, and it is loaded only when tracing is on. Spans are
- * created when they are complete, so none stays open. Nothing global is registered except the error handlers.
+ * Creates tracing with OpenTelemetry's SDK. Only this file imports the SDK, and it is loaded only when
+ * tracing is on. Spans are created when they are complete, so none stays open. Nothing global is registered
+ * except the error handlers.
  */
 export function createTracing({ exporters, sampler, batches }: TraceSettings, log: Logger): Tracing {
   const warn = oncePerMinute((failures: number, reason: string) => {

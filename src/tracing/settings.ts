@@ -33,8 +33,9 @@ const samplers: Readonly<Record<string, Omit<SamplerChoice, "ratio">>> = {
 };
 
 /**
- * Reads OpenTelemetry's variables. Tracing is on when an OTLP endpoint or an exporter is set. Never throws: these variables are
- * often set for a whole cluster, and the specification requires unknown values to be ignored with a warning.
+ * Reads OpenTelemetry's variables. Tracing is on when an OTLP endpoint or an exporter is set. Never throws:
+ * these variables are often set for a whole cluster, and the specification requires unknown values to be
+ * ignored with a warning.
  */
 export function readTraceSettings(environment: Environment): TraceSettings {
   const faults: string[] = [];

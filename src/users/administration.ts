@@ -23,8 +23,8 @@ export interface ChangedUser {
 }
 
 /**
- * Manages users, for HTTP and the command line. A change returns undefined when the user does not exist. Every function throws
- * UnavailableError.
+ * Manages users, for HTTP and the command line. A change returns undefined when the user does not exist.
+ * Every function throws UnavailableError.
  */
 export interface UserAdministration {
   readonly list: UserStore["list"];
@@ -129,8 +129,8 @@ export async function addBootstrapUser(users: UserStore, name: string, password:
 }
 
 /**
- * Gives an existing user the password of the settings and every role, and enables the user, so that an operator who is locked
- * out can get back in. Returns whether anything changed.
+ * Gives an existing user the password of the settings and every role, and enables the user, so that an
+ * operator who is locked out can get back in. Returns whether anything changed.
  */
 export async function resetBootstrapUser(users: UserStore, name: string, password: string): Promise<boolean> {
   const stored = await users.find(name);

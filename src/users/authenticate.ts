@@ -16,8 +16,8 @@ export interface Credentials {
 }
 
 /**
- * Checks credentials; undefined when they are wrong or the user is not active. Returns remembered credentials synchronously.
- * Throws TooManyAttemptsError, OverloadedError and UnavailableError.
+ * Checks credentials; undefined when they are wrong or the user is not active. Returns remembered credentials
+ * synchronously. Throws TooManyAttemptsError, OverloadedError and UnavailableError.
  */
 export type Authenticate = (credentials: Credentials) => User | Promise<User | undefined>;
 
@@ -43,7 +43,9 @@ interface VerifiedCredential {
   user: User;
   /** When the user record was last read. */
   readAt: number;
-  /** Other passwords that the throttle rejected or that are being checked, so that simultaneous guesses count. */
+  /**
+   * Other passwords that the throttle rejected or that are being checked, so that simultaneous guesses count.
+   */
   guesses: number;
 }
 
@@ -54,11 +56,12 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 }
 
 /**
- * Checks a hash once in five minutes per user, password and network. In between, the user record is read every 15 s, and the
- * credential holds while the record carries the same hash. Passwords are remembered as digests under a per-process key.
+ * Checks a hash once in five minutes per user, password and network. In between, the user record is read
+ * every 15 s, and the credential holds while the record carries the same hash. Passwords are remembered as
+ * digests under a per-process key.
  *
- * Invariant: only a credential remembered for the caller's own network bypasses the throttle, so a 429 does not reveal
- * whether a password is right.
+ * Invariant: only a credential remembered for the caller's own network bypasses the throttle, so a 429 does
+ * not reveal whether a password is right.
  */
 class Authenticator {
   readonly #users: AuthenticateOptions["users"];

@@ -8,8 +8,8 @@ import { ForgedTokenError, InvalidTokenError, isTrustworthy, toUser, type OidcCo
 import type { User } from "./user.ts";
 
 /**
- * Verifies a bearer token and returns its user; synchronously when it was verified recently, otherwise after `admit` resolves.
- * Throws InvalidTokenError, and UnavailableError while the issuer's keys cannot be fetched.
+ * Verifies a bearer token and returns its user; synchronously when it was verified recently, otherwise after
+ * `admit` resolves. Throws InvalidTokenError, and UnavailableError while the issuer's keys cannot be fetched.
  */
 export type VerifyToken = (token: string, admit: () => Promise<void>) => User | Promise<User>;
 

@@ -12,7 +12,9 @@ export interface Presented {
   readonly address: string;
 }
 
-/** Counts unknown session ids and forged tokens by network, and rejects further ones unchecked beyond a limit. */
+/**
+ * Counts unknown session ids and forged tokens by network, and rejects further ones unchecked beyond a limit.
+ */
 export interface ForgeryThrottle {
   /** Throws TooManyAttemptsError, unless the same secret was accepted recently. */
   check(presented: Presented): Promise<void>;
@@ -32,8 +34,8 @@ export interface ForgeryThrottleOptions {
 }
 
 /**
- * Nobody can guess these secrets; the limit saves look-ups and signature checks. It is separate from that of logins, so that
- * expired sessions keep nobody from signing in again.
+ * Nobody can guess these secrets; the limit saves look-ups and signature checks. It is separate from that of
+ * logins, so that expired sessions keep nobody from signing in again.
  */
 export function createForgeryThrottle({ onLimit }: ForgeryThrottleOptions): ForgeryThrottle {
   const limiter = new RateLimiterMemory({ points: maxForgeries, duration: windowSeconds });

@@ -7,8 +7,8 @@ import { OverloadedError } from "../lib/errors.ts";
 /** A bounded queue for password hashes. */
 export interface HashQueue {
   /**
-   * Runs the work when its turn comes: `first` before `last`, each in order of arrival. Throws OverloadedError when the
-   * queue is full, or when the turn does not come in time.
+   * Runs the work when its turn comes: `first` before `last`, each in order of arrival. Throws
+   * OverloadedError when the queue is full, or when the turn does not come in time.
    */
   run<T>(priority: HashPriority, work: () => Promise<T>): Promise<T>;
 }

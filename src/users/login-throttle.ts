@@ -22,8 +22,9 @@ export interface LoginThrottle {
 }
 
 /**
- * Failures allowed within five minutes of the first. The tight limit applies to one user at one address, so that an attack
- * from elsewhere does not lock the user out; the wide ones stop attacks on many users or from many addresses.
+ * Failures allowed within five minutes of the first. The tight limit applies to one user at one address, so
+ * that an attack from elsewhere does not lock the user out; the wide ones stop attacks on many users or from
+ * many addresses.
  */
 export const loginLimits = { userAtAddress: 10, address: 100, user: 100 } as const;
 const windowSeconds = 5 * 60;
@@ -36,7 +37,9 @@ export interface LoginThrottleOptions {
   readonly limits?: Readonly<Record<LoginLimit, number>>;
 }
 
-/** Keeps failures only. Each of them cost a hash, so memory is bounded by the hashes computed in five minutes. */
+/**
+ * Keeps failures only. Each of them cost a hash, so memory is bounded by the hashes computed in five minutes.
+ */
 export function createLoginThrottle({ onLimit, limits = loginLimits }: LoginThrottleOptions): LoginThrottle {
   const createLimiter = (limit: LoginLimit): RateLimiterMemory =>
     new RateLimiterMemory({ points: limits[limit], duration: windowSeconds });
@@ -85,7 +88,10 @@ function toKeys({ name, address }: Attempt): Readonly<Record<LoginLimit, string>
   return { userAtAddress: `${user} ${network}`, address: network, user };
 }
 
-/** Maps an IP address to what counts as one caller: the IPv4 address, or the /64 of an IPv6 address (RFC 6177). */
+/**
+ * Maps an IP address to what counts as one caller: the IPv4 address, or the /64 of an IPv6 address (RFC
+ * 6177).
+ */
 export function toNetwork(address: string): string {
   // Fast path: this runs for every request, and most addresses are IPv4.
   if (!address.includes(":") || !ipaddr.isValid(address)) return address;

@@ -76,7 +76,9 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string):
   };
 }
 
-/** OpenID Connect Discovery 1.0, section 4. The ID token's signature is checked although it comes over TLS. */
+/**
+ * OpenID Connect Discovery 1.0, section 4. The ID token's signature is checked although it comes over TLS.
+ */
 const discover = ({ issuer, clientId, clientSecret }: SignInConfig): Promise<client.Configuration> =>
   client.discovery(
     new URL(issuer),
@@ -95,7 +97,9 @@ const discover = ({ issuer, clientId, clientSecret }: SignInConfig): Promise<cli
     },
   );
 
-/** Uses HTTP Basic, the default of the specification, unless the provider accepts the secret in the body only. */
+/**
+ * Uses HTTP Basic, the default of the specification, unless the provider accepts the secret in the body only.
+ */
 function authenticateClient(clientSecret: string): client.ClientAuth {
   const [inHeader, inBody] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
   return (provider, ...rest) => {

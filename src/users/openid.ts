@@ -60,8 +60,8 @@ export type TokenClaims = Readonly<Record<string, unknown>>;
 const maxNameLength = 200;
 
 /**
- * Reads the user from the claims. The name begins with `openIdPrefix`; names of stored users contain no colon, so the two
- * cannot collide. Throws InvalidTokenError when the claims name nobody.
+ * Reads the user from the claims. The name begins with `openIdPrefix`; names of stored users contain no
+ * colon, so the two cannot collide. Throws InvalidTokenError when the claims name nobody.
  */
 export function toUser(claims: TokenClaims, { userClaim, rolesClaim }: OidcConfig): User {
   const name = getClaim(claims, userClaim);
@@ -79,7 +79,10 @@ export function toUser(claims: TokenClaims, { userClaim, rolesClaim }: OidcConfi
 const isName = (text: string): boolean =>
   text !== "" && text.length <= maxNameLength && text.isWellFormed() && !/\p{Cc}/u.test(text);
 
-/** Returns the claim of exactly this name (`https://example.org/roles` contains dots), else the claim at this path. */
+/**
+ * Returns the claim of exactly this name (`https://example.org/roles` contains dots), else the claim at this
+ * path.
+ */
 export function getClaim(claims: TokenClaims, claim: string): unknown {
   if (Object.hasOwn(claims, claim)) return claims[claim];
   let current: unknown = claims;

@@ -8,8 +8,8 @@ interface Cost {
 }
 
 /**
- * Cost of a hash: 2^15 blocks of 8 × 128 bytes (32 MiB), three times over, as OWASP's password storage cheat sheet
- * recommends for scrypt. Each stored hash names its cost, so this can be raised later.
+ * Cost of a hash: 2^15 blocks of 8 × 128 bytes (32 MiB), three times over, as OWASP's password storage cheat
+ * sheet recommends for scrypt. Each stored hash names its cost, so this can be raised later.
  */
 const cost: Cost = { ln: 15, r: 8, p: 3 };
 const hashBytes = 32;
@@ -23,7 +23,9 @@ interface Hash {
   readonly bytes: Buffer;
 }
 
-/** Hashes a password: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>` (the PHC string format, base64 without padding). */
+/**
+ * Hashes a password: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>` (the PHC string format, base64 without padding).
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const hash = await derive(password, { cost, salt });
@@ -33,7 +35,10 @@ export async function hashPassword(password: string): Promise<string> {
 /** Verified where there is no user, so that the response time does not tell which users exist. */
 const dummyHash: Hash = { cost, salt: randomBytes(16), bytes: Buffer.alloc(hashBytes) };
 
-/** Whether the password is the one that was hashed. Takes as long as usual, and is false, for no hash or a malformed one. */
+/**
+ * Whether the password is the one that was hashed. Takes as long as usual, and is false, for no hash or a
+ * malformed one.
+ */
 export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
   const parsed = stored === undefined ? undefined : parse(stored);
   const expected = parsed ?? dummyHash;

@@ -13,7 +13,10 @@ export interface User {
   readonly active: boolean;
 }
 
-/** Whether the user has one of our roles. Those without one, such as devices, see nothing of the service's inside. */
+/**
+ * Whether the user has one of our roles. Those without one, such as devices, see nothing of the service's
+ * inside.
+ */
 export const hasAnyRole = ({ roles: given }: User): boolean => everyRole.some((role) => given.includes(role));
 
 /** A user as stored. */

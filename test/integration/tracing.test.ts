@@ -25,7 +25,10 @@ after(() => {
 const receiver = await startReceiver();
 let service: TestService;
 
-/** Settings under which a service records the OpenTelemetry modules that it loads, and a function to read them. */
+/**
+ * Settings under which a service records the OpenTelemetry modules that it loads, and a function to read
+ * them.
+ */
 function recordModules(name: string) {
   const file = join(folder, name);
   const hooks = pathToFileURL(join(import.meta.dirname, "../support/loaded-modules.ts")).href;

@@ -1,4 +1,7 @@
-/** What must hold when a process claims a partition. Positions and transactions hide most of what it does wrong then. */
+/**
+ * What must hold when a process claims a partition. Positions and transactions hide most of what it does
+ * wrong then.
+ */
 import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
 import type { GroupMember } from "../../src/sync/records.ts";
 import { Violation } from "./violation.ts";

@@ -33,8 +33,8 @@ export interface Clock {
 }
 
 /**
- * Steps are immediates of Node: between two of them it runs all that promises have to do. Several are queued at once, since each turn
- * of the event loop costs more than most steps.
+ * Steps are immediates of Node: between two of them it runs all that promises have to do. Several are queued
+ * at once, since each turn of the event loop costs more than most steps.
  */
 const stepsPerTurn = 32;
 

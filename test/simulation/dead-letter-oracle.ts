@@ -105,7 +105,10 @@ const toLetter = ({ headers }: Pick<OutgoingRecord, "headers">): Letter => ({
 const toStoredLetter = ({ headers }: StoredRecord): Letter =>
   toLetter({ headers: Object.fromEntries(headers.map(([name, value]) => [name, value.toString()])) });
 
-/** The headers of the record come with those of the product. Where the topic takes no other, it has a key and the time of sending. */
+/**
+ * The headers of the record come with those of the product. Where the topic takes no other, it has a key and
+ * the time of sending.
+ */
 function hasSameBytes(letter: StoredRecord, { key, value, timestamp, headers }: StoredRecord): boolean {
   const find = (header: string): string | undefined =>
     letter.headers.find(([name]) => name === header)?.[1].toString();

@@ -2,7 +2,10 @@
 import type { Cluster } from "./cluster/cluster.ts";
 import type { Random } from "./random.ts";
 
-/** Once faults stop, processes must have caught up within this time: the lifetime of a transaction, and some retries. */
+/**
+ * Once faults stop, processes must have caught up within this time: the lifetime of a transaction, and some
+ * retries.
+ */
 export const recoveryMs = 180_000;
 
 export const lastingFaults = [
@@ -14,7 +17,10 @@ export const lastingFaults = [
 ] as const;
 export type LastingFault = (typeof lastingFaults)[number];
 
-/** None of them must keep a process from the end of its log. `others`: a topic that the product has nothing to do with. */
+/**
+ * None of them must keep a process from the end of its log. `others`: a topic that the product has nothing to
+ * do with.
+ */
 export function injectLastingFault(
   fault: LastingFault,
   {

@@ -92,7 +92,10 @@ function recordOutcomes(outcomes: readonly Outcome[]): void {
   recordResults(new Map(outcomes.map((outcome) => [outcome.mutant.name, toResult(outcome)])));
 }
 
-/** Runs every mutant whose name contains a word. Returns whether each was found, or is known to change nothing. */
+/**
+ * Runs every mutant whose name contains a word. Returns whether each was found, or is known to change
+ * nothing.
+ */
 export async function runMutants(
   word: string,
   { json: asJson = false, record = false }: { json?: boolean | undefined; record?: boolean | undefined },

@@ -1,6 +1,6 @@
 /**
- * What must hold for registrations: an acknowledged one is stored on a majority, and what is stored in the end is what one of the
- * operations did that no acknowledged operation came after.
+ * What must hold for registrations: an acknowledged one is stored on a majority, and what is stored in the
+ * end is what one of the operations did that no acknowledged operation came after.
  */
 import { collections } from "../../src/storage/names.ts";
 import type { Clock, Host } from "./clock.ts";
@@ -186,7 +186,10 @@ const describe = (operation: Operation): string =>
 const getEnd = ({ operation, end, failure }: Performed): number =>
   operation.kind === "register" ? end : Math.min(end, failure);
 
-/** Whether it began after the other had ended, or was submitted to the same process after it, which keeps their order. */
+/**
+ * Whether it began after the other had ended, or was submitted to the same process after it, which keeps
+ * their order.
+ */
 const isAfter = (one: Performed, other: Performed): boolean =>
   one.start > getEnd(other) ||
   (one.host === other.host &&

@@ -1,6 +1,6 @@
 /**
- * A world for registrations: users of several instances register and remove push tokens through the product's group commit and
- * storage, over a simulated store and network.
+ * A world for registrations: users of several instances register and remove push tokens through the product's
+ * group commit and storage, over a simulated store and network.
  */
 import { RejectionError, OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
 import { newId } from "../../src/lib/sys-id.ts";

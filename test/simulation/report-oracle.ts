@@ -1,4 +1,7 @@
-/** What must hold for reports: a process reports each batch that it stored at most once, in order, and no other. */
+/**
+ * What must hold for reports: a process reports each batch that it stored at most once, in order, and no
+ * other.
+ */
 import type { Host } from "./clock.ts";
 import type { Counts } from "./sync-explanation.ts";
 

@@ -1,4 +1,6 @@
-/** What copies and dead letters of events must look like, byte by byte, and which partition they belong in. */
+/**
+ * What copies and dead letters of events must look like, byte by byte, and which partition they belong in.
+ */
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { StoredRecord } from "./cluster/log.ts";
@@ -66,7 +68,10 @@ export function findChange(
   return isSameHeaders(headers, expected) ? undefined : "its headers";
 }
 
-/** The partition of a copy: by its key, as Kafka's Java clients choose it; without a key, events of a partition stay together. */
+/**
+ * The partition of a copy: by its key, as Kafka's Java clients choose it; without a key, events of a
+ * partition stay together.
+ */
 export const choosePartition = (key: Buffer | null, ofEvent: number, count: number): number =>
   key === null ? ofEvent % count : (murmur2(key) & 0x7fffffff) % count;
 

@@ -1,6 +1,6 @@
 /**
- * The Kafka topics that events are forwarded to: what they are named by a rule of the world's own, which existed when, how many
- * partitions they had, and what they take.
+ * The Kafka topics that events are forwarded to: what they are named by a rule of the world's own, which
+ * existed when, how many partitions they had, and what they take.
  */
 import type { Clock } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
@@ -169,7 +169,10 @@ export function createEgressInventory(options: InventoryOptions) {
       const count = known?.topic?.partitions.length ?? 0;
       if (known !== undefined && count > 0) cluster.moveLeader(known.name, partition % count, to);
     },
-    /** What can become of an event that is sent at some time from `since` to `until`; nothing if no Kafka topic has the name. */
+    /**
+     * What can become of an event that is sent at some time from `since` to `until`; nothing if no Kafka
+     * topic has the name.
+     */
     findOutcomes: ({ name, bytes, since, until }: SentEvent): ReadonlySet<Prospect> => {
       const outcomes = new Set<Prospect>();
       const known = all.find((one) => one.name === name);
@@ -178,8 +181,8 @@ export function createEgressInventory(options: InventoryOptions) {
       const lagMs = options.getMaxLagMs();
       const isUnheardOf = since < createdAt + lagMs;
       const rights = listDuring(known.rights, since - maxKnowledgeMs, until);
-      // Who may not write to a topic may not see or create it either. A process remembers a denial for a while, also of a topic
-      // that is deleted.
+      // Who may not write to a topic may not see or create it either. A process remembers a denial for a
+      // while, also of a topic that is deleted.
       if (rights.has(false)) outcomes.add("NO_EGRESS_TOPIC");
       if (isCreating) {
         outcomes.add("later");

@@ -22,7 +22,10 @@ export interface EventCheckOptions {
   readonly unmatchedTopic: string | undefined;
   readonly maxCopies: number;
   readonly getEgressName: (version: TopicVersion) => string;
-  /** Whether, at some time from `since` to `until`, the event could be sent, and why it could not. Empty: it can never be. */
+  /**
+   * Whether, at some time from `since` to `until`, the event could be sent, and why it could not. Empty: it
+   * can never be.
+   */
   readonly findOutcomes: (sent: {
     readonly name: string;
     readonly bytes: number;

@@ -1,4 +1,7 @@
-/** The events topic of the router's world: what producers send, and what happens to its logs and to the offsets of its group. */
+/**
+ * The events topic of the router's world: what producers send, and what happens to its logs and to the
+ * offsets of its group.
+ */
 import type { Clock, Host } from "./clock.ts";
 import type { Cluster, NewRecord } from "./cluster/cluster.ts";
 import type { PartitionLog } from "./cluster/log.ts";
@@ -15,7 +18,10 @@ export interface EventsTopicOptions {
   readonly name: string;
   readonly groupId: string;
   readonly positions: RouterPositions;
-  /** Without topic ids, a log that seems to end before the position is read again, and other new ones are not noticed. */
+  /**
+   * Without topic ids, a log that seems to end before the position is read again, and other new ones are not
+   * noticed.
+   */
   readonly hasTopicIds: boolean;
   readonly hasOddTimestamps: boolean;
 }

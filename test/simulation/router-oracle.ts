@@ -1,6 +1,6 @@
 /**
- * What the router has to have done whenever it commits a transaction: each event between the two offsets is forwarded to each
- * topic that matches it, exactly once, or is a dead letter that says why not.
+ * What the router has to have done whenever it commits a transaction: each event between the two offsets is
+ * forwarded to each topic that matches it, exactly once, or is a dead letter that says why not.
  */
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
@@ -27,7 +27,10 @@ export interface RouterOracleOptions extends EventCheckOptions {
 /** A batch that a process has stored: the ids of its events. */
 interface StoredBatch {
   readonly certain: readonly string[];
-  /** Forwarded nowhere, and deleted from the log since they were fetched: whether they are in it cannot be seen. */
+  /**
+   * Forwarded nowhere, and deleted from the log since they were fetched: whether they are in it cannot be
+   * seen.
+   */
   readonly possible: ReadonlySet<string>;
 }
 
@@ -62,7 +65,10 @@ export function createRouterOracle(options: RouterOracleOptions) {
   ): readonly Delivered[] =>
     (delivered.get(process)?.get(toPlace(log, offset)) ?? []).filter(({ at }) => at <= beganAt).toReversed();
 
-  /** A process may still handle what it was sent before a repetition. Returns the delivery that explains the outcome. */
+  /**
+   * A process may still handle what it was sent before a repetition. Returns the delivery that explains the
+   * outcome.
+   */
   function checkByAny(name: EventName, deliveries: readonly Delivered[], outcome: Outcome): Delivered {
     let first = new Violation(`${name.id} is passed over, and was not fetched`);
     for (const [index, delivery] of deliveries.entries())
@@ -187,7 +193,10 @@ export function createRouterOracle(options: RouterOracleOptions) {
       waiting.splice(at, 1);
     },
 
-    /** Checks what readers of the Kafka topics that exist are delivered: each committed record once, and no other. */
+    /**
+     * Checks what readers of the Kafka topics that exist are delivered: each committed record once, and no
+     * other.
+     */
     checkFinal(logs: readonly PartitionLog[]): void {
       for (const log of logs) {
         const read = log.readAll();

@@ -1,6 +1,6 @@
 /**
- * Where the router's group is in each partition, and what the ids of events stand for. The events topic may be deleted and created
- * again, lose its end, and have the offsets of its group set by hand or lost.
+ * Where the router's group is in each partition, and what the ids of events stand for. The events topic may
+ * be deleted and created again, lose its end, and have the offsets of its group set by hand or lost.
  */
 import type { PartitionLog, StoredRecord } from "./cluster/log.ts";
 import type { Topic } from "./cluster/topics.ts";
@@ -49,7 +49,10 @@ export class RouterPositions {
   /** Each Kafka topic that was the events topic, by topic id. */
   readonly #topics = new Map<string, Topic>();
   #current: Topic | undefined;
-  /** What the group may have committed: after a change by hand, a process that has not seen it may still move the former offset. */
+  /**
+   * What the group may have committed: after a change by hand, a process that has not seen it may still move
+   * the former offset.
+   */
   readonly #candidates = new Map<number, readonly Candidate[]>();
   readonly #cut = new Set<PartitionLog>();
   /** The partitions with a position that was set by hand, or lost. */
@@ -73,7 +76,10 @@ export class RouterPositions {
     for (const partition of this.#candidates.keys()) this.#add(partition, undefined, at);
   }
 
-  /** Kafka has forgotten the offsets of the group: reading begins at the beginning, also of what was forwarded. */
+  /**
+   * Kafka has forgotten the offsets of the group: reading begins at the beginning, also of what was
+   * forwarded.
+   */
   onExpired(at: number): void {
     for (const partition of this.#candidates.keys()) this.onSet(partition, undefined, at);
   }
@@ -101,7 +107,10 @@ export class RouterPositions {
       .some(({ place }) => place !== undefined && place.log === undefined);
   }
 
-  /** Whether somebody has moved an offset and no transaction followed: processes hear of it with the next record. */
+  /**
+   * Whether somebody has moved an offset and no transaction followed: processes hear of it with the next
+   * record.
+   */
   get isMovedByHand(): boolean {
     return [...this.#candidates.values()].flat().some(({ setAt }) => setAt !== undefined);
   }
@@ -129,8 +138,8 @@ export class RouterPositions {
   }
 
   /**
-   * A transaction moves the position. `check` is called with the records that it may be about, and throws a Violation if it is not.
-   * Returns what `check` returned; throws if that never happened.
+   * A transaction moves the position. `check` is called with the records that it may be about, and throws a
+   * Violation if it is not. Returns what `check` returned; throws if that never happened.
    */
   move<T>(move: Move, check: (range: Range) => T): readonly T[] {
     const log = this.#findLog(move);

@@ -33,7 +33,10 @@ export interface RecoveryOptions {
 
 const topicOfOthers = "others";
 
-/** Sends the last events, and waits until all are forwarded that do not need what is still broken. Throws a Violation. */
+/**
+ * Sends the last events, and waits until all are forwarded that do not need what is still broken. Throws a
+ * Violation.
+ */
 export async function recover(options: RecoveryOptions): Promise<void> {
   const { clock, random, cluster, events, inventory, trace } = options;
   // Without another record, processes do not hear that somebody moved an offset.

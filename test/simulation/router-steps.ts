@@ -81,7 +81,10 @@ export type RouterAction =
       readonly pauseMs: number;
       readonly answerMs: number;
     }
-  /** Change streams report nothing for a while, or end and cannot be opened: they are lost, or the right is revoked. */
+  /**
+   * Change streams report nothing for a while, or end and cannot be opened: they are lost, or the right is
+   * revoked.
+   */
   | {
       readonly do: "disturb streams";
       readonly how: "delayed" | "lost" | "denied";
@@ -296,7 +299,10 @@ const mixtures: readonly fc.Arbitrary<RouterAction>[] = [
   fc.oneof(...brokerFaults, ...production, ...more(2, topicChanges), ...more(4, egressActions)),
 ];
 
-/** Little but events and what happens to the topics that they go to, for so long that what is known of these expires. */
+/**
+ * Little but events and what happens to the topics that they go to, for so long that what is known of these
+ * expires.
+ */
 const slowActions: fc.Arbitrary<RouterAction> = fc.oneof(
   ...brokerFaults,
   ...more(3, production),

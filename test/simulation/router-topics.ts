@@ -1,6 +1,6 @@
 /**
- * The topics of the router's world in the simulated MongoDB, where the processes follow them by the product's own feed, and where
- * both the processes and others change them.
+ * The topics of the router's world in the simulated MongoDB, where the processes follow them by the product's
+ * own feed, and where both the processes and others change them.
  */
 import type { Logger } from "pino";
 import type { EventHandlerOptions } from "../../consumers/events/handler.ts";
@@ -28,7 +28,9 @@ import type { RouterAction } from "./router-steps.ts";
 import { createTopicVersions, namespaces, type TopicVersion } from "./router-versions.ts";
 import { Violation } from "./violation.ts";
 
-/** How long a process may use what an election took back, or was replaced, after the last fault of the store. */
+/**
+ * How long a process may use what an election took back, or was replaced, after the last fault of the store.
+ */
 export const settleMs = 90_000;
 
 /** What a process must know of the topics at a time. */
@@ -81,7 +83,10 @@ export function createRouterTopics(
   /** Processes whose feed was lost and which have not loaded the topics since. */
   const unloaded = new Set<Host>();
   const isCalm = random.chance(0.4);
-  /** How soon a change is known while nothing disturbs the store. After faults of change streams, processes may poll. */
+  /**
+   * How soon a change is known while nothing disturbs the store. After faults of change streams, processes
+   * may poll.
+   */
   const noticeMs = server.options.isReplicaSet && isCalm ? 2_000 : 13_000;
   let disturbedUntil = -Infinity;
 
@@ -111,7 +116,10 @@ export function createRouterTopics(
     return new Date(time);
   }
 
-  /** Stores a version, or removes the topic. Reports it to the process that wrote it, some time after it is acknowledged. */
+  /**
+   * Stores a version, or removes the topic. Reports it to the process that wrote it, some time after it is
+   * acknowledged.
+   */
   async function write(
     { database, ...writer }: Writer,
     id: string,
@@ -253,7 +261,9 @@ export function createRouterTopics(
       };
     },
 
-    /** Lets a process change topics, and checks that it uses its index only while that follows every change. */
+    /**
+     * Lets a process change topics, and checks that it uses its index only while that follows every change.
+     */
     guard(host: Host, index: LiveTopicIndex): EventHandlerOptions["index"] {
       const database = databases.get(host);
       const watch = createIndexWatch({

@@ -1,6 +1,7 @@
 /**
- * A world for the router: processes that run the product's reader, handler, index of topics, Kafka client and transactions
- * unchanged, with kafkajs itself, over simulated connections to a simulated Kafka cluster and a simulated store of topics.
+ * A world for the router: processes that run the product's reader, handler, index of topics, Kafka client and
+ * transactions unchanged, with kafkajs itself, over simulated connections to a simulated Kafka cluster and a
+ * simulated store of topics.
  */
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";

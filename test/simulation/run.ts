@@ -1,4 +1,7 @@
-/** Runs of simulated worlds, each determined by its seed, and the search for the shortest schedule of a failing one. */
+/**
+ * Runs of simulated worlds, each determined by its seed, and the search for the shortest schedule of a
+ * failing one.
+ */
 import fc from "fast-check";
 
 import { runRegistrationWorld } from "./registration-world.ts";

@@ -141,7 +141,10 @@ export function toEffect(changes: readonly Change[]): Effect {
   return { topics, retired };
 }
 
-/** A topic that was retired, although it was not there under its sys_id. The channel may create and retire one at once. */
+/**
+ * A topic that was retired, although it was not there under its sys_id. The channel may create and retire one
+ * at once.
+ */
 export function findFalseRetirement(
   changes: readonly Change[],
   wasStored: (sysId: string) => boolean,

@@ -1,4 +1,7 @@
-/** Where reading goes on when the position of a partition was lost: after the last announcement that the store tells of. */
+/**
+ * Where reading goes on when the position of a partition was lost: after the last announcement that the store
+ * tells of.
+ */
 import { collections } from "../../src/storage/names.ts";
 import type { Change } from "./mongo/commands.ts";
 import { formatValue, type Document } from "./mongo/documents.ts";

@@ -1,6 +1,7 @@
 /**
- * What must hold at every moment. It observes the store's commits and knows what each process was delivered; it shares no code
- * with the product. Each commit must be explained by the contract's table of announcements (test/unit/topics/model.ts).
+ * What must hold at every moment. It observes the store's commits and knows what each process was delivered;
+ * it shares no code with the product. Each commit must be explained by the contract's table of announcements
+ * (test/unit/topics/model.ts).
  */
 import { collections } from "../../src/storage/names.ts";
 import type { Clock, Host } from "./clock.ts";
@@ -211,7 +212,10 @@ export class SyncOracle {
     );
   }
 
-  /** When one log of a topic loses its end, the others of the topic get another epoch, too, and continue at the same offset. */
+  /**
+   * When one log of a topic loses its end, the others of the topic get another epoch, too, and continue at
+   * the same offset.
+   */
   #isSameLog(partition: number, before: Position, after: Position): boolean {
     const isSameId = before.topicId === undefined || before.topicId === after.topicId;
     return this.#options.hasTopicIds && isSameId && !this.#options.wasCut(partition, after.topicId);
@@ -237,7 +241,8 @@ export class SyncOracle {
   ): string | undefined {
     const applied = new Set(records.map(({ offset }) => offset));
     const current = this.#options.getCurrentLog(partition);
-    // What a topic lost when it was deleted cannot be read, and what comes after a loss has the offsets of what was lost.
+    // What a topic lost when it was deleted cannot be read, and what comes after a loss has the offsets of
+    // what was lost.
     if (current === undefined || topicId !== current.topicId || this.#options.isCut(current.log))
       return undefined;
     const lost = current.log

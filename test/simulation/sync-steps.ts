@@ -25,7 +25,9 @@ import {
 } from "./steps.ts";
 import type { MessageName } from "./wire/messages.ts";
 
-/** What a producer sends. `variant` selects one of few definitions, so that topics compete for combinations. */
+/**
+ * What a producer sends. `variant` selects one of few definitions, so that topics compete for combinations.
+ */
 export interface SentRecord {
   readonly id: number;
   readonly kind: "define" | "retire" | "malformed" | "keyless tombstone";
@@ -49,8 +51,8 @@ export type TopicAction =
   /** All logs lose their ends at once, as when a broker becomes the leader that was behind. */
   | { readonly do: "lose ends"; readonly share: number }
   /**
-   * Deleted, and created again some time later; with as many partitions as before, unless a number is given. `isFilledAgain`:
-   * producers send everything once more. The former leaders may hear of it late.
+   * Deleted, and created again some time later; with as many partitions as before, unless a number is given.
+   * `isFilledAgain`: producers send everything once more. The former leaders may hear of it late.
    */
   | {
       readonly do: "recreate";
@@ -96,8 +98,8 @@ export type SyncAction =
       readonly downMs: number;
     }
   /**
-   * Replication stalls with the next write of a log's epoch. The primary is lost once another process has read it, and the writer
-   * is cut off from the store.
+   * Replication stalls with the next write of a log's epoch. The primary is lost once another process has
+   * read it, and the writer is cut off from the store.
    */
   | { readonly do: "elect at unreplicated epoch"; readonly stallMs: number; readonly downMs: number }
   /** The group loses its offsets. */

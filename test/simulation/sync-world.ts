@@ -1,6 +1,6 @@
 /**
- * A world for the sync: processes that run the product's reader, service, storage and Kafka client unchanged, with kafkajs itself,
- * over simulated connections to a simulated Kafka cluster and a simulated store.
+ * A world for the sync: processes that run the product's reader, service, storage and Kafka client unchanged,
+ * with kafkajs itself, over simulated connections to a simulated Kafka cluster and a simulated store.
  */
 import { createAnnouncementHandler } from "../../consumers/announcements/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";

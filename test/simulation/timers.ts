@@ -42,9 +42,9 @@ class Timer {
 }
 
 /**
- * Runs something while time and chance of libraries, which look up globals when they call them, follow the simulated clock. The
- * clock itself waits with `setImmediate`. `seed`: libraries have chance of their own, so that a further retry in a library does
- * not change which faults follow.
+ * Runs something while time and chance of libraries, which look up globals when they call them, follow the
+ * simulated clock. The clock itself waits with `setImmediate`. `seed`: libraries have chance of their own, so
+ * that a further retry in a library does not change which faults follow.
  */
 export async function withSimulatedTimers<T>(seed: number, run: () => Promise<T>): Promise<T> {
   if (process.env["NODE_ENV"] === "test") throw new Error("kafkajs retries differently with NODE_ENV=test");

@@ -1,4 +1,7 @@
-/** What the simulated worlds share: a clock, chance, a store, a network, processes that die and are started again. */
+/**
+ * What the simulated worlds share: a clock, chance, a store, a network, processes that die and are started
+ * again.
+ */
 import type { Logger } from "pino";
 
 import { replacePlatform, type Platform } from "../../src/lib/platform.ts";
@@ -76,8 +79,8 @@ export interface WorldOptions<Service> {
 export const startOfTime = Date.UTC(2026, 0, 1);
 
 /**
- * Time and randomness of a simulated world. `ids`: a separate generator for ids, so that they do not change with other random
- * choices.
+ * Time and randomness of a simulated world. `ids`: a separate generator for ids, so that they do not change
+ * with other random choices.
  */
 export const createSimulatedPlatform = (
   clock: Clock,

@@ -1,6 +1,7 @@
 /**
- * Makes hashes of passwords cheap, in this process or, loaded with `--import`, in another one. A real hash takes 0.3 s,
- * and each service of the tests computes at least two. `unit/users/password.test.ts` tests real ones.
+ * Makes hashes of passwords cheap, in this process or, loaded with `--import`, in another one. A real hash
+ * takes 0.3 s, and each service of the tests computes at least two. `unit/users/password.test.ts` tests real
+ * ones.
  */
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";

@@ -1,7 +1,7 @@
 /**
  * Runs commands of the program one after another, each as if this process had been started for it: with its
- * arguments, environment and standard input, until nothing keeps the process alive any longer. Both outputs then
- * get a marker.
+ * arguments, environment and standard input, until nothing keeps the process alive any longer. Both outputs
+ * then get a marker.
  */
 import { Readable } from "node:stream";
 

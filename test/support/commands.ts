@@ -42,8 +42,8 @@ export async function spawnCommand({ args, environment, input }: Command): Promi
 }
 
 /**
- * Runs a command in a process that has run others, which takes a fifth of the computing, since the modules are
- * loaded already. If the process exits, its exit code is that of the command.
+ * Runs a command in a process that has run others, which takes a fifth of the computing, since the modules
+ * are loaded already. If the process exits, its exit code is that of the command.
  */
 export async function runHostedCommand(command: Command): Promise<CommandEnd> {
   const host = idleHosts.pop() ?? new CommandHost();

@@ -23,7 +23,10 @@ after(() => {
   assert.deepEqual(browserErrors, []);
 });
 
-/** Connects to the browser, and returns functions that open the console in it; pages are closed after each test. */
+/**
+ * Connects to the browser, and returns functions that open the console in it; pages are closed after each
+ * test.
+ */
 export function useConsole(getUrl: () => string) {
   let browser: Browser;
   before(async () => {

@@ -27,8 +27,8 @@ export const toBasicAuthorization = ({ user, password }: { user: string; passwor
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
 /**
- * Calls an operation, by default POST with JSON as the bootstrap user. Throws if the response is not one that the
- * OpenAPI document describes.
+ * Calls an operation, by default POST with JSON as the bootstrap user. Throws if the response is not one that
+ * the OpenAPI document describes.
  */
 export async function call(url: string, options: Call = {}): Promise<HttpResponse> {
   const { method = "POST", body, headers = {} } = options;

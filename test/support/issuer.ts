@@ -43,7 +43,10 @@ export const countMaxRequests = (since: number, intervalMs: number): number =>
 /** Failures to reach a provider are kept for a second, on a clock that may differ a little. */
 export const failureIntervalMs = 900;
 
-/** Starts a provider until the tests of the file end; `userInfo` are the claims of its UserInfo endpoint, if any. */
+/**
+ * Starts a provider until the tests of the file end; `userInfo` are the claims of its UserInfo endpoint, if
+ * any.
+ */
 export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>): Promise<Issuer> {
   const kid = "key-1";
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });

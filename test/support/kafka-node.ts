@@ -54,7 +54,8 @@ export async function startKafkaNode(folder: string, settings: readonly string[]
 
 /**
  * Formats the folders of a node. Kafka's tool takes a second of computing, so it formats the first node only,
- * and its checkpoint, which has the features of a new cluster and nothing of the node, is kept for all others.
+ * and its checkpoint, which has the features of a new cluster and nothing of the node, is kept for all
+ * others.
  */
 async function formatStorage({ java, file, settings, flags }: Node): Promise<void> {
   const metadata = readSetting(settings, "metadata.log.dir");

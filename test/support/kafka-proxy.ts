@@ -28,8 +28,8 @@ export const apiKeys = {
 } as const;
 
 /**
- * Starts a proxy before a broker (`host:port`). A broker advertises its address to clients; the proxy replaces
- * the port with its own, so that they connect to the proxy again.
+ * Starts a proxy before a broker (`host:port`). A broker advertises its address to clients; the proxy
+ * replaces the port with its own, so that they connect to the proxy again.
  */
 export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   const [host = "", port = ""] = broker.split(":");

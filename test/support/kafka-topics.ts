@@ -10,7 +10,10 @@ interface Clients {
   readonly admin: Admin;
 }
 
-/** Creates Kafka topics and waits until their partitions accept requests: a new partition has a leader before it does. */
+/**
+ * Creates Kafka topics and waits until their partitions accept requests: a new partition has a leader before
+ * it does.
+ */
 export async function createKafkaTopics(admin: Admin, ...topics: ITopicConfig[]): Promise<void> {
   // A deleted topic of the same name may still exist for a moment.
   await until("the topics are created", () => admin.createTopics({ waitForLeaders: false, topics }));
@@ -21,8 +24,8 @@ export async function createKafkaTopics(admin: Admin, ...topics: ITopicConfig[])
 }
 
 /**
- * Deletes a Kafka topic and creates it again. Waits until each leader names the new topic and serves its log: while a broker is
- * busy, requests by name reach the old log for seconds after the creation was acknowledged.
+ * Deletes a Kafka topic and creates it again. Waits until each leader names the new topic and serves its log:
+ * while a broker is busy, requests by name reach the old log for seconds after the creation was acknowledged.
  */
 export async function recreateKafkaTopic({ kafka, admin }: Clients, config: ITopicConfig): Promise<void> {
   const { topic, numPartitions = 1 } = config;
@@ -61,9 +64,9 @@ export async function deleteKafkaTopic({ kafka, admin }: Clients, topic: string)
 }
 
 /**
- * Waits until every transaction in a Kafka topic has ended. Kafka completes a transaction partition by partition, so its offsets
- * may be committed before its records can be read. The ends that kafkajs' fetchTopicOffsets returns do not show this: they are
- * the last stable offsets.
+ * Waits until every transaction in a Kafka topic has ended. Kafka completes a transaction partition by
+ * partition, so its offsets may be committed before its records can be read. The ends that kafkajs'
+ * fetchTopicOffsets returns do not show this: they are the last stable offsets.
  */
 export async function waitForTransactions(broker: Pick<Broker, "observe">, topic: string): Promise<void> {
   await until(`no transaction is open in ${topic}`, async () => {

@@ -77,7 +77,9 @@ const hasDuplicate = (answer: Document): boolean =>
   answer["code"] === duplicateKey ||
   (Array.isArray(answer["writeErrors"]) && answer["writeErrors"].some(({ code }) => code === duplicateKey));
 
-/** The wording of the PostgreSQL extension beneath FerretDB 2, Azure DocumentDB and the open-source gateway. */
+/**
+ * The wording of the PostgreSQL extension beneath FerretDB 2, Azure DocumentDB and the open-source gateway.
+ */
 const postgresDuplicates: DialectRule = {
   on: isAny,
   answer: rewordDuplicates(

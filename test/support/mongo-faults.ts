@@ -52,7 +52,10 @@ export const mongoErrors = {
   },
   /** To a write that exceeded its `maxTimeMS`. */
   tooSlow: { ok: 0, code: 50, codeName: "MaxTimeMSExpired", errmsg: "operation exceeded time limit" },
-  /** To a commit or a write outside of transactions; unlike a change of the primary it leaves the driver's connections open. */
+  /**
+   * To a commit or a write outside of transactions; unlike a change of the primary it leaves the driver's
+   * connections open.
+   */
   hostUnreachable: {
     ok: 0,
     code: 6,

@@ -1,6 +1,8 @@
 import { BSON, type Document } from "mongodb";
 
-/** The part of MongoDB's wire protocol that the proxies need: OP_QUERY and OP_REPLY of handshakes, and OP_MSG. */
+/**
+ * The part of MongoDB's wire protocol that the proxies need: OP_QUERY and OP_REPLY of handshakes, and OP_MSG.
+ */
 const opReply = 1;
 const opMsg = 2013;
 const headBytes = 16;

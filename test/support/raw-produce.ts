@@ -17,8 +17,8 @@ const response = loadPrivate("protocol/requests/produce/v7/response.js");
 const timeoutMs = 30_000;
 
 /**
- * Sends these record batches to partition 0, byte for byte, each in a request of its own. Throws when the broker
- * rejects one.
+ * Sends these record batches to partition 0, byte for byte, each in a request of its own. Throws when the
+ * broker rejects one.
  */
 export const produceBatches = (kafka: Kafka, topic: string, batches: readonly Buffer[]): Promise<void> =>
   withCluster(kafka, async (cluster) => {

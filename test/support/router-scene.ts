@@ -66,7 +66,10 @@ export function routerStage(addresses?: StackAddresses) {
       return records;
     }
 
-    /** The sum of the group's offsets, and of the ends of the log: they are equal when every event was forwarded. */
+    /**
+     * The sum of the group's offsets, and of the ends of the log: they are equal when every event was
+     * forwarded.
+     */
     async function isAtEnd(): Promise<boolean> {
       const [ends, [committed]] = await Promise.all([
         admin.fetchTopicOffsets(events),

@@ -78,7 +78,10 @@ export function stage(stack: StackAddresses = sharedStack()) {
     const announced = new Map<string, string>();
 
     const count = (): Promise<number> => topics.countDocuments();
-    /** The number of applied announcements. Some stores count topics by reading each, so this sums up the positions. */
+    /**
+     * The number of applied announcements. Some stores count topics by reading each, so this sums up the
+     * positions.
+     */
     const applied = async (): Promise<number> =>
       (await positions.find({ "_id.topic": topic }).toArray()).reduce(
         (sum, { next_offset = 0 }) => sum + next_offset,
@@ -172,7 +175,10 @@ export function stage(stack: StackAddresses = sharedStack()) {
         ),
       /** Waits until every announcement is applied. */
       caughtUp,
-      /** Waits until every position is at the end of the log; then asserts that the topics are those announced. */
+      /**
+       * Waits until every position is at the end of the log; then asserts that the topics are those
+       * announced.
+       */
       inStep: async (limitMs?: number): Promise<void> => {
         await caughtUp(limitMs);
         const records = await topics.find({}).toArray();
@@ -214,8 +220,8 @@ export function useService(moreSettings: Settings = {}, stack: StackAddresses = 
   before(start);
   return {
     /**
-     * Runs before the first test, once the service is ready. Hooks of a file run concurrently; a store whose collections are
-     * created by an insert and by the service at the same time may never respond.
+     * Runs before the first test, once the service is ready. Hooks of a file run concurrently; a store whose
+     * collections are created by an insert and by the service at the same time may never respond.
      */
     prepare: (work: () => Promise<void>) => {
       before(async () => {
@@ -242,8 +248,8 @@ export const getReadiness = (service: TestService, as?: Call["as"]) =>
   call(`${service.url}/readyz`, { method: "GET", as });
 
 /**
- * Waits until the service is not ready for this reason, and asserts that it is still healthy. Without MongoDB nobody can log in,
- * so the reason is not shown.
+ * Waits until the service is not ready for this reason, and asserts that it is still healthy. Without MongoDB
+ * nobody can log in, so the reason is not shown.
  */
 export async function waitUntilNotReady(
   service: TestService,

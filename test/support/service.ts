@@ -12,7 +12,10 @@ import { keepLog, keepSecret } from "./secrets.ts";
 
 export { cli };
 
-/** What the tests of this file started. After them, processes are killed, and services in this process are stopped. */
+/**
+ * What the tests of this file started. After them, processes are killed, and services in this process are
+ * stopped.
+ */
 const children = new Set<ChildProcess>();
 const local = new Set<TestService>();
 after(async () => {
@@ -99,8 +102,8 @@ function createLog(): { log: LogLine[]; add: (line: string) => void } {
 }
 
 /**
- * Starts a service in this process, which costs a quarter of a process of its own, and waits until it listens. It is stopped
- * after the tests of this file.
+ * Starts a service in this process, which costs a quarter of a process of its own, and waits until it
+ * listens. It is stopped after the tests of this file.
  */
 export async function startTopicsyncHere(settings: Readonly<Record<string, string>>): Promise<TestService> {
   // Loaded here, since most files need only a part of this module.
@@ -144,8 +147,8 @@ export async function startTopicsyncHere(settings: Readonly<Record<string, strin
 }
 
 /**
- * Starts a service in a process of its own, by default from its sources, and waits until it listens. It is killed
- * after the tests of this file.
+ * Starts a service in a process of its own, by default from its sources, and waits until it listens. It is
+ * killed after the tests of this file.
  */
 export async function startTopicsync(
   settings: Readonly<Record<string, string>>,

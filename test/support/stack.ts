@@ -27,7 +27,9 @@ export function sharedStack(): StackAddresses {
 
 let ownStore: string | undefined;
 
-/** Takes a free store, by creating its folder, until the process ends. There is one for each concurrent file. */
+/**
+ * Takes a free store, by creating its folder, until the process ends. There is one for each concurrent file.
+ */
 function takeStore(): string | undefined {
   const { TEST_MONGODB_URIS: stores = "", TEST_STORES: folder = "" } = process.env;
   const all = stores.split(" ").filter((store) => store !== "");
@@ -55,8 +57,8 @@ export function databaseUri(store: string, database: string): string {
 }
 
 /**
- * Creates a database, of the shared store by default. It is not dropped: that takes SecantusDB longer than most
- * tests, and its store is removed after the run.
+ * Creates a database, of the shared store by default. It is not dropped: that takes SecantusDB longer than
+ * most tests, and its store is removed after the run.
  */
 export function testDatabase(store = sharedStack().mongodb, name = unique("test")): { uri: string; db: Db } {
   const uri = databaseUri(store, name);

@@ -4,7 +4,9 @@ import { after } from "node:test";
 
 /** How a protocol splits its stream into messages, and how each is handled. */
 export interface Messages {
-  /** The length of the message that begins here, with its header; undefined while the header is incomplete. */
+  /**
+   * The length of the message that begins here, with its header; undefined while the header is incomplete.
+   */
   readLength(head: Buffer): number | undefined;
   /** Handles a request: passes it on, now or later, or responds in the server's place. */
   request?(message: Buffer, pass: (message: Buffer) => void, reply: (answer: Buffer) => void): void;
@@ -130,8 +132,8 @@ export async function startTcpProxy(targetPort: number, protocol?: () => Message
 }
 
 /**
- * Resets a connection. One that is already ending is closed instead: Node fails to reset it, and then waits for it
- * and never exits.
+ * Resets a connection. One that is already ending is closed instead: Node fails to reset it, and then waits
+ * for it and never exits.
  */
 function reset(socket: Socket): void {
   if (socket.readyState === "open") socket.resetAndDestroy();

@@ -20,7 +20,10 @@ export interface Node {
   /** Where its logs are. */
   readonly logs: string;
   stop(): Promise<void>;
-  /** Ends it without a warning, as a crash does: it keeps its partitions until its session expires, after three seconds. */
+  /**
+   * Ends it without a warning, as a crash does: it keeps its partitions until its session expires, after
+   * three seconds.
+   */
   kill(): Promise<void>;
   /** Starts it again with the same data and port. */
   start(): Promise<void>;
@@ -31,19 +34,28 @@ export interface Node {
 
 /** Two brokers of one cluster. */
 export interface TwoBrokers {
-  /** Also the controller, unless it has a process of its own. Unless they are replicated, it has the offsets of all groups and the state of all transactions. */
+  /**
+   * Also the controller, unless it has a process of its own. Unless they are replicated, it has the offsets
+   * of all groups and the state of all transactions.
+   */
   readonly first: Node;
   readonly second: Node;
   /** The addresses of both. */
   readonly addresses: string;
-  /** Between the second broker and the controller. While it is cut, that broker hears of no changes, and serves what it knows. */
+  /**
+   * Between the second broker and the controller. While it is cut, that broker hears of no changes, and
+   * serves what it knows.
+   */
   readonly controllerProxy: TcpProxy | undefined;
 }
 
 export interface ClusterOptions {
   /** More lines of server.properties, for both. */
   readonly settings?: readonly string[];
-  /** Both brokers have everything, the offsets and transactions too. Otherwise Kafka's own topics are on the first one only. */
+  /**
+   * Both brokers have everything, the offsets and transactions too. Otherwise Kafka's own topics are on the
+   * first one only.
+   */
   readonly isReplicated?: boolean;
   /** The controller has a process of its own, so that each broker can be killed. */
   readonly hasOwnController?: boolean;
@@ -54,7 +66,10 @@ export interface ClusterOptions {
 const firstId = 1;
 const ownControllerId = 3;
 
-/** A new topic gets these, too. A broker that was away never becomes the leader before it has what is acknowledged. */
+/**
+ * A new topic gets these, too. A broker that was away never becomes the leader before it has what is
+ * acknowledged.
+ */
 const replication = [
   "default.replication.factor=2",
   "min.insync.replicas=1",
@@ -67,8 +82,8 @@ const replication = [
 ];
 
 /**
- * Starts two brokers for this file only. Create topics with `replicaAssignment: [{ partition: 0, replicas: [second.id] }]` to
- * choose the leaders; without, Kafka distributes partitions to both.
+ * Starts two brokers for this file only. Create topics with `replicaAssignment: [{ partition: 0, replicas:
+ * [second.id] }]` to choose the leaders; without, Kafka distributes partitions to both.
  */
 export async function startTwoBrokers(options: ClusterOptions = {}): Promise<TwoBrokers> {
   const folder = mkdtempSync(join(tmpdir(), "topicsync-cluster-"));

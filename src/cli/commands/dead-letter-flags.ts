@@ -43,7 +43,12 @@ export const withFilter = (command: Command): Command =>
     )
     .option("--older-than <duration>", "only records older than this", parseDuration);
 
-export function toFilter({ code: codes, id: ids, newerThan, olderThan }: FilterFlags): DeadLetterFilter {
+export function toDeadLetterFilter({
+  code: codes,
+  id: ids,
+  newerThan,
+  olderThan,
+}: FilterFlags): DeadLetterFilter {
   const now = Date.now();
   return {
     ...(codes && { codes: new Set(codes) }),

@@ -7,7 +7,7 @@ import { openOutput } from "../output/output.ts";
 import { createTableWriter } from "../output/table.ts";
 import {
   openDeadLetters,
-  toFilter,
+  toDeadLetterFilter,
   withChannel,
   withFilter,
   type ChannelFlags,
@@ -53,7 +53,7 @@ export function defineDeadLetters(deadLetters: Command): void {
     .option("--yes", "do not ask for confirmation")
     .action(
       (ids: string[], flags: ReplayFlags & FilterFlags & ChannelFlags & { all?: true }, command: Command) => {
-        const filter = toFilter({ ...flags, ...(ids.length > 0 && { id: ids }) });
+        const filter = toDeadLetterFilter({ ...flags, ...(ids.length > 0 && { id: ids }) });
         const isFiltered = Object.keys(filter).length > 0;
         if (!isFiltered && !flags.all)
           command.error(
@@ -73,7 +73,7 @@ async function list(context: CommandContext, flags: ListFlags): Promise<void> {
   const service = await openDeadLetters(context, flags);
   const output = openOutput();
   const letters = service.readAll({
-    filter: toFilter(flags),
+    filter: toDeadLetterFilter(flags),
     replayed: flags.notReplayed ? false : flags.replayed,
   });
   if (flags.json) {

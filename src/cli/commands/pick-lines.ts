@@ -31,7 +31,9 @@ const kilobyte = 1_000;
 const minProgressKilobytes = 10_000;
 const maxFaultsShown = 20;
 
-/** Picks for each line; prints the number of events per topic at the end or, as JSON, the topics of each line. */
+/**
+ * Picks for each line; prints the number of events per topic at the end or, as JSON, the topics of each line.
+ */
 export async function pickLines({ abort }: CommandContext, work: EventLines): Promise<void> {
   const { topics, files, json } = work;
   const output = openOutput();

@@ -84,8 +84,8 @@ async function pick(connection: CommandContext, events: readonly NamedEvent[], f
 }
 
 /**
- * Returns a function that explains how a topic's filters match an event. Prints the error and returns undefined if the filters are
- * invalid; throws if the topic does not exist.
+ * Returns a function that explains how a topic's filters match an event. Prints the error and returns
+ * undefined if the filters are invalid; throws if the topic does not exist.
  */
 function createExplainer(
   externalId: string,

@@ -30,7 +30,10 @@ const topicsPerCreation = 200;
 /** With fewer topics to create there is no progress bar. */
 const minCreationProgress = 1_000;
 
-/** Prints what differs while the stored topics are read. Throws ConfigurationError without a router, and UnavailableError. */
+/**
+ * Prints what differs while the stored topics are read. Throws ConfigurationError without a router, and
+ * UnavailableError.
+ */
 export async function compareEgressTopics(context: CommandContext, flags: EgressFlags): Promise<void> {
   const { kafka } = context.config;
   const { router } = kafka;

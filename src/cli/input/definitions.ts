@@ -38,8 +38,8 @@ export interface InputFault {
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
 /**
- * Reads definitions: NDJSON, a JSON array, or a single JSON object in each source. Invalid definitions are yielded as faults.
- * Throws when a source cannot be read.
+ * Reads definitions: NDJSON, a JSON array, or a single JSON object in each source. Invalid definitions are
+ * yielded as faults. Throws when a source cannot be read.
  */
 export async function* readDefinitions(
   sources: readonly DefinitionSource[],
@@ -90,7 +90,10 @@ interface PlacedLine {
 }
 
 async function* readValues({ name, open }: DefinitionSource): AsyncGenerator<PlacedValue> {
-  /** The lines of one JSON text; undefined once the first line has turned out to be an object: then it is NDJSON. */
+  /**
+   * The lines of one JSON text; undefined once the first line has turned out to be an object: then it is
+   * NDJSON.
+   */
   let together: PlacedLine[] | undefined = [];
   for await (const { text: line, number } of splitLines(open())) {
     if (line.trim() === "") continue;

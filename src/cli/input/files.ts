@@ -17,7 +17,10 @@ export function collectFile(file: string, previous: string[] | undefined): strin
 /** Opens a file; "-" is standard input. */
 export const openInput = (file: string): Readable => (file === "-" ? process.stdin : createReadStream(file));
 
-/** Returns the size of all files in bytes; standard input and pipes count as 0. Throws when one cannot be read. */
+/**
+ * Returns the size of all files in bytes; standard input and pipes count as 0. Throws when one cannot be
+ * read.
+ */
 export async function getTotalSize(files: readonly string[]): Promise<number> {
   const sizes = await Promise.all(files.map(getSize));
   return sizes.reduce((a, b) => a + b, 0);
@@ -64,8 +67,8 @@ export async function* readLines(file: string): AsyncGenerator<Line> {
 }
 
 /**
- * Splits a stream at LF and CRLF. `node:readline` does not fit: it also breaks lines at U+2028, which JSON allows inside
- * strings.
+ * Splits a stream at LF and CRLF. `node:readline` does not fit: it also breaks lines at U+2028, which JSON
+ * allows inside strings.
  */
 export async function* splitLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let pieces: Buffer[] = [];

@@ -6,7 +6,9 @@ export interface JsonFlag {
   readonly json?: true | undefined;
 }
 
-/** Parses the value of an option such as `--unseen-for 2h`. Returns milliseconds; throws InvalidArgumentError. */
+/**
+ * Parses the value of an option such as `--unseen-for 2h`. Returns milliseconds; throws InvalidArgumentError.
+ */
 export function parseDuration(given: string): number {
   const span =
     /^\d.*[a-z]$/i.test(given) && given.length < 100

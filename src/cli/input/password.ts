@@ -3,7 +3,9 @@ import { createValidator } from "../../lib/validation.ts";
 
 const checkNewPassword = createValidator<NewPasswordBody>(newPasswordSchema);
 
-/** Prompts twice for a new password, or reads it from standard input. Throws when it is not a valid password. */
+/**
+ * Prompts twice for a new password, or reads it from standard input. Throws when it is not a valid password.
+ */
 export async function askNewPassword(question: string): Promise<string> {
   const password = await readPassword(() => promptTwice(question));
   const checked = checkNewPassword({ password });

@@ -8,8 +8,8 @@ const maxColumns = 70;
 const maxProblemLength = 200;
 
 /**
- * Formats a filter's syntax error in three lines: the text, or the part of a long one around the error, a caret below the
- * error, and the problem.
+ * Formats a filter's syntax error in three lines: the text, or the part of a long one around the error, a
+ * caret below the error, and the problem.
  */
 export const formatFilterError = (
   text: string,

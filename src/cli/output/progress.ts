@@ -9,8 +9,8 @@ export interface Progress {
 }
 
 /**
- * Shows a bar on a terminal, else a line at each quarter. The bar listens to the keyboard and would swallow piped input, so it
- * needs a terminal as input too.
+ * Shows a bar on a terminal, else a line at each quarter. The bar listens to the keyboard and would swallow
+ * piped input, so it needs a terminal as input too.
  */
 export function createProgress(
   title: string,

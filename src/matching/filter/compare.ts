@@ -75,7 +75,9 @@ function parseInstant(text: string): Instant | undefined {
   };
 }
 
-/** By hand: a regular expression would try every zero of a long fraction as the first of the trailing ones. */
+/**
+ * By hand: a regular expression would try every zero of a long fraction as the first of the trailing ones.
+ */
 function removeTrailingZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === "0") end -= 1;

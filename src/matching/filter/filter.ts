@@ -1,4 +1,7 @@
-/** The comparisons of TMF630, and `ne`, named as in the suffix of a path (`a.gt=1`). Its regular expressions are not among them. */
+/**
+ * The comparisons of TMF630, and `ne`, named as in the suffix of a path (`a.gt=1`). Its regular expressions
+ * are not among them.
+ */
 export const operators = ["eq", "ne", "gt", "gte", "lt", "lte"] as const;
 
 export type Operator = (typeof operators)[number];

@@ -72,8 +72,8 @@ function parseCondition(text: string, start: number): { condition: Condition; en
   return { condition: { path, operator, values }, end };
 }
 
-// Texts are scanned by character code, and parts are passed as two indices (the second exclusive): each announcement
-// brings two filters, and a million topics are parsed at the start.
+// Texts are scanned by character code, and parts are passed as two indices (the second exclusive): each
+// announcement brings two filters, and a million topics are parsed at the start.
 const codes = {
   ampersand: 0x26,
   comma: 0x2c,

@@ -5,7 +5,9 @@ import type { Slot } from "./slots.ts";
 /** The key tables, one for each combination of slots. */
 export class KeyTables {
   readonly #byName = new Map<string, KeyTable>();
-  /** By slot number. Each table is listed under one of its slots: an event without a value there cannot match. */
+  /**
+   * By slot number. Each table is listed under one of its slots: an event without a value there cannot match.
+   */
   readonly #tablesBySlot: KeyTable[][] = [];
   /** Reused for every look-up. */
   #key = new Int32Array(16);

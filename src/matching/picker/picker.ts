@@ -35,10 +35,10 @@ const noChecks: readonly Check[] = [];
 export const createPicker = (): Picker => new KeyedPicker();
 
 /**
- * A topic is found by its keys: the values of all its equalities, one alternative of each. Topics whose keys use the same paths
- * share a hash table. An event is walked once along the paths in use, and each table whose paths it has is asked once. The cost
- * is that of the tables and matches, not of all topics. Ranges and negations are checked for the topics that a key has found
- * (ARCHITECTURE.md, "An event").
+ * A topic is found by its keys: the values of all its equalities, one alternative of each. Topics whose keys
+ * use the same paths share a hash table. An event is walked once along the paths in use, and each table whose
+ * paths it has is asked once. The cost is that of the tables and matches, not of all topics. Ranges and
+ * negations are checked for the topics that a key has found (ARCHITECTURE.md, "An event").
  */
 class KeyedPicker implements Picker {
   /** By external id. A number is a topic without conditions: its index in `#unconditional`. */

@@ -1,7 +1,7 @@
 /**
  * `npm run chaos`: sends announcements of every kind while instances, store and two brokers are killed
- * repeatedly, then compares the final state with an independent model. With `--events`, sends events instead, and compares what is
- * forwarded. `npm run chaos -- --help` lists the options.
+ * repeatedly, then compares the final state with an independent model. With `--events`, sends events instead,
+ * and compares what is forwarded. `npm run chaos -- --help` lists the options.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -55,7 +55,10 @@ export const keepEveryRecord = [
   ...acceptAnyTimestamp,
 ];
 
-/** Starts two brokers and a store and creates the announcements topic. All of it is disposed of with `started`. */
+/**
+ * Starts two brokers and a store and creates the announcements topic. All of it is disposed of with
+ * `started`.
+ */
 export async function startEnvironment(
   folder: string,
   partitions: number,

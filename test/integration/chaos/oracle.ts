@@ -35,8 +35,8 @@ export function digestRecord({ key, value, headers }: RawRecord): string {
 }
 
 /**
- * Starts from the topics created over HTTP. Conflicting external ids and combinations always share a partition,
- * so one model per partition is exact.
+ * Starts from the topics created over HTTP. Conflicting external ids and combinations always share a
+ * partition, so one model per partition is exact.
  */
 export function createOracle(partitions: number, httpTopics: readonly HttpTopic[]): Oracle {
   const models = Array.from({ length: partitions }, (_, partition) =>

@@ -11,7 +11,9 @@ export interface PlannedFault {
 
 export type FaultCounts = Readonly<Record<Fault, number>>;
 
-/** Spreads the faults over the records; a quarter of them in pairs. A server cannot be killed twice at a time. */
+/**
+ * Spreads the faults over the records; a quarter of them in pairs. A server cannot be killed twice at a time.
+ */
 export function planFaults(random: Random, counts: FaultCounts, records: number): PlannedFault[] {
   const list = random.shuffle(faults.flatMap((fault) => Array.from({ length: counts[fault] }, () => fault)));
   const groups: Fault[][] = [];

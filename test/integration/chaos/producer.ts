@@ -198,7 +198,10 @@ export async function createInputProducer(
   };
 }
 
-/** Throws if kafkajs left out messages: it does so for partitions that had no leader when it read the metadata. */
+/**
+ * Throws if kafkajs left out messages: it does so for partitions that had no leader when it read the
+ * metadata.
+ */
 export function checkAcknowledged(
   messages: readonly { readonly partition: number }[],
   acknowledged: readonly RecordMetadata[],

@@ -163,7 +163,9 @@ async function completeInFish(asked: readonly (readonly string[])[]): Promise<st
   return Promise.all(asked.map(ask));
 }
 
-/** Types the lines into zsh on a terminal, with a function that prints the completions instead of adding them. */
+/**
+ * Types the lines into zsh on a terminal, with a function that prints the completions instead of adding them.
+ */
 async function completeInZsh(asked: readonly (readonly string[])[]): Promise<string[][]> {
   folder.createFile(
     "setup.zsh",

@@ -13,7 +13,10 @@ const { settings } = own;
 
 before(() => own.createTopic());
 
-/** Asks again while Kafka or MongoDB, on a busy machine, does not respond within the three seconds that the command waits. */
+/**
+ * Asks again while Kafka or MongoDB, on a busy machine, does not respond within the three seconds that the
+ * command waits.
+ */
 const untilComplete = <T>(ask: () => Promise<T>): Promise<T> =>
   until("everything responds in time", async () => {
     const found = await ask();

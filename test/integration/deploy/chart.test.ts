@@ -136,7 +136,10 @@ describe("the Helm chart", () => {
   });
 });
 
-/** Returns the paths of the values, such as `image.tag`. A value that is passed to Kubernetes as it is counts as one. */
+/**
+ * Returns the paths of the values, such as `image.tag`. A value that is passed to Kubernetes as it is counts
+ * as one.
+ */
 function listPaths(values: Record<string, unknown>, before = ""): string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const path = `${before}${name}`;

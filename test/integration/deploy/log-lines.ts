@@ -7,7 +7,9 @@ import ts from "typescript";
 export interface LogLine {
   /** The file, relative to the repository, and the code of the message. */
   readonly place: string;
-  /** The constant parts of the message, in order: several alternatives, or none if nothing of it is constant. */
+  /**
+   * The constant parts of the message, in order: several alternatives, or none if nothing of it is constant.
+   */
   readonly texts: readonly (readonly string[])[];
 }
 

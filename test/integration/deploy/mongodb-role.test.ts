@@ -80,7 +80,9 @@ const requests: Readonly<Record<string, Request>> = {
   "GET /metrics": {},
 };
 
-/** Operations without a MongoDB command of their own. Dead letters and sessions are requested further below. */
+/**
+ * Operations without a MongoDB command of their own. Dead letters and sessions are requested further below.
+ */
 const others =
   /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/session(?:\/end|\/list|\/list\/\{id\}\/end|\/password)?$/;
 

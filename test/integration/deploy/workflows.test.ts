@@ -1,4 +1,7 @@
-/** The workflows can publish, so GitHub's hardening guide applies: it asks for actions by their full commit SHA. */
+/**
+ * The workflows can publish, so GitHub's hardening guide applies: it asks for actions by their full commit
+ * SHA.
+ */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";

@@ -46,7 +46,9 @@ const env: NodeJS.ProcessEnv = {
 let service: ChildProcess | undefined;
 keepSecret(password, "9f86d081884c7d65");
 
-/** Links the repository without hidden files, and puts a `topicsync` on the PATH that is given the password. */
+/**
+ * Links the repository without hidden files, and puts a `topicsync` on the PATH that is given the password.
+ */
 function prepare(): void {
   for (const name of readdirSync(root))
     if (!name.startsWith(".") && name !== "dist") symlinkSync(join(root, name), join(folder, name));

@@ -20,7 +20,10 @@ interface Step {
   readonly shown: string | undefined;
 }
 
-/** Splits a block into steps: a block of `sh` is one; in `console`, each `$ ` begins one and `> ` continues it. */
+/**
+ * Splits a block into steps: a block of `sh` is one; in `console`, each `$ ` begins one and `> ` continues
+ * it.
+ */
 function parseSteps({ place, info, text }: Block): Step[] {
   if (info === "sh") return [{ place, command: text, shown: undefined }];
   return text
@@ -38,8 +41,8 @@ export interface Shell {
 }
 
 /**
- * Runs `sh` and `console` blocks of a page in one bash. Throws if a command of `sh` fails. Returns the output of the
- * `console` commands, which may fail: pages also show errors.
+ * Runs `sh` and `console` blocks of a page in one bash. Throws if a command of `sh` fails. Returns the output
+ * of the `console` commands, which may fail: pages also show errors.
  */
 export async function runBlocks(blocks: readonly Block[], { cwd, env }: Shell): Promise<CommandOutput[]> {
   const folder = join(cwd, ".outputs");

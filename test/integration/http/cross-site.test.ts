@@ -1,4 +1,7 @@
-/** What a browser sends with a request that another site's page makes it send (Fetch Metadata; RFC 6454, section 7). */
+/**
+ * What a browser sends with a request that another site's page makes it send (Fetch Metadata; RFC 6454,
+ * section 7).
+ */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 

@@ -1,4 +1,7 @@
-/** Events are other people's data: of their dead letters the role for topics sees the reasons only (contract, section 8). */
+/**
+ * Events are other people's data: of their dead letters the role for topics sees the reasons only (contract,
+ * section 8).
+ */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 

@@ -1,4 +1,7 @@
-/** Malicious bodies, paths and queries. Expected responses follow from RFC 8259, RFC 3986 and the contract, section 3. */
+/**
+ * Malicious bodies, paths and queries. Expected responses follow from RFC 8259, RFC 3986 and the contract,
+ * section 3.
+ */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";

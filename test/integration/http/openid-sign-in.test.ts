@@ -1,6 +1,6 @@
 /**
- * Signing in with OpenID, and attacks on it: OpenID Connect Core 1.0 (section 3.1), RFC 7636 (PKCE), RFC 9207 (issuer
- * mix-up) and RFC 9700 (sections 2.1 and 4).
+ * Signing in with OpenID, and attacks on it: OpenID Connect Core 1.0 (section 3.1), RFC 7636 (PKCE), RFC 9207
+ * (issuer mix-up) and RFC 9700 (sections 2.1 and 4).
  */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

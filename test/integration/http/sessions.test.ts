@@ -1,4 +1,7 @@
-/** Sessions of the console. The cookie follows RFC 6265bis, the protection against forgery the contract, section 3. */
+/**
+ * Sessions of the console. The cookie follows RFC 6265bis, the protection against forgery the contract,
+ * section 3.
+ */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 

@@ -1,6 +1,7 @@
 /**
- * Ambiguous requests, sent as raw bytes. Expected responses follow from RFC 9112 (message syntax, framing) and RFC 9110
- * (methods, fields): anything that is not exactly one request is rejected with 400, and the connection is closed.
+ * Ambiguous requests, sent as raw bytes. Expected responses follow from RFC 9112 (message syntax, framing)
+ * and RFC 9110 (methods, fields): anything that is not exactly one request is rejected with 400, and the
+ * connection is closed.
  */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";

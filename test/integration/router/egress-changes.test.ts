@@ -50,7 +50,9 @@ describe("an egress topic that gets more partitions", () => {
       headers: {},
       timestamp: "1700000000000",
     });
-    /** Sends a record to the first partition, so that the producer has read the metadata of the Kafka topic. */
+    /**
+     * Sends a record to the first partition, so that the producer has read the metadata of the Kafka topic.
+     */
     async function sendOne(offset: number): Promise<void> {
       await transactions.claim();
       const transaction = await transactions.begin({ ...to, offset });

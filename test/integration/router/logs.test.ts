@@ -1,4 +1,7 @@
-/** Which log of the events topic the router reads, and where it continues, whatever Kafka or a person does to it. */
+/**
+ * Which log of the events topic the router reads, and where it continues, whatever Kafka or a person does to
+ * it.
+ */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";

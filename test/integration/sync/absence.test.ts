@@ -9,7 +9,10 @@ const { scene } = stage();
 const findWarnings = (log: readonly LogLine[]) =>
   log.filter(({ msg }) => msg?.startsWith("stored position older than delete.retention.ms") === true);
 
-/** Starts and stops a service, then another one with the same settings, and returns the warnings of the second. */
+/**
+ * Starts and stops a service, then another one with the same settings, and returns the warnings of the
+ * second.
+ */
 async function getWarningsAfterAbsence(
   config: Readonly<Record<string, string>>,
   { retiredMeanwhile }: { readonly retiredMeanwhile: boolean },

@@ -20,7 +20,10 @@ const getAssignments = (services: readonly TestService[]): number[][] =>
     return (last?.["partitions"] as number[] | undefined) ?? [];
   });
 
-/** Waits until each instance has partitions and each partition one instance; calls `meanwhile` before each check. */
+/**
+ * Waits until each instance has partitions and each partition one instance; calls `meanwhile` before each
+ * check.
+ */
 const waitForRebalance = (services: readonly TestService[], meanwhile?: () => Promise<void>): Promise<true> =>
   until("the partitions are assigned", async () => {
     await meanwhile?.();

@@ -37,7 +37,8 @@ describe("200 concurrent requests without credentials", () => {
       responses.filter(({ status }) => status !== 200),
       [],
     );
-    // A check sends up to four requests for offsets and one ping, and there are two kinds of checks, each once a second.
+    // A check sends up to four requests for offsets and one ping, and there are two kinds of checks, each
+    // once a second.
     const requests = kafka.requests(apiKeys.listOffsets) - before;
     const maxChecks = 2 * Math.ceil((performance.now() - startedAt) / 1_000 + 1);
     assert.ok(requests > 0 && requests <= 4 * maxChecks, `${requests} requests for offsets`);

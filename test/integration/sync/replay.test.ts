@@ -37,7 +37,9 @@ async function setCleanerPause(value: string): Promise<void> {
   });
 }
 
-/** Waits until the number of records left by compaction meets `isEnough`; calls `meanwhile` before each count. */
+/**
+ * Waits until the number of records left by compaction meets `isEnough`; calls `meanwhile` before each count.
+ */
 async function waitForCompaction(
   { settings, topic }: Scene,
   isEnough: (records: number) => boolean,
@@ -135,7 +137,8 @@ describe("a log that changed", () => {
       "min.cleanable.dirty.ratio": "0.01",
       "max.compaction.lag.ms": "100",
     });
-    // Compaction keeps the last batch of an idempotent producer without its records. A segment holds one batch.
+    // Compaction keeps the last batch of an idempotent producer without its records. A segment holds one
+    // batch.
     const messages = [{ key: "large", value: Buffer.alloc(600 * 1024) }];
     const idempotent = kafka.producer({ idempotent: true });
     await idempotent.connect();

@@ -1,4 +1,7 @@
-/** docs/backup-and-restore.md: what the service recovers after a restore, what it does not, and how to recover that. */
+/**
+ * docs/backup-and-restore.md: what the service recovers after a restore, what it does not, and how to recover
+ * that.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

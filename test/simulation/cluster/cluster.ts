@@ -1,6 +1,6 @@
 /**
- * A simulated Kafka cluster behind connections. Its logs keep the bytes of record batches. The leader of a partition has
- * the whole log, whichever broker that is.
+ * A simulated Kafka cluster behind connections. Its logs keep the bytes of record batches. The leader of a
+ * partition has the whole log, whichever broker that is.
  */
 import { createHost, type Clock, type Host } from "../clock.ts";
 import type { Random } from "../random.ts";
@@ -31,7 +31,10 @@ export interface ClusterOptions {
   readonly maxBatchesPerFetch: number;
   /** The last version of Fetch that brokers have. */
   readonly maxFetchVersion: number;
-  /** Whether partitions and groups ask the coordinator before a transaction begins in them; by chance when it is left out. */
+  /**
+   * Whether partitions and groups ask the coordinator before a transaction begins in them; by chance when it
+   * is left out.
+   */
   readonly verifies?: boolean;
   /** Called before a broker executes a request. */
   readonly onRequest?: (name: MessageName) => void;

@@ -1,6 +1,6 @@
 /**
- * What the broker that does not lead a partition has of it. Consumers may fetch there, since KIP-392: one that has not heard of a
- * new leader goes on at the former one.
+ * What the broker that does not lead a partition has of it. Consumers may fetch there, since KIP-392: one
+ * that has not heard of a new leader goes on at the former one.
  */
 import type { Clock } from "../clock.ts";
 import type { Random } from "../random.ts";

@@ -103,8 +103,8 @@ export class PartitionLog {
   }
 
   /**
-   * Appends a batch that was sent. `verify` asks the transaction's coordinator before a transaction begins here; it returns
-   * an error code.
+   * Appends a batch that was sent. `verify` asks the transaction's coordinator before a transaction begins
+   * here; it returns an error code.
    */
   append(sent: Buffer, leaderEpoch: number, verify: () => number = () => codes.none): Appended {
     const header = readHeader(sent);
@@ -190,7 +190,9 @@ export class PartitionLog {
     return this.#producers.get(producerId)?.nextSequence ?? 0;
   }
 
-  /** The first entry that is not older, as ListOffsets finds it; undefined when there is none before `until`. */
+  /**
+   * The first entry that is not older, as ListOffsets finds it; undefined when there is none before `until`.
+   */
   findFirstSince(
     timestamp: number,
     until: number,
@@ -224,8 +226,9 @@ export class PartitionLog {
   }
 
   /**
-   * Keeps the last record of each key, and tombstones only if they are newer than `tombstonesSince`. As in Kafka, the last batch of
-   * a producer stays, also without records, and with it the marker of its transaction.
+   * Keeps the last record of each key, and tombstones only if they are newer than `tombstonesSince`. As in
+   * Kafka, the last batch of a producer stays, also without records, and with it the marker of its
+   * transaction.
    */
   compact(tombstonesSince: number): void {
     const { stable } = this;

@@ -69,7 +69,10 @@ export class GroupOffsets {
     this.#pending.set(producerId, { epoch, open });
   }
 
-  /** Writes the marker. Returns what commits, or drops, the offsets some time later; undefined when there are none. */
+  /**
+   * Writes the marker. Returns what commits, or drops, the offsets some time later; undefined when there are
+   * none.
+   */
   mark(producerId: number, epoch: number, commit: boolean): (() => void) | undefined {
     const pending = this.#pending.get(producerId);
     const open = pending?.open;

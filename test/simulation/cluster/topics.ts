@@ -15,7 +15,9 @@ export interface Partition {
   copy: Copy | undefined;
   /** The last leader, which may be away. */
   lastLeader: number;
-  /** A broker that has led it and does not know yet that another one does: it has nothing of what came later. */
+  /**
+   * A broker that has led it and does not know yet that another one does: it has nothing of what came later.
+   */
   former: { readonly nodeId: number; readonly end: number; readonly stable: number } | undefined;
 }
 

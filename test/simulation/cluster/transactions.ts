@@ -41,7 +41,10 @@ interface TransactionalProducer {
   begun: number;
   /** The partitions that were announced, by `topic-partition`. */
   readonly announced: Map<string, PartitionName>;
-  /** Where its records begin in each log. One of a deleted topic may have an earlier transaction, too, which gets no marker. */
+  /**
+   * Where its records begin in each log. One of a deleted topic may have an earlier transaction, too, which
+   * gets no marker.
+   */
   readonly written: Map<Partition, number>;
   readonly groups: Set<string>;
 }

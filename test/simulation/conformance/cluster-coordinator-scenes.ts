@@ -1,4 +1,7 @@
-/** What survives when a coordinator is killed, and what brokers answer while it is away and after it has come back. */
+/**
+ * What survives when a coordinator is killed, and what brokers answer while it is away and after it has come
+ * back.
+ */
 import type { CoordinatorKind } from "../cluster/coordination.ts";
 import {
   fetchByName,

@@ -23,7 +23,10 @@ async function createTopic(cluster: ClusterUnderTest, name: string): Promise<str
   return topic;
 }
 
-/** Records without transactions: what the log is before and after something else is written in place of what is lost. */
+/**
+ * Records without transactions: what the log is before and after something else is written in place of what
+ * is lost.
+ */
 async function createPlain(cluster: ClusterUnderTest) {
   const topic = await createTopic(cluster, "plain");
   const place = { topic };

@@ -1,4 +1,7 @@
-/** Offsets of groups that change without a member: by Kafka's tools, because they expire, and while a transaction moves them. */
+/**
+ * Offsets of groups that change without a member: by Kafka's tools, because they expire, and while a
+ * transaction moves them.
+ */
 import { append, type ClusterScene, type ClusterUnderTest } from "./cluster-under-test.ts";
 import { commitOffset, deleteGroup, describeGroup, fetchOffset } from "./group-requests.ts";
 import { addOffsets, commitOffsets, end, initialise } from "./transaction-requests.ts";

@@ -1,4 +1,7 @@
-/** What brokers answer about topics and logs that change: grown, replaced and deleted topics, moved leaders, bounds that move. */
+/**
+ * What brokers answer about topics and logs that change: grown, replaced and deleted topics, moved leaders,
+ * bounds that move.
+ */
 import { createBatch } from "../wire/batches.ts";
 import {
   append,

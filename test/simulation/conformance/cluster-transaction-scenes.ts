@@ -1,4 +1,7 @@
-/** What the coordinator of transactions and the leaders answer to transactional producers, right ones and wrong ones. */
+/**
+ * What the coordinator of transactions and the leaders answer to transactional producers, right ones and
+ * wrong ones.
+ */
 import {
   append,
   describeTopic,

@@ -1,10 +1,16 @@
-/** What a scene needs of a cluster with two brokers, real or simulated. It observes responses to single requests. */
+/**
+ * What a scene needs of a cluster with two brokers, real or simulated. It observes responses to single
+ * requests.
+ */
 import type { CoordinatorKind } from "../cluster/coordination.ts";
 import { codes } from "../cluster/errors.ts";
 import { createBatch, readHeader, readRecords, type BatchRecord } from "../wire/batches.ts";
 import type { MessageName, Request, Response } from "../wire/messages.ts";
 
-/** What a real and a simulated cluster must play alike: it returns codes and values that do not depend on the cluster. */
+/**
+ * What a real and a simulated cluster must play alike: it returns codes and values that do not depend on the
+ * cluster.
+ */
 export interface ClusterScene {
   readonly name: string;
   readonly play: (cluster: ClusterUnderTest) => Promise<unknown>;
@@ -22,7 +28,10 @@ export interface ClusterUnderTest {
   /** A name that no other scene uses. */
   readonly name: (text: string) => string;
   readonly toIndex: (nodeId: number) => number;
-  /** Creates a topic, and waits until both brokers know it. Partition 0 is led by broker 0, 1 by 1, 2 by 0, and so on. */
+  /**
+   * Creates a topic, and waits until both brokers know it. Partition 0 is led by broker 0, 1 by 1, 2 by 0,
+   * and so on.
+   */
   readonly createTopic: (name: string, partitions: number, settings?: Settings) => Promise<void>;
   readonly grow: (topic: string, partitions: number) => Promise<void>;
   readonly deleteTopic: (topic: string) => Promise<void>;
@@ -44,8 +53,8 @@ export interface ClusterUnderTest {
   /** Starts a broker again. */
   readonly start: (broker: BrokerIndex) => Promise<void>;
   /**
-   * Partition 0, which broker 0 leads and both have, loses what is written in the meantime to the given leader: an unclean
-   * election.
+   * Partition 0, which broker 0 leads and both have, loses what is written in the meantime to the given
+   * leader: an unclean election.
    */
   readonly loseEnd: (
     topics: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * What is in a log, and what a fetch from any offset brings. How fetches are cut is left to chance, so that no result depends
- * on it. Compaction is left out: a broker looks for something to compact every 15 seconds.
+ * What is in a log, and what a fetch from any offset brings. How fetches are cut is left to chance, so that
+ * no result depends on it. Compaction is left out: a broker looks for something to compact every 15 seconds.
  */
 import {
   readOtherPartition,

@@ -256,7 +256,9 @@ const untilShared = (
     return all.size === partitions && Math.max(...sizes) - Math.min(...sizes) <= 1;
   });
 
-/** Appends a record to each partition; returns what was delivered. A record may be delivered to both members. */
+/**
+ * Appends a record to each partition; returns what was delivered. A record may be delivered to both members.
+ */
 async function readAll(kafka: KafkaUnderTest, members: readonly Reader[], partitions: number) {
   const delivered: (readonly string[])[] = [];
   for (let partition = 0; partition < partitions; partition += 1) {

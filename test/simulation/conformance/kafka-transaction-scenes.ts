@@ -10,7 +10,10 @@ export interface TransactionsUnderTest {
   readonly smallTopic: string;
   /** The producer of a further process for the same partition and group. */
   createTransactions(): RoutingTransactions;
-  /** The values in each partition, as a reader with `read_committed` finds them once every transaction is completed. */
+  /**
+   * The values in each partition, as a reader with `read_committed` finds them once every transaction is
+   * completed.
+   */
   readCommitted(topic: string): Promise<readonly (readonly string[])[]>;
 }
 

@@ -1,4 +1,6 @@
-/** What a scene needs of a Kafka, real or simulated, and what it observes through the ports of the product. */
+/**
+ * What a scene needs of a Kafka, real or simulated, and what it observes through the ports of the product.
+ */
 import type {
   GroupMember,
   LogWatch,

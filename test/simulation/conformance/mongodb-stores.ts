@@ -42,7 +42,10 @@ export interface Stage {
   readonly retired: Collection<StoredRecord>;
   readonly positions: Collection<StoredRecord<PositionRecord["_id"]>>;
   readonly installations: Collection<StoredRecord>;
-  /** Notes the outcome of a step. SecantusDB does not play a step with an exception: what is documented is noted for it. */
+  /**
+   * Notes the outcome of a step. SecantusDB does not play a step with an exception: what is documented is
+   * noted for it.
+   */
   readonly note: (step: string, run: Run, exception?: Exception) => Promise<void>;
   /** Begins a step that waits. The function that it returns waits for the outcome, and notes it. */
   readonly begin: (step: string, run: Run) => () => Promise<void>;

@@ -10,7 +10,10 @@ const log = await createLogger("silent");
 
 const key = { group: "group", topic: "announcements", partition: 0 };
 
-/** A session whose steps are noted, those that begin or end a transaction with whether there is one afterwards. */
+/**
+ * A session whose steps are noted, those that begin or end a transaction with whether there is one
+ * afterwards.
+ */
 function openSession({ client, note }: Stage, name: string) {
   const session = client.startSession();
   const noteStep = (step: string, run: () => unknown): Promise<void> =>

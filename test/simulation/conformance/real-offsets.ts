@@ -1,4 +1,6 @@
-/** How the offsets of a group are changed by others: with Kafka's command line tool, or because they expire. */
+/**
+ * How the offsets of a group are changed by others: with Kafka's command line tool, or because they expire.
+ */
 import type { Kafka } from "kafkajs";
 
 import { prepareKafkaJava, runClass } from "../../../src/embedded/kafka-java.ts";
@@ -24,7 +26,9 @@ export const setOffset = (brokers: string, groupId: string, topic: string, offse
 export const deleteOffset = (brokers: string, groupId: string, topic: string): Promise<void> =>
   runTool(brokers, ["--group", groupId, "--topic", topic, "--delete-offsets"]);
 
-/** Commits an offset of partition 0 that expires at once: version 4 of the request is the last that says when. */
+/**
+ * Commits an offset of partition 0 that expires at once: version 4 of the request is the last that says when.
+ */
 export async function commitExpired(kafka: Kafka, groupId: string, topic: string): Promise<void> {
   const folder = "protocol/requests/offsetCommit/v4";
   const encode = loadPrivate(`${folder}/request.js`) as Encode;

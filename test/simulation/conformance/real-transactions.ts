@@ -10,7 +10,8 @@ export async function createRealTransactions() {
   const { admin } = testKafka(sharedStack().kafka);
   const broker = await connectBroker();
   await admin.connect();
-  // The scenes repeat nothing, unlike the router, and a new broker loads its coordinators with the first transaction.
+  // The scenes repeat nothing, unlike the router, and a new broker loads its coordinators with the first
+  // transaction.
   await until("the coordinators are loaded", async () => {
     const topic = unique("warm-up");
     await createKafkaTopics(admin, { topic, numPartitions: 1 });

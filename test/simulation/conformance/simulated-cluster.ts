@@ -9,7 +9,10 @@ const isolationMs = 60_000;
 const pollIntervalMs = 20;
 const limitMs = 300_000;
 
-/** Runs a scene against a simulated cluster, whose network and delays follow from the seed. Replaces the platform meanwhile. */
+/**
+ * Runs a scene against a simulated cluster, whose network and delays follow from the seed. Replaces the
+ * platform meanwhile.
+ */
 export const runSimulatedCluster = <T>(
   seed: number,
   scene: (cluster: ClusterUnderTest) => Promise<T>,

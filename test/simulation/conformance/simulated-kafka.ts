@@ -29,7 +29,10 @@ export interface Stage {
   readonly connect: () => Promise<Broker>;
 }
 
-/** Runs something on a simulated cluster, whose fetches and network follow from the seed. Replaces the platform meanwhile. */
+/**
+ * Runs something on a simulated cluster, whose fetches and network follow from the seed. Replaces the
+ * platform meanwhile.
+ */
 export async function onStage<T>(
   seed: number,
   options: Partial<ClusterOptions>,

@@ -3,7 +3,10 @@ import { onStage } from "./simulated-kafka.ts";
 
 const [events, topic, smallTopic] = ["events", "egress", "small"] as const;
 
-/** Runs a scene against a simulated cluster, whose markers and network follow from the seed. Replaces the platform meanwhile. */
+/**
+ * Runs a scene against a simulated cluster, whose markers and network follow from the seed. Replaces the
+ * platform meanwhile.
+ */
 export const runSimulatedTransactions = <T>(
   seed: number,
   scene: (kafka: TransactionsUnderTest) => Promise<T>,

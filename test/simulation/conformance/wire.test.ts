@@ -34,12 +34,14 @@ async function encode(name: MessageName, { request }: Protocol): Promise<Buffer>
 function listLeaves(value: unknown): string[] {
   if (value === null || value === undefined) return [];
   if (Buffer.isBuffer(value)) return [value.toString("hex")];
-  // oxlint-disable-next-line typescript/no-base-to-string -- kafkajs' 64-bit numbers have a text of their own.
+  // oxlint-disable-next-line typescript/no-base-to-string -- kafkajs' 64-bit numbers have their own text.
   if (typeof value !== "object" || "toInt" in value) return [String(value)];
   return Object.values(value).flatMap(listLeaves);
 }
 
-/** Reads what kafkajs wrote, and lets it read what the broker writes: every given value must arrive, in order. */
+/**
+ * Reads what kafkajs wrote, and lets it read what the broker writes: every given value must arrive, in order.
+ */
 async function checkRoundTrip<Name extends MessageName>(
   name: Name,
   sent: { readonly folder: string; readonly options: object; readonly body: object },

@@ -14,8 +14,8 @@ interface Cursor {
 }
 
 /**
- * A change stream: resumes on the present primary after a lost connection, and after 10107 and the like. After any other error it
- * ends.
+ * A change stream: resumes on the present primary after a lost connection, and after 10107 and the like.
+ * After any other error it ends.
  */
 export class ChangeStream {
   readonly #connection: MongoConnection;

@@ -197,7 +197,10 @@ const toUpdate = (filter: Filter, update: Document, { upsert = false }: WriteOpt
   upsert,
 });
 
-/** The part of a cursor that `streamBatches` uses. Each batch is a read of its own, so a scan does not see a snapshot. */
+/**
+ * The part of a cursor that `streamBatches` uses. Each batch is a read of its own, so a scan does not see a
+ * snapshot.
+ */
 function createBatches(find: () => Promise<readonly Document[]>) {
   const seen = new Set<string>();
   let buffered: readonly Document[] = [];

@@ -1,6 +1,6 @@
 /**
- * What a client of the simulated MongoDB knows of the primary, and how it sends commands to it. Retries as the driver does: once,
- * after a lost connection or a change of the primary.
+ * What a client of the simulated MongoDB knows of the primary, and how it sends commands to it. Retries as
+ * the driver does: once, after a lost connection or a change of the primary.
  */
 import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from "mongodb";
 
@@ -27,7 +27,10 @@ type Execute<T> = (primary: Reign) => T | Promise<T>;
 const serverSelectionTimeoutMs = 5_000;
 const serverSelectionPollMs = 100;
 const maxMonitorDelayMs = 10_000;
-/** NotWritablePrimary and InterruptedDueToReplStateChange. After these the driver waits until its monitor finds the primary. */
+/**
+ * NotWritablePrimary and InterruptedDueToReplStateChange. After these the driver waits until its monitor
+ * finds the primary.
+ */
 const stateChangeCodes = new Set<unknown>([10107, 11602]);
 
 const isStateChange = (error: unknown): boolean =>

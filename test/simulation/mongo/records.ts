@@ -107,7 +107,8 @@ export function createRecordAccess(dialect: Dialect, indexes: Map<string, Unique
     const records = readFrom(transaction.state, collection);
     const before = records.get(key);
     lock(transaction, `${collection}#${key}`, false);
-    // Only what is added to an index is held: until the end of a transaction that frees a value, it is a duplicate to others.
+    // Only what is added to an index is held: until the end of a transaction that frees a value, it is a
+    // duplicate to others.
     const kept = new Set(getUniqueLocks(collection, before).map(([, name]) => name));
     for (const [index, name] of getUniqueLocks(collection, after)) {
       if (kept.has(name)) continue;

@@ -1,4 +1,7 @@
-/** A primary of a simulated MongoDB from its election on, with snapshot transactions, unique indexes and sessions. */
+/**
+ * A primary of a simulated MongoDB from its election on, with snapshot transactions, unique indexes and
+ * sessions.
+ */
 import { MongoServerError } from "mongodb";
 
 import type { Host } from "../clock.ts";
@@ -262,7 +265,10 @@ export class Reign {
     }
   }
 
-  /** The first error ends the transaction. A duplicate is an error of its statement, others are of the command. */
+  /**
+   * The first error ends the transaction. A duplicate is an error of its statement, others are of the
+   * command.
+   */
   #writeInTransaction({ client, collection, statements }: WriteCommand, id: TransactionId): WriteResult {
     const transaction = this.#findTransaction(client, id);
     const results: StatementResult[] = [];

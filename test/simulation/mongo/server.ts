@@ -1,8 +1,10 @@
 /**
- * A simulated MongoDB: a replica set with a primary that its members elect, or a standalone server without transactions.
+ * A simulated MongoDB: a replica set with a primary that its members elect, or a standalone server without
+ * transactions.
  *
- * Each primary is a reign (reign.ts). After an election the former one may serve for some seconds: it does not know yet, and a
- * majority never gets what it commits. Only with a commit of its own does the next primary know what a majority has.
+ * Each primary is a reign (reign.ts). After an election the former one may serve for some seconds: it does
+ * not know yet, and a majority never gets what it commits. Only with a commit of its own does the next
+ * primary know what a majority has.
  */
 import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
@@ -18,8 +20,8 @@ export interface AwaitedReads {
   readonly reads: number;
   readonly downMs: number;
   /**
-   * Counts only reads of what a majority does not have, by another client than its writer. Replication stalls for this time
-   * with each write of the collection.
+   * Counts only reads of what a majority does not have, by another client than its writer. Replication stalls
+   * for this time with each write of the collection.
    */
   readonly unreplicated?: { readonly stallMs: number; readonly onElected: (writer: Host) => void };
 }
@@ -28,7 +30,10 @@ export interface AwaitedReads {
 const maxFormerMs = 10_000;
 /** How long a former primary that is alive falls behind. */
 const maxBehindMs = 30_000;
-/** What members report around elections: QueryPlanKilled, KeyNotFound, IncompleteTransactionHistory, TransactionTooOld. */
+/**
+ * What members report around elections: QueryPlanKilled, KeyNotFound, IncompleteTransactionHistory,
+ * TransactionTooOld.
+ */
 const passingErrors = [175, 211, 217, 225] as const;
 const maxUnsettledMs = 300;
 
@@ -97,7 +102,10 @@ export class MongoServer {
     this.#elect(downMs, losesUnreplicated ? "some" : "nothing");
   }
 
-  /** Loses the primary, and what is not replicated then, once it has answered some reads of a collection; undefined: it stays. */
+  /**
+   * Loses the primary, and what is not replicated then, once it has answered some reads of a collection;
+   * undefined: it stays.
+   */
   electAfterReads(awaited: AwaitedReads | undefined): void {
     this.#awaited = awaited;
   }

@@ -1,7 +1,10 @@
 import type { Change, Commit, StreamChange } from "./commands.ts";
 import { copy } from "./documents.ts";
 
-/** Returns what a change stream reports of a change. As with "updateLookup", an update has the record that a majority has by now. */
+/**
+ * Returns what a change stream reports of a change. As with "updateLookup", an update has the record that a
+ * majority has by now.
+ */
 export function toStreamChanges(
   { collection, key, before, after, isReplaced }: Change,
   replicated: readonly Commit[],

@@ -1,9 +1,15 @@
-/** The list of mutants in test/simulation/README.md: what is known from their last runs, in the order of the code. */
+/**
+ * The list of mutants in test/simulation/README.md: what is known from their last runs, in the order of the
+ * code.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 
 import { mutants, type Mutant } from "./index.ts";
 
-/** What a run found. Neither member is known of a mutant that only its schedule finds, and that fails without a text. */
+/**
+ * What a run found. Neither member is known of a mutant that only its schedule finds, and that fails without
+ * a text.
+ */
 export interface MutantResult {
   /** How many seeds ran until it was found, or until the search ended. */
   readonly seeds?: number;
@@ -22,7 +28,10 @@ const end = "<!-- end of mutants -->";
 export const readResults = (): Record<string, MutantResult> =>
   JSON.parse(readFileSync(file, "utf8")) as Record<string, MutantResult>;
 
-/** Stores these results, and forgets mutants that do not exist any more. A violation keeps the words that it had. */
+/**
+ * Stores these results, and forgets mutants that do not exist any more. A violation keeps the words that it
+ * had.
+ */
 export function recordResults(found: ReadonlyMap<string, MutantResult>): void {
   const former = readResults();
   const results = mutants

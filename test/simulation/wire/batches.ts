@@ -1,4 +1,7 @@
-/** Record batches of version 2 (Kafka's documentation, "Message Format"), and the markers that end transactions. */
+/**
+ * Record batches of version 2 (Kafka's documentation, "Message Format"), and the markers that end
+ * transactions.
+ */
 import { crc32c } from "@node-rs/crc32";
 
 import { int16, int32, int64, int8, Reader, Writer } from "./format.ts";
@@ -51,7 +54,9 @@ interface BatchOptions extends BatchProducer {
   readonly lastOffsetDelta?: number;
 }
 
-/** Writes a batch as a producer sends it. A batch that compaction emptied has no records, and keeps its times. */
+/**
+ * Writes a batch as a producer sends it. A batch that compaction emptied has no records, and keeps its times.
+ */
 export function createBatch(
   records: readonly BatchRecord[],
   options: BatchOptions = noProducer,

@@ -1,4 +1,7 @@
-/** The types of Kafka's wire protocol, read and written by the same description (Kafka's documentation, "Protocol"). */
+/**
+ * The types of Kafka's wire protocol, read and written by the same description (Kafka's documentation,
+ * "Protocol").
+ */
 
 export class Reader {
   readonly buffer: Buffer;
@@ -225,7 +228,10 @@ export function struct<F extends Fields>(fields: F): Type<Struct<F>> {
   };
 }
 
-/** A structure of a flexible version, which ends with its tagged fields. None are written, and those that are read are skipped. */
+/**
+ * A structure of a flexible version, which ends with its tagged fields. None are written, and those that are
+ * read are skipped.
+ */
 export function tagged<F extends Fields>(fields: F): Type<Struct<F>> {
   const { read, write } = struct(fields);
   return {

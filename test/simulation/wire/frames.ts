@@ -19,7 +19,10 @@ function toIndex({ key, version }: { readonly key: number; readonly version: num
   return key * 1_000 + version;
 }
 
-/** Reads a request without its length. Throws for one that this broker does not offer, and for one with bytes left over. */
+/**
+ * Reads a request without its length. Throws for one that this broker does not offer, and for one with bytes
+ * left over.
+ */
 export function readRequest(frame: Buffer): Frame {
   const reader = new Reader(frame);
   const key = int16.read(reader);

@@ -1,6 +1,7 @@
 /**
- * The requests and responses of a simulated broker: of each kind the version that kafkajs 2.2.4 chooses against a current
- * broker, and those that the product sends. Names and order of fields are those of Kafka's message definitions.
+ * The requests and responses of a simulated broker: of each kind the version that kafkajs 2.2.4 chooses
+ * against a current broker, and those that the product sends. Names and order of fields are those of Kafka's
+ * message definitions.
  */
 import { coordinationMessages } from "./coordination-messages.ts";
 import type { Type, Value } from "./format.ts";

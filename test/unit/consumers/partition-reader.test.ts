@@ -185,8 +185,8 @@ describe("the reader of a partition", () => {
         return Promise.resolve();
       },
     });
-    // The heartbeat after the first part takes longer than the claim that its failure leads to. The seek is taken by a request
-    // to another broker, so kafkajs calls the batch current again.
+    // The heartbeat after the first part takes longer than the claim that its failure leads to. The seek is
+    // taken by a request to another broker, so kafkajs calls the batch current again.
     const handled = reader.batch(
       createBatch(10, {
         records: createRecords(10, 11),

@@ -1,6 +1,7 @@
 /**
- * Requests come from strangers, so no regular expression that sees them may need more than a constant time per character.
- * Each is run on long texts of one repeated piece that it almost matches, the usual way to make one backtrack.
+ * Requests come from strangers, so no regular expression that sees them may need more than a constant time
+ * per character. Each is run on long texts of one repeated piece that it almost matches, the usual way to
+ * make one backtrack.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync, statSync } from "node:fs";
@@ -70,8 +71,9 @@ const shortLength = 300;
 const factor = 32;
 
 /**
- * How much more a character of a long text costs than one of a short text: about 1, and about `factor` if the cost is
- * quadratic. The time of the processor, since other programs use it as well, and the least of several measurements of each.
+ * How much more a character of a long text costs than one of a short text: about 1, and about `factor` if the
+ * cost is quadratic. The time of the processor, since other programs use it as well, and the least of several
+ * measurements of each.
  */
 function measureGrowth({ expression }: Expression, make: (length: number) => string): number {
   const [short, long] = [make(shortLength), make(factor * shortLength)];

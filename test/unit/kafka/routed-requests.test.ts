@@ -17,7 +17,10 @@ import { sharedStack, testKafka } from "../../support/stack.ts";
 const { kafka, admin } = testKafka(sharedStack().kafka);
 await admin.connect();
 
-/** Begins a transaction that counts its requests, with a Kafka topic that has one partition and these settings. */
+/**
+ * Begins a transaction that counts its requests, with a Kafka topic that has one partition and these
+ * settings.
+ */
 async function createScene(settings: Readonly<Record<string, string>>) {
   const topic = unique("egress");
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));

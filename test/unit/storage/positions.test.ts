@@ -103,7 +103,9 @@ describe("the records of a batch and the position after it", () => {
   it("are stored once if the readers of two processes overlap", async () => {
     const key = createKey();
     const end = 100;
-    /** Claims the partition, applies some batches, and repeats, sometimes without waiting for the last batch. */
+    /**
+     * Claims the partition, applies some batches, and repeats, sometimes without waiting for the last batch.
+     */
     async function read(database: Database, positions: BatchStore<WriteInSession>, reader: number) {
       const write = createWriter(database, key);
       const applyTo = (from: Position | undefined, to: number): Promise<boolean> =>

@@ -28,7 +28,10 @@ const service = createTopicService(store);
 const createKey = () => ({ group: unique("group"), topic: unique("announcements"), partition: 0 });
 const countSent = (name: string): number => commands.filter((command) => name in command).length;
 
-/** A commit that was stored, although MongoDB says that there is no such transaction: an earlier primary had it. */
+/**
+ * A commit that was stored, although MongoDB says that there is no such transaction: an earlier primary had
+ * it.
+ */
 const storedByAnother = {
   command: "commitTransaction",
   executed: true,

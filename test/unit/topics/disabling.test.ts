@@ -174,7 +174,8 @@ for (const [what, opened] of [
           const batch = await store.begin(step);
           const write = batch.write.bind(batch);
           batch.write = async (writes) => {
-            // The first decision, without look-ups, violates a unique index; the topic is disabled before the second.
+            // The first decision, without look-ups, violates a unique index; the topic is disabled before the
+            // second.
             if (writes.updated.length > 0) await (disabled ??= createService().disable("a", "ann"));
             return write(writes);
           };

@@ -18,8 +18,9 @@ interface Container {
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
 /**
- * Formats JSON with one member per line, each with the pointer to its value; undefined if the text is not JSON. Works on the text,
- * so that large numbers, repeated members and their order are shown as they were sent.
+ * Formats JSON with one member per line, each with the pointer to its value; undefined if the text is not
+ * JSON. Works on the text, so that large numbers, repeated members and their order are shown as they were
+ * sent.
  */
 export function formatJsonLines(json: string): readonly JsonLine[] | undefined {
   if (!isJson(json)) return undefined;

@@ -51,7 +51,9 @@ interface ListOptionsFormProps {
 
 const typingDelayMs = 250;
 
-/** Text fields take effect after a short delay, selections at once. Only text that is not applied yet is kept. */
+/**
+ * Text fields take effect after a short delay, selections at once. Only text that is not applied yet is kept.
+ */
 export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
   const [typed, setTyped] = useState<Partial<Pick<ListOptions, "search" | "namespace">>>({});
 

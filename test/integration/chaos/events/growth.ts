@@ -9,11 +9,16 @@ export interface Growth {
   /** Adds one or two partitions to a topic that has grown least. Returns a description. */
   readonly addPartitions: (deadline: Deadline) => Promise<string>;
   count(topic: string): number;
-  /** The numbers of partitions that a producer may have known between two times, in milliseconds since 1970. */
+  /**
+   * The numbers of partitions that a producer may have known between two times, in milliseconds since 1970.
+   */
   findCounts(topic: string, from: number, to: number): readonly number[];
 }
 
-/** How long a producer may use the former number of partitions: what it knows is up to 20 s old, and a broker may be behind. */
+/**
+ * How long a producer may use the former number of partitions: what it knows is up to 20 s old, and a broker
+ * may be behind.
+ */
 const maxAgeMs = 30_000;
 
 interface Size {

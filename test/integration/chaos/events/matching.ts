@@ -7,8 +7,8 @@ export type FindValues = (path: string) => readonly string[];
 export type EventTest = (find: FindValues) => boolean;
 
 /**
- * Evaluates the filters of a topic one condition after another, as docs/filters.md describes them. Shares no code with
- * the service. Supports as much of the language as the chaos test announces.
+ * Evaluates the filters of a topic one condition after another, as docs/filters.md describes them. Shares no
+ * code with the service. Supports as much of the language as the chaos test announces.
  */
 export function createEventTest({
   headerQuery,

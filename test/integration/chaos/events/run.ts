@@ -62,8 +62,8 @@ const refreshIntervalMs = 100;
 const endHeader = "chaos-end";
 
 /**
- * Sends events and injects faults, waits until everything is forwarded, stops the service and compares the output with
- * the oracle's. Throws if an instance exits by itself or the time is over.
+ * Sends events and injects faults, waits until everything is forwarded, stops the service and compares the
+ * output with the oracle's. Throws if an instance exits by itself or the time is over.
  */
 export async function runEventChaos(options: EventChaosOptions): Promise<EventChaosResult> {
   const { partitions, events, topics, changesTopics } = options;
@@ -228,8 +228,8 @@ async function compare(
 }
 
 /**
- * Ends each partition with a record, and returns the offsets after these: a reader would wait for one after the marker of the
- * last transaction.
+ * Ends each partition with a record, and returns the offsets after these: a reader would wait for one after
+ * the marker of the last transaction.
  */
 async function endPartitions({ admin, kafka }: Environment, topic: string): Promise<Map<number, number>> {
   const producer = kafka.producer({ allowAutoTopicCreation: false });

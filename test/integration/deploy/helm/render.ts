@@ -23,7 +23,7 @@ export interface Manifest {
     readonly namespace: string;
     readonly labels: Readonly<Record<string, string>>;
   };
-  // oxlint-disable-next-line typescript/no-explicit-any -- its shape depends on the kind; a wrong guess fails the test
+  // oxlint-disable-next-line typescript/no-explicit-any -- its shape depends on the kind; wrong guesses fail
   readonly spec: any;
   /** Only in a Secret. */
   readonly stringData?: Readonly<Record<string, string>>;
@@ -42,7 +42,9 @@ export interface RenderedChart {
   readonly rendered: ReadonlyMap<string, Rendered>;
 }
 
-/** Lints the chart and renders it with each of the values, as release `events` in the namespace `messaging`. */
+/**
+ * Lints the chart and renders it with each of the values, as release `events` in the namespace `messaging`.
+ */
 export async function renderChart(values: Readonly<Record<string, object>>): Promise<RenderedChart> {
   const folder = await mkdtemp(join(tmpdir(), "topicsync-helm-"));
   try {

@@ -1,4 +1,6 @@
-/** A real Prometheus with a running service, the scrape settings of the guide, the alerts and the dashboard. */
+/**
+ * A real Prometheus with a running service, the scrape settings of the guide, the alerts and the dashboard.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -38,8 +38,8 @@ export interface Check {
 }
 
 /**
- * Checks the model with these switches; with LIVENESS, what happens eventually instead of deadlocks. Throws an Error if
- * the search was not completed.
+ * Checks the model with these switches; with LIVENESS, what happens eventually instead of deadlocks. Throws
+ * an Error if the search was not completed.
  *
  * @param isFull - No violation is expected: compiled for a fast search instead of compiled fast.
  */

@@ -16,7 +16,9 @@ const { first, second, addresses } = await startTwoBrokers({
 const { admin } = testKafka(addresses);
 await admin.connect();
 
-/** Moves the leader of a partition while a batch of it is processed. Returns how often it is fetched in vain. */
+/**
+ * Moves the leader of a partition while a batch of it is processed. Returns how often it is fetched in vain.
+ */
 async function countVainFetches(): Promise<number> {
   const topic = unique("busy");
   await createKafkaTopics(admin, { topic, replicaAssignment: [{ partition: 0, replicas: [first.id] }] });

@@ -8,7 +8,9 @@ interface OffsetManager {
   resolveOffsets(): Promise<void>;
 }
 
-/** The offsets of a member with a partition that nothing was committed for, and whose bounds no broker tells. */
+/**
+ * The offsets of a member with a partition that nothing was committed for, and whose bounds no broker tells.
+ */
 function createOffsets(existing: readonly number[] = [0]): OffsetManager {
   const Manager = loadPrivate("consumer/offsetManager/index.js") as new (options: object) => OffsetManager;
   const coordinator = {

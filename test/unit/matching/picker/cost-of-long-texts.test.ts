@@ -8,9 +8,9 @@ import { describeFilter, printFilter } from "../../../../src/matching/filter/to-
 import { explain, readFilters } from "../../../../src/matching/filter/topic-filters.ts";
 import { createPicker } from "../../../../src/matching/picker/index.ts";
 
-// Work inside of Node's own functions (regular expressions, conversions) shows in time only. So texts are made four
-// times as long: what is linear then takes four times the CPU time, what is quadratic sixteen times.
-// No duration is asserted, and other processes do not count.
+// Work inside of Node's own functions (regular expressions, conversions) shows in time only. So texts are
+// made four times as long: what is linear then takes four times the CPU time, what is quadratic sixteen
+// times. No duration is asserted, and other processes do not count.
 const growth = 4;
 const maxRatio = 8;
 const maxRounds = 2;

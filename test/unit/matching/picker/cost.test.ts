@@ -7,8 +7,8 @@ import fc from "fast-check";
 import type * as topicFilters from "../../../../src/matching/filter/topic-filters.ts";
 import type { FilterTexts, Picker } from "../../../../src/matching/picker/index.ts";
 
-// Steps are block counts of V8's coverage, so the picker needs no counters. Work inside of Node's own functions
-// is not counted; cost-of-long-texts.test.ts measures it.
+// Steps are block counts of V8's coverage, so the picker needs no counters. Work inside of Node's own
+// functions is not counted; cost-of-long-texts.test.ts measures it.
 const session = new Session();
 let createPicker: () => Picker;
 /** Its `matches` is the oracle: it examines one topic. */
@@ -57,7 +57,9 @@ function countParts(value: unknown): number {
   return parts;
 }
 
-/** The size of a topic: the values of its conditions, and of its keys (at most 64, or those of one condition). */
+/**
+ * The size of a topic: the values of its conditions, and of its keys (at most 64, or those of one condition).
+ */
 function countTopicParts(filters: FilterTexts): number {
   const conditions = oracle.readFilters(filters);
   const values = conditions.reduce((sum, one) => sum + one.values.length + one.path.length, 1);

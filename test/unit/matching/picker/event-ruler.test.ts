@@ -12,13 +12,14 @@ const topicCount = 1_000;
 const eventCount = 20_000;
 
 // The differences, and how they are bridged:
-// - A filter's value matches a string, number or boolean with the same text; a rule's string matches strings only.
-//   So a value that is also a number or boolean becomes two alternatives: 1 is "1" or 1, but 01 is only "01".
+// - A filter's value matches a string, number or boolean with the same text; a rule's string matches strings
+//   only. So a value that is also a number or boolean becomes two alternatives: 1 is "1" or 1, but 01 is only
+//   "01".
 // - Event Ruler compares numbers up to 5e9 with six decimals; the vocabulary stays within that.
-// - A rule has each member once and is not empty: no topic here has one path in both filters, a path through the
-//   end of another, or no condition.
-// - Event Ruler requires all conditions to hold in one element of an array of objects, topicsync does not. Arrays
-//   here contain scalars only.
+// - A rule has each member once and is not empty: no topic here has one path in both filters, a path through
+//   the end of another, or no condition.
+// - Event Ruler requires all conditions to hold in one element of an array of objects, topicsync does not.
+//   Arrays here contain scalars only.
 describe("the picker compared with Event Ruler", () => {
   it("picks the topics whose rules match", async (t) => {
     const hint = `PICKER_SEED=${seed}`;
