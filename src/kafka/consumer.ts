@@ -98,7 +98,7 @@ export class KafkaMember implements GroupMember {
     if (this.#isStopping) return this.#consumer.disconnect();
     this.#listen(listener);
     await this.#consume(listener);
-    if (!this.#isStopping) this.#stopCommits = repeat(commitIntervalMs, () => void this.#flushCommits());
+    this.#startCommits();
   }
 
   isInGroup(): boolean {
@@ -217,6 +217,11 @@ export class KafkaMember implements GroupMember {
     await listener.onBatch(batch);
     // The applied records are stored. On this error, kafkajs joins the group again.
     if (heartbeat.error !== undefined) throw heartbeat.error;
+  }
+
+  /** Unless the member was stopped while it joined. */
+  #startCommits(): void {
+    if (!this.#isStopping) this.#stopCommits = repeat(commitIntervalMs, () => void this.#flushCommits());
   }
 
   async #flushCommits(): Promise<void> {
