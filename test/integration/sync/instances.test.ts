@@ -13,10 +13,12 @@ const partitionCount = 4;
 /** Enough announcements for several batches, so that a rebalance interrupts one. */
 const backlog = 4_000;
 
-/** The last assignment of each instance. */
+/** The last assignment of each instance in the group of the announcements. */
 const getAssignments = (services: readonly TestService[]): number[][] =>
   services.map(({ log }) => {
-    const last = log.findLast(({ msg }) => msg === "partitions assigned");
+    const last = log.findLast(
+      ({ msg, component }) => msg === "partitions assigned" && component === "announcements",
+    );
     return (last?.["partitions"] as number[] | undefined) ?? [];
   });
 
