@@ -6,6 +6,8 @@ import { stopIdleChecks } from "../src/kafka/workarounds/request-queue.ts";
 
 /** The demo's Kafka client: announces topics and reads dead letters. */
 export interface Channel {
+  /** The announcements topic. */
+  readonly topic: string;
   /** Announces records and returns the offset after the last one. */
   announce(records: readonly { key: string; value: string }[]): Promise<number>;
   /** Waits for the dead letter of the announcement at this offset. */
@@ -49,6 +51,7 @@ export async function openChannel(brokers: string, topic: string, deadLetterTopi
   });
 
   return {
+    topic,
     async announce(records) {
       const [sent] = await producer.send({ topic, messages: [...records] });
       return Number(sent?.baseOffset) + records.length;

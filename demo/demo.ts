@@ -68,6 +68,7 @@ async function announceTopics(channel: Channel, db: Db): Promise<void> {
   printHeading("Announce topics on Kafka");
   const samples = readSampleAnnouncements();
   const topics = db.collection("svc_api_notif_mgmt_topic");
+  const positions = db.collection<{ next_offset: number }>("topicsync_positions");
   const before = await topics.countDocuments();
   printIndented(
     `${samples.length} topic definitions are sent to the announcements topic. Each has two filters that select the events`,
@@ -78,7 +79,7 @@ async function announceTopics(channel: Channel, db: Db): Promise<void> {
   const progress = createProgress("synced", samples.length);
   for (let done = 0; done < samples.length;) {
     await sleep(20);
-    const position = await db.collection<{ next_offset: number }>("topicsync_positions").findOne({});
+    const position = await positions.findOne({ "_id.topic": channel.topic });
     done = Math.max(0, samples.length - Math.max(0, end - (position?.next_offset ?? 0)));
     progress.at(done);
   }

@@ -154,7 +154,7 @@ async function measureReplay(workspace: Workspace, db: Db, count: number): Promi
   const positions = db.collection<{ next_offset?: number }>(collections.positions);
   await positions.deleteMany({});
   return withContestant(service, workspace, () =>
-    measureRate(async () => (await positions.findOne({}))?.next_offset, count),
+    measureRate(async () => (await positions.findOne({ "_id.topic": workspace.topic }))?.next_offset, count),
   );
 }
 
