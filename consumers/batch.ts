@@ -25,7 +25,7 @@ export interface BatchHandler<Prepared extends PreparedBatch = PreparedBatch, Ou
    */
   claim(): Promise<ClaimedPosition | undefined>;
   /**
-   * Decodes records of this epoch, and does what does not depend on the batch before, which is still being
+   * Decodes records of this epoch, and does what does not depend on the previous batch, which is still being
    * written. Takes at least the first record, and leaves those that would make the write too large to the
    * next batch. Never throws.
    */

@@ -144,7 +144,7 @@ describe("the live index of topics", () => {
   });
 
   it("follows topics that another process disables and enables", async () => {
-    // The index of this process is not told of the changes.
+    // The index of this process does not learn of the changes.
     const untold = createTopicService(createTopicStore(there.database, log));
     await there.service.create(createBody("switched", "a=9"), "user");
     await waitUntilPicked(here, 9, ["switched"]);
