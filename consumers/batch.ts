@@ -104,7 +104,7 @@ export function takeBatch(records: readonly LogRecord[], maxRecords: number): re
 
 const heartbeatIntervalMs = 1_000;
 
-/** Waits for a promise, and sends heartbeats meanwhile. */
+/** Sends heartbeats while it waits for a promise. */
 export async function whileBeating<T>(batch: RecordBatch, promise: Promise<T>): Promise<T> {
   const stop = repeat(heartbeatIntervalMs, () => void batch.heartbeat());
   try {

@@ -212,7 +212,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
         member.resume(partition);
         const pausedMs = Math.round(elapsed() - pausedAt);
         this.#log.info({ offset: next.offset, pausedMs }, "partition resumed");
-        // At once: when the log has grown to the stored position, nothing shows any more that it was wrong.
+        // Stored at once: when the log has grown to the old position, nothing shows that it was wrong.
         if (warning !== undefined || lost !== undefined)
           this.#writing = this.#write(this.#options.handler.prepare([], next.epoch), next);
         return;

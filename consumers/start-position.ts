@@ -118,6 +118,6 @@ export async function warnAboutLongAbsence(
   if (retentionMs === undefined || now() - claimed.movedOn.getTime() <= retentionMs) return;
   log.warn(
     { position: claimed.offset, movedOn: claimed.movedOn, "delete.retention.ms": retentionMs },
-    "stored position older than delete.retention.ms: topics that were retired meanwhile may stay",
+    "stored position older than delete.retention.ms: topics that were retired since then may stay",
   );
 }

@@ -18,7 +18,7 @@ export interface Latency {
 export const eventsPerSecond = 1_000;
 const intervalMs = 10;
 const eventsPerInterval = (eventsPerSecond * intervalMs) / 1_000;
-/** Not counted; code is compiled meanwhile. */
+/** Not counted: Node compiles the code during this time. */
 const maxWarmUpSeconds = 5;
 
 /**

@@ -68,7 +68,8 @@ export async function checkForwarded(
   const { signal } = new AbortController();
   for await (const { record } of broker.read(egress, { abort: signal })) {
     const event = parseEventNumber(record.key);
-    if (copies[event] === undefined) throw new Error(`${egress} has a record that is no event of the log`);
+    if (copies[event] === undefined)
+      throw new Error(`${egress} has a record that is not an event of the log`);
     copies[event] += 1;
     if (!hasHeaders) continue;
     const found = getHeaderText(record.headers, routedEventHeader.topic);

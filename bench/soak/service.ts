@@ -6,7 +6,7 @@ import type { Workspace } from "../support/stack.ts";
 export interface RestartableService extends AsyncDisposable {
   readonly url: URL;
   pid(): number;
-  /** Rejects with the last output if the service exits by itself; never resolves. */
+  /** Rejects with the last output if the service exits without being told to; never resolves. */
   readonly unexpectedExit: Promise<never>;
   /** Sends SIGKILL, restarts the service on the same port, and returns its downtime in ms. */
   killAndRestart(): Promise<number>;

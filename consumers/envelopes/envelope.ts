@@ -165,4 +165,4 @@ export const toSentenceAt = ({ subject, form }: JsonLocation, predicate: string)
 const locateFault = ({ path, message }: Fault, { pointer, inner }: JsonLocation): Fault =>
   inner === undefined
     ? { path: pointer + path, message }
-    : { path: pointer, message: `holds JSON of which ${inner + path || "the whole"} ${message}` };
+    : { path: pointer, message: `holds JSON in which ${inner + path || "the whole"} ${message}` };

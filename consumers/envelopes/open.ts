@@ -48,5 +48,5 @@ export const createBatchRejection = ({
 }: SkippedBatch): RejectionError =>
   new RejectionError(
     code,
-    `The records from offset ${firstOffset} to ${lastOffset} are one batch, none of which was read: it ${reason}.`,
+    `The records from offset ${firstOffset} to ${lastOffset} are one batch, which was not read: it ${reason}.`,
   );

@@ -13,7 +13,7 @@ export interface ConsoleFiles {
   readonly files: ReadonlyMap<string, { readonly plain: Buffer; readonly brotli: Buffer }>;
 }
 
-/** Beside the compiled program, or in dist/ when running from source. */
+/** Next to the compiled program, or in dist/ when running from source. */
 const folder = new URL(
   import.meta.url.endsWith(".ts") ? "../../dist/console/" : "../../console/",
   import.meta.url,

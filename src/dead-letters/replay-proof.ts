@@ -6,8 +6,8 @@ import { getHeaderText, type LogRecord } from "../sync/records.ts";
 type Content = Pick<LogRecord, "key" | "value" | "headers">;
 
 /**
- * Proves that a record was sent to a Kafka topic as a replay: whoever produces events can write any header,
- * but does not know the key. The proof covers everything that is used of a replay. See
+ * Proves that a record was sent to a Kafka topic as a replay: producers of events can write any header, but
+ * do not know the key. The proof covers everything that is used of a replay. See
  * docs/decisions/018-signed-replays.md.
  */
 export function createReplayProof(secret: Buffer, topic: string, { key, value, headers }: Content): string {

@@ -38,7 +38,7 @@ export interface TopicStatesOptions {
 /** Reading more than these would take longer than waiting for the sync. */
 const maxPending = 100_000;
 
-/** For reports, of which an outdated one deactivates nothing, and for events: neither is about topics. */
+/** For reports and events, which are not about topics. An outdated report deactivates nothing. */
 export const noTopicStates: TopicStates = { find: () => Promise.resolve([]), ignore: () => undefined };
 
 /**
@@ -108,7 +108,7 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
   return {
     async find(externalIds) {
       if (externalIds.length === 0) return [];
-      // The log first: what the sync applies meanwhile is then in both.
+      // Read the log first: what the sync applies in between is then in both.
       await readPending();
       const applied = await sync.findTopics(externalIds);
       const states = [...applied, ...externalIds.flatMap((id) => pending.get(id) ?? [])];

@@ -36,7 +36,7 @@ const defaultLimits: GroupCommitLimits = {
   waitingCharacters: 16 * 1024 * 1024,
 };
 
-/** A smaller batch is not worth sending beside another: its fixed cost is that of a dozen writes. */
+/** While a batch is in flight, a smaller one is not worth its fixed cost: that of a dozen writes. */
 const minSecondBatchSize = 16;
 
 /**

@@ -118,7 +118,7 @@ export interface InstallationImportStore {
   findKeys(tokens: readonly string[]): Promise<StoredKey[]>;
   /**
    * Inserts records. Returns those that were not inserted: another record has the id, or the key was
-   * registered meanwhile.
+   * registered in the meantime.
    */
   add(installations: readonly Installation[]): Promise<ReadonlyMap<Installation, "id taken" | "key taken">>;
   /** Replaces records that are still older. Returns how many. */

@@ -45,7 +45,7 @@ type State =
 interface Load {
   readonly index: TopicIndex;
   /**
-   * The topics that were written or read again since the load began, of which it may read an older version.
+   * The topics that were written or read again since the load began, which may read older versions of them.
    */
   readonly applied: Set<string>;
   topicsRead: number;

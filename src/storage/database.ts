@@ -52,7 +52,7 @@ export interface Database {
   startSession(): ClientSession | undefined;
   /**
    * Aborts the open transactions of these sessions, which may belong to other processes. Best effort: not
-   * every product or user is allowed to, and the server aborts them by itself in time. Never throws.
+   * every product or user is allowed to; the server aborts them later in any case. Never throws.
    */
   killSessions(ids: readonly Binary[]): Promise<void>;
   /** Runs operations in one transaction, repeated after conflicts. Nothing is stored when `work` throws. */

@@ -179,7 +179,7 @@ function toStatements(
 
 /**
  * A statement that the store runs late, after it was repeated and acknowledged, must not undo a removal that
- * came meanwhile, nor another user's registration. So it matches only records that are older than itself; if
+ * came in between, nor another user's registration. So it matches only records that are older than itself; if
  * there is a newer one, the unique index rejects the upsert. A record without a time, written by another
  * program, matches.
  */

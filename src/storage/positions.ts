@@ -270,7 +270,7 @@ class PositionedBatch<Writes> implements BatchTransaction<Writes> {
   #enter(): void {
     const { session } = this.#partition;
     if (session === undefined) return;
-    // Not again: a session that was ended meanwhile must not move the position without the records.
+    // Do not begin again: a session that was ended must not move the position without the records.
     if (!this.#hasBegun) {
       invariant(!session.inTransaction(), "a session holds one transaction at a time");
       session.startTransaction();

@@ -75,7 +75,7 @@ export async function* streamRecords<R, T>(
 
 /**
  * Yields the batches of a cursor, converted, as fast as they are consumed, and closes the cursor. Records
- * written meanwhile may be missing. Throws UnavailableError.
+ * that are written during this time may be missing. Throws UnavailableError.
  */
 export async function* streamBatches<R, T>(
   database: Database,
@@ -97,7 +97,7 @@ export async function* streamBatches<R, T>(
       yield records.map(convert);
     }
   } finally {
-    // The server drops a cursor by itself in time; a failure here must not hide why reading ended.
+    // The server drops idle cursors; a failure here must not hide why reading ended.
     await cursor.close().catch(() => undefined);
   }
 }

@@ -23,7 +23,7 @@ export function createSyncState(database: Database, group: string): SyncState {
       database.run(async () => {
         if (externalIds.length === 0) return [];
         const among = { topic_id: { $in: [...externalIds] } };
-        // One after the other: a topic that is retired meanwhile is then in at least one result.
+        // One after the other, so that a topic that is retired in between is in at least one result.
         const stored = await topics.find(among, { projection: { topic_id: 1, source: 1 } }).toArray();
         const gone = await retired.find(among, { projection: { topic_id: 1, retired_by: 1 } }).toArray();
         const current = stored.flatMap(({ topic_id: externalId, source }): TopicState[] =>

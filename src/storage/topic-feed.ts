@@ -129,7 +129,7 @@ class FollowingChoice {
   }
 }
 
-/** Streams all topics, unordered. Topics written meanwhile may be missing. Throws UnavailableError. */
+/** Streams all topics, unordered. Topics written in between may be missing. Throws UnavailableError. */
 export function streamTopics(database: Database): AsyncGenerator<PickableTopic> {
   const cursor = database
     .collection<TopicRecord>(collections.topics)

@@ -33,7 +33,7 @@ export class TopicPoll implements Following {
   readonly #closing = new AbortController();
   #streams: Following | undefined;
   #since = new Date(now() - overlapMs);
-  /** The changes of the last poll, some of which the next poll finds again within the overlap. */
+  /** The changes of the last poll. The next poll finds some of them again, within the overlap. */
   #seen: ReadonlySet<string> = new Set();
 
   constructor(database: Database, options: TopicPollOptions) {

@@ -222,8 +222,7 @@ function keepLatest(records: readonly RetiredRecord[]): RetiredRecord[] {
   return [...latestById.values()];
 }
 
-const createGoneError = (): TopicGoneError =>
-  new TopicGoneError("a topic of the batch was disabled meanwhile");
+const createGoneError = (): TopicGoneError => new TopicGoneError("a topic of the batch was disabled");
 
 const toViolation = (error: unknown): unknown =>
   isDuplicate(error) ? new UniqueViolationError(error) : error;

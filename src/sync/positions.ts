@@ -59,7 +59,7 @@ export interface PositionStep {
   readonly primary?: string | undefined;
 }
 
-/** The store of positions, beside the applied data. Every function throws UnavailableError. */
+/** The store of positions, next to the applied data. Every function throws UnavailableError. */
 export interface PositionStore {
   /**
    * Takes a partition over and returns its position; undefined when the group never applied a record of it. A
@@ -101,8 +101,8 @@ export interface BatchTransaction<Writes> {
   write(writes: Writes): Promise<void>;
   /**
    * Throws FencedError unless the position is still where the batch starts. Required before anything that
-   * cannot be taken back: the batch may have been decided on what another consumer wrote meanwhile, which
-   * moved the position.
+   * cannot be taken back: another consumer may have moved the position, and written what the batch was
+   * decided on.
    */
   checkPosition(): Promise<void>;
   /** Whether the current attempt has checked the position. */

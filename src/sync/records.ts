@@ -253,7 +253,7 @@ export type SendResult = PartitionOffset | { readonly rejection: SendRejection }
 export interface RecordProducer {
   /**
    * Resolves when every in-sync replica has the records, except those that are rejected; returns a result for
-   * each record, in the same order. Beside a rejected record, those of other partitions may be written twice.
+   * each record, in the same order. If one is rejected, records of other partitions may be written twice.
    * Throws UnavailableError when the broker does not respond: some of the records may have been written.
    */
   send(records: readonly OutgoingRecord[]): Promise<readonly SendResult[]>;

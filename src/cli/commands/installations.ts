@@ -62,7 +62,7 @@ async function list({ services, abort, audit }: CommandContext, flags: ListFlags
   const record = fullTokens ? audit() : undefined;
   let count = 0;
   for await (const { installations } of installationListing.streamAll(toInstallationQuery(flags))) {
-    // Before they are shown: whoever reads the output may close it.
+    // Recorded before they are shown, because the reader of the output may close it.
     if (installations.length > 0)
       record?.({ action: "installations.read-tokens", count: installations.length });
     for (const one of installations) {

@@ -31,7 +31,7 @@ ${commands.flatMap(followers).join("\n")}
       fi ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  # bash completes files by itself; bash 3.2 does so even where nothing is known.
+  # bash completes files by default; bash 3.2 does so even where nothing is known.
   if [[ -z $files ]]; then compopt +o default 2>/dev/null; fi
   return 0
 }

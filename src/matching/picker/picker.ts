@@ -147,9 +147,9 @@ interface KeyPart {
 const maxKeysPerTopic = 64;
 
 /**
- * Splits conditions, of which there is at least one, into those that make the keys and those to check
- * afterwards. Equalities make the keys, those with the fewest alternatives first. A topic without any is
- * found by having a value at its first path.
+ * Splits conditions (at least one) into those that make the keys and those to check afterwards. Equalities
+ * make the keys, those with the fewest alternatives first. A topic without any is found by having a value at
+ * its first path.
  */
 function planKeys(conditions: readonly RootedCondition[]): {
   keyParts: readonly KeyPart[];

@@ -182,7 +182,7 @@ describe("decoding a TMF688 notification", () => {
     assert.match(inEvent.message, /read as a TMF688 notification in a CloudEvent \(structured mode\): /);
     const inText = decodeRejection({ value: createCloudEvent({ data_base64: toBase64(partial) }) });
     assert.deepEqual(inText.details, [
-      { path: "/data_base64", message: "holds JSON of which /event/topic/name is required" },
+      { path: "/data_base64", message: "holds JSON in which /event/topic/name is required" },
     ]);
   });
 });

@@ -135,7 +135,7 @@ describe("decoding a structured CloudEvent", () => {
         event({ data_base64: toBase64({ externalId: "e", "na/me": "" }) }),
         "SCHEMA_VIOLATION",
         ["/data_base64", "/data_base64"],
-        /\/data_base64 holds JSON of which \/na~1me is not a known member/,
+        /\/data_base64 holds JSON in which \/na~1me is not a known member/,
       ],
       ["bad Base64", event({ data_base64: "e30" }), "SCHEMA_VIOLATION", ["/data_base64"], /Base64/],
       [
