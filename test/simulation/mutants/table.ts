@@ -44,13 +44,6 @@ export function recordResults(found: ReadonlyMap<string, MutantResult>): void {
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(results), undefined, 2)}\n`);
 }
 
-function formatEffort({ name, schedule }: Mutant, result: MutantResult | undefined): string {
-  if (schedule !== undefined) return "its schedule";
-  if (result?.seeds === undefined) throw new Error(`the mutant "${name}" has no result; see --record`);
-  const seeds = `${result.seeds.toLocaleString("en-US")} seeds`;
-  return result.with === undefined ? seeds : `${seeds} with ${result.with}`;
-}
-
 /** The violation without its numbers, which differ between runs. */
 const toViolation = ({ schedule }: Mutant, result: MutantResult | undefined): string =>
   result?.as?.replaceAll(/ \d+\b/g, "") ?? (schedule === undefined ? "not found yet" : "another violation");
@@ -63,14 +56,10 @@ function formatList(): string {
   );
   return [...groups]
     .map(([violation, group]) => {
-      const lines = group.map((mutant) =>
-        mutant.isEquivalent === undefined
-          ? `- ${mutant.name} (${formatEffort(mutant, results[mutant.name])})`
-          : `- ${mutant.name}: ${mutant.isEquivalent}`,
-      );
-      return [`**${violation}**`, "", ...lines.flatMap(wrap)].join("\n");
+      const items = group.map(({ name, schedule }) => (schedule === undefined ? name : `${name} (schedule)`));
+      return wrap(`- **${violation}:** ${items.join("; ")}`).join("\n");
     })
-    .join("\n\n");
+    .join("\n");
 }
 
 const maxLineLength = 110;
