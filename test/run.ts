@@ -45,7 +45,7 @@ function findTestFiles(): string[] {
   return [...chosen.filter(isLong), ...spread(chosen.filter((file) => !isLong(file)))];
 }
 
-/** These start first: whatever else ends last, it is short. */
+/** These start first, so that what ends last is short. */
 const longFiles = [
   "simulation/simulation.test",
   "integration/chaos/",

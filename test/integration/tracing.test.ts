@@ -303,7 +303,7 @@ describe("traces", () => {
     const { traceparent } = startTrace();
     await call(`${silent.url}/nothing`, { method: "GET", headers: { traceparent } });
     assert.equal(await silent.stop(), 0);
-    // The metrics library depends on the API package, which does nothing by itself.
+    // The metrics library depends on the API package, which does nothing without an SDK.
     assert.deepEqual(off.packages(), ["@opentelemetry/api"]);
   });
 });

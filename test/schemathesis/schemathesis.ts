@@ -11,7 +11,7 @@ import { toolsFolder } from "../unit/embedded/local.ts";
 
 const constraints = fileURLToPath(new URL("constraints.txt", import.meta.url));
 
-/** Runs `schemathesis run` in a folder, where whatever it writes stays, and gives all that it says. */
+/** Runs `schemathesis run` in a folder, which keeps what it writes, and returns its output. */
 export async function runSchemathesis(folder: string, args: readonly string[]): Promise<string> {
   const python = await findPython();
   const options = {

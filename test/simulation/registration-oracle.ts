@@ -76,7 +76,7 @@ export function createRegistrationOracle({
       const seen = getStatesSince(token, since);
       const isRemoved = (state: TokenState): boolean =>
         !state.active || (operation.kind === "remove" && state.user !== operation.user);
-      // A removal spares what is registered meanwhile.
+      // A removal spares what is registered while it runs.
       const isNew = seen[0] === undefined || seen[0].commit > since;
       if (isNew || seen.slice(1).some((state) => state.active)) continue;
       if (!seen.some((state) => isDurable(state) && isRemoved(state)))

@@ -67,7 +67,7 @@ export function createInstances({ settings, folder, onFailure: failed }: Instanc
       // SIGTERM before the program installs its handler ends it at once.
       const wasEarly = signal === "SIGTERM" && instance.url() === undefined;
       if (expected === "die" || (expected === "stop" && (code === 0 || wasEarly))) return;
-      const problem = expected === "stop" ? "did not exit with 0 when stopped" : "exited by itself";
+      const problem = expected === "stop" ? "did not exit with 0 when stopped" : "exited unexpectedly";
       failed(
         new Error(
           `${name} ${problem}: exit code ${String(code)}, signal ${String(signal)}. Its log is ${logFile}`,

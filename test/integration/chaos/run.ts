@@ -28,7 +28,7 @@ export interface ChaosResult {
 const httpTopicCount = 40;
 /**
  * Announces and injects faults, waits until everything is applied, stops the service and compares the state
- * with the oracle's. Throws if an instance exits by itself or the time is over.
+ * with the oracle's. Throws if an instance exits unexpectedly or the time is over.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { partitions, announcements } = options;

@@ -249,7 +249,7 @@ describe("removing push tokens", () => {
     );
   });
 
-  it("deactivates only the caller's own tokens, whatever the caller's roles", async () => {
+  it("deactivates only the caller's own tokens, regardless of the caller's roles", async () => {
     const [own, theirs] = [unique("t"), unique("t")] as const;
     await Promise.all([register(own, bootstrap, "android"), register(theirs, bob, "android")]);
     assert.equal((await remove(bootstrap, "android")).status, 200);

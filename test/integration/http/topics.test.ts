@@ -310,7 +310,7 @@ describe("paths and methods", () => {
     }
   });
 
-  it("return a new request id, and log the caller's own beside it if it is valid", async () => {
+  it("return a new request id, and also log the caller's own if it is valid", async () => {
     for (const [given, logged] of [
       ["abc-123", "abc-123"],
       ["a b\tc", undefined],

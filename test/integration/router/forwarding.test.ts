@@ -59,7 +59,7 @@ describe("the router", () => {
     assert.equal(await getMetric(service, "topicsync_router_copies_total"), 3);
   });
 
-  it("reads framed events and the data of CloudEvents; what is no event becomes a dead letter", async () => {
+  it("reads framed events and the data of CloudEvents; what is not an event becomes a dead letter", async () => {
     const scene = routerScene();
     await scene.createTopics();
     await scene.start();

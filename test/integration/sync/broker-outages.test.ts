@@ -187,7 +187,7 @@ describe("a broker that does not find the group's coordinator", () => {
 });
 
 describe("a consumer that crashed", () => {
-  it("makes the service unready and ends the process with 70, since it cannot recover by itself", async () => {
+  it("makes the service unready and ends the process with 70, since it cannot recover", async () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();

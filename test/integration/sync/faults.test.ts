@@ -13,7 +13,7 @@ const [broker, store] = await Promise.all([startOwnBroker(), startOwnStore()]);
 const { producer, scene } = stage({ kafka: broker.address, mongodb: store.address });
 
 describe("servers that stop", () => {
-  it("pause the sync while it is the store: nothing is rejected, and it resumes by itself", async () => {
+  it("pause the sync while it is the store: nothing is rejected, and it resumes without help", async () => {
     const { settings, createTopic, announce, applied, inStep } = scene();
     await createTopic();
     await announce(0, 3_000);
@@ -33,7 +33,7 @@ describe("servers that stop", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("pause the sync while it is broker and store, and a service started meanwhile waits and reports which is missing", async () => {
+  it("pause the sync while it is broker and store, and a service that starts waits and reports which is missing", async () => {
     const { settings, topic, createTopic, announce, applied, deadLetters, inStep } = scene();
     await createTopic();
     await announce(0, 3_000);

@@ -273,7 +273,7 @@ describe("push feedback during faults", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("waits while MongoDB is unavailable, reports it, rejects nothing, and resumes by itself", async () => {
+  it("waits while MongoDB is unavailable, reports it, rejects nothing, and resumes without help", async () => {
     const own = createFeedbackScene();
     await own.prepare();
     const store = await startMongoProxy(getPort(stack.mongodb));

@@ -31,7 +31,7 @@ export function acceptConnection(
     onRequest(connection.client, node, name);
     const handle = handlers[name] as Handler<never>;
     const respond = (response: Response<never>): void => {
-      // A process may have given up its connection meanwhile.
+      // A process may have given up its connection.
       if (isClosed) return;
       isBusy = false;
       connection.send(writeResponse(name, correlationId, response));

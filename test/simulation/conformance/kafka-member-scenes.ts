@@ -58,7 +58,7 @@ export const memberScenes: readonly Scene[] = [
       const { second, all } = await joinSecond();
       await second.stop();
       await kafka.until("the first has all partitions", () => first.getAssigned().length === 4);
-      // A partition stays paused, although another member had it meanwhile.
+      // A partition stays paused, although another member had it in between.
       await kafka.append(0, toRecords("a"));
       await readOtherPartition(kafka, first);
       const whilePaused = first.takeDelivered(0);

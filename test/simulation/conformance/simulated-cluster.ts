@@ -11,7 +11,7 @@ const limitMs = 300_000;
 
 /**
  * Runs a scene against a simulated cluster, whose network and delays follow from the seed. Replaces the
- * platform meanwhile.
+ * platform while it runs.
  */
 export const runSimulatedCluster = <T>(
   seed: number,

@@ -31,7 +31,7 @@ export interface Stage {
 
 /**
  * Runs something on a simulated cluster, whose fetches and network follow from the seed. Replaces the
- * platform meanwhile.
+ * platform while it runs.
  */
 export async function onStage<T>(
   seed: number,

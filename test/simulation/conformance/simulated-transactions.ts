@@ -5,7 +5,7 @@ const [events, topic, smallTopic] = ["events", "egress", "small"] as const;
 
 /**
  * Runs a scene against a simulated cluster, whose markers and network follow from the seed. Replaces the
- * platform meanwhile.
+ * platform while it runs.
  */
 export const runSimulatedTransactions = <T>(
   seed: number,

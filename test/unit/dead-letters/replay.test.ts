@@ -67,7 +67,7 @@ describe("a replay", () => {
     assert.deepEqual(inPartition(1), ["3", "4"]);
   });
 
-  it("skips dead letters that another replay has begun to send meanwhile", async (t) => {
+  it("skips dead letters that another replay has begun to send", async (t) => {
     const letters = [1, 2, 3].map((offset) => ({ from: 0, offset }));
     const { topic, open, plan } = await prepare(t, letters, { numPartitions: 1, cleanup: "delete" });
     const [all, second] = [await plan(), await plan({ filter: { ids: new Set([`${topic}-0-2`]) } })];

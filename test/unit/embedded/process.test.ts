@@ -42,7 +42,7 @@ describe("a server process", () => {
     assert.equal(await server.ended, "killed by SIGKILL");
   });
 
-  it("that exits by itself is reported with its exit code and last lines", async (t) => {
+  it("that exits unexpectedly is reported with its exit code and last lines", async (t) => {
     const server = await startShell(t, "seq 100; echo out of disk >&2; exit 3");
     assert.equal(await server.ended, "exited with code 3");
     const lines = (await server.readLastOutput()).split("\n");

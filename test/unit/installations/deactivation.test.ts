@@ -85,7 +85,7 @@ describe("deactivating all users' tokens", () => {
     assert.deepEqual(updates, [0]);
   });
 
-  it("does not delay registrations, and leaves tokens active that are registered meanwhile", async () => {
+  it("does not delay registrations, and leaves tokens active that are registered during it", async () => {
     let isOver = false;
     // The second batch reaches the store late.
     proxy.fail({ ...passes, times: 1 });
@@ -126,7 +126,7 @@ describe("deactivating all users' tokens", () => {
 });
 
 describe("shared deactivations", () => {
-  it("run one at a time; callers meanwhile share the next run", async () => {
+  it("run one at a time; callers during a run share the next one", async () => {
     const runs: PromiseWithResolvers<undefined>[] = [];
     const shared = shareDeactivations(() => {
       const run = Promise.withResolvers<undefined>();

@@ -47,7 +47,7 @@ describe("a producer", () => {
     assert.deepEqual(texts, ["a", "b", "c", "d"]);
   });
 
-  it("keeps timestamps beside one in nanoseconds", async () => {
+  it("keeps timestamps next to one in nanoseconds", async () => {
     const timestamps = ["1795443686568", "1795443686568123457", "1795443686569"];
     const results = await producer.send(
       timestamps.map((timestamp) => createRecord("timed", { partition: 0, timestamp })),

@@ -159,7 +159,7 @@ describe("reading a Kafka topic", () => {
     assert.deepEqual(toTexts(await readAll(topic)), ["good"]);
   });
 
-  it("ends at the end of the log at its start, even if more is sent meanwhile", async () => {
+  it("ends at the end of the log at its start, even if more is sent while it reads", async () => {
     const topic = await createTopic();
     await send(topic, ["a", "b"]);
     const seen: string[] = [];

@@ -56,7 +56,7 @@ const remove = async ({ application, platform }: ReturnType<typeof createKey>, u
 const find = ({ token }: ReturnType<typeof createKey>) => records.find({ token }).toArray();
 
 describe("a registration that the store repeats late", () => {
-  it("does not make a token active again that was removed meanwhile", async () => {
+  it("does not make a token active again that was removed in between", async () => {
     const key = createKey();
     sent.length = 0;
     await register(key);
@@ -99,7 +99,7 @@ describe("a registration that the store repeats late", () => {
 
 describe("a removal that the store repeats late", () => {
   for (const clock of ["right", "behind"])
-    it(`spares tokens that were registered meanwhile by an instance whose clock is ${clock}`, async () => {
+    it(`spares tokens that were registered in between by an instance whose clock is ${clock}`, async () => {
       const [key, other] = [createKey(), createKey()];
       await register(key);
       sent.length = 0;

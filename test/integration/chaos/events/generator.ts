@@ -22,7 +22,7 @@ export interface EventOptions {
 
 const keyCount = 300;
 
-/** Generates events, reproducibly: with and without keys, in every envelope; some are no events. */
+/** Generates events, reproducibly: with and without keys, in every envelope; some are not events. */
 export function createEventGenerator(random: Random, { topics, countPartitions }: EventOptions) {
   const { pickEventType, pickSite } = createVocabulary(random.fork(), topics);
   let generated = 0;

@@ -28,7 +28,7 @@ import { popularType, unwantedType } from "./vocabulary.ts";
 export interface EventChaosOptions extends SceneOptions {
   readonly events: number;
   readonly topics: number;
-  /** Whether topics are announced, changed and retired meanwhile. */
+  /** Whether topics are announced, changed and retired during the run. */
   readonly changesTopics: boolean;
 }
 
@@ -63,7 +63,7 @@ const endHeader = "chaos-end";
 
 /**
  * Sends events and injects faults, waits until everything is forwarded, stops the service and compares the
- * output with the oracle's. Throws if an instance exits by itself or the time is over.
+ * output with the oracle's. Throws if an instance exits unexpectedly or the time is over.
  */
 export async function runEventChaos(options: EventChaosOptions): Promise<EventChaosResult> {
   const { partitions, events, topics, changesTopics } = options;

@@ -92,7 +92,7 @@ describe("decoding a TMF688 notification", () => {
       ["/eventType"],
       /TopicCreateEvent, TopicAttributeValueChangeEvent, TopicChangeEvent, TopicDeleteEvent/,
     ],
-    ["a type that is no text", { eventType: null, event: { topic } }, ["/eventType"], /must be one of/],
+    ["a type that is not text", { eventType: null, event: { topic } }, ["/eventType"], /must be one of/],
     ["an event without a topic", { eventType: create, event: {} }, ["/event/topic"], /is required/],
     ["an event that is none", { eventType: create, event: [] }, ["/event"], /an array/],
     ["a topic without an id", createNotification(remove, { name: "n" }), ["/event/topic/id"], /externalId/],
@@ -102,7 +102,7 @@ describe("decoding a TMF688 notification", () => {
       ["/event/topic/externalId"],
       /empty/,
     ],
-    ["an id that is no text", createNotification(remove, { id: 42 }), ["/event/topic/id"], /a number/],
+    ["an id that is not text", createNotification(remove, { id: 42 }), ["/event/topic/id"], /a number/],
     [
       "a misspelt filter, with all else that is wrong",
       createNotification(create, { headerquery: "a=1" }),
