@@ -3,6 +3,7 @@ import fc from "fast-check";
 
 import type { CoordinatorKind } from "./cluster/coordination.ts";
 import type { LinkFault } from "./network.ts";
+import type { SocketFault } from "./simulated-socket.ts";
 import { below, partition, process, upTo, weighted } from "./steps.ts";
 import type { MessageName } from "./wire/messages.ts";
 
@@ -19,7 +20,7 @@ export type ClusterAction =
       readonly do: "disturb request";
       readonly process: number;
       readonly request: MessageName;
-      readonly faults: readonly LinkFault[];
+      readonly faults: readonly SocketFault[];
     }
   | { readonly do: "cut broker"; readonly process: number; readonly broker: number; readonly ms: number }
   | { readonly do: "broker down"; readonly broker: number; readonly ms: number; readonly failOverMs: number }

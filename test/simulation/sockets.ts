@@ -5,9 +5,8 @@ import type { ISocketFactoryArgs } from "kafkajs";
 
 import type { Sockets } from "../../src/kafka/sockets.ts";
 import type { Clock, Host } from "./clock.ts";
-import type { LinkFault } from "./network.ts";
 import type { Random } from "./random.ts";
-import { SimulatedSocket, type Link, type Server, type Wire } from "./simulated-socket.ts";
+import { SimulatedSocket, type Link, type Server, type SocketFault, type Wire } from "./simulated-socket.ts";
 import type { MessageName } from "./wire/messages.ts";
 
 export function createSocketNetwork({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
@@ -91,7 +90,7 @@ export function createSocketNetwork({ clock, random }: { readonly clock: Clock; 
     },
 
     /** Disturbs the next request from a host to a server, or the next of a kind. */
-    disturb(client: Host, server: Server, fault: LinkFault, request?: MessageName): void {
+    disturb(client: Host, server: Server, fault: SocketFault, request?: MessageName): void {
       getLink(client, server).faults.push({ fault, request });
     },
     /** Nothing passes between a host and a server for some time. */
