@@ -10,9 +10,9 @@ import type { DeactivateAll } from "../../src/installations/stores.ts";
 import { createInstallationDeactivator } from "../../src/storage/installation-deactivation.ts";
 import { createInstallationStore } from "../../src/storage/installations.ts";
 import { collections } from "../../src/storage/names.ts";
-import { createRegistrationOracle, type Operation } from "./registration-oracle.ts";
+import { RegistrationOracle, type Operation } from "./registration-oracle.ts";
 import type { RegistrationAction, Step } from "./steps.ts";
-import { createWorld, type OnTrace, type Process, type WorldResult } from "./world.ts";
+import { World, type OnTrace, type Process, type WorldResult } from "./world.ts";
 
 interface Service {
   readonly groupCommit: GroupCommit;
@@ -31,7 +31,7 @@ export async function runRegistrationWorld(
   steps: readonly Step<RegistrationAction>[],
   onTrace?: OnTrace,
 ): Promise<WorldResult> {
-  const world = createWorld<Service>({
+  const world = new World<Service>({
     seed,
     onTrace,
     start,
@@ -39,7 +39,7 @@ export async function runRegistrationWorld(
     onGone: () => undefined,
   });
   const { clock, server, openDatabase, trace, note, runCheck } = world;
-  const oracle = createRegistrationOracle({ clock, getMajority: () => server.getMajority() });
+  const oracle = new RegistrationOracle({ clock, getMajority: () => server.getMajority() });
 
   server.observe({
     onCommit(commit) {

@@ -26,132 +26,159 @@ export interface EventsTopicOptions {
   readonly hasOddTimestamps: boolean;
 }
 
-export type EventsTopic = ReturnType<typeof createEventsTopic>;
-
 type RecreateEvents = Extract<EventsAction, { do: "recreate events" }>;
 
 const maxPartitions = 3;
 
-export function createEventsTopic(options: EventsTopicOptions) {
-  const { clock, cluster, host, name, groupId, positions, hasTopicIds, hasOddTimestamps } = options;
-  let lastTimestamp = startOfTime;
+export class EventsTopic {
+  readonly #options: EventsTopicOptions;
+  #lastTimestamp = startOfTime;
 
-  const list = (): readonly Partition[] => cluster.topics.get(name)?.partitions ?? [];
+  constructor(options: EventsTopicOptions) {
+    this.#options = options;
+  }
+
+  list(): readonly Partition[] {
+    return this.#options.cluster.topics.get(this.#options.name)?.partitions ?? [];
+  }
+
+  create(partitions: number): void {
+    if (!this.#options.cluster.topics.has(this.#options.name))
+      this.#options.positions.onCreated(
+        this.#options.cluster.registry.create({ name: this.#options.name, partitions }),
+      );
+  }
+
+  endTransactions(): void {
+    for (const partition of this.list())
+      this.#options.cluster.endTransaction(partition, true, (this.#lastTimestamp += 1));
+  }
+
+  act(action: EventsAction): void {
+    this.#withPartition("partition" in action ? action.partition : 0, (partition) => {
+      const { log } = partition;
+      switch (action.do) {
+        case "produce events":
+          this.#produce(
+            partition,
+            action.events,
+            action.transaction === "none" ? undefined : action.transaction,
+          );
+          break;
+        case "end transaction":
+          this.#options.cluster.endTransaction(partition, action.commit, (this.#lastTimestamp += 1));
+          break;
+        case "truncate":
+          log.truncate(findOffset(log, action.share));
+          break;
+        case "set offset":
+        case "reset offset":
+          this.#setOffset(
+            partition.partition,
+            action.share === undefined ? undefined : findOffset(log, action.share),
+          );
+          if (action.do === "reset offset")
+            this.#options.cluster.groups.get(this.#options.groupId).rebalance();
+          break;
+        case "expire offsets":
+          this.#options.cluster.groups.deleteTopicOffsets(this.#options.name);
+          this.#options.positions.onExpired(this.#options.clock.getTime());
+          if (action.rebalances) this.#options.cluster.groups.get(this.#options.groupId).rebalance();
+          break;
+        case "move events leader":
+          this.#options.cluster.moveLeader(this.#options.name, partition.partition, action.to);
+          break;
+        case "grow events":
+          if (this.list().length < maxPartitions)
+            this.#options.cluster.registry.grow(this.#options.name, this.list().length + 1);
+          break;
+        case "cut events":
+          if (!this.#options.hasTopicIds) break;
+          this.#options.cluster.cut(partition, findOffset(log, action.share));
+          this.#options.positions.onCut(partition.partition, log);
+          break;
+        case "recreate events":
+          if (this.#options.hasTopicIds) this.#recreate(action);
+          break;
+        case "old bounds":
+          if (this.#options.hasTopicIds) this.#options.cluster.showOldBounds();
+          break;
+      }
+    });
+  }
+
+  /** Sends the last events to each partition; only some of them with `isSent`, by partition and value. */
+  finish(isSent: (partition: number, value: Buffer) => boolean = () => true): void {
+    this.endTransactions();
+    for (const partition of this.list()) {
+      const sent = lastEvents.filter((event) => isSent(partition.partition, toValue(event)));
+      if (sent.length > 0) this.#produce(partition, sent);
+    }
+  }
+
+  isMovedByHand() {
+    return this.#options.positions.isMovedByHand;
+  }
+
+  /** Where the group has not reached the end; only of some partitions with `isMeant`. */
+  listBehind(isMeant: (partition: number) => boolean = () => true): readonly string[] {
+    return this.list()
+      .filter(({ partition, log }) => isMeant(partition) && this.#options.positions.isBehind(partition, log))
+      .map(
+        ({ partition, log }) =>
+          `partition ${partition} is at ${this.#options.positions.describe(partition)}, and log ${log.id} ends at ${log.end}`,
+      );
+  }
 
   /** Does something with a partition, unless the topic is deleted. */
-  function withPartition(number: number, use: (partition: Partition) => void): void {
-    const partitions = list();
+  #withPartition(number: number, use: (partition: Partition) => void): void {
+    const partitions = this.list();
     const partition = partitions[number % Math.max(1, partitions.length)];
     if (partition !== undefined) use(partition);
   }
 
-  function create(partitions: number): void {
-    if (!cluster.topics.has(name)) positions.onCreated(cluster.registry.create({ name, partitions }));
-  }
-
-  function recreate({ partitions, ms, keepsOffsets = false }: RecreateEvents): void {
-    if (keepsOffsets && !positions.mayBeSetByHand) cluster.registry.delete(name);
+  #recreate({ partitions, ms, keepsOffsets = false }: RecreateEvents): void {
+    if (keepsOffsets && !this.#options.positions.mayBeSetByHand)
+      this.#options.cluster.registry.delete(this.#options.name);
     else {
-      cluster.deleteTopic(name);
-      positions.onDeleted(clock.getTime());
+      this.#options.cluster.deleteTopic(this.#options.name);
+      this.#options.positions.onDeleted(this.#options.clock.getTime());
     }
-    clock.schedule(host, ms, () => {
-      create(partitions);
+    this.#options.clock.schedule(this.#options.host, ms, () => {
+      this.create(partitions);
     });
   }
 
-  function setOffset(partition: number, offset: number | undefined): void {
-    cluster.setOffset(groupId, name, partition, offset === undefined ? undefined : { offset, metadata: "" });
-    positions.onSet(partition, offset, clock.getTime());
+  #setOffset(partition: number, offset: number | undefined): void {
+    this.#options.cluster.setOffset(
+      this.#options.groupId,
+      this.#options.name,
+      partition,
+      offset === undefined ? undefined : { offset, metadata: "" },
+    );
+    this.#options.positions.onSet(partition, offset, this.#options.clock.getTime());
   }
 
-  function produce(
+  #produce(
     partition: Partition,
     events: readonly SentEvent[],
     transaction?: "commit" | "abort" | "leave open",
   ): void {
-    cluster.produce(
+    this.#options.cluster.produce(
       partition,
       events.map((event) => {
-        lastTimestamp = Math.max(lastTimestamp + 1, startOfTime + Math.floor(clock.getTime()));
-        return toRecord(event, hasOddTimestamps ? lastTimestamp + event.skewMs : lastTimestamp);
+        this.#lastTimestamp = Math.max(
+          this.#lastTimestamp + 1,
+          startOfTime + Math.floor(this.#options.clock.getTime()),
+        );
+        return toRecord(
+          event,
+          this.#options.hasOddTimestamps ? this.#lastTimestamp + event.skewMs : this.#lastTimestamp,
+        );
       }),
       transaction,
     );
   }
-
-  function endTransactions(): void {
-    for (const partition of list()) cluster.endTransaction(partition, true, (lastTimestamp += 1));
-  }
-
-  return {
-    list,
-    create,
-    endTransactions,
-    act(action: EventsAction): void {
-      withPartition("partition" in action ? action.partition : 0, (partition) => {
-        const { log } = partition;
-        switch (action.do) {
-          case "produce events":
-            produce(partition, action.events, action.transaction === "none" ? undefined : action.transaction);
-            break;
-          case "end transaction":
-            cluster.endTransaction(partition, action.commit, (lastTimestamp += 1));
-            break;
-          case "truncate":
-            log.truncate(findOffset(log, action.share));
-            break;
-          case "set offset":
-          case "reset offset":
-            setOffset(
-              partition.partition,
-              action.share === undefined ? undefined : findOffset(log, action.share),
-            );
-            if (action.do === "reset offset") cluster.groups.get(groupId).rebalance();
-            break;
-          case "expire offsets":
-            cluster.groups.deleteTopicOffsets(name);
-            positions.onExpired(clock.getTime());
-            if (action.rebalances) cluster.groups.get(groupId).rebalance();
-            break;
-          case "move events leader":
-            cluster.moveLeader(name, partition.partition, action.to);
-            break;
-          case "grow events":
-            if (list().length < maxPartitions) cluster.registry.grow(name, list().length + 1);
-            break;
-          case "cut events":
-            if (!hasTopicIds) break;
-            cluster.cut(partition, findOffset(log, action.share));
-            positions.onCut(partition.partition, log);
-            break;
-          case "recreate events":
-            if (hasTopicIds) recreate(action);
-            break;
-          case "old bounds":
-            if (hasTopicIds) cluster.showOldBounds();
-            break;
-        }
-      });
-    },
-    /** Sends the last events to each partition; only some of them with `isSent`, by partition and value. */
-    finish(isSent: (partition: number, value: Buffer) => boolean = () => true): void {
-      endTransactions();
-      for (const partition of list()) {
-        const sent = lastEvents.filter((event) => isSent(partition.partition, toValue(event)));
-        if (sent.length > 0) produce(partition, sent);
-      }
-    },
-    isMovedByHand: () => positions.isMovedByHand,
-    /** Where the group has not reached the end; only of some partitions with `isMeant`. */
-    listBehind: (isMeant: (partition: number) => boolean = () => true): readonly string[] =>
-      list()
-        .filter(({ partition, log }) => isMeant(partition) && positions.isBehind(partition, log))
-        .map(
-          ({ partition, log }) =>
-            `partition ${partition} is at ${positions.describe(partition)}, and log ${log.id} ends at ${log.end}`,
-        ),
-  };
 }
 
 const findOffset = ({ low, end }: PartitionLog, share: number): number =>

@@ -92,7 +92,9 @@ export const runSimulatedCluster = <T>(
       },
       async kill(broker) {
         cluster.setUp(getNode(broker), false);
-        clock.schedule(outside, failOverMs, cluster.failOver);
+        clock.schedule(outside, failOverMs, () => {
+          cluster.failOver();
+        });
         await wait(settleMs);
       },
       async start(broker) {
