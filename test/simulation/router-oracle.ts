@@ -10,7 +10,7 @@ import type { PartitionLog, StoredRecord } from "./cluster/log.ts";
 import type { DecidedTransaction, WrittenRecord } from "./cluster/transactions.ts";
 import { getText, parseEvent } from "./router-copies.ts";
 import {
-  createEventCheck,
+  EventCheck,
   type Delivered,
   type EventCheckOptions,
   type EventName,
@@ -36,7 +36,7 @@ interface StoredBatch {
 
 export class RouterOracle {
   readonly #options: RouterOracleOptions;
-  readonly #checkEvent: (name: EventName, delivery: Delivered, outcome: Outcome) => void;
+  readonly #eventCheck: EventCheck;
   /** What each process was sent, by log and offset. */
   readonly #delivered = new Map<Host, Map<string, Delivered[]>>();
   readonly #forwarded: WrittenRecord[] = [];
@@ -46,7 +46,7 @@ export class RouterOracle {
 
   constructor(options: RouterOracleOptions) {
     this.#options = options;
-    this.#checkEvent = createEventCheck(this.#options);
+    this.#eventCheck = new EventCheck(options);
   }
 
   onDelivered(process: Host, log: PartitionLog, records: readonly StoredRecord[]): void {
@@ -144,7 +144,7 @@ export class RouterOracle {
     let first = new Violation(`${name.id} is passed over, and was not fetched`);
     for (const [index, delivery] of deliveries.entries())
       try {
-        this.#checkEvent(name, delivery, outcome);
+        this.#eventCheck.check(name, delivery, outcome);
         return delivery;
       } catch (error) {
         if (!(error instanceof Violation)) throw error;
