@@ -10,7 +10,7 @@ import { createClock, createHost, type Clock, type Host } from "./clock.ts";
 import { createMongoClient } from "./mongo/client.ts";
 import type { Dialect, ServerOptions } from "./mongo/commands.ts";
 import { MongoServer } from "./mongo/server.ts";
-import { createNetwork, type Network } from "./network.ts";
+import { Network } from "./network.ts";
 import { Violation } from "./violation.ts";
 import { createRandom, type Random } from "./random.ts";
 import { isFault, type Fault, type Step } from "./steps.ts";
@@ -98,7 +98,7 @@ export class World<Service> {
     };
     this.clock = createClock(this.#outside);
     const { clock, random, storeHost: host } = this;
-    this.network = createNetwork(clock, random);
+    this.network = new Network(clock, random);
     this.server = new MongoServer({ clock, random, host }, storeSettings);
     replacePlatform(createSimulatedPlatform(clock, { random, ids: createRandom(seed + 1) }));
     this.log = createLog(this.#onLine, (details, message) => {
