@@ -30,6 +30,22 @@ export type ClusterAction =
   | { readonly do: "delay markers"; readonly ms: number }
   | { readonly do: "rebalance" };
 
+/** Records are sent outside of transactions, or in one and how it ends. */
+export type SentIn = "none" | "commit" | "abort" | "leave open";
+
+/** What happens to a topic that the product reads. */
+export type InputAction =
+  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
+  | { readonly do: "truncate"; readonly partition: number; readonly share: number }
+  /** The next leader that is asked for bounds has lost its leadership some time ago. */
+  | { readonly do: "old bounds" };
+
+/** For some time, Kafka creates no topics. */
+export interface RefuseTopics {
+  readonly do: "refuse topics";
+  readonly ms: number;
+}
+
 /** The offset of the group is set; without a share of the log, it is lost. */
 export interface SetOffset {
   readonly do: "set offset";

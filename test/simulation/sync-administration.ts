@@ -9,7 +9,8 @@ import type { Random } from "./random.ts";
 import { creation } from "./cluster/data-requests.ts";
 import type { Position } from "./sync-changes.ts";
 import type { Right, SyncAction } from "./sync-steps.ts";
-import { findOffset, type SyncTopic } from "./sync-topic.ts";
+import { findOffset } from "./input-topic.ts";
+import type { SyncTopic } from "./sync-topic.ts";
 import { startOfTime } from "./world.ts";
 
 export interface AdministrationOptions {

@@ -1,22 +1,17 @@
 /** The announcements topic of the sync's world: what producers send, and what happens to its logs. */
-import type { Clock, Host } from "./clock.ts";
-import type { Cluster, NewRecord } from "./cluster/cluster.ts";
+import type { Host } from "./clock.ts";
+import type { NewRecord } from "./cluster/cluster.ts";
 import type { PartitionLog } from "./cluster/log.ts";
 import type { Partition } from "./cluster/topics.ts";
+import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";
 import type { SentRecord, TopicAction } from "./sync-steps.ts";
 import { startOfTime } from "./world.ts";
 
-export interface SyncTopicOptions {
-  readonly clock: Clock;
-  readonly cluster: Cluster;
+export interface SyncTopicOptions extends InputTopicOptions {
   /** What creates the topic. */
   readonly host: Host;
-  readonly name: string;
   readonly partitions: number;
   readonly maxPartitions: number;
-  readonly hasTopicIds: boolean;
-  /** Producers set timestamps as they like. */
-  readonly hasOddTimestamps: boolean;
   /** The topic does not exist yet. */
   readonly isMissing: boolean;
   /** The positions from before topic ids count for any log: in one that comes later they may be anywhere. */
@@ -31,40 +26,32 @@ export interface IdentifiedLog {
 
 type Recreation = Extract<TopicAction, { readonly do: "recreate" }>;
 
-export class SyncTopic {
+export class SyncTopic extends InputTopic {
   readonly #options: SyncTopicOptions;
+  /** With how many partitions the topic is created. */
   #count: number;
-  #lastTimestamp = startOfTime;
   readonly #topicIds = new Map<PartitionLog, string>();
   #wasDeleted = false;
   /** Logs that lost their end, with their partitions. */
   readonly #cutLogs = new Map<PartitionLog, number>();
 
   constructor(options: SyncTopicOptions) {
+    super(options);
     this.#options = options;
     this.#count = options.partitions;
-
     if (!options.isMissing) this.create();
   }
 
-  list(): readonly Partition[] {
-    return this.#options.cluster.topics.get(this.#options.name)?.partitions ?? [];
+  create(firstLeader = 0): void {
+    const { cluster, name } = this.#options;
+    if (!cluster.topics.has(name)) cluster.registry.create({ name, partitions: this.#count, firstLeader });
+    this.#remember();
   }
 
   identify(log: PartitionLog): IdentifiedLog {
     // The product may have created the topic.
     if (!this.#topicIds.has(log)) this.#remember();
     return { log, topicId: this.#options.hasTopicIds ? this.#topicIds.get(log) : undefined };
-  }
-
-  create(firstLeader = 0): void {
-    if (!this.#options.cluster.topics.has(this.#options.name))
-      this.#options.cluster.registry.create({
-        name: this.#options.name,
-        partitions: this.#count,
-        firstLeader,
-      });
-    this.#remember();
   }
 
   /** The log that is there now; undefined while there is none. */
@@ -89,91 +76,61 @@ export class SyncTopic {
     return this.#cutLogs.size > 0 || (this.#options.hasOldPositions && this.#wasDeleted);
   }
 
-  /** A partition that a step means; undefined while the topic is deleted. */
-  find(partition: number): Partition | undefined {
-    return this.list()[partition % Math.max(1, this.list().length)];
-  }
-
   act(action: TopicAction): void {
-    const partition =
-      this.list()[("partition" in action ? action.partition : 0) % Math.max(1, this.list().length)];
-    if (partition === undefined) return;
-    const { log } = partition;
+    const found = this.find("partition" in action ? action.partition : 0);
+    if (found === undefined) return;
+    const { cluster, name, hasTopicIds, maxPartitions } = this.#options;
+    const { partition, log } = found;
     switch (action.do) {
       case "produce":
-        this.#options.cluster.produce(
-          partition,
-          action.records.map((record) =>
-            toRecord(
-              record,
-              partition.partition,
-              this.#options.maxPartitions,
-              this.#getTimestamp(record.skewMs),
-            ),
-          ),
-          action.transaction === "none" ? undefined : action.transaction,
-        );
-        break;
-      case "end transaction":
-        this.#options.cluster.endTransaction(partition, action.commit, (this.#lastTimestamp += 1));
+        this.produce(found, action.records, {
+          toRecord: (record, timestamp) => toRecord(record, partition, maxPartitions, timestamp),
+          sentIn: action.transaction,
+        });
         break;
       case "compact":
-        log.compact(this.#lastTimestamp - 1_000);
-        break;
-      case "truncate":
-        log.truncate(findOffset(log, action.share));
+        log.compact(this.lastTimestamp - 1_000);
         break;
       case "lose end":
-        if (!this.#options.hasTopicIds) break;
-        this.#loseEnd(partition, action.share);
+        if (hasTopicIds) this.#loseEnd(found, action.share);
         break;
       case "lose ends":
-        if (!this.#options.hasTopicIds) break;
-        for (const one of this.list()) this.#loseEnd(one, action.share);
+        if (hasTopicIds) for (const one of this.list()) this.#loseEnd(one, action.share);
         break;
       case "recreate":
-        if (this.#options.hasTopicIds) this.#recreate(action);
+        if (hasTopicIds) this.#recreate(action);
         break;
       case "grow":
         this.#grow();
         break;
       case "move leader":
-        this.#options.cluster.moveLeader(
-          this.#options.name,
-          partition.partition,
-          action.to,
-          action.unnoticedMs,
-        );
+        cluster.moveLeader(name, partition, action.to, action.unnoticedMs);
         break;
       case "move leaders":
-        for (const one of this.list())
-          this.#options.cluster.moveLeader(this.#options.name, one.partition, action.to, action.unnoticedMs);
+        for (const one of this.list()) cluster.moveLeader(name, one.partition, action.to, action.unnoticedMs);
         break;
-      case "old bounds":
-        if (this.#options.hasTopicIds) this.#options.cluster.showOldBounds();
-        break;
+      default:
+        this.change(found, action);
     }
   }
 
-  /** Ends what producers have open, and sends nothing more. */
-  settle(): void {
-    for (const partition of this.list())
-      this.#options.cluster.endTransaction(partition, true, (this.#lastTimestamp += 1));
-  }
-
-  /** Sends a last record to each partition, and with `chance` something that is not delivered. */
+  /**
+   * Ends what is open, and sends a last record to each partition, and with `isChosen` something that is not
+   * delivered.
+   */
   finish(isChosen: (probability: number) => boolean): void {
+    const { clock, cluster } = this.#options;
     for (const partition of this.list()) {
-      this.#options.cluster.endTransaction(partition, true, (this.#lastTimestamp += 1));
-      const timestamp =
-        Math.max(this.#lastTimestamp, startOfTime + Math.floor(this.#options.clock.getTime())) + 200_000;
+      cluster.endTransaction(partition, true, (this.lastTimestamp += 1));
+      const now = startOfTime + Math.floor(clock.getTime());
+      const timestamp = Math.max(this.lastTimestamp, now) + 200_000;
       const last: NewRecord = { timestamp, key: null, value: null, headers: [] };
-      this.#options.cluster.produce(partition, [last]);
+      cluster.produce(partition, [last]);
       if (isChosen(0.3)) this.#sendAndRemove(partition, last, isChosen(0.5));
       // What is not delivered moves the position, too.
       if (!isChosen(0.3)) continue;
-      this.#options.cluster.produce(partition, [last], "abort");
-      if (isChosen(0.5)) partition.log.compact(this.#lastTimestamp - 1_000);
+      cluster.produce(partition, [last], "abort");
+      if (isChosen(0.5)) partition.log.compact(this.lastTimestamp - 1_000);
     }
   }
 
@@ -186,25 +143,26 @@ export class SyncTopic {
   }
 
   #recreate({ ms, isFilledAgain, ...action }: Recreation): void {
+    const { clock, cluster, host, name, maxPartitions } = this.#options;
     const { partitions = this.#count, firstLeader, unnoticedMs = 0 } = action;
     this.#remember();
     const former = this.list();
-    if (unnoticedMs > 0)
-      for (const { leader } of former) if (leader >= 0) this.#options.cluster.lag(leader, unnoticedMs);
-    this.#options.cluster.deleteTopic(this.#options.name);
+    if (unnoticedMs > 0) for (const { leader } of former) if (leader >= 0) cluster.lag(leader, unnoticedMs);
+    cluster.deleteTopic(name);
     this.#wasDeleted = true;
-    this.#count = Math.min(partitions, this.#options.maxPartitions);
-    this.#options.clock.schedule(this.#options.host, ms, () => {
+    this.#count = Math.min(partitions, maxPartitions);
+    clock.schedule(host, ms, () => {
       this.create(firstLeader);
       if (isFilledAgain === true)
         for (const partition of this.list())
-          this.#options.cluster.produce(partition, former[partition.partition]?.log.readAll() ?? []);
+          cluster.produce(partition, former[partition.partition]?.log.readAll() ?? []);
     });
   }
 
   #grow(): void {
-    if (this.list().length === 0 || this.list().length >= this.#options.maxPartitions) return;
-    this.#count = this.list().length + 1;
+    const { length } = this.list();
+    if (length === 0 || length >= this.#options.maxPartitions) return;
+    this.#count = length + 1;
     this.#options.cluster.registry.grow(this.#options.name, this.#count);
     this.#remember();
   }
@@ -214,26 +172,14 @@ export class SyncTopic {
     this.#options.cluster.cut(partition, findOffset(partition.log, share));
   }
 
-  /** Timestamps grow, unless they are odd. */
-  #getTimestamp(skewMs: number): number {
-    this.#lastTimestamp = Math.max(
-      this.#lastTimestamp + 1,
-      startOfTime + Math.floor(this.#options.clock.getTime()),
-    );
-    return this.#options.hasOddTimestamps ? this.#lastTimestamp + skewMs : this.#lastTimestamp;
-  }
-
   /** Sends records, and removes some of them before they can be read. */
   #sendAndRemove(partition: Partition, last: NewRecord, byAge: boolean): void {
     const tombstone: NewRecord = { ...last, key: Buffer.from("no topic") };
     this.#options.cluster.produce(partition, [last, last, tombstone, tombstone, last]);
     if (byAge) partition.log.truncate(partition.log.end - 1);
-    else partition.log.compact(this.#lastTimestamp - 1_000);
+    else partition.log.compact(this.lastTimestamp - 1_000);
   }
 }
-
-export const findOffset = ({ low, end }: PartitionLog, share: number): number =>
-  Math.floor(low + (end - low) * share);
 
 export const formatId = (id: number): string => `topic-${id}`;
 

@@ -377,7 +377,7 @@ class SyncWorld {
     trace(() => `what lasts: ${this.#lasting}`);
     injectLastingFault(this.#lasting, { cluster, others: topicOfOthers, random: this.#limits });
     // In others nothing comes any more that would show a reader that it is wrong.
-    if (this.#endings.chance(0.3) && !this.#administration.hasMovedPositions()) this.#topic.settle();
+    if (this.#endings.chance(0.3) && !this.#administration.hasMovedPositions()) this.#topic.endTransactions();
     else this.#topic.finish(random.chance);
     await clock.runUntil(clock.getTime() + recoveryMs, () => this.#listBehind().length === 0);
     const behind = this.#listBehind();
