@@ -37,6 +37,7 @@ interface TokenState {
 
 const maxStates = 400;
 
+/** Checks each acknowledged operation, and what is stored in the end. */
 export class RegistrationOracle {
   readonly #clock: Clock;
   readonly #getMajority: () => number;

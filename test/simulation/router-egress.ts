@@ -65,6 +65,7 @@ function listDuring<T>(history: readonly Since<T>[], since: number, until: numbe
   return new Set([...(before === undefined ? [] : [before]), ...during].map(({ is }) => is));
 }
 
+/** The topics that may be forwarded to, and their histories. */
 export class EgressInventory {
   readonly #options: InventoryOptions;
   readonly #all: KnownTopic[];

@@ -34,6 +34,7 @@ interface StoredBatch {
   readonly possible: ReadonlySet<string>;
 }
 
+/** Checks what processes commit and report. */
 export class RouterOracle {
   readonly #options: RouterOracleOptions;
   readonly #eventCheck: EventCheck;

@@ -70,6 +70,7 @@ function createOthers(connect: (host: Host) => Database): Writer {
   };
 }
 
+/** The stored topics, their versions, and the processes that follow them. */
 export class RouterTopics {
   readonly #options: RouterTopicsOptions;
   readonly #count: number;

@@ -9,6 +9,7 @@ import type { Random } from "./random.ts";
 import { SimulatedSocket, type Link, type Server, type SocketFault, type Wire } from "./simulated-socket.ts";
 import type { MessageName } from "./wire/messages.ts";
 
+/** The connections between processes and brokers. */
 export class SocketNetwork {
   readonly #clock: Clock;
   readonly #servers = new Map<string, Server>();

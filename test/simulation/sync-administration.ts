@@ -41,6 +41,7 @@ export type AdministrationAction = Extract<
 
 const getPositions = (database: Database) => database.collection<PositionRecord>(collections.positions);
 
+/** The administrators, and which of their actions have happened. */
 export class Administration {
   readonly #options: AdministrationOptions;
   readonly #deniedNames: Readonly<Record<Right, string>>;
@@ -78,32 +79,34 @@ export class Administration {
 
   /** The database is from a version that did not know the ids of topics. */
   insertOldPositions(random: Random): void {
-    for (const { partition } of this.#options.topic.list()) {
+    const { topic } = this.#options;
+    for (const { partition } of topic.list()) {
       const records = Array.from({ length: random.between(1, 6) }, (_, id) => ({ id, skewMs: 0 }));
       const sent = records.map((record) => ({ ...record, kind: "define", variant: 0 }) as const);
-      this.#options.topic.act({ do: "produce", partition, records: sent, transaction: "none" });
+      topic.act({ do: "produce", partition, records: sent, transaction: "none" });
       const offset = random.between(0, records.length + 1);
       this.#insertPosition(partition, { offset, epoch: random.between(1, 4) });
     }
   }
 
   act(action: AdministrationAction): void {
+    const { cluster, topic, topicName, groupId } = this.#options;
     if (action.do === "expire offsets") {
-      this.#options.cluster.groups.deleteTopicOffsets(this.#options.topicName);
+      cluster.groups.deleteTopicOffsets(topicName);
       return;
     }
     if (action.do === "refuse topics") {
-      this.#options.cluster.refuseTopics(action.ms);
+      cluster.refuseTopics(action.ms);
       return;
     }
     if ("right" in action) {
       const name = this.#deniedNames[action.right];
-      if (action.do === "grant right") this.#options.cluster.denied.delete(name);
-      else this.#options.cluster.denied.add(name);
+      if (action.do === "grant right") cluster.denied.delete(name);
+      else cluster.denied.add(name);
       this.#wasDenied ||= action.do === "revoke right";
       return;
     }
-    const found = this.#options.topic.find(action.partition);
+    const found = topic.find(action.partition);
     if (found === undefined) return;
     const { partition, log } = found;
     this.#hasMovedPositions ||= action.do !== "set offset";
@@ -113,14 +116,13 @@ export class Administration {
     }
     const offset = action.share === undefined ? undefined : findOffset(log, action.share);
     if (action.do === "set offset")
-      this.#options.cluster.setOffset(
-        this.#options.groupId,
-        this.#options.topicName,
+      cluster.setOffset(
+        groupId,
+        topicName,
         partition,
         offset === undefined ? undefined : { offset, metadata: "" },
       );
-    else if (offset !== undefined)
-      this.#setPosition(partition, this.#options.topic.identify(log).topicId, offset);
+    else if (offset !== undefined) this.#setPosition(partition, topic.identify(log).topicId, offset);
   }
 
   /** With the tools of MongoDB, where there is one in the log that is there. */

@@ -61,6 +61,7 @@ interface ForeignTransaction extends ProducerIdentity {
 const firstForeignProducer = 1_000_000;
 const quiet = (): void => undefined;
 
+/** The brokers, what they know and what goes wrong with them. */
 export class Cluster {
   readonly #options: ClusterOptions;
   readonly nodes: readonly BrokerNode[];

@@ -37,6 +37,7 @@ const createDelayMs = 5;
 /** Among what clients have no right on: to create topics. */
 export const creation = "creation of topics";
 
+/** Handles requests for metadata, bounds, settings and new records. */
 export class DataRequests {
   readonly #options: DataOptions;
   /** What ListOffsets returned last, by partition. */

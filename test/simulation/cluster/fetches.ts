@@ -42,6 +42,7 @@ interface FetchResult {
 export const readCommitted = 1;
 const noBounds: Bounds = { low: -1, end: -1, stable: -1 };
 
+/** Handles fetches; some wait for records. */
 export class Fetches {
   readonly #options: FetchOptions;
   #waiting: (() => void)[] = [];

@@ -98,6 +98,7 @@ const maxPublishDelayMs = 30;
 /** A broker tells of a topic before it has its logs. */
 const maxLogDelayMs = 60;
 
+/** The topics, and when brokers learn of their changes. */
 export class TopicRegistry {
   readonly #options: TopicRegistryOptions;
   readonly topics = new Map<string, Topic>();

@@ -67,6 +67,7 @@ export function applyWrites(
   return { state: next, changes };
 }
 
+/** Executes statements of transactions, and knows what each of them holds. */
 export class RecordAccess {
   readonly #dialect: Dialect;
   readonly #indexes: Map<string, UniqueIndex[]>;
