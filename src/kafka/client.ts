@@ -38,6 +38,7 @@ import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
 import { spareBusyPartitions } from "./workarounds/busy-partitions.ts";
 import { correctJoins } from "./workarounds/joins.ts";
 import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
+import { repeatAfterUnreadableResponses } from "./workarounds/unreadable-responses.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import {
   EgressTopicsDirectory,
@@ -110,6 +111,7 @@ function applyWorkarounds(maxBatchBytes: number): void {
   rejoinWithoutPartitions();
   spareBusyPartitions();
   forgetCutResponses();
+  repeatAfterUnreadableResponses();
   stopIdleChecks();
 }
 

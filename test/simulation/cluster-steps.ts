@@ -3,6 +3,7 @@ import fc from "fast-check";
 
 import type { CoordinatorKind } from "./cluster/coordination.ts";
 import type { LinkFault } from "./network.ts";
+import type { SocketFault } from "./simulated-socket.ts";
 import { below, partition, process, upTo, weighted } from "./steps.ts";
 import type { MessageName } from "./wire/messages.ts";
 
@@ -19,7 +20,7 @@ export type ClusterAction =
       readonly do: "disturb request";
       readonly process: number;
       readonly request: MessageName;
-      readonly faults: readonly LinkFault[];
+      readonly faults: readonly SocketFault[];
     }
   | { readonly do: "cut broker"; readonly process: number; readonly broker: number; readonly ms: number }
   | { readonly do: "broker down"; readonly broker: number; readonly ms: number; readonly failOverMs: number }
@@ -28,6 +29,22 @@ export type ClusterAction =
   | { readonly do: "move coordinator"; readonly kind: CoordinatorKind; readonly to: number }
   | { readonly do: "delay markers"; readonly ms: number }
   | { readonly do: "rebalance" };
+
+/** Records are sent outside of transactions, or in one and how it ends. */
+export type SentIn = "none" | "commit" | "abort" | "leave open";
+
+/** What happens to a topic that the product reads. */
+export type InputAction =
+  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
+  | { readonly do: "truncate"; readonly partition: number; readonly share: number }
+  /** The next leader that is asked for bounds has lost its leadership some time ago. */
+  | { readonly do: "old bounds" };
+
+/** For some time, Kafka creates no topics. */
+export interface RefuseTopics {
+  readonly do: "refuse topics";
+  readonly ms: number;
+}
 
 /** The offset of the group is set; without a share of the log, it is lost. */
 export interface SetOffset {

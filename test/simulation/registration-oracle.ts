@@ -37,119 +37,121 @@ interface TokenState {
 
 const maxStates = 400;
 
-export function createRegistrationOracle({
-  clock,
-  getMajority,
-}: {
-  readonly clock: Clock;
-  readonly getMajority: () => number;
-}) {
-  const performed: Performed[] = [];
-  const states = new Map<string, TokenState[]>();
-  let moment = 0;
-  let lastCommit = 0;
-  let checks = 0;
+/** Checks each acknowledged operation, and what is stored in the end. */
+export class RegistrationOracle {
+  readonly #clock: Clock;
+  readonly #getMajority: () => number;
+  readonly #performed: Performed[] = [];
+  readonly #states = new Map<string, TokenState[]>();
+  #moment = 0;
+  #lastCommit = 0;
+  #checks = 0;
 
-  function fail(message: string): never {
-    throw new Violation(`${message} (at ${Math.round(clock.getTime())} ms)`);
+  constructor({ clock, getMajority }: { readonly clock: Clock; readonly getMajority: () => number }) {
+    this.#clock = clock;
+    this.#getMajority = getMajority;
+  }
+
+  /** Returns what to call when it is acknowledged, and when it fails. */
+  begin(operation: Operation, host: Host): { readonly end: () => void; readonly fail: () => void } {
+    this.#moment += 1;
+    const one: Performed = { operation, host, start: this.#moment, end: Infinity, failure: Infinity };
+    const since = this.#lastCommit;
+    this.#performed.push(one);
+    return {
+      end: () => {
+        this.#checks += 1;
+        this.#moment += 1;
+        one.end = this.#moment;
+        this.#requireStored(operation, since);
+      },
+      fail: () => {
+        this.#moment += 1;
+        one.failure = this.#moment;
+      },
+    };
+  }
+
+  onCommit({ number, changes }: Commit): void {
+    this.#lastCommit = number;
+    for (const { collection, after } of changes) {
+      if (collection !== collections.installations || after === undefined) continue;
+      const { token, user, active } = after as unknown as { token: string; user: string; active: boolean };
+      const known = this.#states.get(token) ?? [];
+      known.push({ commit: number, user, active });
+      this.#states.set(token, known.length > maxStates ? known.slice(-maxStates / 2) : known);
+    }
+  }
+
+  onRollback(lastKept: number): void {
+    for (const [token, known] of this.#states)
+      this.#states.set(
+        token,
+        known.filter(({ commit }) => commit <= lastKept),
+      );
+  }
+
+  checkFinal(records: readonly Document[]): void {
+    const stored = new Map(records.map((record) => [record["token"] as string, record]));
+    const tokens = new Set(
+      this.#performed.flatMap(({ operation }) => (operation.kind === "register" ? [operation.token] : [])),
+    );
+    for (const token of tokens) {
+      this.#checks += 1;
+      const record = stored.get(token);
+      if (record === undefined) {
+        if (
+          this.#performed.some(
+            ({ operation, end }) =>
+              operation.kind === "register" && operation.token === token && end < Infinity,
+          )
+        )
+          this.#fail(`${token} was registered, but is not stored`);
+        continue;
+      }
+      this.#checkToken(token, record["user"] as string, record["active"] as boolean);
+    }
+  }
+
+  countChecks() {
+    return this.#checks;
+  }
+
+  #fail(message: string): never {
+    throw new Violation(`${message} (at ${Math.round(this.#clock.getTime())} ms)`);
   }
 
   /** The states of a token since a commit, the one at that commit included. */
-  function getStatesSince(token: string, commit: number): readonly TokenState[] {
-    const all = states.get(token) ?? [];
+  #getStatesSince(token: string, commit: number): readonly TokenState[] {
+    const all = this.#states.get(token) ?? [];
     const before = all.findLastIndex((state) => state.commit <= commit);
     return all.slice(Math.max(0, before));
   }
 
-  function requireStored(operation: Operation, since: number): void {
-    const isDurable = ({ commit }: TokenState): boolean => commit <= getMajority();
+  #requireStored(operation: Operation, since: number): void {
+    const isDurable = ({ commit }: TokenState): boolean => commit <= this.#getMajority();
     if (operation.kind === "register") {
       const { user, token } = operation;
       // An update within the same millisecond changes nothing.
-      const isStored = getStatesSince(token, since).some(
+      const isStored = this.#getStatesSince(token, since).some(
         (state) => isDurable(state) && state.active && state.user === user,
       );
-      if (!isStored) fail(`${user} registered ${token}, which was acknowledged but not stored`);
+      if (!isStored) this.#fail(`${user} registered ${token}, which was acknowledged but not stored`);
       return;
     }
-    for (const token of states.keys()) {
-      const seen = getStatesSince(token, since);
+    for (const token of this.#states.keys()) {
+      const seen = this.#getStatesSince(token, since);
       const isRemoved = (state: TokenState): boolean =>
         !state.active || (operation.kind === "remove" && state.user !== operation.user);
       // A removal spares what is registered while it runs.
       const isNew = seen[0] === undefined || seen[0].commit > since;
       if (isNew || seen.slice(1).some((state) => state.active)) continue;
       if (!seen.some((state) => isDurable(state) && isRemoved(state)))
-        fail(`${describe(operation)} was acknowledged, but ${token} stayed active`);
+        this.#fail(`${describe(operation)} was acknowledged, but ${token} stayed active`);
     }
   }
 
-  return {
-    /** Returns what to call when it is acknowledged, and when it fails. */
-    begin(operation: Operation, host: Host): { readonly end: () => void; readonly fail: () => void } {
-      moment += 1;
-      const one: Performed = { operation, host, start: moment, end: Infinity, failure: Infinity };
-      const since = lastCommit;
-      performed.push(one);
-      return {
-        end() {
-          checks += 1;
-          moment += 1;
-          one.end = moment;
-          requireStored(operation, since);
-        },
-        fail() {
-          moment += 1;
-          one.failure = moment;
-        },
-      };
-    },
-
-    onCommit({ number, changes }: Commit): void {
-      lastCommit = number;
-      for (const { collection, after } of changes) {
-        if (collection !== collections.installations || after === undefined) continue;
-        const { token, user, active } = after as unknown as { token: string; user: string; active: boolean };
-        const known = states.get(token) ?? [];
-        known.push({ commit: number, user, active });
-        states.set(token, known.length > maxStates ? known.slice(-maxStates / 2) : known);
-      }
-    },
-
-    onRollback(lastKept: number): void {
-      for (const [token, known] of states)
-        states.set(
-          token,
-          known.filter(({ commit }) => commit <= lastKept),
-        );
-    },
-
-    checkFinal(records: readonly Document[]): void {
-      const stored = new Map(records.map((record) => [record["token"] as string, record]));
-      const tokens = new Set(
-        performed.flatMap(({ operation }) => (operation.kind === "register" ? [operation.token] : [])),
-      );
-      for (const token of tokens) {
-        checks += 1;
-        const record = stored.get(token);
-        if (record === undefined) {
-          if (
-            performed.some(
-              ({ operation, end }) =>
-                operation.kind === "register" && operation.token === token && end < Infinity,
-            )
-          )
-            fail(`${token} was registered, but is not stored`);
-          continue;
-        }
-        checkToken(token, record["user"] as string, record["active"] as boolean);
-      }
-    },
-
-    countChecks: () => checks,
-  };
-
-  function checkToken(token: string, user: string, isActive: boolean): void {
+  #checkToken(token: string, user: string, isActive: boolean): void {
     const registers = ({ operation }: Performed): boolean =>
       operation.kind === "register" && operation.token === token;
     const registersOther = (one: Performed): boolean =>
@@ -164,18 +166,19 @@ export function createRegistrationOracle({
         operation.token !== token);
     /** Whether one of these may be the last: no acknowledged one of the others came after it. */
     const mayBeLast = (own: (one: Performed) => boolean, others: (one: Performed) => boolean): boolean =>
-      performed
+      this.#performed
         .filter(own)
         .some(
-          (one) => !performed.some((other) => others(other) && other.end < Infinity && isAfter(other, one)),
+          (one) =>
+            !this.#performed.some((other) => others(other) && other.end < Infinity && isAfter(other, one)),
         );
 
     if (!mayBeLast(registersOwn, registersOther))
-      fail(`${token} belongs to ${user}, although another user registered it later`);
+      this.#fail(`${token} belongs to ${user}, although another user registered it later`);
     if (isActive && !mayBeLast(registersOwn, removes))
-      fail(`${token} of ${user} is active, although it was removed later`);
+      this.#fail(`${token} of ${user} is active, although it was removed later`);
     if (!isActive && !mayBeLast(removes, registers))
-      fail(`${token} of ${user} is inactive, although it was registered later`);
+      this.#fail(`${token} of ${user} is inactive, although it was registered later`);
   }
 }
 

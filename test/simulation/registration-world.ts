@@ -10,9 +10,9 @@ import type { DeactivateAll } from "../../src/installations/stores.ts";
 import { createInstallationDeactivator } from "../../src/storage/installation-deactivation.ts";
 import { createInstallationStore } from "../../src/storage/installations.ts";
 import { collections } from "../../src/storage/names.ts";
-import { createRegistrationOracle, type Operation } from "./registration-oracle.ts";
+import { RegistrationOracle, type Operation } from "./registration-oracle.ts";
 import type { RegistrationAction, Step } from "./steps.ts";
-import { createWorld, type OnTrace, type Process, type WorldResult } from "./world.ts";
+import { World, type OnTrace, type Process, type WorldResult } from "./world.ts";
 
 interface Service {
   readonly groupCommit: GroupCommit;
@@ -26,39 +26,62 @@ const maxRemovedPerBatch = 2;
 const scope = { application: "app", platform: "fcm" } as const;
 
 /** Runs steps in a world that the seed determines. Throws a Violation. */
-export async function runRegistrationWorld(
+export const runRegistrationWorld = async (
   seed: number,
   steps: readonly Step<RegistrationAction>[],
   onTrace?: OnTrace,
-): Promise<WorldResult> {
-  const world = createWorld<Service>({
-    seed,
-    onTrace,
-    start,
-    stop: () => Promise.resolve(),
-    onGone: () => undefined,
-  });
-  const { clock, server, openDatabase, trace, note, runCheck } = world;
-  const oracle = createRegistrationOracle({ clock, getMajority: () => server.getMajority() });
+): Promise<WorldResult> => new RegistrationWorld(seed, onTrace).run(steps);
 
-  server.observe({
-    onCommit(commit) {
-      trace(
-        () =>
-          `commit ${commit.number} of ${commit.client.name}: ${JSON.stringify(commit.changes.map(({ after }) => after))}`,
-      );
-      oracle.onCommit(commit);
-    },
-    onRead: () => undefined,
-    onRollback(lastKept) {
-      trace(() => `every commit after ${lastKept} is lost`);
-      oracle.onRollback(lastKept);
-    },
-  });
+class RegistrationWorld {
+  readonly #world: World<Service>;
+  readonly #oracle: RegistrationOracle;
 
-  async function start(process: Process<Service>): Promise<void> {
-    const { host } = process;
-    const database = openDatabase(host);
+  constructor(seed: number, onTrace: OnTrace | undefined) {
+    this.#world = new World<Service>({
+      seed,
+      onTrace,
+      start: (process) => this.#start(process),
+      stop: () => Promise.resolve(),
+      onGone: () => undefined,
+    });
+    const { clock, server } = this.#world;
+    this.#oracle = new RegistrationOracle({ clock, getMajority: () => server.getMajority() });
+    this.#observeStore();
+  }
+
+  async run(steps: readonly Step<RegistrationAction>[]): Promise<WorldResult> {
+    const { clock, server, note } = this.#world;
+    await this.#world.perform(steps, (action) => {
+      this.#act(action);
+    });
+    this.#world.heal();
+    await clock.runUntil(clock.getTime() + recoveryMs);
+    const stored = server.readAll(collections.installations);
+    this.#oracle.checkFinal(stored);
+    note(JSON.stringify(stored.map(({ token, user, active }) => [token, user, active])));
+    return this.#world.getResult(this.#oracle.countChecks());
+  }
+
+  #observeStore(): void {
+    const { server, trace } = this.#world;
+    server.observe({
+      onCommit: (commit) => {
+        trace(
+          () =>
+            `commit ${commit.number} of ${commit.client.name}: ${JSON.stringify(commit.changes.map(({ after }) => after))}`,
+        );
+        this.#oracle.onCommit(commit);
+      },
+      onRead: () => undefined,
+      onRollback: (lastKept) => {
+        trace(() => `every commit after ${lastKept} is lost`);
+        this.#oracle.onRollback(lastKept);
+      },
+    });
+  }
+
+  async #start(process: Process<Service>): Promise<void> {
+    const database = this.#world.openDatabase(process.host);
     await database.connect(new AbortController().signal);
     process.service = {
       groupCommit: new GroupCommit(createInstallationStore(database, newId, maxRemovedPerBatch)),
@@ -66,11 +89,33 @@ export async function runRegistrationWorld(
     };
   }
 
-  function submit(processIndex: number, operation: Operation): void {
-    const { service, host } = world.getProcess(processIndex);
+  #act(action: RegistrationAction): void {
+    switch (action.do) {
+      case "register":
+        this.#submit(action.process, {
+          kind: "register",
+          user: `user ${action.user}`,
+          token: `token ${action.token}`,
+          previousToken: action.previousToken === undefined ? undefined : `token ${action.previousToken}`,
+        });
+        break;
+      case "remove":
+        this.#submit(action.process, { kind: "remove", user: `user ${action.user}` });
+        break;
+      case "remove all":
+        this.#submit(action.process, { kind: "remove all" });
+        break;
+      default:
+        this.#world.injectFault(action);
+    }
+  }
+
+  #submit(processIndex: number, operation: Operation): void {
+    const { clock, trace, note, runCheck } = this.#world;
+    const { service, host } = this.#world.getProcess(processIndex);
     if (service === undefined) return;
     clock.schedule(host, 0, () => {
-      const { end, fail } = oracle.begin(operation, host);
+      const { end, fail } = this.#oracle.begin(operation, host);
       send(service, operation).then(
         () => {
           note(JSON.stringify(operation));
@@ -85,33 +130,6 @@ export async function runRegistrationWorld(
       );
     });
   }
-
-  await world.perform(steps, (action) => {
-    switch (action.do) {
-      case "register":
-        submit(action.process, {
-          kind: "register",
-          user: `user ${action.user}`,
-          token: `token ${action.token}`,
-          previousToken: action.previousToken === undefined ? undefined : `token ${action.previousToken}`,
-        });
-        break;
-      case "remove":
-        submit(action.process, { kind: "remove", user: `user ${action.user}` });
-        break;
-      case "remove all":
-        submit(action.process, { kind: "remove all" });
-        break;
-      default:
-        world.injectFault(action);
-    }
-  });
-  world.heal();
-  await clock.runUntil(clock.getTime() + recoveryMs);
-  const stored = server.readAll(collections.installations);
-  oracle.checkFinal(stored);
-  note(JSON.stringify(stored.map(({ token, user, active }) => [token, user, active])));
-  return world.getResult(oracle.countChecks());
 }
 
 function send({ groupCommit, deactivateAll }: Service, operation: Operation): Promise<void> {

@@ -65,149 +65,169 @@ function listDuring<T>(history: readonly Since<T>[], since: number, until: numbe
   return new Set([...(before === undefined ? [] : [before]), ...during].map(({ is }) => is));
 }
 
-export function createEgressInventory(options: InventoryOptions) {
-  const { clock, random, cluster, topics, namedBy, unmatchedTopic, isCreating } = options;
+/** The topics that may be forwarded to, and their histories. */
+export class EgressInventory {
+  readonly #options: InventoryOptions;
+  readonly #all: KnownTopic[];
 
-  function formatName({
+  constructor(options: InventoryOptions) {
+    this.#options = options;
+
+    const names = new Set(
+      options.topics.ids.flatMap((externalId) =>
+        options.topics.namespaces.map((namespace) => this.#formatName({ externalId, namespace })),
+      ),
+    );
+
+    if (options.unmatchedTopic !== undefined) names.add(options.unmatchedTopic);
+    this.#all = [...names].filter(isLegal).map((name) => ({
+      name,
+      maxBatchBytes: options.random.pick([Infinity, Infinity, 1_000]),
+      createdAt: Infinity,
+      deletedAt: Infinity,
+      partitions: [],
+      rights: [{ at: 0, is: true }],
+      topic: undefined,
+    }));
+
+    for (const known of this.#all)
+      if (options.random.chance(options.isCreating ? 0.1 : 0.75)) this.#createTopic(known);
+  }
+
+  onCreated(topic: Topic): void {
+    const known = this.#all.find(({ name }) => name === topic.name);
+    if (known === undefined) return;
+    topic.maxBatchBytes = known.maxBatchBytes;
+    known.createdAt = this.#options.clock.getTime();
+    known.partitions.push({ at: this.#options.clock.getTime(), is: topic.partitions.length });
+    known.topic = topic;
+  }
+
+  getName({ definition }: TopicVersion): string {
+    return definition === undefined ? "" : this.#formatName(definition.topic);
+  }
+
+  create(number: number): void {
+    const known = this.#find(number);
+    if (known?.createdAt === Infinity) this.#createTopic(known);
+  }
+
+  /** For good, so not where the processes would create it again. */
+  delete(number: number): void {
+    const known = this.#options.isCreating ? undefined : this.#find(number);
+    if (known?.topic === undefined || known.deletedAt !== Infinity) return;
+    known.deletedAt = this.#options.clock.getTime();
+    this.#options.cluster.deleteTopic(known.name);
+  }
+
+  grow(number: number): void {
+    const known = this.#find(number);
+    if (known?.topic === undefined || known.deletedAt !== Infinity) return;
+    const count = known.topic.partitions.length + 1;
+    if (count > maxPartitions) return;
+    known.partitions.push({ at: this.#options.clock.getTime(), is: count });
+    this.#options.cluster.registry.grow(known.name, count);
+  }
+
+  /** Revokes or grants the right to write. */
+  setRight(number: number, isGranted: boolean): void {
+    const known = this.#find(number);
+    if (known === undefined || known.rights.at(-1)?.is === isGranted) return;
+    known.rights.push({ at: this.#options.clock.getTime(), is: isGranted });
+    if (isGranted) this.#options.cluster.denied.delete(known.name);
+    else this.#options.cluster.denied.add(known.name);
+  }
+
+  grantAll(): void {
+    for (const { name, rights } of this.#all) {
+      this.#options.cluster.denied.delete(name);
+      if (rights.at(-1)?.is === false) rights.push({ at: this.#options.clock.getTime(), is: true });
+    }
+  }
+
+  /** Leaves a Kafka topic without leaders until `giveLeaders` is called; undefined if it does not exist. */
+  takeLeaders(number: number) {
+    const known = this.#find(number);
+    if (known?.topic === undefined || known.deletedAt !== Infinity) return undefined;
+    const { name, topic } = known;
+    for (const partition of topic.partitions) this.#options.cluster.registry.moveLeader(partition, -1);
+    return {
+      name,
+      giveLeaders: () => {
+        for (const partition of topic.partitions)
+          this.#options.cluster.registry.moveLeader(partition, partition.lastLeader);
+      },
+    };
+  }
+
+  moveLeader(number: number, partition: number, to: number): void {
+    const known = this.#find(number);
+    const count = known?.topic?.partitions.length ?? 0;
+    if (known !== undefined && count > 0) this.#options.cluster.moveLeader(known.name, partition % count, to);
+  }
+
+  /**
+   * What can become of an event that is sent at some time from `since` to `until`; nothing if no Kafka
+   * topic has the name.
+   */
+  findOutcomes({ name, bytes, since, until }: SentEvent): ReadonlySet<Prospect> {
+    const outcomes = new Set<Prospect>();
+    const known = this.#all.find((one) => one.name === name);
+    if (known === undefined)
+      return name === this.#options.unmatchedTopic ? outcomes.add("NO_EGRESS_TOPIC") : outcomes;
+    const { createdAt, deletedAt, maxBatchBytes } = known;
+    const lagMs = this.#options.getMaxLagMs();
+    const isUnheardOf = since < createdAt + lagMs;
+    const rights = listDuring(known.rights, since - maxKnowledgeMs, until);
+    // Who may not write to a topic may not see or create it either. A process remembers a denial for a
+    // while, also of a topic that is deleted.
+    if (rights.has(false)) outcomes.add("NO_EGRESS_TOPIC");
+    if (this.#options.isCreating) {
+      outcomes.add("later");
+      if (isUnheardOf && until >= createdAt && lagMs > confirmationMs) outcomes.add("NO_EGRESS_TOPIC");
+    } else if (isUnheardOf || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
+    if (until < createdAt) return outcomes;
+    if (rights.has(false)) outcomes.add("EGRESS_REJECTED");
+    if (since >= deletedAt + lagMs) return outcomes;
+    if (rights.has(true)) outcomes.add(bytes > maxBatchBytes ? "EGRESS_REJECTED" : "sent");
+    return outcomes;
+  }
+
+  /** How many partitions a process may have believed the Kafka topic to have. */
+  listCounts(name: string, since: number, until: number): ReadonlySet<number> {
+    const history = this.#all.find((one) => one.name === name)?.partitions ?? [];
+    return listDuring(history, since - maxKnowledgeMs - this.#options.getMaxLagMs(), until);
+  }
+
+  /** Of those that exist. */
+  listLogs(): readonly PartitionLog[] {
+    return [...this.#all.map(({ name }) => name), "dead-letters"].flatMap(
+      (name) => this.#options.cluster.topics.get(name)?.partitions.map(({ log }) => log) ?? [],
+    );
+  }
+
+  #formatName({
     externalId,
     namespace,
   }: {
     readonly externalId: string;
     readonly namespace: string;
   }): string {
-    if (namedBy === "nothing") return "egress";
-    return `egress.${namedBy === "external id" ? externalId : namespace}`;
+    if (this.#options.namedBy === "nothing") return "egress";
+    return `egress.${this.#options.namedBy === "external id" ? externalId : namespace}`;
   }
 
-  const names = new Set(
-    topics.ids.flatMap((externalId) =>
-      topics.namespaces.map((namespace) => formatName({ externalId, namespace })),
-    ),
-  );
-  if (unmatchedTopic !== undefined) names.add(unmatchedTopic);
-  const all: KnownTopic[] = [...names].filter(isLegal).map((name) => ({
-    name,
-    maxBatchBytes: random.pick([Infinity, Infinity, 1_000]),
-    createdAt: Infinity,
-    deletedAt: Infinity,
-    partitions: [],
-    rights: [{ at: 0, is: true }],
-    topic: undefined,
-  }));
-
-  function createTopic(known: KnownTopic): void {
+  #createTopic(known: KnownTopic): void {
     const { name } = known;
-    onCreated(cluster.registry.create({ name, partitions: random.pick([1, 2, 3]) }));
+    this.onCreated(
+      this.#options.cluster.registry.create({ name, partitions: this.#options.random.pick([1, 2, 3]) }),
+    );
   }
 
-  function onCreated(topic: Topic): void {
-    const known = all.find(({ name }) => name === topic.name);
-    if (known === undefined) return;
-    topic.maxBatchBytes = known.maxBatchBytes;
-    known.createdAt = clock.getTime();
-    known.partitions.push({ at: clock.getTime(), is: topic.partitions.length });
-    known.topic = topic;
+  #find(number: number): KnownTopic | undefined {
+    return this.#all[number % this.#all.length];
   }
-
-  for (const known of all) if (random.chance(isCreating ? 0.1 : 0.75)) createTopic(known);
-
-  const find = (number: number): KnownTopic | undefined => all[number % all.length];
-
-  return {
-    getName: ({ definition }: TopicVersion): string =>
-      definition === undefined ? "" : formatName(definition.topic),
-    create(number: number): void {
-      const known = find(number);
-      if (known?.createdAt === Infinity) createTopic(known);
-    },
-    onCreated,
-    /** For good, so not where the processes would create it again. */
-    delete(number: number): void {
-      const known = isCreating ? undefined : find(number);
-      if (known?.topic === undefined || known.deletedAt !== Infinity) return;
-      known.deletedAt = clock.getTime();
-      cluster.deleteTopic(known.name);
-    },
-    grow(number: number): void {
-      const known = find(number);
-      if (known?.topic === undefined || known.deletedAt !== Infinity) return;
-      const count = known.topic.partitions.length + 1;
-      if (count > maxPartitions) return;
-      known.partitions.push({ at: clock.getTime(), is: count });
-      cluster.registry.grow(known.name, count);
-    },
-    /** Revokes or grants the right to write. */
-    setRight(number: number, isGranted: boolean): void {
-      const known = find(number);
-      if (known === undefined || known.rights.at(-1)?.is === isGranted) return;
-      known.rights.push({ at: clock.getTime(), is: isGranted });
-      if (isGranted) cluster.denied.delete(known.name);
-      else cluster.denied.add(known.name);
-    },
-    grantAll(): void {
-      for (const { name, rights } of all) {
-        cluster.denied.delete(name);
-        if (rights.at(-1)?.is === false) rights.push({ at: clock.getTime(), is: true });
-      }
-    },
-    /** Leaves a Kafka topic without leaders until `giveLeaders` is called; undefined if it does not exist. */
-    takeLeaders(number: number) {
-      const known = find(number);
-      if (known?.topic === undefined || known.deletedAt !== Infinity) return undefined;
-      const { name, topic } = known;
-      for (const partition of topic.partitions) cluster.registry.moveLeader(partition, -1);
-      return {
-        name,
-        giveLeaders() {
-          for (const partition of topic.partitions)
-            cluster.registry.moveLeader(partition, partition.lastLeader);
-        },
-      };
-    },
-    moveLeader(number: number, partition: number, to: number): void {
-      const known = find(number);
-      const count = known?.topic?.partitions.length ?? 0;
-      if (known !== undefined && count > 0) cluster.moveLeader(known.name, partition % count, to);
-    },
-    /**
-     * What can become of an event that is sent at some time from `since` to `until`; nothing if no Kafka
-     * topic has the name.
-     */
-    findOutcomes: ({ name, bytes, since, until }: SentEvent): ReadonlySet<Prospect> => {
-      const outcomes = new Set<Prospect>();
-      const known = all.find((one) => one.name === name);
-      if (known === undefined) return name === unmatchedTopic ? outcomes.add("NO_EGRESS_TOPIC") : outcomes;
-      const { createdAt, deletedAt, maxBatchBytes } = known;
-      const lagMs = options.getMaxLagMs();
-      const isUnheardOf = since < createdAt + lagMs;
-      const rights = listDuring(known.rights, since - maxKnowledgeMs, until);
-      // Who may not write to a topic may not see or create it either. A process remembers a denial for a
-      // while, also of a topic that is deleted.
-      if (rights.has(false)) outcomes.add("NO_EGRESS_TOPIC");
-      if (isCreating) {
-        outcomes.add("later");
-        if (isUnheardOf && until >= createdAt && lagMs > confirmationMs) outcomes.add("NO_EGRESS_TOPIC");
-      } else if (isUnheardOf || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
-      if (until < createdAt) return outcomes;
-      if (rights.has(false)) outcomes.add("EGRESS_REJECTED");
-      if (since >= deletedAt + lagMs) return outcomes;
-      if (rights.has(true)) outcomes.add(bytes > maxBatchBytes ? "EGRESS_REJECTED" : "sent");
-      return outcomes;
-    },
-    /** How many partitions a process may have believed the Kafka topic to have. */
-    listCounts(name: string, since: number, until: number): ReadonlySet<number> {
-      const history = all.find((one) => one.name === name)?.partitions ?? [];
-      return listDuring(history, since - maxKnowledgeMs - options.getMaxLagMs(), until);
-    },
-    /** Of those that exist. */
-    listLogs: (): readonly PartitionLog[] =>
-      [...all.map(({ name }) => name), "dead-letters"].flatMap(
-        (name) => cluster.topics.get(name)?.partitions.map(({ log }) => log) ?? [],
-      ),
-  };
 }
-
-export type EgressInventory = ReturnType<typeof createEgressInventory>;
 
 interface SentEvent {
   readonly name: string;

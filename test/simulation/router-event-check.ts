@@ -59,139 +59,16 @@ export interface Outcome {
 
 type Fail = (message: string) => never;
 
-/** Creates the check. It throws a Violation. */
-export function createEventCheck(options: EventCheckOptions) {
-  const { topics, unmatchedTopic, maxCopies, getEgressName, findOutcomes, listCounts, getTime } = options;
+/** Checks what became of an event. */
+export class EventCheck {
+  readonly #options: EventCheckOptions;
 
-  const toSent = (name: string, { value }: StoredRecord, since: number) => ({
-    name,
-    bytes: value?.length ?? 0,
-    since,
-    until: getTime(),
-  });
-
-  const listObstacles = (name: string, { record, at }: Delivered): readonly string[] =>
-    [...findOutcomes(toSent(name, record, at))].filter(
-      (outcome) => outcome !== "sent" && outcome !== "later",
-    );
-
-  function checkCopy(
-    copy: WrittenRecord,
-    { record, at }: Delivered,
-    { partition }: EventName,
-    fail: Fail,
-  ): void {
-    const change = findChange(copy, record, "copy");
-    if (change !== undefined) fail(`lost ${change} on its way to ${copy.topic}`);
-    const counts = listCounts(copy.topic, at, getTime());
-    if (![...counts].some((count) => choosePartition(record.key, partition, count) === copy.partition))
-      fail(`is in partition ${copy.partition} of ${copy.topic}, which has ${[...counts].join(" or ")}`);
+  constructor(options: EventCheckOptions) {
+    this.#options = options;
   }
 
-  function checkLetter(
-    letter: WrittenRecord,
-    record: StoredRecord,
-    { name, reasons }: { readonly name: EventName; readonly reasons: ReadonlySet<string> },
-    fail: Fail,
-  ): void {
-    const change = findChange(letter, record, "letter");
-    if (change !== undefined) fail(`lost ${change} on its way to the dead letters`);
-    const code = getText(letter, deadLetterHeader.code) ?? "";
-    if (!reasons.has(code)) fail(`is a dead letter as ${code} instead of ${[...reasons].join(" or ")}`);
-    const expected = {
-      [deadLetterHeader.topic]: options.topic,
-      [deadLetterHeader.partition]: String(name.partition),
-      [deadLetterHeader.offset]: String(name.offset),
-      [deadLetterHeader.epoch]: String(name.epoch),
-      [deadLetterHeader.className]: `topicsync.${code}`,
-    };
-    for (const [header, text] of Object.entries(expected)) {
-      const found = getText(letter, header);
-      if (found !== text) fail(`has a dead letter with ${header} ${found} instead of ${text}`);
-    }
-  }
-
-  /** Whether an event belongs to a topic, by the versions that its process could know. */
-  function match(externalId: string, { record, at, known }: Delivered): Match {
-    const content = parseEvent(record.value);
-    const usable = topics.listUsable(externalId, known, getTime());
-    const matching = usable.filter(
-      ({ definition }) => content !== undefined && definition?.filter.matches(content) === true,
-    );
-    // A topic that no Kafka topic can be named after is skipped.
-    const routable = matching.filter(
-      (version) => findOutcomes(toSent(getEgressName(version), record, at)).size > 0,
-    );
-    return {
-      usable,
-      matching,
-      may: routable.length > 0,
-      must: matching.length === usable.length && routable.length === matching.length,
-    };
-  }
-
-  /** Checks what becomes of an event for one topic. */
-  function checkTopic(externalId: string, delivery: Delivered, outcome: TopicOutcome, fail: Fail): Findings {
-    const { record, at } = delivery;
-    const { copies, letter, named } = outcome;
-    const { usable, matching, must } = match(externalId, delivery);
-    const findings = { mayMatch: matching.length > 0, mustMatch: matching.length === usable.length, must };
-    const [copy, ...others] = copies.filter((one) => getText(one, routedEventHeader.topic) === externalId);
-    if (others.length > 0) fail(`was forwarded to ${externalId} more than once`);
-    const isNamed = named?.has(externalId) === true;
-    if (copy !== undefined) {
-      if (isNamed) fail(`was forwarded to ${externalId}, and its dead letter denies that`);
-      if (matching.length === 0) fail(`was forwarded to ${externalId}, which it does not match`);
-      if (!usable.map(getEgressName).includes(copy.topic))
-        fail(`was forwarded to ${externalId} at ${copy.topic}`);
-      if (!findOutcomes(toSent(copy.topic, record, at)).has("sent"))
-        fail(`was forwarded to ${copy.topic}, which does not exist or does not take it`);
-      return { ...findings, isPicked: true, obstacles: [] };
-    }
-    if (isNamed && matching.length === 0)
-      fail(`has a dead letter for ${externalId}, which it does not match`);
-    const obstacles = matching.flatMap((version) => listObstacles(getEgressName(version), delivery));
-    if (must || isNamed) {
-      // Without a list, the dead letter is for all of the topics.
-      if (letter === undefined || (named !== undefined && !isNamed))
-        fail(`was not forwarded to ${externalId}`);
-      if (obstacles.length === 0) fail(`has a dead letter for ${externalId} without a reason`);
-    }
-    return { ...findings, isPicked: isNamed, obstacles };
-  }
-
-  /** Whether it is an event that belongs to too many topics, and was treated as one. */
-  function isTooMany(delivery: Delivered, { copies, letters: [letter] }: Outcome, fail: Fail): boolean {
-    if (letter === undefined || getText(letter, deadLetterHeader.code) !== "TOO_MANY_TOPICS") {
-      if (copies.length > maxCopies) fail(`was forwarded ${copies.length} times`);
-      return false;
-    }
-    const possible = topics.ids.filter((externalId) => match(externalId, delivery).may);
-    if (copies.length > 0 || possible.length <= maxCopies) fail("has a dead letter as TOO_MANY_TOPICS");
-    return true;
-  }
-
-  function checkUnmatched(
-    delivery: Delivered,
-    { copies, letters: [letter] }: Outcome,
-    { may, must, isPicked }: { readonly may: boolean; readonly must: boolean; readonly isPicked: boolean },
-    fail: Fail,
-  ): readonly string[] {
-    const obstacles = unmatchedTopic === undefined ? [] : listObstacles(unmatchedTopic, delivery);
-    const [unmatched, ...others] = copies.filter(
-      (copy) => getText(copy, routedEventHeader.topic) === undefined,
-    );
-    if (others.length > 0) fail("is unmatched more than once");
-    if (unmatched !== undefined) {
-      if (isPicked || !may) fail("was forwarded as unmatched, but matches a topic");
-      if (unmatched.topic !== unmatchedTopic) fail("was forwarded as unmatched, to another Kafka topic");
-    } else if (must && unmatchedTopic !== undefined) {
-      if (letter === undefined || obstacles.length === 0) fail("was not forwarded as unmatched");
-    } else if (must && letter !== undefined) fail("has a dead letter, but matches no topic");
-    return may ? obstacles : [];
-  }
-
-  return (name: EventName, delivery: Delivered, outcome: Outcome): void => {
+  /** Throws a Violation. */
+  check(name: EventName, delivery: Delivered, outcome: Outcome): void {
     const { record } = delivery;
     const { copies, letters } = outcome;
     const fail: Fail = (message) => {
@@ -202,21 +79,22 @@ export function createEventCheck(options: EventCheckOptions) {
     if (parseEvent(record.value) === undefined) {
       if (copies.length > 0) fail("is not an event, and was forwarded");
       if (letter === undefined) return fail("is not an event, and has no dead letter");
-      checkLetter(letter, record, { name, reasons: new Set([getCodeOfUnusable(record)]) }, fail);
+      this.#checkLetter(letter, record, { name, reasons: new Set([getCodeOfUnusable(record)]) }, fail);
       return;
     }
-    if (isTooMany(delivery, outcome, fail)) {
+    if (this.#isTooMany(delivery, outcome, fail)) {
       if (letter !== undefined)
-        checkLetter(letter, record, { name, reasons: new Set(["TOO_MANY_TOPICS"]) }, fail);
+        this.#checkLetter(letter, record, { name, reasons: new Set(["TOO_MANY_TOPICS"]) }, fail);
       return;
     }
-    for (const copy of copies) checkCopy(copy, delivery, name, fail);
+    for (const copy of copies) this.#checkCopy(copy, delivery, name, fail);
     const named = findUndelivered(letter);
-    const findings = topics.ids.map((externalId) =>
-      checkTopic(externalId, delivery, { copies, letter, named }, fail),
+    const findings = this.#options.topics.ids.map((externalId) =>
+      this.#checkTopic(externalId, delivery, { copies, letter, named }, fail),
     );
-    if (findings.filter(({ must }) => must).length > maxCopies) fail("belongs to too many topics");
-    const unmatchedObstacles = checkUnmatched(
+    if (findings.filter(({ must }) => must).length > this.#options.maxCopies)
+      fail("belongs to too many topics");
+    const unmatchedObstacles = this.#checkUnmatched(
       delivery,
       outcome,
       {
@@ -229,8 +107,142 @@ export function createEventCheck(options: EventCheckOptions) {
     if (letter === undefined) return;
     if (named === undefined && copies.length > 0) fail("was forwarded, but its dead letter does not say so");
     const reasons = new Set([...findings.flatMap(({ obstacles }) => obstacles), ...unmatchedObstacles]);
-    checkLetter(letter, record, { name, reasons }, fail);
-  };
+    this.#checkLetter(letter, record, { name, reasons }, fail);
+  }
+
+  #toSent(name: string, { value }: StoredRecord, since: number) {
+    return {
+      name,
+      bytes: value?.length ?? 0,
+      since,
+      until: this.#options.getTime(),
+    };
+  }
+
+  #listObstacles(name: string, { record, at }: Delivered): readonly string[] {
+    return [...this.#options.findOutcomes(this.#toSent(name, record, at))].filter(
+      (outcome) => outcome !== "sent" && outcome !== "later",
+    );
+  }
+
+  #checkCopy(copy: WrittenRecord, { record, at }: Delivered, { partition }: EventName, fail: Fail): void {
+    const change = findChange(copy, record, "copy");
+    if (change !== undefined) fail(`lost ${change} on its way to ${copy.topic}`);
+    const counts = this.#options.listCounts(copy.topic, at, this.#options.getTime());
+    if (![...counts].some((count) => choosePartition(record.key, partition, count) === copy.partition))
+      fail(`is in partition ${copy.partition} of ${copy.topic}, which has ${[...counts].join(" or ")}`);
+  }
+
+  #checkLetter(
+    letter: WrittenRecord,
+    record: StoredRecord,
+    { name, reasons }: { readonly name: EventName; readonly reasons: ReadonlySet<string> },
+    fail: Fail,
+  ): void {
+    const change = findChange(letter, record, "letter");
+    if (change !== undefined) fail(`lost ${change} on its way to the dead letters`);
+    const code = getText(letter, deadLetterHeader.code) ?? "";
+    if (!reasons.has(code)) fail(`is a dead letter as ${code} instead of ${[...reasons].join(" or ")}`);
+    const expected = {
+      [deadLetterHeader.topic]: this.#options.topic,
+      [deadLetterHeader.partition]: String(name.partition),
+      [deadLetterHeader.offset]: String(name.offset),
+      [deadLetterHeader.epoch]: String(name.epoch),
+      [deadLetterHeader.className]: `topicsync.${code}`,
+    };
+    for (const [header, text] of Object.entries(expected)) {
+      const found = getText(letter, header);
+      if (found !== text) fail(`has a dead letter with ${header} ${found} instead of ${text}`);
+    }
+  }
+
+  /** Whether an event belongs to a topic, by the versions that its process could know. */
+  #match(externalId: string, { record, at, known }: Delivered): Match {
+    const content = parseEvent(record.value);
+    const usable = this.#options.topics.listUsable(externalId, known, this.#options.getTime());
+    const matching = usable.filter(
+      ({ definition }) => content !== undefined && definition?.filter.matches(content) === true,
+    );
+    // A topic that no Kafka topic can be named after is skipped.
+    const routable = matching.filter(
+      (version) =>
+        this.#options.findOutcomes(this.#toSent(this.#options.getEgressName(version), record, at)).size > 0,
+    );
+    return {
+      usable,
+      matching,
+      may: routable.length > 0,
+      must: matching.length === usable.length && routable.length === matching.length,
+    };
+  }
+
+  /** Checks what becomes of an event for one topic. */
+  #checkTopic(externalId: string, delivery: Delivered, outcome: TopicOutcome, fail: Fail): Findings {
+    const { record, at } = delivery;
+    const { copies, letter, named } = outcome;
+    const { usable, matching, must } = this.#match(externalId, delivery);
+    const findings = { mayMatch: matching.length > 0, mustMatch: matching.length === usable.length, must };
+    const [copy, ...others] = copies.filter((one) => getText(one, routedEventHeader.topic) === externalId);
+    if (others.length > 0) fail(`was forwarded to ${externalId} more than once`);
+    const isNamed = named?.has(externalId) === true;
+    if (copy !== undefined) {
+      if (isNamed) fail(`was forwarded to ${externalId}, and its dead letter denies that`);
+      if (matching.length === 0) fail(`was forwarded to ${externalId}, which it does not match`);
+      if (!usable.map(this.#options.getEgressName).includes(copy.topic))
+        fail(`was forwarded to ${externalId} at ${copy.topic}`);
+      if (!this.#options.findOutcomes(this.#toSent(copy.topic, record, at)).has("sent"))
+        fail(`was forwarded to ${copy.topic}, which does not exist or does not take it`);
+      return { ...findings, isPicked: true, obstacles: [] };
+    }
+    if (isNamed && matching.length === 0)
+      fail(`has a dead letter for ${externalId}, which it does not match`);
+    const obstacles = matching.flatMap((version) =>
+      this.#listObstacles(this.#options.getEgressName(version), delivery),
+    );
+    if (must || isNamed) {
+      // Without a list, the dead letter is for all of the topics.
+      if (letter === undefined || (named !== undefined && !isNamed))
+        fail(`was not forwarded to ${externalId}`);
+      if (obstacles.length === 0) fail(`has a dead letter for ${externalId} without a reason`);
+    }
+    return { ...findings, isPicked: isNamed, obstacles };
+  }
+
+  /** Whether it is an event that belongs to too many topics, and was treated as one. */
+  #isTooMany(delivery: Delivered, { copies, letters: [letter] }: Outcome, fail: Fail): boolean {
+    if (letter === undefined || getText(letter, deadLetterHeader.code) !== "TOO_MANY_TOPICS") {
+      if (copies.length > this.#options.maxCopies) fail(`was forwarded ${copies.length} times`);
+      return false;
+    }
+    const possible = this.#options.topics.ids.filter((externalId) => this.#match(externalId, delivery).may);
+    if (copies.length > 0 || possible.length <= this.#options.maxCopies)
+      fail("has a dead letter as TOO_MANY_TOPICS");
+    return true;
+  }
+
+  #checkUnmatched(
+    delivery: Delivered,
+    { copies, letters: [letter] }: Outcome,
+    { may, must, isPicked }: { readonly may: boolean; readonly must: boolean; readonly isPicked: boolean },
+    fail: Fail,
+  ): readonly string[] {
+    const obstacles =
+      this.#options.unmatchedTopic === undefined
+        ? []
+        : this.#listObstacles(this.#options.unmatchedTopic, delivery);
+    const [unmatched, ...others] = copies.filter(
+      (copy) => getText(copy, routedEventHeader.topic) === undefined,
+    );
+    if (others.length > 0) fail("is unmatched more than once");
+    if (unmatched !== undefined) {
+      if (isPicked || !may) fail("was forwarded as unmatched, but matches a topic");
+      if (unmatched.topic !== this.#options.unmatchedTopic)
+        fail("was forwarded as unmatched, to another Kafka topic");
+    } else if (must && this.#options.unmatchedTopic !== undefined) {
+      if (letter === undefined || obstacles.length === 0) fail("was not forwarded as unmatched");
+    } else if (must && letter !== undefined) fail("has a dead letter, but matches no topic");
+    return may ? obstacles : [];
+  }
 }
 
 interface TopicOutcome {

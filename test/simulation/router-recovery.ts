@@ -99,7 +99,8 @@ function createNeeds(
     const content = parseEvent(value);
     if (content === undefined) return false;
     const matching = versions.filter(({ definition }) => definition?.filter.matches(content) === true);
-    const needed = matching.length === 0 ? [unmatchedTopic] : matching.map(inventory.getName);
+    const needed =
+      matching.length === 0 ? [unmatchedTopic] : matching.map((version) => inventory.getName(version));
     return needed.includes(name);
   };
 }

@@ -8,6 +8,9 @@ import {
   setOffset,
   share,
   type ClusterAction,
+  type InputAction,
+  type RefuseTopics,
+  type SentIn,
   type SetOffset,
 } from "./cluster-steps.ts";
 import type { LinkFault } from "./network.ts";
@@ -41,14 +44,14 @@ export interface SentEvent {
 
 /** What happens to the events topic. */
 export type EventsAction =
+  | InputAction
   | {
       readonly do: "produce events";
       readonly partition: number;
       readonly events: readonly SentEvent[];
-      readonly transaction: "none" | "commit" | "abort" | "leave open";
+      readonly transaction: SentIn;
     }
-  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
-  | { readonly do: "truncate" | "cut events"; readonly partition: number; readonly share: number }
+  | { readonly do: "cut events"; readonly partition: number; readonly share: number }
   | SetOffset
   /** The offset is set while no process reads: the group's members join again at once. */
   | (Omit<SetOffset, "do"> & { readonly do: "reset offset" })
@@ -63,8 +66,7 @@ export type EventsAction =
   /** The group has had no members for too long, or is taken for one that had none. */
   | { readonly do: "expire offsets"; readonly rebalances: boolean }
   | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
-  /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
-  | { readonly do: "grow events" | "old bounds" };
+  | { readonly do: "grow events" };
 
 export type RouterAction =
   | Fault
@@ -119,8 +121,7 @@ export type RouterAction =
       readonly to: number;
     }
   | { readonly do: "grow dead letters" }
-  /** Kafka creates no topics for a while. */
-  | { readonly do: "refuse topics"; readonly ms: number };
+  | RefuseTopics;
 
 const sentEvent = fc.record<SentEvent>({
   kind: fc.constantFrom<SentEvent["kind"]>(

@@ -48,8 +48,6 @@ interface Writer {
   readonly changed: LiveTopicIndex["changed"];
 }
 
-export type RouterTopics = ReturnType<typeof createRouterTopics>;
-
 interface RouterTopicsOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -59,60 +57,214 @@ interface RouterTopicsOptions {
   readonly openDatabase: (host: Host) => Database;
 }
 
-export function createRouterTopics(
-  { clock, random, network, server, log, openDatabase }: RouterTopicsOptions,
-  count: number,
-) {
-  const versions = createTopicVersions(
-    {
-      clock,
-      server,
-      onRollback() {
-        for (const watch of watches.values()) watch.forget();
-      },
+/** Somebody else who changes topics, and who connects for the first change. */
+function createOthers(connect: (host: Host) => Database): Writer {
+  const host = createHost("administrator");
+  let database: Database | undefined;
+  return {
+    host,
+    get database() {
+      return (database ??= connect(host));
     },
-    count,
-  );
-  const { ids, define } = versions;
-  const databases = new Map<Host, Database>();
-  const updateTimes = new Map<string, number>();
-  const writers = new Map<Host, Writer>();
-  const watches = new Map<Host, IndexWatch>();
+    changed: () => undefined,
+  };
+}
+
+/** The stored topics, their versions, and the processes that follow them. */
+export class RouterTopics {
+  readonly #options: RouterTopicsOptions;
+  readonly #count: number;
+  readonly #versions: ReturnType<typeof createTopicVersions>;
+  /** The external ids of the topics. */
+  readonly ids: readonly string[];
+  readonly namespaces = namespaces;
+  readonly #databases = new Map<Host, Database>();
+  readonly #updateTimes = new Map<string, number>();
+  readonly #writers = new Map<Host, Writer>();
+  readonly #watches = new Map<Host, IndexWatch>();
   /** How many requests of a process are slow when it loads the topics next. */
-  const slowRequests = new Map<Host, number>();
+  readonly #slowRequests = new Map<Host, number>();
   /** Processes whose feed was lost and which have not loaded the topics since. */
-  const unloaded = new Set<Host>();
-  const isCalm = random.chance(0.4);
+  readonly #unloaded = new Set<Host>();
+  /** Whether nothing disturbs the store in this world, so that every change must be known soon. */
+  readonly isCalm: boolean;
   /**
    * How soon a change is known while nothing disturbs the store. After faults of change streams, processes
    * may poll.
    */
-  const noticeMs = server.options.isReplicaSet && isCalm ? 2_000 : 13_000;
-  let disturbedUntil = -Infinity;
+  readonly #noticeMs: number;
+  #disturbedUntil = -Infinity;
+  readonly #others = createOthers((host) => this.#connect(host));
 
-  function connect(host: Host): Database {
-    const database = openDatabase(host);
-    database.connect(new AbortController().signal).catch(clock.fail);
-    databases.set(host, database);
+  constructor(options: RouterTopicsOptions, count: number) {
+    this.#options = options;
+    this.#count = count;
+    this.#versions = createTopicVersions(
+      {
+        clock: options.clock,
+        server: options.server,
+        onRollback: () => {
+          for (const watch of this.#watches.values()) watch.forget();
+        },
+      },
+      this.#count,
+    );
+    this.ids = this.#versions.ids;
+    this.isCalm = options.random.chance(0.4);
+    this.#noticeMs = options.server.options.isReplicaSet && this.isCalm ? 2_000 : 13_000;
+  }
+
+  /** Writes the next version of a topic; without a variant it is removed. */
+  change(index: number, variant: number | undefined): void {
+    const alive = this.#listAlive();
+    const own = this.#options.random.chance(0.5)
+      ? alive[this.#options.random.between(0, alive.length)]
+      : undefined;
+    this.#start(own ?? this.#others, index, { variant });
+  }
+
+  /** A process and somebody else change a topic at about the same time. */
+  race({ id, variant, other, pauseMs, answerMs }: Race): void {
+    const alive = this.#listAlive();
+    this.#start(alive[this.#options.random.between(0, alive.length)] ?? this.#others, id, {
+      variant,
+      answerMs,
+    });
+    this.#start(this.#others, id, { variant: other, pauseMs });
+  }
+
+  /** The next loads of the processes have some slow requests. */
+  slowDownLoads(count: number): void {
+    for (const host of this.#writers.keys()) this.#slowRequests.set(host, count);
+  }
+
+  /** Something disturbs the store, or its connections, until a time. */
+  noteDisturbance(until: number): void {
+    this.#disturbedUntil = Math.max(this.#disturbedUntil, until);
+  }
+
+  /** The product's feed, on the simulated store. */
+  createFeed(host: Host): TopicFeed {
+    const feed = createTopicFeed(this.#connect(host), this.#options.log);
+    let isFollowed = false;
+    const slowDown = (): void => {
+      for (let left = this.#slowRequests.get(host) ?? 0; left > 0; left -= 1)
+        this.#options.network.disturb(host, this.#options.server.host, "slow");
+      this.#slowRequests.delete(host);
+    };
+    const onLoaded = (isComplete: boolean): void => {
+      if (isComplete) this.#unloaded.delete(host);
+      this.#checkSoon(host);
+    };
+    return {
+      find: async (externalIds) => {
+        const onFound = this.#watches.get(host)?.beginRead(externalIds);
+        const found = await feed.find(externalIds);
+        onFound?.(found);
+        this.#checkSoon(host);
+        return found;
+      },
+      async *streamAll() {
+        const wasFollowed = isFollowed;
+        slowDown();
+        yield* feed.streamAll();
+        onLoaded(wasFollowed && isFollowed);
+      },
+      follow: async (listener) => {
+        const following = await feed.follow({
+          onChanged: listener.onChanged,
+          onLost: (error) => {
+            isFollowed = false;
+            this.#unloaded.add(host);
+            this.#watches.get(host)?.forget();
+            listener.onLost(error);
+          },
+        });
+        isFollowed = true;
+        return following;
+      },
+    };
+  }
+
+  /**
+   * Lets a process change topics, and checks that it uses its index only while that follows every change.
+   */
+  guard(host: Host, index: LiveTopicIndex): EventHandlerOptions["index"] {
+    const database = this.#databases.get(host);
+    const watch = createIndexWatch({
+      name: host.name,
+      ids: this.ids,
+      getVersions: this.#versions.get,
+      pickNow: (event) => index.pickNow(event),
+    });
+    this.#watches.set(host, watch);
+    const changed: LiveTopicIndex["changed"] = (writes) => {
+      const { updated = [], retired = [] } = writes;
+      watch.forget([...updated, ...retired.map(({ topic }) => topic)].map(({ externalId }) => externalId));
+      index.changed(writes);
+    };
+    if (database !== undefined) this.#writers.set(host, { host, database, changed });
+    return {
+      waitUntilLive: () => index.waitUntilLive(),
+      status: index.status,
+      getNamespace: index.getNamespace,
+      pickNow: (event) => {
+        const picked = index.pickNow(event);
+        if (picked !== undefined && this.#unloaded.has(host))
+          this.#options.clock.fail(
+            new Violation(`${host.name} uses its index although changes may have been missed`),
+          );
+        return picked;
+      },
+    };
+  }
+
+  /** Once nothing has disturbed the store for long, the indexes hold the last version of each topic. */
+  checkLast(): void {
+    for (const [host, watch] of this.#watches) if (host.alive) watch.checkLast();
+  }
+
+  /** The last version of each topic. */
+  listLast(): readonly TopicVersion[] {
+    return this.ids.flatMap(
+      (id) => this.#versions.get(id).findLast(({ lostAt }) => lostAt === Infinity) ?? [],
+    );
+  }
+
+  recordKnowledge(): Knowledges {
+    const now = this.#options.clock.getTime();
+    const isSettled = now >= this.#disturbedUntil + settleMs;
+    const first = new Map<string, number>();
+    for (const id of this.ids) {
+      const due = this.#versions
+        .get(id)
+        .findLast(({ storedAt, lostAt }) => storedAt < now - this.#noticeMs && lostAt === Infinity);
+      first.set(id, isSettled ? (due?.number ?? 0) : 0);
+    }
+    return { at: now, first };
+  }
+
+  /** The versions from what a process knew until a time, oldest first. */
+  listUsable(id: string, { at, first }: Knowledges, until: number): readonly TopicVersion[] {
+    return this.#versions
+      .get(id)
+      .filter(
+        ({ number, storedAt, lostAt }) =>
+          number >= (first.get(id) ?? 0) && storedAt <= until && lostAt + settleMs > at,
+      );
+  }
+
+  #connect(host: Host): Database {
+    const database = this.#options.openDatabase(host);
+    database.connect(new AbortController().signal).catch(this.#options.clock.fail);
+    this.#databases.set(host, database);
     return database;
   }
 
-  const others: Writer = (() => {
-    const host = createHost("administrator");
-    let database: Database | undefined;
-    return {
-      host,
-      get database() {
-        return (database ??= connect(host));
-      },
-      changed: () => undefined,
-    };
-  })();
-
   /** Each version of a record has a later time, also if it is removed and stored again in between. */
-  function getUpdateTime(id: string): Date {
-    const time = Math.max(currentDate().getTime(), (updateTimes.get(id) ?? 0) + 1);
-    updateTimes.set(id, time);
+  #getUpdateTime(id: string): Date {
+    const time = Math.max(currentDate().getTime(), (this.#updateTimes.get(id) ?? 0) + 1);
+    this.#updateTimes.set(id, time);
     return new Date(time);
   }
 
@@ -120,22 +272,22 @@ export function createRouterTopics(
    * Stores a version, or removes the topic. Reports it to the process that wrote it, some time after it is
    * acknowledged.
    */
-  async function write(
+  async #write(
     { database, ...writer }: Writer,
     id: string,
     variant: number | undefined,
     answerMs = 0,
   ): Promise<void> {
     const changed: Writer["changed"] = (writes) => {
-      clock.schedule(writer.host, answerMs, () => {
+      this.#options.clock.schedule(writer.host, answerMs, () => {
         writer.changed(writes);
       });
     };
     const topics = database.collection<TopicRecord>(collections.topics);
     const source = { kind: "http", user: "admin" } as const;
     if (variant !== undefined) {
-      const at = getUpdateTime(id);
-      const topic: Topic = { ...define(id, variant), source, createdOn: at, updatedOn: at };
+      const at = this.#getUpdateTime(id);
+      const topic: Topic = { ...this.#versions.define(id, variant), source, createdOn: at, updatedOn: at };
       const { _id, ...fields } = toTopicRecord(topic);
       await database.run(() => topics.replaceOne({ _id }, fields, { upsert: true }));
       changed({ updated: [topic] });
@@ -144,7 +296,7 @@ export function createRouterTopics(
     const stored = await database.run(() => topics.findOne({ _id: id }));
     if (stored === null) return;
     const updatedOn = stored.sys_updated_on;
-    const topic = { ...define(id, 0), source, createdOn: updatedOn, updatedOn };
+    const topic = { ...this.#versions.define(id, 0), source, createdOn: updatedOn, updatedOn };
     // Another process, whose clock is behind, may store the topic again with an earlier time.
     const retired: RetiredTopic = { topic, retiredOn: currentDate(), retiredBy: source };
     const remove = async (options: object): Promise<void> => {
@@ -152,9 +304,9 @@ export function createRouterTopics(
         .collection<RetiredRecord>(collections.retiredTopics)
         .replaceOne({ _id: toRetiredId(retired) }, toRetiredRecord(retired), { ...options, upsert: true });
       // Without a transaction, the process may end in between, and another one removes the topic later.
-      if (!server.options.isReplicaSet && random.chance(0.3))
+      if (!this.#options.server.options.isReplicaSet && this.#options.random.chance(0.3))
         await new Promise<void>((resolve) => {
-          clock.schedule(writer.host, random.between(1_000, 15_000), resolve);
+          this.#options.clock.schedule(writer.host, this.#options.random.between(1_000, 15_000), resolve);
         });
       await topics.deleteOne({ _id: id }, options);
     };
@@ -165,20 +317,23 @@ export function createRouterTopics(
   }
 
   /** Checks the index of a process once it has taken in what was read. */
-  function checkSoon(host: Host): void {
-    clock.schedule(host, 0, () => {
+  #checkSoon(host: Host): void {
+    this.#options.clock.schedule(host, 0, () => {
       try {
-        watches.get(host)?.check();
+        this.#watches.get(host)?.check();
       } catch (error) {
-        clock.fail(error);
+        this.#options.clock.fail(error);
       }
     });
   }
 
-  const listAlive = (): readonly Writer[] =>
-    [...writers.values()].filter(({ host }) => host.alive && host.frozenUntil <= clock.getTime());
+  #listAlive(): readonly Writer[] {
+    return [...this.#writers.values()].filter(
+      ({ host }) => host.alive && host.frozenUntil <= this.#options.clock.getTime(),
+    );
+  }
 
-  function start(
+  #start(
     writer: Writer,
     index: number,
     {
@@ -187,140 +342,10 @@ export function createRouterTopics(
       answerMs,
     }: { readonly variant: number | undefined; readonly pauseMs?: number; readonly answerMs?: number },
   ): void {
-    clock.schedule(writer.host, pauseMs, () => {
-      write(writer, ids[index % count] ?? "", variant, answerMs).catch((error: unknown) => {
-        if (!(error instanceof UnavailableError)) clock.fail(error);
+    this.#options.clock.schedule(writer.host, pauseMs, () => {
+      this.#write(writer, this.ids[index % this.#count] ?? "", variant, answerMs).catch((error: unknown) => {
+        if (!(error instanceof UnavailableError)) this.#options.clock.fail(error);
       });
     });
   }
-
-  return {
-    ids,
-    namespaces,
-    /** Whether nothing disturbs the store in this world, so that every change must be known soon. */
-    isCalm,
-
-    /** Writes the next version of a topic; without a variant it is removed. */
-    change(index: number, variant: number | undefined): void {
-      const alive = listAlive();
-      const own = random.chance(0.5) ? alive[random.between(0, alive.length)] : undefined;
-      start(own ?? others, index, { variant });
-    },
-
-    /** A process and somebody else change a topic at about the same time. */
-    race({ id, variant, other, pauseMs, answerMs }: Race): void {
-      const alive = listAlive();
-      start(alive[random.between(0, alive.length)] ?? others, id, { variant, answerMs });
-      start(others, id, { variant: other, pauseMs });
-    },
-
-    /** The next loads of the processes have some slow requests. */
-    slowDownLoads(count: number): void {
-      for (const host of writers.keys()) slowRequests.set(host, count);
-    },
-
-    /** Something disturbs the store, or its connections, until a time. */
-    noteDisturbance(until: number): void {
-      disturbedUntil = Math.max(disturbedUntil, until);
-    },
-
-    /** The product's feed, on the simulated store. */
-    createFeed(host: Host): TopicFeed {
-      const feed = createTopicFeed(connect(host), log);
-      let isFollowed = false;
-      return {
-        async find(externalIds) {
-          const onFound = watches.get(host)?.beginRead(externalIds);
-          const found = await feed.find(externalIds);
-          onFound?.(found);
-          checkSoon(host);
-          return found;
-        },
-        async *streamAll() {
-          const wasFollowed = isFollowed;
-          for (let left = slowRequests.get(host) ?? 0; left > 0; left -= 1)
-            network.disturb(host, server.host, "slow");
-          slowRequests.delete(host);
-          yield* feed.streamAll();
-          if (wasFollowed && isFollowed) unloaded.delete(host);
-          checkSoon(host);
-        },
-        async follow(listener) {
-          const following = await feed.follow({
-            onChanged: listener.onChanged,
-            onLost(error) {
-              isFollowed = false;
-              unloaded.add(host);
-              watches.get(host)?.forget();
-              listener.onLost(error);
-            },
-          });
-          isFollowed = true;
-          return following;
-        },
-      };
-    },
-
-    /**
-     * Lets a process change topics, and checks that it uses its index only while that follows every change.
-     */
-    guard(host: Host, index: LiveTopicIndex): EventHandlerOptions["index"] {
-      const database = databases.get(host);
-      const watch = createIndexWatch({
-        name: host.name,
-        ids,
-        getVersions: versions.get,
-        pickNow: (event) => index.pickNow(event),
-      });
-      watches.set(host, watch);
-      const changed: LiveTopicIndex["changed"] = (writes) => {
-        const { updated = [], retired = [] } = writes;
-        watch.forget([...updated, ...retired.map(({ topic }) => topic)].map(({ externalId }) => externalId));
-        index.changed(writes);
-      };
-      if (database !== undefined) writers.set(host, { host, database, changed });
-      return {
-        waitUntilLive: () => index.waitUntilLive(),
-        status: index.status,
-        getNamespace: index.getNamespace,
-        pickNow(event) {
-          const picked = index.pickNow(event);
-          if (picked !== undefined && unloaded.has(host))
-            clock.fail(new Violation(`${host.name} uses its index although changes may have been missed`));
-          return picked;
-        },
-      };
-    },
-
-    /** Once nothing has disturbed the store for long, the indexes hold the last version of each topic. */
-    checkLast(): void {
-      for (const [host, watch] of watches) if (host.alive) watch.checkLast();
-    },
-
-    /** The last version of each topic. */
-    listLast: (): readonly TopicVersion[] =>
-      ids.flatMap((id) => versions.get(id).findLast(({ lostAt }) => lostAt === Infinity) ?? []),
-
-    recordKnowledge(): Knowledges {
-      const now = clock.getTime();
-      const isSettled = now >= disturbedUntil + settleMs;
-      const first = new Map<string, number>();
-      for (const id of ids) {
-        const due = versions
-          .get(id)
-          .findLast(({ storedAt, lostAt }) => storedAt < now - noticeMs && lostAt === Infinity);
-        first.set(id, isSettled ? (due?.number ?? 0) : 0);
-      }
-      return { at: now, first };
-    },
-
-    /** The versions from what a process knew until a time, oldest first. */
-    listUsable: (id: string, { at, first }: Knowledges, until: number): readonly TopicVersion[] =>
-      versions
-        .get(id)
-        .filter(
-          ({ number, storedAt, lostAt }) =>
-            number >= (first.get(id) ?? 0) && storedAt <= until && lostAt + settleMs > at,
-        ),
-  };
 }

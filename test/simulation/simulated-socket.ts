@@ -23,9 +23,12 @@ export interface Server {
   readonly accept: (connection: Connection) => Peer;
 }
 
+/** `short`: the response ends too early, but says so with its size. */
+export type SocketFault = LinkFault | "short";
+
 /** What happens to the next request, or to the next of a kind. */
 export interface QueuedFault {
-  readonly fault: LinkFault;
+  readonly fault: SocketFault;
   readonly request: MessageName | undefined;
 }
 
@@ -38,7 +41,7 @@ type Pipe<Message> = (message: Message, extraMs?: number) => void;
 
 type ToServer =
   | { readonly kind: "connect" | "end" | "reset" }
-  | { readonly kind: "data"; readonly bytes: Buffer; readonly fault: LinkFault | undefined };
+  | { readonly kind: "data"; readonly bytes: Buffer; readonly fault: SocketFault | undefined };
 type ToClient =
   | { readonly kind: "connected" | "refused" | "reset" | "end" }
   | { readonly kind: "data"; readonly bytes: Buffer };
@@ -76,10 +79,19 @@ const createError = (code: string, message: string): Error => Object.assign(new 
 /** Each request is written at once: its size, and then the key of its kind. */
 const keyAt = 4;
 
-function takeFault(queue: QueuedFault[], written: Buffer): LinkFault | undefined {
+function takeFault(queue: QueuedFault[], written: Buffer): SocketFault | undefined {
   const key = written.length < keyAt + 2 ? undefined : written.readInt16BE(keyAt);
   const index = queue.findIndex(({ request }) => request === undefined || messages[request].key === key);
   return index === -1 ? undefined : queue.splice(index, 1)[0]?.fault;
+}
+
+/** A size and the number of the request. */
+const headBytes = 8;
+
+function shorten(response: Buffer, random: Random): Buffer {
+  const short = Buffer.from(response.subarray(0, random.between(headBytes, response.length)));
+  short.writeInt32BE(short.length - 4);
+  return short;
 }
 
 /** The parts of a socket that kafkajs and the product use. */
@@ -97,6 +109,7 @@ export class SimulatedSocket extends EventEmitter {
   /** The server's responses are lost. */
   #isDeaf = false;
   #losesResponse = false;
+  #isShort = false;
   #slowMs = 0;
 
   constructor(wire: Wire, link: Link, ends: { client: Host; server: Server; address: string }) {
@@ -133,11 +146,13 @@ export class SimulatedSocket extends EventEmitter {
     return this;
   }
 
+  /** Nothing arrives afterwards. */
   destroy(error?: Error): this {
     if (this.#state === "closed") return this;
+    this.#state = "closed";
     this.#toServer({ kind: "reset" });
     this.#wire.clock.schedule(this.client, 0, () => {
-      this.#close(error);
+      this.#emitClosed(error);
     });
     return this;
   }
@@ -172,6 +187,10 @@ export class SimulatedSocket extends EventEmitter {
   #close(error?: Error): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
+    this.#emitClosed(error);
+  }
+
+  #emitClosed(error?: Error): void {
     this.#wire.onClosed(this);
     if (error !== undefined) this.emit("error", error);
     this.emit("close", error !== undefined);
@@ -229,7 +248,7 @@ export class SimulatedSocket extends EventEmitter {
     this.#toClient({ kind: "connected" });
   }
 
-  #onRequest(peer: Peer, bytes: Buffer, fault: LinkFault | undefined): void {
+  #onRequest(peer: Peer, bytes: Buffer, fault: SocketFault | undefined): void {
     switch (fault) {
       case "request":
         this.breakOff();
@@ -247,18 +266,23 @@ export class SimulatedSocket extends EventEmitter {
       case "slow":
         this.#slowMs = this.#wire.random.between(200, 4_000);
         break;
+      case "short":
+        this.#isShort = true;
+        break;
       case undefined:
     }
     peer.onData(bytes);
   }
 
-  #respond(bytes: Buffer): void {
+  #respond(response: Buffer): void {
     if (this.#isDeaf || this.#peer === undefined) return;
     if (this.#losesResponse) {
       this.breakOff();
       return;
     }
     const { random, splits } = this.#wire;
+    const bytes = this.#isShort ? shorten(response, random) : response;
+    this.#isShort = false;
     const slowMs = this.#slowMs;
     this.#slowMs = 0;
     if (!splits || bytes.length < 2 || !random.chance(0.3)) {

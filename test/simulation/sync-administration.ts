@@ -9,7 +9,8 @@ import type { Random } from "./random.ts";
 import { creation } from "./cluster/data-requests.ts";
 import type { Position } from "./sync-changes.ts";
 import type { Right, SyncAction } from "./sync-steps.ts";
-import { findOffset, type SyncTopic } from "./sync-topic.ts";
+import { findOffset } from "./input-topic.ts";
+import type { SyncTopic } from "./sync-topic.ts";
 import { startOfTime } from "./world.ts";
 
 export interface AdministrationOptions {
@@ -38,35 +39,106 @@ export type AdministrationAction = Extract<
   }
 >;
 
-export function createAdministration(options: AdministrationOptions) {
-  const { clock, cluster, topic, topicName, groupId, deadLetterTopic, operator, database } = options;
-  const deniedNames: Readonly<Record<Right, string>> = {
-    read: topicName,
-    fetch: nameFetching(topicName),
-    group: groupId,
-    "write dead letters": deadLetterTopic,
-    "create topics": creation,
-  };
-  const positions = database.collection<PositionRecord>(collections.positions);
-  let wasDenied = false;
-  let hasMovedPositions = false;
+const getPositions = (database: Database) => database.collection<PositionRecord>(collections.positions);
+
+/** The administrators, and which of their actions have happened. */
+export class Administration {
+  readonly #options: AdministrationOptions;
+  readonly #deniedNames: Readonly<Record<Right, string>>;
+  readonly #positions: ReturnType<typeof getPositions>;
+  #wasDenied = false;
+  #hasMovedPositions = false;
   /** Changes of the database that have begun and not ended. */
-  let pending = 0;
+  #pending = 0;
+
+  constructor(options: AdministrationOptions) {
+    this.#options = options;
+    const { topicName, groupId, deadLetterTopic, database } = options;
+    this.#deniedNames = {
+      read: topicName,
+      fetch: nameFetching(topicName),
+      group: groupId,
+      "write dead letters": deadLetterTopic,
+      "create topics": creation,
+    };
+    this.#positions = getPositions(database);
+  }
+
+  /** Whether a right was ever missing. */
+  wasDenied(): boolean {
+    return this.#wasDenied;
+  }
+
+  hasMovedPositions(): boolean {
+    return this.#hasMovedPositions;
+  }
+
+  hasEnded(): boolean {
+    return this.#pending === 0;
+  }
+
+  /** The database is from a version that did not know the ids of topics. */
+  insertOldPositions(random: Random): void {
+    const { topic } = this.#options;
+    for (const { partition } of topic.list()) {
+      const records = Array.from({ length: random.between(1, 6) }, (_, id) => ({ id, skewMs: 0 }));
+      const sent = records.map((record) => ({ ...record, kind: "define", variant: 0 }) as const);
+      topic.act({ do: "produce", partition, records: sent, transaction: "none" });
+      const offset = random.between(0, records.length + 1);
+      this.#insertPosition(partition, { offset, epoch: random.between(1, 4) });
+    }
+  }
+
+  act(action: AdministrationAction): void {
+    const { cluster, topic, topicName, groupId } = this.#options;
+    if (action.do === "expire offsets") {
+      cluster.groups.deleteTopicOffsets(topicName);
+      return;
+    }
+    if (action.do === "refuse topics") {
+      cluster.refuseTopics(action.ms);
+      return;
+    }
+    if ("right" in action) {
+      const name = this.#deniedNames[action.right];
+      if (action.do === "grant right") cluster.denied.delete(name);
+      else cluster.denied.add(name);
+      this.#wasDenied ||= action.do === "revoke right";
+      return;
+    }
+    const found = topic.find(action.partition);
+    if (found === undefined) return;
+    const { partition, log } = found;
+    this.#hasMovedPositions ||= action.do !== "set offset";
+    if (action.do === "lose position") {
+      this.#attempt(() => this.#positions.deleteOne({ "_id.partition": partition }));
+      return;
+    }
+    const offset = action.share === undefined ? undefined : findOffset(log, action.share);
+    if (action.do === "set offset")
+      cluster.setOffset(
+        groupId,
+        topicName,
+        partition,
+        offset === undefined ? undefined : { offset, metadata: "" },
+      );
+    else if (offset !== undefined) this.#setPosition(partition, topic.identify(log).topicId, offset);
+  }
 
   /** With the tools of MongoDB, where there is one in the log that is there. */
-  function setPosition(partition: number, topicId: string | undefined, offset: number): void {
+  #setPosition(partition: number, topicId: string | undefined, offset: number): void {
     const filter = {
       "_id.partition": partition,
       ...(topicId === undefined ? {} : { kafka_topic_id: topicId }),
     };
-    attempt(() => positions.updateOne(filter, { $set: { next_offset: offset } }));
+    this.#attempt(() => this.#positions.updateOne(filter, { $set: { next_offset: offset } }));
   }
 
   /** Without a topic id; each partition had epochs of its own. */
-  function insertPosition(partition: number, { offset, epoch }: Position): void {
-    attempt(() =>
-      positions.insertOne({
-        _id: { group: groupId, topic: topicName, partition },
+  #insertPosition(partition: number, { offset, epoch }: Position): void {
+    this.#attempt(() =>
+      this.#positions.insertOne({
+        _id: { group: this.#options.groupId, topic: this.#options.topicName, partition },
         next_offset: offset,
         ...(epoch === 1 ? {} : { epoch }),
         updated_on: new Date(startOfTime),
@@ -74,67 +146,14 @@ export function createAdministration(options: AdministrationOptions) {
     );
   }
 
-  function attempt(change: () => Promise<unknown>): void {
-    pending += 1;
-    clock.schedule(operator, 0, () => {
+  #attempt(change: () => Promise<unknown>): void {
+    this.#pending += 1;
+    this.#options.clock.schedule(this.#options.operator, 0, () => {
       change()
         .catch(() => undefined)
         .finally(() => {
-          pending -= 1;
+          this.#pending -= 1;
         });
     });
   }
-
-  return {
-    /** Whether a right was ever missing. */
-    wasDenied: (): boolean => wasDenied,
-    hasMovedPositions: (): boolean => hasMovedPositions,
-    hasEnded: (): boolean => pending === 0,
-
-    /** The database is from a version that did not know the ids of topics. */
-    insertOldPositions(random: Random): void {
-      for (const { partition } of topic.list()) {
-        const records = Array.from({ length: random.between(1, 6) }, (_, id) => ({ id, skewMs: 0 }));
-        const sent = records.map((record) => ({ ...record, kind: "define", variant: 0 }) as const);
-        topic.act({ do: "produce", partition, records: sent, transaction: "none" });
-        const offset = random.between(0, records.length + 1);
-        insertPosition(partition, { offset, epoch: random.between(1, 4) });
-      }
-    },
-
-    act(action: AdministrationAction): void {
-      if (action.do === "expire offsets") {
-        cluster.groups.deleteTopicOffsets(topicName);
-        return;
-      }
-      if (action.do === "refuse topics") {
-        cluster.refuseTopics(action.ms);
-        return;
-      }
-      if ("right" in action) {
-        const name = deniedNames[action.right];
-        if (action.do === "grant right") cluster.denied.delete(name);
-        else cluster.denied.add(name);
-        wasDenied ||= action.do === "revoke right";
-        return;
-      }
-      const found = topic.find(action.partition);
-      if (found === undefined) return;
-      const { partition, log } = found;
-      hasMovedPositions ||= action.do !== "set offset";
-      if (action.do === "lose position") {
-        attempt(() => positions.deleteOne({ "_id.partition": partition }));
-        return;
-      }
-      const offset = action.share === undefined ? undefined : findOffset(log, action.share);
-      if (action.do === "set offset")
-        cluster.setOffset(
-          groupId,
-          topicName,
-          partition,
-          offset === undefined ? undefined : { offset, metadata: "" },
-        );
-      else if (offset !== undefined) setPosition(partition, topic.identify(log).topicId, offset);
-    },
-  };
 }

@@ -16,10 +16,11 @@ export type Operation = Extract<SyncAction, { readonly do: "create" | "disable" 
 /** Lets a process do what a step says, and checks what it acknowledges. */
 export function operate<Service extends OperatedService>(
   action: Operation,
-  { clock, server, note, getProcess }: Pick<World<Service>, "clock" | "server" | "note" | "getProcess">,
+  world: World<Service>,
   oracle: SyncOracle,
 ): void {
-  const { service, host } = getProcess(action.process);
+  const { clock, server, note } = world;
+  const { service, host } = world.getProcess(action.process);
   if (service === undefined) return;
   const { isReplicaSet } = server.options;
   const externalId = formatId(action.id);

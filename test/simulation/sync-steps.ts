@@ -7,6 +7,9 @@ import {
   setOffset,
   share,
   type ClusterAction,
+  type InputAction,
+  type RefuseTopics,
+  type SentIn,
   type SetOffset,
 } from "./cluster-steps.ts";
 import type { LinkFault } from "./network.ts";
@@ -38,16 +41,16 @@ export interface SentRecord {
 
 /** What happens to the announcements topic. */
 export type TopicAction =
+  | InputAction
   | {
       readonly do: "produce";
       readonly partition: number;
       readonly records: readonly SentRecord[];
-      readonly transaction: "none" | "commit" | "abort" | "leave open";
+      readonly transaction: SentIn;
     }
-  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
   | { readonly do: "compact"; readonly partition: number }
-  /** `lose end`: the log loses its end. */
-  | { readonly do: "truncate" | "lose end"; readonly partition: number; readonly share: number }
+  /** The log loses its end. */
+  | { readonly do: "lose end"; readonly partition: number; readonly share: number }
   /** All logs lose their ends at once, as when a broker becomes the leader that was behind. */
   | { readonly do: "lose ends"; readonly share: number }
   /**
@@ -70,8 +73,7 @@ export type TopicAction =
     }
   /** All leaders move, as when a broker is to be restarted. */
   | { readonly do: "move leaders"; readonly to: number; readonly unnoticedMs: number }
-  /** "old bounds": the next leader that is asked for them has lost its leadership some time ago. */
-  | { readonly do: "grow" | "old bounds" };
+  | { readonly do: "grow" };
 
 export type Right = "read" | "fetch" | "group" | "write dead letters" | "create topics";
 
@@ -104,8 +106,7 @@ export type SyncAction =
   | { readonly do: "elect at unreplicated epoch"; readonly stallMs: number; readonly downMs: number }
   /** The group loses its offsets. */
   | { readonly do: "expire offsets" }
-  /** For some time, Kafka creates no topics. */
-  | { readonly do: "refuse topics"; readonly ms: number }
+  | RefuseTopics
   | { readonly do: "revoke right" | "grant right"; readonly right: Right };
 
 /** Which topics users and producers mean, and with which definitions. */

@@ -1,22 +1,17 @@
 /** The announcements topic of the sync's world: what producers send, and what happens to its logs. */
-import type { Clock, Host } from "./clock.ts";
-import type { Cluster, NewRecord } from "./cluster/cluster.ts";
+import type { Host } from "./clock.ts";
+import type { NewRecord } from "./cluster/cluster.ts";
 import type { PartitionLog } from "./cluster/log.ts";
 import type { Partition } from "./cluster/topics.ts";
+import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";
 import type { SentRecord, TopicAction } from "./sync-steps.ts";
 import { startOfTime } from "./world.ts";
 
-export interface SyncTopicOptions {
-  readonly clock: Clock;
-  readonly cluster: Cluster;
+export interface SyncTopicOptions extends InputTopicOptions {
   /** What creates the topic. */
   readonly host: Host;
-  readonly name: string;
   readonly partitions: number;
   readonly maxPartitions: number;
-  readonly hasTopicIds: boolean;
-  /** Producers set timestamps as they like. */
-  readonly hasOddTimestamps: boolean;
   /** The topic does not exist yet. */
   readonly isMissing: boolean;
   /** The positions from before topic ids count for any log: in one that comes later they may be anywhere. */
@@ -31,174 +26,160 @@ export interface IdentifiedLog {
 
 type Recreation = Extract<TopicAction, { readonly do: "recreate" }>;
 
-export type SyncTopic = ReturnType<typeof createSyncTopic>;
-
-export function createSyncTopic(options: SyncTopicOptions) {
-  const { clock, cluster, host, name, maxPartitions, hasTopicIds, hasOddTimestamps, hasOldPositions } =
-    options;
-  let count = options.partitions;
-  let lastTimestamp = startOfTime;
-  const topicIds = new Map<PartitionLog, string>();
-  let wasDeleted = false;
+export class SyncTopic extends InputTopic {
+  readonly #options: SyncTopicOptions;
+  /** With how many partitions the topic is created. */
+  #count: number;
+  readonly #topicIds = new Map<PartitionLog, string>();
+  #wasDeleted = false;
   /** Logs that lost their end, with their partitions. */
-  const cutLogs = new Map<PartitionLog, number>();
+  readonly #cutLogs = new Map<PartitionLog, number>();
 
-  const list = (): readonly Partition[] => cluster.topics.get(name)?.partitions ?? [];
+  constructor(options: SyncTopicOptions) {
+    super(options);
+    this.#options = options;
+    this.#count = options.partitions;
+    if (!options.isMissing) this.create();
+  }
 
-  function remember(): void {
-    const topic = cluster.topics.get(name);
-    for (const { log, partition } of topic?.partitions ?? []) {
-      topicIds.set(log, topic?.id ?? "");
-      if (hasOldPositions && wasDeleted) cutLogs.set(log, partition);
+  create(firstLeader = 0): void {
+    const { cluster, name } = this.#options;
+    if (!cluster.topics.has(name)) cluster.registry.create({ name, partitions: this.#count, firstLeader });
+    this.#remember();
+  }
+
+  identify(log: PartitionLog): IdentifiedLog {
+    // The product may have created the topic.
+    if (!this.#topicIds.has(log)) this.#remember();
+    return { log, topicId: this.#options.hasTopicIds ? this.#topicIds.get(log) : undefined };
+  }
+
+  /** The log that is there now; undefined while there is none. */
+  getLog(partition: number): IdentifiedLog | undefined {
+    const found = this.list()[partition];
+    return found && this.identify(found.log);
+  }
+
+  isCut(log: PartitionLog): boolean {
+    return this.#cutLogs.has(this.identify(log).log);
+  }
+
+  /** Whether the log that a topic has, or had, in a partition lost its end. */
+  wasCut(number: number, topicId: string | undefined): boolean {
+    return [...this.#cutLogs].some(
+      ([log, partition]) => partition === number && this.#topicIds.get(log) === topicId,
+    );
+  }
+
+  /** Whether a position may be after the end of its log. */
+  hasCuts(): boolean {
+    return this.#cutLogs.size > 0 || (this.#options.hasOldPositions && this.#wasDeleted);
+  }
+
+  act(action: TopicAction): void {
+    const found = this.find("partition" in action ? action.partition : 0);
+    if (found === undefined) return;
+    const { cluster, name, hasTopicIds, maxPartitions } = this.#options;
+    const { partition, log } = found;
+    switch (action.do) {
+      case "produce":
+        this.produce(found, action.records, {
+          toRecord: (record, timestamp) => toRecord(record, partition, maxPartitions, timestamp),
+          sentIn: action.transaction,
+        });
+        break;
+      case "compact":
+        log.compact(this.lastTimestamp - 1_000);
+        break;
+      case "lose end":
+        if (hasTopicIds) this.#loseEnd(found, action.share);
+        break;
+      case "lose ends":
+        if (hasTopicIds) for (const one of this.list()) this.#loseEnd(one, action.share);
+        break;
+      case "recreate":
+        if (hasTopicIds) this.#recreate(action);
+        break;
+      case "grow":
+        this.#grow();
+        break;
+      case "move leader":
+        cluster.moveLeader(name, partition, action.to, action.unnoticedMs);
+        break;
+      case "move leaders":
+        for (const one of this.list()) cluster.moveLeader(name, one.partition, action.to, action.unnoticedMs);
+        break;
+      default:
+        this.change(found, action);
     }
   }
 
-  function identify(log: PartitionLog): IdentifiedLog {
-    // The product may have created the topic.
-    if (!topicIds.has(log)) remember();
-    return { log, topicId: hasTopicIds ? topicIds.get(log) : undefined };
+  /**
+   * Ends what is open, and sends a last record to each partition, and with `isChosen` something that is not
+   * delivered.
+   */
+  finish(isChosen: (probability: number) => boolean): void {
+    const { clock, cluster } = this.#options;
+    for (const partition of this.list()) {
+      cluster.endTransaction(partition, true, (this.lastTimestamp += 1));
+      const now = startOfTime + Math.floor(clock.getTime());
+      const timestamp = Math.max(this.lastTimestamp, now) + 200_000;
+      const last: NewRecord = { timestamp, key: null, value: null, headers: [] };
+      cluster.produce(partition, [last]);
+      if (isChosen(0.3)) this.#sendAndRemove(partition, last, isChosen(0.5));
+      // What is not delivered moves the position, too.
+      if (!isChosen(0.3)) continue;
+      cluster.produce(partition, [last], "abort");
+      if (isChosen(0.5)) partition.log.compact(this.lastTimestamp - 1_000);
+    }
   }
 
-  function create(firstLeader = 0): void {
-    if (!cluster.topics.has(name)) cluster.registry.create({ name, partitions: count, firstLeader });
-    remember();
+  #remember(): void {
+    const topic = this.#options.cluster.topics.get(this.#options.name);
+    for (const { log, partition } of topic?.partitions ?? []) {
+      this.#topicIds.set(log, topic?.id ?? "");
+      if (this.#options.hasOldPositions && this.#wasDeleted) this.#cutLogs.set(log, partition);
+    }
   }
 
-  function recreate({ ms, isFilledAgain, ...action }: Recreation): void {
-    const { partitions = count, firstLeader, unnoticedMs = 0 } = action;
-    remember();
-    const former = list();
+  #recreate({ ms, isFilledAgain, ...action }: Recreation): void {
+    const { clock, cluster, host, name, maxPartitions } = this.#options;
+    const { partitions = this.#count, firstLeader, unnoticedMs = 0 } = action;
+    this.#remember();
+    const former = this.list();
     if (unnoticedMs > 0) for (const { leader } of former) if (leader >= 0) cluster.lag(leader, unnoticedMs);
     cluster.deleteTopic(name);
-    wasDeleted = true;
-    count = Math.min(partitions, maxPartitions);
+    this.#wasDeleted = true;
+    this.#count = Math.min(partitions, maxPartitions);
     clock.schedule(host, ms, () => {
-      create(firstLeader);
+      this.create(firstLeader);
       if (isFilledAgain === true)
-        for (const partition of list())
+        for (const partition of this.list())
           cluster.produce(partition, former[partition.partition]?.log.readAll() ?? []);
     });
   }
 
-  function grow(): void {
-    if (list().length === 0 || list().length >= maxPartitions) return;
-    count = list().length + 1;
-    cluster.registry.grow(name, count);
-    remember();
+  #grow(): void {
+    const { length } = this.list();
+    if (length === 0 || length >= this.#options.maxPartitions) return;
+    this.#count = length + 1;
+    this.#options.cluster.registry.grow(this.#options.name, this.#count);
+    this.#remember();
   }
 
-  function loseEnd(partition: Partition, share: number): void {
-    cutLogs.set(partition.log, partition.partition);
-    cluster.cut(partition, findOffset(partition.log, share));
-  }
-
-  /** Timestamps grow, unless they are odd. */
-  function getTimestamp(skewMs: number): number {
-    lastTimestamp = Math.max(lastTimestamp + 1, startOfTime + Math.floor(clock.getTime()));
-    return hasOddTimestamps ? lastTimestamp + skewMs : lastTimestamp;
+  #loseEnd(partition: Partition, share: number): void {
+    this.#cutLogs.set(partition.log, partition.partition);
+    this.#options.cluster.cut(partition, findOffset(partition.log, share));
   }
 
   /** Sends records, and removes some of them before they can be read. */
-  function sendAndRemove(partition: Partition, last: NewRecord, byAge: boolean): void {
+  #sendAndRemove(partition: Partition, last: NewRecord, byAge: boolean): void {
     const tombstone: NewRecord = { ...last, key: Buffer.from("no topic") };
-    cluster.produce(partition, [last, last, tombstone, tombstone, last]);
+    this.#options.cluster.produce(partition, [last, last, tombstone, tombstone, last]);
     if (byAge) partition.log.truncate(partition.log.end - 1);
-    else partition.log.compact(lastTimestamp - 1_000);
+    else partition.log.compact(this.lastTimestamp - 1_000);
   }
-
-  if (!options.isMissing) create();
-
-  return {
-    list,
-    create,
-    identify,
-    /** The log that is there now; undefined while there is none. */
-    getLog: (partition: number): IdentifiedLog | undefined => {
-      const found = list()[partition];
-      return found && identify(found.log);
-    },
-    isCut: (log: PartitionLog): boolean => cutLogs.has(identify(log).log),
-    /** Whether the log that a topic has, or had, in a partition lost its end. */
-    wasCut: (number: number, topicId: string | undefined): boolean =>
-      [...cutLogs].some(([log, partition]) => partition === number && topicIds.get(log) === topicId),
-    /** Whether a position may be after the end of its log. */
-    hasCuts: (): boolean => cutLogs.size > 0 || (hasOldPositions && wasDeleted),
-    /** A partition that a step means; undefined while the topic is deleted. */
-    find: (partition: number): Partition | undefined => list()[partition % Math.max(1, list().length)],
-
-    act(action: TopicAction): void {
-      const partition = list()[("partition" in action ? action.partition : 0) % Math.max(1, list().length)];
-      if (partition === undefined) return;
-      const { log } = partition;
-      switch (action.do) {
-        case "produce":
-          cluster.produce(
-            partition,
-            action.records.map((record) =>
-              toRecord(record, partition.partition, maxPartitions, getTimestamp(record.skewMs)),
-            ),
-            action.transaction === "none" ? undefined : action.transaction,
-          );
-          break;
-        case "end transaction":
-          cluster.endTransaction(partition, action.commit, (lastTimestamp += 1));
-          break;
-        case "compact":
-          log.compact(lastTimestamp - 1_000);
-          break;
-        case "truncate":
-          log.truncate(findOffset(log, action.share));
-          break;
-        case "lose end":
-          if (!hasTopicIds) break;
-          loseEnd(partition, action.share);
-          break;
-        case "lose ends":
-          if (!hasTopicIds) break;
-          for (const one of list()) loseEnd(one, action.share);
-          break;
-        case "recreate":
-          if (hasTopicIds) recreate(action);
-          break;
-        case "grow":
-          grow();
-          break;
-        case "move leader":
-          cluster.moveLeader(name, partition.partition, action.to, action.unnoticedMs);
-          break;
-        case "move leaders":
-          for (const one of list()) cluster.moveLeader(name, one.partition, action.to, action.unnoticedMs);
-          break;
-        case "old bounds":
-          if (hasTopicIds) cluster.showOldBounds();
-          break;
-      }
-    },
-
-    /** Ends what producers have open, and sends nothing more. */
-    settle(): void {
-      for (const partition of list()) cluster.endTransaction(partition, true, (lastTimestamp += 1));
-    },
-
-    /** Sends a last record to each partition, and with `chance` something that is not delivered. */
-    finish(isChosen: (probability: number) => boolean): void {
-      for (const partition of list()) {
-        cluster.endTransaction(partition, true, (lastTimestamp += 1));
-        const timestamp = Math.max(lastTimestamp, startOfTime + Math.floor(clock.getTime())) + 200_000;
-        const last: NewRecord = { timestamp, key: null, value: null, headers: [] };
-        cluster.produce(partition, [last]);
-        if (isChosen(0.3)) sendAndRemove(partition, last, isChosen(0.5));
-        // What is not delivered moves the position, too.
-        if (!isChosen(0.3)) continue;
-        cluster.produce(partition, [last], "abort");
-        if (isChosen(0.5)) partition.log.compact(lastTimestamp - 1_000);
-      }
-    },
-  };
 }
-
-export const findOffset = ({ low, end }: PartitionLog, share: number): number =>
-  Math.floor(low + (end - low) * share);
 
 export const formatId = (id: number): string => `topic-${id}`;
 

@@ -5,34 +5,33 @@
 import { createAnnouncementHandler } from "../../consumers/announcements/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import { readConfig } from "../../src/config.ts";
-import { createBroker, type Broker } from "../../src/kafka/client.ts";
+import type { Broker } from "../../src/kafka/client.ts";
 import { ConfigurationError } from "../../src/lib/errors.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
-import type { OutgoingRecord, RecordProducer } from "../../src/sync/records.ts";
+import type { RecordProducer } from "../../src/sync/records.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { createHost, type Host } from "./clock.ts";
 import { createClaimCheck } from "./claim-check.ts";
-import { actOnCluster } from "./cluster-actions.ts";
-import { createCluster } from "./cluster/cluster.ts";
 import type { Delivery } from "./cluster/fetches.ts";
 import type { Partition } from "./cluster/topics.ts";
+import { KafkaWorld } from "./kafka-world.ts";
 import { injectLastingFault, lastingFaults, recoveryMs, type LastingFault } from "./lasting-faults.ts";
-import { createRandom } from "./random.ts";
-import { createSocketNetwork } from "./sockets.ts";
+import { createRandom, type Random } from "./random.ts";
 import type { Step } from "./steps.ts";
-import { createAdministration } from "./sync-administration.ts";
+import { Administration } from "./sync-administration.ts";
 import { operate } from "./sync-operations.ts";
 import { formatChanges } from "./sync-changes.ts";
+import type { Counts } from "./sync-explanation.ts";
 import { SyncOracle } from "./sync-oracle.ts";
 import { findLag } from "./sync-recovery.ts";
 import type { Right, SyncAction } from "./sync-steps.ts";
-import { createSyncTopic } from "./sync-topic.ts";
+import { SyncTopic } from "./sync-topic.ts";
 import { withSimulatedTimers } from "./timers.ts";
 import { Violation } from "./violation.ts";
-import { createWorld, startOfTime, type OnTrace, type Process, type WorldResult } from "./world.ts";
+import { World, type OnTrace, type Process, type WorldResult } from "./world.ts";
 
 interface Service {
   readonly topics: TopicService;
@@ -45,9 +44,9 @@ const groupId = "topicsync";
 const announcementsTopic = "announcements";
 const deadLetterTopic = "dead-letters";
 const topicOfOthers = "others";
-const fetchById = 13;
 const denialMs = 40_000;
 const quietMs = 20_000;
+
 type Settings = readonly [name: string, value: string][];
 /** Some reject what has no key, or is old. */
 const deadLetterSettings: readonly [Settings, ...Settings[]] = [
@@ -62,156 +61,196 @@ export const runSyncWorld = (
   seed: number,
   steps: readonly Step<SyncAction>[],
   onTrace?: OnTrace,
-): Promise<WorldResult> => withSimulatedTimers(seed, () => run(seed, steps, onTrace));
+): Promise<WorldResult> => withSimulatedTimers(seed, () => new SyncWorld(seed, onTrace).run(steps));
 
-async function run(
-  seed: number,
-  steps: readonly Step<SyncAction>[],
-  onTrace?: OnTrace,
-): Promise<WorldResult> {
-  const world = createWorld<Service>({
-    seed,
-    onTrace,
-    start,
-    async stop({ consumer, deadLetters, broker }) {
-      await consumer.stop();
-      await deadLetters.close();
-      await broker.close();
-    },
-    onGone: (host) => {
-      sockets.forget(host);
-    },
-    mayLogError: (message) =>
-      (topic.hasCuts() && message.startsWith("kafka lost records")) ||
-      (administration.wasDenied() &&
-        (message.includes("an unexpected error") || message.startsWith("consumer paused"))),
-    onLogged({ reason = "" }) {
-      if (reason.startsWith("Kafka denies")) denialsTold += 1;
-    },
-  });
-  const { clock, random, server, log, openDatabase, trace, note, runCheck } = world;
-  const { isReplicaSet } = server.options;
-  const maxPartitions = random.pick([1, 2, 3]);
-  // Chance of its own, so that a further limit does not change which faults follow.
-  const limits = createRandom(seed + 3);
-  const maxRecordsPerWrite = limits.pick([4_000, 4_000, 2]);
-  const endings = createRandom(seed + 4);
-  const lasting = limits.pick<LastingFault>(lastingFaults);
-  const maxFetchVersion = limits.pick([17, 17, fetchById, 11]);
-  const sockets = createSocketNetwork({ clock, random });
-  const cluster = createCluster({
-    ...{ clock, random, trace, onDelivered, onProduced },
-    network: sockets,
-    now: () => startOfTime + Math.floor(clock.getTime()),
-    brokers: createRandom(seed + 5).pick([2, 2, 2, 3]),
-    maxBatchesPerFetch: random.pick([1, 3, 20]),
-    maxFetchVersion,
-  });
-  const hasTopicIds = maxFetchVersion >= fetchById;
-  const hasOldPositions = limits.chance(0.15);
-  const topic = createSyncTopic({
-    ...{ clock, cluster, host: world.brokerHost, name: announcementsTopic, maxPartitions, hasTopicIds },
-    hasOldPositions,
-    isMissing: !hasOldPositions && limits.chance(0.2),
-    partitions: random.between(1, maxPartitions + 1),
-    hasOddTimestamps: random.chance(0.5),
-  });
-  const deadLetterPartitions = random.pick([1, 2]);
-  if (limits.chance(0.8))
-    cluster.registry.create({
-      name: deadLetterTopic,
-      partitions: deadLetterPartitions,
-      settings: new Map(limits.pick(deadLetterSettings)),
+class SyncWorld {
+  readonly #world: World<Service>;
+  readonly #kafka: KafkaWorld<Service>;
+  readonly #topic: SyncTopic;
+  readonly #administration: Administration;
+  readonly #oracle: SyncOracle;
+  readonly #limits: Random;
+  readonly #endings: Random;
+  readonly #maxRecordsPerWrite: number;
+  readonly #lasting: LastingFault;
+  readonly #hasOldPositions: boolean;
+  /** What is denied in the end. */
+  readonly #right: Right | "none";
+  #denialsTold = 0;
+
+  constructor(seed: number, onTrace: OnTrace | undefined) {
+    this.#world = this.#createWorld(seed, onTrace);
+    const { clock, random, server, brokerHost: host } = this.#world;
+    const maxPartitions = random.pick([1, 2, 3]);
+    // Chance of its own, so that a further limit does not change which faults follow.
+    const limits = createRandom(seed + 3);
+    this.#limits = limits;
+    this.#endings = createRandom(seed + 4);
+    this.#maxRecordsPerWrite = limits.pick([4_000, 4_000, 2]);
+    this.#lasting = limits.pick<LastingFault>(lastingFaults);
+    const maxFetchVersion = limits.pick([17, 17, 13, 11]);
+    const brokers = createRandom(seed + 5).pick([2, 2, 2, 3]);
+    this.#kafka = new KafkaWorld({
+      ...{ world: this.#world, groupId },
+      chooseLimits: () => ({ brokers, maxBatchesPerFetch: random.pick([1, 3, 20]), maxFetchVersion }),
+      onDelivered: (delivery) => {
+        this.#onDelivered(delivery);
+      },
+      onProduced: (process, partition, baseOffset) => {
+        this.#onProduced(process, partition, baseOffset);
+      },
     });
-  cluster.registry.create({ name: topicOfOthers, partitions: 1 });
-  /** In the end it is denied. */
-  const right = limits.pick<Right | "none">(["none", "none", "none", "none", "fetch", "read", "group"]);
-  let denialsTold = 0;
-  const operator = createHost("operator");
-  const administration = createAdministration({
-    ...{ clock, cluster, topic, topicName: announcementsTopic, groupId, deadLetterTopic, operator },
-    database: openDatabase(operator),
-  });
-  const oracle = new SyncOracle({
-    ...{ clock, operator, hasTopicIds },
-    getCurrentLog: topic.getLog,
-    isCut: topic.isCut,
-    wasCut: topic.wasCut,
-    readAll: (collection) => server.readAll(collection),
-  });
+    const { cluster, hasTopicIds } = this.#kafka;
+    const hasOldPositions = limits.chance(0.15);
+    this.#hasOldPositions = hasOldPositions;
+    this.#topic = new SyncTopic({
+      ...{ clock, cluster, host, name: announcementsTopic, maxPartitions, hasTopicIds, hasOldPositions },
+      isMissing: !hasOldPositions && limits.chance(0.2),
+      partitions: random.between(1, maxPartitions + 1),
+      hasOddTimestamps: random.chance(0.5),
+    });
+    this.#createOtherTopics();
+    this.#right = limits.pick(["none", "none", "none", "none", "fetch", "read", "group"]);
+    const operator = createHost("operator");
+    this.#administration = new Administration({
+      ...{ clock, cluster, topic: this.#topic, topicName: announcementsTopic, groupId, deadLetterTopic },
+      ...{ operator, database: this.#world.openDatabase(operator) },
+    });
+    this.#oracle = new SyncOracle({
+      ...{ clock, operator, hasTopicIds },
+      getCurrentLog: (partition) => this.#topic.getLog(partition),
+      isCut: (log) => this.#topic.isCut(log),
+      wasCut: (partition, topicId) => this.#topic.wasCut(partition, topicId),
+      readAll: (collection) => server.readAll(collection),
+    });
+    if (this.#isChecked) this.#observeStore();
+  }
 
-  // Without transactions a batch may be stored in part.
-  if (isReplicaSet)
+  /** Without transactions a batch may be stored in part. */
+  get #isChecked(): boolean {
+    return this.#world.server.options.isReplicaSet;
+  }
+
+  async run(steps: readonly Step<SyncAction>[]): Promise<WorldResult> {
+    const { clock, server, note } = this.#world;
+    if (this.#hasOldPositions) this.#administration.insertOldPositions(this.#limits);
+    await this.#world.perform(steps, (action) => {
+      this.#act(action);
+    });
+    this.#kafka.heal();
+    server.electAfterReads(undefined);
+    this.#kafka.cluster.denied.clear();
+    this.#topic.create();
+    // A reader does not hear of a position that is moved behind it, so this comes before the last records.
+    await clock.runUntil(clock.getTime() + quietMs, () => this.#administration.hasEnded());
+    await this.#recover();
+    const stored = server.readAll(collections.topics);
+    if (this.#isChecked) this.#oracle.compare(stored);
+    note(
+      stored
+        .map((record) => JSON.stringify([record["topic_id"], record["source"]]))
+        .toSorted()
+        .join(),
+    );
+    await this.#denyRight();
+    return this.#kafka.getResult(this.#oracle.countChecks());
+  }
+
+  #createWorld(seed: number, onTrace: OnTrace | undefined): World<Service> {
+    return new World<Service>({
+      seed,
+      onTrace,
+      start: (process) => this.#start(process),
+      async stop({ consumer, deadLetters, broker }) {
+        await consumer.stop();
+        await deadLetters.close();
+        await broker.close();
+      },
+      onGone: (host) => {
+        this.#kafka.sockets.forget(host);
+      },
+      mayLogError: (message) =>
+        (this.#topic.hasCuts() && message.startsWith("kafka lost records")) ||
+        (this.#administration.wasDenied() &&
+          (message.includes("an unexpected error") || message.startsWith("consumer paused"))),
+      onLogged: ({ reason = "" }) => {
+        if (reason.startsWith("Kafka denies")) this.#denialsTold += 1;
+      },
+    });
+  }
+
+  #createOtherTopics(): void {
+    const { registry } = this.#kafka.cluster;
+    const partitions = this.#world.random.pick([1, 2]);
+    if (this.#limits.chance(0.8)) {
+      const settings = new Map(this.#limits.pick(deadLetterSettings));
+      registry.create({ name: deadLetterTopic, partitions, settings });
+    }
+    registry.create({ name: topicOfOthers, partitions: 1 });
+  }
+
+  #observeStore(): void {
+    const { server, trace, runCheck } = this.#world;
     server.observe({
-      onCommit(commit) {
+      onCommit: (commit) => {
         trace(() => `commit ${commit.number} of ${commit.client.name}: ${formatChanges(commit.changes)}`);
         runCheck(() => {
-          oracle.onCommit(commit);
+          this.#oracle.onCommit(commit);
         });
       },
-      onRead(read) {
-        oracle.letters.onRead(read);
+      onRead: (read) => {
+        this.#oracle.letters.onRead(read);
       },
-      onRollback(lastKept) {
+      onRollback: (lastKept) => {
         trace(() => `every commit after ${lastKept} is lost`);
-        oracle.onRollback(lastKept);
+        this.#oracle.onRollback(lastKept);
       },
     });
+  }
 
-  function onDelivered({
-    process,
-    partition: { topic: name, partition, log: fetched },
-    from,
-    read,
-  }: Delivery): void {
-    if (name !== announcementsTopic) return;
-    trace(
+  #onDelivered({ process, partition: { topic, partition, log }, from, read }: Delivery): void {
+    if (topic !== announcementsTopic) return;
+    this.#world.trace(
       () =>
-        `${process.name} is sent ${read.records.map(({ offset }) => offset).join(" ")} of partition ${partition}, log ${fetched.id}`,
+        `${process.name} is sent ${read.records.map(({ offset }) => offset).join(" ")} of partition ${partition}, log ${log.id}`,
     );
-    oracle.onDelivered(process, partition, { ...topic.identify(fetched), from, ...read });
+    this.#oracle.onDelivered(process, partition, { ...this.#topic.identify(log), from, ...read });
   }
 
-  function onProduced(process: Host, { topic: name, log: letters }: Partition, baseOffset: number): void {
-    if (name !== deadLetterTopic || !isReplicaSet) return;
-    const stored = letters.readAll().filter(({ offset }) => offset >= baseOffset);
-    trace(() => `${stored.length} dead letters of ${process.name} are stored`);
-    runCheck(() => {
-      for (const letter of stored) oracle.letters.onStored(process, letter);
-    });
-  }
-
-  function onSending(from: Host, records: readonly OutgoingRecord[]): void {
-    if (!isReplicaSet) return;
-    runCheck(() => {
-      oracle.letters.onSending(from, records);
+  #onProduced(process: Host, { topic, log }: Partition, baseOffset: number): void {
+    if (topic !== deadLetterTopic || !this.#isChecked) return;
+    const stored = log.readAll().filter(({ offset }) => offset >= baseOffset);
+    this.#world.trace(() => `${stored.length} dead letters of ${process.name} are stored`);
+    this.#world.runCheck(() => {
+      for (const letter of stored) this.#oracle.letters.onStored(process, letter);
     });
   }
 
   /** A process ends when Kafka denies its user a right, and is started again by a supervisor. */
-  function endProcess(process: Process<Service>, error: unknown): void {
-    if (!administration.wasDenied() || !(error instanceof ConfigurationError)) {
-      clock.fail(error);
+  #endProcess(process: Process<Service>, error: unknown): void {
+    if (!this.#administration.wasDenied() || !(error instanceof ConfigurationError)) {
+      this.#world.clock.fail(error);
       return;
     }
-    denialsTold += 1;
-    const index = [0, 1].find((one) => world.getProcess(one) === process);
+    this.#denialsTold += 1;
+    const index = [0, 1].find((one) => this.#world.getProcess(one) === process);
     if (index !== undefined)
-      world.injectFault({ do: "kill", process: index, restartMs: 1_000, noticedMs: 100 });
+      this.#world.injectFault({ do: "kill", process: index, restartMs: 1_000, noticedMs: 100 });
   }
 
-  async function start(process: Process<Service>): Promise<void> {
+  async #start(process: Process<Service>): Promise<void> {
     const end = (error: unknown): void => {
-      endProcess(process, error);
+      this.#endProcess(process, error);
     };
-    await startService(process, end).catch(end);
+    await this.#startService(process, end).catch(end);
   }
 
-  async function startService(process: Process<Service>, end: (error: unknown) => void): Promise<void> {
+  async #startService(process: Process<Service>, end: (error: unknown) => void): Promise<void> {
+    const { log, openDatabase, runCheck } = this.#world;
     const { host } = process;
     const { signal: abort } = new AbortController();
     const settings = { ...readConfig({}).kafka, groupId, announcementsTopic, deadLetterTopic };
-    const broker = createBroker({ ...settings, brokers: cluster.addresses }, log, sockets.createSockets());
+    const broker = this.#kafka.createBroker(settings);
     const database = openDatabase(host);
     const store = createTopicStore(database, log);
     const topics = createTopicService(store);
@@ -225,21 +264,13 @@ async function run(
       createHandler: (partition) => {
         const handler = createAnnouncementHandler(partition, {
           ...{ groupId, topics, store, log },
-          deadLetters: {
-            send(records) {
-              onSending(host, records);
-              return deadLetters.send(records);
-            },
-          },
+          deadLetters: this.#watchSending(host, deadLetters),
           applied: ({ decision: { counts } }) => {
-            note(`${host.name} ${JSON.stringify(counts)}`);
-            if (isReplicaSet)
-              runCheck(() => {
-                oracle.onReported(host, partition.partition, counts);
-              });
+            this.#onReported(host, partition.partition, counts);
           },
           tracing: undefined,
         });
+        const maxRecordsPerWrite = this.#maxRecordsPerWrite;
         return { ...watchClaims(partition.partition, handler), maxRecordsPerWrite };
       },
       log,
@@ -251,7 +282,28 @@ async function run(
     await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
   }
 
-  function act(action: SyncAction): void {
+  #watchSending(host: Host, deadLetters: RecordProducer): Pick<RecordProducer, "send"> {
+    return {
+      send: (records) => {
+        if (this.#isChecked)
+          this.#world.runCheck(() => {
+            this.#oracle.letters.onSending(host, records);
+          });
+        return deadLetters.send(records);
+      },
+    };
+  }
+
+  #onReported(host: Host, partition: number, counts: Counts): void {
+    this.#world.note(`${host.name} ${JSON.stringify(counts)}`);
+    if (this.#isChecked)
+      this.#world.runCheck(() => {
+        this.#oracle.onReported(host, partition, counts);
+      });
+  }
+
+  #act(action: SyncAction): void {
+    const { server } = this.#world;
     switch (action.do) {
       case "produce":
       case "end transaction":
@@ -264,12 +316,12 @@ async function run(
       case "move leaders":
       case "grow":
       case "old bounds":
-        topic.act(action);
+        this.#topic.act(action);
         break;
       case "create":
       case "disable":
       case "enable":
-        operate(action, world, oracle);
+        operate(action, this.#world, this.#oracle);
         break;
       case "set position":
       case "lose position":
@@ -278,84 +330,80 @@ async function run(
       case "refuse topics":
       case "revoke right":
       case "grant right":
-        administration.act(action);
+        this.#administration.act(action);
         break;
-      case "elect at look-up":
+      case "elect at look-up": {
+        const { lookUps: reads, downMs } = action;
         server.stallReplication(action.stallMs);
-        server.electAfterReads({
-          collection: collections[action.of],
-          reads: action.lookUps,
-          downMs: action.downMs,
-        });
+        server.electAfterReads({ collection: collections[action.of], reads, downMs });
         break;
+      }
       case "elect at unreplicated epoch":
-        server.electAfterReads({
-          collection: collections.logs,
-          reads: 1,
-          downMs: action.downMs,
-          unreplicated: {
-            stallMs: action.stallMs,
-            // Otherwise its driver would write the same again.
-            onElected: (writer) => {
-              world.network.cut(writer, world.storeHost, action.stallMs);
-            },
-          },
-        });
+        this.#electAtUnreplicatedEpoch(action);
         break;
       default:
-        actOnCluster(action, { world, cluster, sockets, groupId });
+        this.#kafka.act(action);
     }
   }
 
-  /** Who lacks a right says so. */
-  async function denyRight(): Promise<void> {
-    if (right === "none") return;
-    const before = denialsTold;
-    administration.act({ do: "revoke right", right });
-    await clock.runUntil(clock.getTime() + denialMs, () => denialsTold > before);
-    if (denialsTold === before)
-      throw new Violation(`Kafka has denied a right for ${denialMs / 1_000} s, which nobody says: ${right}`);
+  #electAtUnreplicatedEpoch({
+    stallMs,
+    downMs,
+  }: {
+    readonly stallMs: number;
+    readonly downMs: number;
+  }): void {
+    const { server, network, storeHost } = this.#world;
+    server.electAfterReads({
+      collection: collections.logs,
+      reads: 1,
+      downMs,
+      unreplicated: {
+        stallMs,
+        // Otherwise its driver would write the same again.
+        onElected: (writer) => {
+          network.cut(writer, storeHost, stallMs);
+        },
+      },
+    });
   }
 
-  const listBehind = (): readonly string[] =>
-    findLag({
-      topic,
-      readAll: (collection) => server.readAll(collection),
-      isInLog: (partition, current) => !isReplicaSet || oracle.isInLog(partition, current),
-    });
+  /** Lets everything be read to its end, while one fault may last. */
+  async #recover(): Promise<void> {
+    const { clock, random, trace } = this.#world;
+    const { cluster } = this.#kafka;
+    // Some runs end with records for a reader that waits for them.
+    if (this.#limits.chance(0.3)) await clock.runUntil(clock.getTime() + quietMs);
+    trace(() => `what lasts: ${this.#lasting}`);
+    injectLastingFault(this.#lasting, { cluster, others: topicOfOthers, random: this.#limits });
+    // In others nothing comes any more that would show a reader that it is wrong.
+    if (this.#endings.chance(0.3) && !this.#administration.hasMovedPositions()) this.#topic.endTransactions();
+    else this.#topic.finish(random.chance);
+    await clock.runUntil(clock.getTime() + recoveryMs, () => this.#listBehind().length === 0);
+    const behind = this.#listBehind();
+    if (behind.length > 0)
+      throw new Violation(
+        `the sync has not caught up ${recoveryMs / 1_000} s after the last fault, with ${this.#lasting} still: ${behind.join(", ")}`,
+      );
+  }
 
-  if (hasOldPositions) administration.insertOldPositions(limits);
-  await world.perform(steps, act);
-  world.heal();
-  server.electAfterReads(undefined);
-  sockets.heal();
-  cluster.denied.clear();
-  cluster.refuseTopics(0);
-  topic.create();
-  // A reader does not hear of a position that is moved behind it, so this comes before the last records.
-  await clock.runUntil(clock.getTime() + quietMs, administration.hasEnded);
-  // Some runs end with records for a reader that waits for them.
-  if (limits.chance(0.3)) await clock.runUntil(clock.getTime() + quietMs);
-  trace(() => `what lasts: ${lasting}`);
-  injectLastingFault(lasting, { cluster, others: topicOfOthers, random: limits });
-  // In others nothing comes any more that would show a reader that it is wrong.
-  if (endings.chance(0.3) && !administration.hasMovedPositions()) topic.settle();
-  else topic.finish(random.chance);
-  await clock.runUntil(clock.getTime() + recoveryMs, () => listBehind().length === 0);
-  const behind = listBehind();
-  if (behind.length > 0)
-    throw new Violation(
-      `the sync has not caught up ${recoveryMs / 1_000} s after the last fault, with ${lasting} still: ${behind.join(", ")}`,
-    );
-  const stored = server.readAll(collections.topics);
-  if (isReplicaSet) oracle.compare(stored);
-  note(
-    stored
-      .map((record) => JSON.stringify([record["topic_id"], record["source"]]))
-      .toSorted()
-      .join(),
-  );
-  await denyRight();
-  const result = world.getResult(oracle.countChecks());
-  return { ...result, faults: result.faults + sockets.countDisturbed() };
+  #listBehind(): readonly string[] {
+    return findLag({
+      topic: this.#topic,
+      readAll: (collection) => this.#world.server.readAll(collection),
+      isInLog: (partition, current) => !this.#isChecked || this.#oracle.isInLog(partition, current),
+    });
+  }
+
+  /** Who lacks a right says so. */
+  async #denyRight(): Promise<void> {
+    const right = this.#right;
+    if (right === "none") return;
+    const { clock } = this.#world;
+    const before = this.#denialsTold;
+    this.#administration.act({ do: "revoke right", right });
+    await clock.runUntil(clock.getTime() + denialMs, () => this.#denialsTold > before);
+    if (this.#denialsTold === before)
+      throw new Violation(`Kafka has denied a right for ${denialMs / 1_000} s, which nobody says: ${right}`);
+  }
 }

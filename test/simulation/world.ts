@@ -10,7 +10,7 @@ import { createClock, createHost, type Clock, type Host } from "./clock.ts";
 import { createMongoClient } from "./mongo/client.ts";
 import type { Dialect, ServerOptions } from "./mongo/commands.ts";
 import { MongoServer } from "./mongo/server.ts";
-import { createNetwork, type Network } from "./network.ts";
+import { Network } from "./network.ts";
 import { Violation } from "./violation.ts";
 import { createRandom, type Random } from "./random.ts";
 import { isFault, type Fault, type Step } from "./steps.ts";
@@ -34,33 +34,6 @@ export interface Process<Service> {
   service: Service | undefined;
 }
 
-export interface World<Service> {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly network: Network;
-  readonly server: MongoServer;
-  readonly storeHost: Host;
-  readonly brokerHost: Host;
-  readonly log: Logger;
-  /** Creates the access of a machine to the store. */
-  readonly openDatabase: (host: Host) => Database;
-  readonly trace: (getText: () => string) => void;
-  /** Adds to the digest. */
-  readonly note: (text: string) => void;
-  /** Runs a check. A violation ends the run; the product does not get to see it. */
-  readonly runCheck: (check: () => void) => void;
-  readonly getProcess: (index: number) => Process<Service>;
-  /** Performs steps, each after its pause. */
-  readonly perform: <A extends { readonly do: string }>(
-    steps: readonly Step<A>[],
-    act: (action: A) => void,
-  ) => Promise<void>;
-  readonly injectFault: (fault: Fault) => void;
-  /** Ends all faults. */
-  readonly heal: () => void;
-  readonly getResult: (checks: number) => WorldResult;
-}
-
 export interface WorldOptions<Service> {
   readonly seed: number;
   readonly onTrace: OnTrace | undefined;
@@ -75,6 +48,8 @@ export interface WorldOptions<Service> {
   /** Called with the details of each line that is logged. */
   readonly onLogged?: (details: LineDetails) => void;
 }
+
+type End = Extract<Fault, { readonly noticedMs: number }>;
 
 export const startOfTime = Date.UTC(2026, 0, 1);
 
@@ -95,153 +70,180 @@ export const createSimulatedPlatform = (
     for (let index = 0; index < bytes.length; index += 1) bytes[index] = ids.between(0, 256);
   },
 });
+/** The generators, store and network of a world, and the processes that run in it. */
+export class World<Service> {
+  readonly #options: WorldOptions<Service>;
+  readonly #outside = createHost("world");
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly storeHost = createHost("store");
+  readonly brokerHost = createHost("broker");
+  readonly network: Network;
+  readonly server: MongoServer;
+  readonly log: Logger;
+  readonly #processes: Process<Service>[];
+  readonly #lines = new Map<string, number>();
+  #digest = 0;
+  #faults = 0;
+  #started = 0;
 
-export function createWorld<Service>(options: WorldOptions<Service>): World<Service> {
-  const { seed, onTrace, start, stop, onGone, mayLogError = () => false, onLogged } = options;
-  const random = createRandom(seed);
-  const ids = createRandom(seed + 1);
-  const storeSettings: ServerOptions = {
-    isReplicaSet: !random.chance(0.1),
-    dialect: random.pick<Dialect>(["mongodb", "mongodb", "unnamed-index", "conflict-in-transaction"]),
-    canKillSessions: random.chance(0.8),
-  };
-  const outside = createHost("world");
-  const clock = createClock(outside);
-  const storeHost = createHost("store");
-  const brokerHost = createHost("broker");
-  const network = createNetwork(clock, random);
-  const server = new MongoServer({ clock, random, host: storeHost }, storeSettings);
-  let digest = 0;
-  let faults = 0;
-  let started = 0;
-  const lines = new Map<string, number>();
-
-  replacePlatform(createSimulatedPlatform(clock, { random, ids }));
-
-  function trace(getText: () => string): void {
-    onTrace?.(`${clock.getTime().toFixed(1).padStart(9)} ${clock.getHost().name.padEnd(13)} ${getText()}`);
-  }
-
-  const onLine: WriteLine = (details, message) => {
-    lines.set(message, (lines.get(message) ?? 0) + 1);
-    trace(() => `${message} ${JSON.stringify(details)}`);
-    onLogged?.(details);
-  };
-  const log = createLog(onLine, (details, message) => {
-    if (mayLogError(message)) onLine(details, message);
-    else clock.fail(new Violation(`${message}: ${String(details.err)}`, { cause: details.err }));
-  });
-
-  function startProcess(): Process<Service> {
-    started += 1;
-    const host = createHost(`process ${started}`, random.between(-50, 50));
-    const process: Process<Service> = { host, service: undefined };
-    clock.schedule(host, 0, () => {
-      start(process).catch(clock.fail);
+  constructor(options: WorldOptions<Service>) {
+    const { seed, mayLogError = () => false } = options;
+    this.#options = options;
+    this.random = createRandom(seed);
+    const storeSettings: ServerOptions = {
+      isReplicaSet: !this.random.chance(0.1),
+      dialect: this.random.pick<Dialect>(["mongodb", "mongodb", "unnamed-index", "conflict-in-transaction"]),
+      canKillSessions: this.random.chance(0.8),
+    };
+    this.clock = createClock(this.#outside);
+    const { clock, random, storeHost: host } = this;
+    this.network = new Network(clock, random);
+    this.server = new MongoServer({ clock, random, host }, storeSettings);
+    replacePlatform(createSimulatedPlatform(clock, { random, ids: createRandom(seed + 1) }));
+    this.log = createLog(this.#onLine, (details, message) => {
+      if (mayLogError(message)) this.#onLine(details, message);
+      else clock.fail(new Violation(`${message}: ${String(details.err)}`, { cause: details.err }));
     });
-    return process;
+    this.#processes = [this.#startProcess(), this.#startProcess()];
+    this.trace(() => JSON.stringify(storeSettings));
   }
 
-  const processes = [startProcess(), startProcess()];
+  readonly trace = (getText: () => string): void => {
+    const { clock } = this;
+    this.#options.onTrace?.(
+      `${clock.getTime().toFixed(1).padStart(9)} ${clock.getHost().name.padEnd(13)} ${getText()}`,
+    );
+  };
 
-  function getProcess(index: number): Process<Service> {
-    const process = processes[index];
+  /** Adds to the digest. */
+  readonly note = (text: string): void => {
+    for (const character of text) this.#digest = (Math.imul(this.#digest, 31) + character.charCodeAt(0)) | 0;
+  };
+
+  /** Runs a check. A violation ends the run; the product does not get to see it. */
+  readonly runCheck = (check: () => void): void => {
+    try {
+      check();
+    } catch (error) {
+      this.clock.fail(error);
+    }
+  };
+
+  /** Creates the access of a machine to the store. */
+  readonly openDatabase = (host: Host): Database => {
+    const { clock, random, network, server } = this;
+    return toDatabase(createMongoClient({ clock, random, network, server, host }), this.log);
+  };
+
+  getProcess(index: number): Process<Service> {
+    const process = this.#processes[index];
     if (process === undefined) throw new Error(`there is no process ${index}`);
     return process;
   }
 
-  function replace(index: number, process: Process<Service>): void {
-    if (processes[index] === process) processes[index] = startProcess();
+  /** Performs steps, each after its pause. */
+  async perform<A extends { readonly do: string }>(
+    steps: readonly Step<A>[],
+    act: (action: A) => void,
+  ): Promise<void> {
+    for (const step of steps) {
+      await this.clock.runUntil(this.clock.getTime() + step.afterMs);
+      if (isFault(step)) this.#faults += 1;
+      this.trace(() => JSON.stringify(step.action));
+      act(step.action);
+    }
   }
 
-  const getServer = (name: "store" | "broker"): Host => (name === "store" ? storeHost : brokerHost);
+  injectFault(fault: Fault): void {
+    switch (fault.do) {
+      case "kill":
+        this.#kill(fault);
+        break;
+      case "stop":
+        this.#stop(fault);
+        break;
+      case "freeze":
+        this.getProcess(fault.process).host.frozenUntil = this.clock.getTime() + fault.ms;
+        break;
+      case "disturb":
+        this.network.disturb(this.getProcess(fault.process).host, this.#getServer(fault.server), fault.fault);
+        break;
+      case "cut":
+        this.network.cut(this.getProcess(fault.process).host, this.#getServer(fault.server), fault.ms);
+        break;
+      case "elect":
+        this.server.elect(fault.downMs, fault.losesUnreplicated);
+        break;
+      case "stall replication":
+        this.server.stallReplication(fault.ms);
+        break;
+    }
+  }
 
-  trace(() => JSON.stringify(storeSettings));
+  /** Ends all faults. */
+  heal(): void {
+    this.network.heal();
+    for (const { host } of this.#processes) host.frozenUntil = 0;
+  }
 
-  return {
-    clock,
-    random,
-    network,
-    server,
-    storeHost,
-    brokerHost,
-    log,
-    openDatabase: (host) => toDatabase(createMongoClient({ clock, random, network, server, host }), log),
-    trace,
-    note(text) {
-      for (const character of text) digest = (Math.imul(digest, 31) + character.charCodeAt(0)) | 0;
-    },
-    runCheck(check) {
-      try {
-        check();
-      } catch (error) {
-        clock.fail(error);
-      }
-    },
-    getProcess,
-    async perform(steps, act) {
-      for (const step of steps) {
-        await clock.runUntil(clock.getTime() + step.afterMs);
-        if (isFault(step)) faults += 1;
-        trace(() => JSON.stringify(step.action));
-        act(step.action);
-      }
-    },
-    injectFault(fault) {
-      switch (fault.do) {
-        case "kill": {
-          const process = getProcess(fault.process);
-          process.host.alive = false;
-          clock.schedule(brokerHost, fault.noticedMs, () => {
-            onGone(process.host);
-          });
-          clock.schedule(outside, fault.restartMs, () => {
-            replace(fault.process, process);
-          });
-          break;
-        }
-        case "stop": {
-          const process = getProcess(fault.process);
-          clock.schedule(process.host, 0, () => {
-            if (process.service !== undefined) stop(process.service).catch(clock.fail);
-          });
-          clock.schedule(outside, fault.restartMs, () => {
-            process.host.alive = false;
-            onGone(process.host);
-            replace(fault.process, process);
-          });
-          break;
-        }
-        case "freeze":
-          getProcess(fault.process).host.frozenUntil = clock.getTime() + fault.ms;
-          break;
-        case "disturb":
-          network.disturb(getProcess(fault.process).host, getServer(fault.server), fault.fault);
-          break;
-        case "cut":
-          network.cut(getProcess(fault.process).host, getServer(fault.server), fault.ms);
-          break;
-        case "elect":
-          server.elect(fault.downMs, fault.losesUnreplicated);
-          break;
-        case "stall replication":
-          server.stallReplication(fault.ms);
-          break;
-      }
-    },
-    heal() {
-      network.heal();
-      for (const { host } of processes) host.frozenUntil = 0;
-    },
-    getResult: (checks) => ({
-      faults: faults + network.countDisturbed(),
-      events: clock.countEvents(),
+  getResult(checks: number): WorldResult {
+    return {
+      faults: this.#faults + this.network.countDisturbed(),
+      events: this.clock.countEvents(),
       checks,
-      virtualMs: clock.getTime(),
-      lines,
-      digest: `${(digest >>> 0).toString(16)}-${clock.countEvents()}`,
-    }),
+      virtualMs: this.clock.getTime(),
+      lines: this.#lines,
+      digest: `${(this.#digest >>> 0).toString(16)}-${this.clock.countEvents()}`,
+    };
+  }
+
+  readonly #onLine: WriteLine = (details, message) => {
+    this.#lines.set(message, (this.#lines.get(message) ?? 0) + 1);
+    this.trace(() => `${message} ${JSON.stringify(details)}`);
+    this.#options.onLogged?.(details);
   };
+
+  #startProcess(): Process<Service> {
+    this.#started += 1;
+    const host = createHost(`process ${this.#started}`, this.random.between(-50, 50));
+    const process: Process<Service> = { host, service: undefined };
+    this.clock.schedule(host, 0, () => {
+      this.#options.start(process).catch(this.clock.fail);
+    });
+    return process;
+  }
+
+  #kill({ process: index, noticedMs, restartMs }: End): void {
+    const process = this.getProcess(index);
+    process.host.alive = false;
+    this.clock.schedule(this.brokerHost, noticedMs, () => {
+      this.#options.onGone(process.host);
+    });
+    this.clock.schedule(this.#outside, restartMs, () => {
+      this.#replace(index, process);
+    });
+  }
+
+  #stop({ process: index, restartMs }: End): void {
+    const process = this.getProcess(index);
+    this.clock.schedule(process.host, 0, () => {
+      if (process.service !== undefined) this.#options.stop(process.service).catch(this.clock.fail);
+    });
+    this.clock.schedule(this.#outside, restartMs, () => {
+      process.host.alive = false;
+      this.#options.onGone(process.host);
+      this.#replace(index, process);
+    });
+  }
+
+  #replace(index: number, process: Process<Service>): void {
+    if (this.#processes[index] === process) this.#processes[index] = this.#startProcess();
+  }
+
+  #getServer(name: "store" | "broker"): Host {
+    return name === "store" ? this.storeHost : this.brokerHost;
+  }
 }
 
 interface LineDetails {

@@ -5,6 +5,7 @@ export const errorCodes = {
   leaderNotAvailable: 5,
   notLeader: 6,
   invalidTopic: 17,
+  unknownMemberId: 25,
   topicAuthorizationFailed: 29,
   unknownTopicId: 100,
   inconsistentTopicId: 103,

@@ -2,7 +2,14 @@ import type { IHeaders, KafkaMessage, RecordBatchEntry } from "kafkajs";
 
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { LogRecord, SkippedBatch } from "../../sync/records.ts";
-import { findBatchEnd, headerBytes, readBatchHeader, type BatchHeader } from "./batch-header.ts";
+import {
+  findBatchEnd,
+  headerBytes,
+  magic,
+  magicOffset,
+  readBatchHeader,
+  type BatchHeader,
+} from "./batch-header.ts";
 import { BatchTooLargeError, codecs } from "./codecs.ts";
 import { ByteReader } from "./varint.ts";
 
@@ -27,6 +34,9 @@ interface Batch extends BatchHeader {
 const recordOverheadBytes = 256;
 const headerOverheadBytes = 128;
 
+/** A version and a type (Kafka's documentation, "Control Batches"). */
+const markerKeyBytes = 4;
+
 const skipped = new WeakMap<object, SkippedBatch>();
 
 /** The skipped batch that this message represents; undefined for an ordinary message. */
@@ -40,7 +50,9 @@ export function toLogRecord(message: KafkaMessage): LogRecord {
 }
 
 /**
- * Decodes the record batches of one partition in a fetch response; the last one may be truncated.
+ * Decodes the record batches of one partition in a fetch response; the last one may be truncated. Throws a
+ * RangeError if a batch has an impossible length or offset, so that it is unknown where it ends, and for an
+ * unreadable marker, without which it is unknown whether a transaction was aborted.
  *
  * Invariant: the result takes at most `maxBytes` of memory, and no batch keeps those after it from being
  * read. Batches that do not fit are left to the next fetch. A batch that alone is too large, or that cannot
@@ -50,10 +62,15 @@ export function toLogRecord(message: KafkaMessage): LogRecord {
 export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<DecodedMessage[]> {
   const messages: DecodedMessage[] = [];
   let left = maxBytes;
+  let nextOffset = 0n;
   for (let at = 0; left > 0;) {
-    const end = findBatchEnd(bytes, at);
+    // A message of an older format begins the next fetch.
+    const end = bytes[at + magicOffset] === magic ? findBatchEnd(bytes, at) : undefined;
     if (end === undefined) break;
     const batch = readBatch(bytes.subarray(at, end));
+    if (batch.firstOffset < nextOffset || batch.lastOffset < batch.firstOffset)
+      throw new RangeError("the offsets of batches of records do not ascend");
+    nextOffset = batch.lastOffset + 1n;
     const decoded = messages.length;
     try {
       left = await decodeBatch(batch, left, messages);
@@ -61,6 +78,8 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
     } catch (error) {
       messages.length = decoded;
       const isTooLarge = error instanceof BatchTooLargeError;
+      if (batch.isControl && !isTooLarge)
+        throw new RangeError(`a marker cannot be decoded: ${getErrorMessage(error)}`);
       if (!isTooLarge || left === maxBytes) messages.push(skip(batch, isTooLarge ? maxBytes : error));
       // The failed attempt may have taken as long as decoding a whole fetch.
       break;
@@ -75,6 +94,7 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
  * a batch.
  */
 async function decodeBatch(batch: Batch, maxBytes: number, into: DecodedMessage[]): Promise<number> {
+  if (batch.count < 0) throw new RangeError("a batch has a negative number of records");
   const left = maxBytes - batch.count * recordOverheadBytes;
   const records = await decompress(batch, left);
   return decodeRecords(batch, records, left - records.length, into);
@@ -86,10 +106,10 @@ const readBatch = (bytes: Buffer): Batch => ({
 });
 
 /** Throws BatchTooLargeError. */
-async function decompress({ codec: type, records, count }: Batch, maxBytes: number): Promise<Buffer> {
+async function decompress({ codec: type, records }: Batch, maxBytes: number): Promise<Buffer> {
   if (maxBytes < 0) throw new BatchTooLargeError(maxBytes);
-  // Compaction leaves empty batches; compressed ones have no bytes at all.
-  if (count === 0) return Buffer.alloc(0);
+  // Compaction leaves empty batches that have a header only.
+  if (records.length === 0) return records;
   if (type === 0) {
     if (records.length > maxBytes) throw new BatchTooLargeError(maxBytes);
     return records;
@@ -152,6 +172,8 @@ const toMessage = (
 function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: DecodedMessage[]): number {
   const reader = new ByteReader(records, "a record");
   const toOffset = createAdder(batch.firstOffset);
+  const lastDelta = Number(batch.lastOffset - batch.firstOffset);
+  let minDelta = 0;
   const toTimestamp = createAdder(batch.firstTimestamp);
   const maxTimestamp = String(batch.maxTimestamp);
   let left = maxBytes;
@@ -159,7 +181,10 @@ function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: De
     const end = reader.readVarint() + reader.at;
     reader.skip(1);
     const timestampDelta = reader.readVarlong();
-    const offset = toOffset(reader.readVarint());
+    const offsetDelta = reader.readVarint();
+    if (offsetDelta < minDelta || offsetDelta > lastDelta)
+      throw new RangeError("a record has an offset outside of its batch");
+    minDelta = offsetDelta + 1;
     const key = readField(reader);
     const value = readField(reader);
     const headerCount = reader.readVarint();
@@ -169,8 +194,12 @@ function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: De
     const headers = headerCount === 0 ? {} : readHeaders(reader, headerCount);
     if (reader.at !== end) throw new RangeError("a record does not have its stated length");
     const timestamp = batch.hasLogAppendTime ? maxTimestamp : toTimestamp(timestampDelta);
-    into.push(toMessage(batch, { offset, timestamp, key, value, headers }));
+    if (batch.isControl && (key === null || key.length < markerKeyBytes))
+      throw new RangeError("a control record has no type");
+    into.push(toMessage(batch, { offset: toOffset(offsetDelta), timestamp, key, value, headers }));
   }
+  // Otherwise the stated number of records is too small, and the others would be lost.
+  if (reader.at !== records.length) throw new RangeError("a batch has more bytes than its records");
   return left;
 }
 

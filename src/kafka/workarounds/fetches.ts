@@ -14,6 +14,7 @@ import { failOnError, type RequestTarget } from "../protocol/request.ts";
 import { hideAborted, type FetchedMessage, type PartitionMessages } from "./aborted-transactions.ts";
 import { decodeFetched } from "./bounded-fetches.ts";
 import { patchMethod } from "./patch.ts";
+import { readResponse } from "./unreadable-responses.ts";
 
 /** A fetch request of kafkajs 2.2.4. */
 export interface FetchRequest {
@@ -93,6 +94,9 @@ export function fetchByTopicId(): void {
         const response =
           (await fetchById(this, request)) ??
           (await fetchNamed(() => fetchByName.call(this, request), request));
+        await readResponse("Fetch", () => {
+          checkRequested(response, request);
+        });
         for (const { partitions } of response.responses) partitions.forEach(hideAborted);
         return response;
       },
@@ -142,7 +146,7 @@ async function fetchById(broker: Broker, request: FetchRequest): Promise<FetchRe
     })),
   });
   await checkIds(broker, fetched, names);
-  return toResponse(fetched, request, names);
+  return readResponse("Fetch", () => toResponse(fetched, request, names));
 }
 
 /**
@@ -222,14 +226,32 @@ async function fetchNamed(
   }
 }
 
+/**
+ * kafkajs takes every partition of a response for one that it requested, and goes on after its last offset.
+ * Throws a RangeError.
+ */
+function checkRequested({ responses }: FetchResponse, request: FetchRequest): void {
+  for (const { topicName, partitions } of responses)
+    for (const { partition, messages } of partitions) {
+      const asked = findRequested(request, topicName, partition);
+      if (asked === undefined) throw new RangeError("it has a partition that was not requested");
+      const last = messages?.at(-1)?.offset ?? asked.fetchOffset;
+      if (BigInt(last) < BigInt(asked.fetchOffset))
+        throw new RangeError("it ends before the requested offset");
+    }
+}
+
+const findRequested = ({ topics }: FetchRequest, topic: string, partition: number) =>
+  topics
+    .filter((one) => one.topic === topic)
+    .flatMap(({ partitions }) => partitions)
+    .find((one) => one.partition === partition);
+
 const isOutOfRangeError = (error: unknown): error is Error & { topic: string; partition: number } =>
   error instanceof Error && error.name === "KafkaJSOffsetOutOfRange";
 
 /** kafkajs does not deliver control records, but reports a batch of them. */
 function createPlaceholder(request: FetchRequest, topic: string, partition: number): FetchedMessage {
-  const asked = request.topics
-    .filter((one) => one.topic === topic)
-    .flatMap(({ partitions }) => partitions)
-    .find((one) => one.partition === partition);
-  return { offset: asked?.fetchOffset ?? "0", key: null, isControlRecord: true };
+  const { fetchOffset = "0" } = findRequested(request, topic, partition) ?? {};
+  return { offset: fetchOffset, key: null, isControlRecord: true };
 }

@@ -8,16 +8,22 @@ import type { Server } from "../simulated-socket.ts";
 import type { SocketNetwork } from "../sockets.ts";
 import { createBatch, type BatchRecord } from "../wire/batches.ts";
 import { messages, type MessageName } from "../wire/messages.ts";
-import { acceptConnection } from "./connections.ts";
-import { createCoordinationHandlers, createGroups, type CoordinatorKind } from "./coordination.ts";
-import { createDataHandlers } from "./data-requests.ts";
+import { acceptConnection, type Acceptor } from "./connections.ts";
+import {
+  createCoordinationHandlers,
+  createGroups,
+  type CoordinationOptions,
+  type CoordinatorKind,
+  type Groups,
+} from "./coordination.ts";
+import { DataRequests } from "./data-requests.ts";
 import { codes } from "./errors.ts";
-import { createFetchHandlers, type Delivery } from "./fetches.ts";
+import { Fetches, type Delivery } from "./fetches.ts";
 import { createLookups } from "./lookups.ts";
 import type { PartitionLog, ProducerIdentity } from "./log.ts";
 import type { CommittedOffset } from "./offsets.ts";
 import { toKey, type Handlers } from "./requests.ts";
-import { createNode, createTopicRegistry, type BrokerNode, type Partition, type Topic } from "./topics.ts";
+import { createNode, TopicRegistry, type BrokerNode, type Partition, type Topic } from "./topics.ts";
 import { TransactionCoordinator, type DecidedTransaction } from "./transactions.ts";
 
 export interface ClusterOptions {
@@ -55,221 +61,257 @@ interface ForeignTransaction extends ProducerIdentity {
 const firstForeignProducer = 1_000_000;
 const quiet = (): void => undefined;
 
-export function createCluster(options: ClusterOptions) {
-  const { clock, random, network, now, trace, onDelivered = quiet, onDecided = quiet } = options;
-  const nodes: readonly BrokerNode[] = Array.from({ length: options.brokers }, (_, id) =>
-    createNode(id, createHost(`broker ${id}`)),
-  );
-  const coordinators: Record<CoordinatorKind, number> = { group: 0, transaction: options.brokers - 1 };
-  const availableAt: Record<CoordinatorKind, number> = { group: 0, transaction: 0 };
+/** The brokers, what they know and what goes wrong with them. */
+export class Cluster {
+  readonly #options: ClusterOptions;
+  readonly nodes: readonly BrokerNode[];
+  readonly #coordinators: Record<CoordinatorKind, number>;
+  readonly #availableAt: Record<CoordinatorKind, number> = { group: 0, transaction: 0 };
   /** Topics and groups that clients have no right on. */
-  const denied = new Set<string>();
-  const foreign = new Map<PartitionLog, ForeignTransaction>();
-  let nextForeignProducer = firstForeignProducer;
+  readonly denied = new Set<string>();
+  /** The transactions of programs outside of the product, by log. */
+  readonly #foreign = new Map<PartitionLog, ForeignTransaction>();
+  #nextForeignProducer = firstForeignProducer;
+  readonly groups: Groups;
+  readonly #fetches: Fetches;
+  readonly registry: TopicRegistry;
+  readonly #transactions: TransactionCoordinator;
+  readonly #data: DataRequests;
+  readonly #servers: readonly Server[];
 
-  function getNode(nodeId: number): BrokerNode {
-    const node = nodes[nodeId];
-    if (node === undefined) throw new Error(`there is no broker ${nodeId}`);
-    return node;
+  constructor(options: ClusterOptions) {
+    const { clock, random, now, trace, brokers, maxBatchesPerFetch, verifies } = options;
+    const { onDelivered = quiet, onDecided = quiet, onProduced = quiet, onCreated = quiet } = options;
+    this.#options = options;
+    this.nodes = Array.from({ length: brokers }, (_, id) => createNode(id, createHost(`broker ${id}`)));
+    this.#coordinators = { group: 0, transaction: brokers - 1 };
+    const getNode = (nodeId: number): BrokerNode => this.#getNode(nodeId);
+    const coordination: CoordinationOptions = {
+      ...{ clock, random, getNode, trace },
+      getHost: (kind) => this.#getCoordinatorHost(kind),
+      getCoordinator: (kind) => this.#coordinators[kind],
+      isAvailable: (kind) => clock.getTime() >= this.#availableAt[kind],
+    };
+    this.groups = createGroups(coordination);
+    const lookups = createLookups(this.denied);
+    this.#fetches = new Fetches({ clock, random, getNode, lookups, maxBatchesPerFetch, onDelivered });
+    const notify = (): void => {
+      this.notify();
+    };
+    this.registry = new TopicRegistry({ clock, random, nodes: this.nodes, onChanged: notify });
+    this.#transactions = new TransactionCoordinator({
+      ...{ clock, random, onDecided },
+      ...(verifies === undefined ? {} : { verifies }),
+      getHost: () => this.#getCoordinatorHost("transaction"),
+      getOffsets: (groupId) => this.groups.getOffsets(groupId),
+      mark: ({ topic, partition }, producer, commit) => {
+        this.#mark(topic, partition, producer, commit);
+      },
+    });
+    const { registry, denied } = this;
+    this.#data = new DataRequests({
+      ...{ clock, random, now, registry, getNode, lookups, denied, notify, onProduced, onCreated },
+      transactions: this.#transactions,
+    });
+    const handlers: Handlers = {
+      ...this.#data.handlers,
+      ...this.#fetches.handlers,
+      ...createCoordinationHandlers(
+        coordination,
+        { groups: this.groups, transactions: this.#transactions },
+        denied,
+      ),
+      apiVersions2(_, respond) {
+        respond({ error: codes.none, versions: listVersions(options.maxFetchVersion), throttle: 0 });
+      },
+    };
+    this.#servers = this.nodes.map((node) => this.#createServer(node, handlers));
+    for (const [index, address] of this.addresses.entries())
+      options.network.listen(address, this.getServer(index));
+    registry.publish();
   }
 
-  const coordination = {
-    clock,
-    random,
-    getNode,
-    trace,
-    getHost: (kind: CoordinatorKind): Host => (nodes[coordinators[kind]] ?? getNode(0)).host,
-    getCoordinator: (kind: CoordinatorKind): number => coordinators[kind],
-    isAvailable: (kind: CoordinatorKind): boolean => clock.getTime() >= availableAt[kind],
-  };
-  const groups = createGroups(coordination);
-  const lookups = createLookups(denied);
-  const fetches = createFetchHandlers({
-    clock,
-    random,
-    getNode,
-    lookups,
-    maxBatchesPerFetch: options.maxBatchesPerFetch,
-    onDelivered,
-  });
-  const registry = createTopicRegistry({ clock, random, nodes, onChanged: fetches.notify });
-  const transactions = new TransactionCoordinator({
-    clock,
-    random,
-    ...(options.verifies === undefined ? {} : { verifies: options.verifies }),
-    getHost: () => coordination.getHost("transaction"),
-    getOffsets: (groupId) => groups.getOffsets(groupId),
-    onDecided,
-    mark({ topic, partition: number }, producer, commit) {
-      const known = registry.topics.get(topic)?.partitions[number];
-      const leader = nodes[known?.leader ?? -1];
-      const partition = leader?.logs.topics.get(topic)?.partitions[number]?.partition ?? known;
-      partition?.log.mark(producer, { commit, timestamp: now(), leaderEpoch: partition.leaderEpoch });
-      fetches.notify();
-    },
-  });
-  const data = createDataHandlers({
-    ...{ clock, random, now, registry, getNode, transactions, lookups, denied },
-    notify: fetches.notify,
-    onProduced: options.onProduced ?? quiet,
-    onCreated: options.onCreated ?? quiet,
-  });
-  const versions = Object.values(messages).map(({ key, version }) => ({ key, version }));
-  const maxVersions = new Map<number, number>();
-  for (const { key, version } of versions) maxVersions.set(key, Math.max(version, maxVersions.get(key) ?? 0));
-  maxVersions.set(messages.fetch13.key, options.maxFetchVersion);
-  const handlers: Handlers = {
-    ...data.handlers,
-    ...fetches.handlers,
-    ...createCoordinationHandlers(coordination, { groups, transactions }, denied),
-    apiVersions2(_, respond) {
-      const offered = [...maxVersions].map(([key, max]) => ({ key, min: 0, max }));
-      respond({ error: codes.none, versions: offered, throttle: 0 });
-    },
-  };
-  const onRequest = (client: Host, { name }: BrokerNode, request: MessageName): void => {
-    trace(() => `${client.name} asks ${name}: ${request}`);
-    options.onRequest?.(request);
-  };
-  const servers: readonly Server[] = nodes.map((node) => ({
-    host: node.host,
-    isUp: () => node.isUp,
-    accept: (connection) => acceptConnection(node, { handlers, onRequest }, connection),
-  }));
-  for (const [index, server] of servers.entries())
-    network.listen(`${getNode(index).name}:${getNode(index).port}`, server);
-  registry.publish();
+  getServer(nodeId: number): Server {
+    return this.#servers[nodeId % this.#servers.length] ?? this.getServer(0);
+  }
 
-  const getServer = (nodeId: number): Server => servers[nodeId % servers.length] ?? getServer(0);
-
-  function getPartition(topic: string, partition: number): Partition {
-    const found = registry.topics.get(topic)?.partitions[partition];
+  getPartition(topic: string, partition: number): Partition {
+    const found = this.registry.topics.get(topic)?.partitions[partition];
     if (found === undefined) throw new Error(`there is no partition ${toKey(topic, partition)}`);
     return found;
   }
 
-  function moveCoordinator(kind: CoordinatorKind, nodeId: number): void {
-    if (coordinators[kind] === nodeId) return;
-    coordinators[kind] = nodeId;
-    if (kind === "group") for (const group of groups.listAll()) group.reload();
-  }
-
-  function setUp(node: BrokerNode, isUp: boolean): void {
+  setUp(node: BrokerNode, isUp: boolean): void {
     node.isUp = isUp;
     if (isUp) {
-      registry.restart(node);
+      this.registry.restart(node);
       return;
     }
-    registry.leave();
-    network.resetAll(getServer(node.nodeId));
+    this.registry.leave();
+    this.#options.network.resetAll(this.getServer(node.nodeId));
   }
 
   /** Moves everything that a broker led or coordinated to one that is up. */
-  function failOver(): void {
-    const live = nodes.filter(({ isUp }) => isUp).map(({ nodeId }) => nodeId);
+  failOver(): void {
+    const live = this.nodes.filter(({ isUp }) => isUp).map(({ nodeId }) => nodeId);
     for (const kind of ["group", "transaction"] as const)
-      if (!live.includes(coordinators[kind])) moveCoordinator(kind, live[0] ?? -1);
-    registry.failOver();
+      if (!live.includes(this.#coordinators[kind])) this.#moveCoordinator(kind, live[0] ?? -1);
+    this.registry.failOver();
   }
 
-  return {
-    addresses: nodes.map(({ name, port }) => `${name}:${port}`),
-    topics: registry.topics,
-    registry,
-    /** Deletes a topic, and the offsets that groups committed for it. */
-    deleteTopic(name: string): void {
-      registry.delete(name);
-      groups.deleteTopicOffsets(name);
-    },
-    getPartition,
-    getServer,
-    groups,
-    denied,
-    /** Answers the next query of bounds as a broker does that lost its leadership some time ago. */
-    showOldBounds: () => {
-      data.showOldBounds();
-    },
-    /** Creates no topics for some time. */
-    refuseTopics: (ms: number) => {
-      data.refuseTopics(ms);
-    },
-    delayMarkers: (ms: number) => {
-      transactions.delayMarkers(ms);
-    },
-    notify: fetches.notify,
+  get addresses(): readonly string[] {
+    return this.nodes.map(({ name, port }) => `${name}:${port}`);
+  }
 
-    /** The former leader may hear of it late. */
-    moveLeader(topic: string, partition: number, nodeId: number, unnoticedMs = 0): void {
-      const found = registry.topics.get(topic)?.partitions[partition];
-      if (found === undefined || !getNode(nodeId % nodes.length).isUp) return;
-      if (unnoticedMs > 0 && found.leader >= 0)
-        getNode(found.leader).lagsUntil = clock.getTime() + unnoticedMs;
-      registry.moveLeader(found, nodeId % nodes.length);
-    },
-    moveCoordinator(kind: CoordinatorKind, nodeId: number): void {
-      if (getNode(nodeId % nodes.length).isUp) moveCoordinator(kind, nodeId % nodes.length);
-    },
-    /** The coordinator is being loaded, or there is none. */
-    hideCoordinator(kind: CoordinatorKind, ms: number): void {
-      availableAt[kind] = clock.getTime() + ms;
-    },
-    /** A broker hears nothing new of topics for some time. */
-    lag(nodeId: number, ms: number): void {
-      getNode(nodeId % nodes.length).lagsUntil = clock.getTime() + ms;
-    },
-    /** The process of a broker dies, or is started again. What it led and coordinated stays with it. */
-    setUp,
-    failOver,
-    /** The process of a broker dies, and is started again. Others take over some time later. */
-    crash(nodeId: number, { ms, failOverMs }: { readonly ms: number; readonly failOverMs: number }): void {
-      const node = getNode(nodeId % nodes.length);
-      if (!node.isUp) return;
-      setUp(node, false);
-      clock.schedule(getNode((node.nodeId + 1) % nodes.length).host, failOverMs, failOver);
-      clock.schedule(node.host, ms, () => {
-        setUp(node, true);
-        failOver();
-      });
-    },
-    nodes,
-    setOffset(groupId: string, topic: string, partition: number, offset: CommittedOffset | undefined): void {
-      const offsets = groups.getOffsets(groupId);
-      if (offset === undefined) offsets.delete(toKey(topic, partition));
-      else offsets.set(toKey(topic, partition), offset);
-    },
+  get topics(): ReadonlyMap<string, Topic> {
+    return this.registry.topics;
+  }
 
-    /** A program outside of the product produces. */
-    produce(
-      partition: Partition,
-      records: readonly NewRecord[],
-      end?: "commit" | "abort" | "leave open",
-    ): void {
-      for (const batch of splitIntoBatches(records, random))
-        produceBatch(partition, batch, end !== undefined);
-      const timestamp = records.at(-1)?.timestamp ?? now();
-      if (end === "commit" || end === "abort") endTransaction(partition, end === "commit", timestamp);
-      fetches.notify();
-    },
-    /** A log loses its end: a broker was elected that did not have it. */
-    cut(partition: Partition, offset: number): void {
-      const { log } = partition;
-      log.cut(offset);
-      partition.former = undefined;
-      const producer = foreign.get(log);
-      if (producer !== undefined) {
-        producer.isOpen = log.hasOpenTransaction;
-        producer.nextSequence = log.getNextSequence(producer.producerId);
-      }
-      registry.elect(partition);
-    },
-    /** It ends its transaction, if there is one. */
-    endTransaction(partition: Partition, commit: boolean, timestamp: number): void {
-      endTransaction(partition, commit, timestamp);
-      fetches.notify();
-    },
-  };
+  /** Deletes a topic, and the offsets that groups committed for it. */
+  deleteTopic(name: string): void {
+    this.registry.delete(name);
+    this.groups.deleteTopicOffsets(name);
+  }
 
-  function produceBatch(
+  /** Answers the next query of bounds as a broker does that lost its leadership some time ago. */
+  showOldBounds(): void {
+    this.#data.showOldBounds();
+  }
+
+  /** Creates no topics for some time. */
+  refuseTopics(ms: number): void {
+    this.#data.refuseTopics(ms);
+  }
+
+  delayMarkers(ms: number): void {
+    this.#transactions.delayMarkers(ms);
+  }
+
+  /** Answers fetches that wait for what is there now. */
+  notify(): void {
+    this.#fetches.notify();
+  }
+
+  /** The former leader may hear of it late. */
+  moveLeader(topic: string, partition: number, nodeId: number, unnoticedMs = 0): void {
+    const found = this.registry.topics.get(topic)?.partitions[partition];
+    if (found === undefined || !this.#getNode(nodeId % this.nodes.length).isUp) return;
+    if (unnoticedMs > 0 && found.leader >= 0)
+      this.#getNode(found.leader).lagsUntil = this.#options.clock.getTime() + unnoticedMs;
+    this.registry.moveLeader(found, nodeId % this.nodes.length);
+  }
+
+  moveCoordinator(kind: CoordinatorKind, nodeId: number): void {
+    if (this.#getNode(nodeId % this.nodes.length).isUp)
+      this.#moveCoordinator(kind, nodeId % this.nodes.length);
+  }
+
+  /** The coordinator is being loaded, or there is none. */
+  hideCoordinator(kind: CoordinatorKind, ms: number): void {
+    this.#availableAt[kind] = this.#options.clock.getTime() + ms;
+  }
+
+  /** A broker hears nothing new of topics for some time. */
+  lag(nodeId: number, ms: number): void {
+    this.#getNode(nodeId % this.nodes.length).lagsUntil = this.#options.clock.getTime() + ms;
+  }
+
+  /** The process of a broker dies, and is started again. Others take over some time later. */
+  crash(nodeId: number, { ms, failOverMs }: { readonly ms: number; readonly failOverMs: number }): void {
+    const node = this.#getNode(nodeId % this.nodes.length);
+    if (!node.isUp) return;
+    this.setUp(node, false);
+    const { clock } = this.#options;
+    clock.schedule(this.#getNode((node.nodeId + 1) % this.nodes.length).host, failOverMs, () => {
+      this.failOver();
+    });
+    clock.schedule(node.host, ms, () => {
+      this.setUp(node, true);
+      this.failOver();
+    });
+  }
+
+  setOffset(groupId: string, topic: string, partition: number, offset: CommittedOffset | undefined): void {
+    const offsets = this.groups.getOffsets(groupId);
+    if (offset === undefined) offsets.delete(toKey(topic, partition));
+    else offsets.set(toKey(topic, partition), offset);
+  }
+
+  /** A program outside of the product produces. */
+  produce(
+    partition: Partition,
+    records: readonly NewRecord[],
+    end?: "commit" | "abort" | "leave open",
+  ): void {
+    for (const batch of splitIntoBatches(records, this.#options.random))
+      this.#produceBatch(partition, batch, end !== undefined);
+    const timestamp = records.at(-1)?.timestamp ?? this.#options.now();
+    if (end === "commit" || end === "abort") this.#endTransaction(partition, end === "commit", timestamp);
+    this.notify();
+  }
+
+  /** A log loses its end: a broker was elected that did not have it. */
+  cut(partition: Partition, offset: number): void {
+    const { log } = partition;
+    log.cut(offset);
+    partition.former = undefined;
+    const producer = this.#foreign.get(log);
+    if (producer !== undefined) {
+      producer.isOpen = log.hasOpenTransaction;
+      producer.nextSequence = log.getNextSequence(producer.producerId);
+    }
+    this.registry.elect(partition);
+  }
+
+  /** It ends its transaction, if there is one. */
+  endTransaction(partition: Partition, commit: boolean, timestamp: number): void {
+    this.#endTransaction(partition, commit, timestamp);
+    this.notify();
+  }
+
+  #getNode(nodeId: number): BrokerNode {
+    const node = this.nodes[nodeId];
+    if (node === undefined) throw new Error(`there is no broker ${nodeId}`);
+    return node;
+  }
+
+  #getCoordinatorHost(kind: CoordinatorKind): Host {
+    return (this.nodes[this.#coordinators[kind]] ?? this.#getNode(0)).host;
+  }
+
+  #createServer(node: BrokerNode, handlers: Handlers): Server {
+    const { trace, onRequest } = this.#options;
+    const acceptor: Acceptor = {
+      handlers,
+      onRequest(client, { name }, request) {
+        trace(() => `${client.name} asks ${name}: ${request}`);
+        onRequest?.(request);
+      },
+    };
+    return {
+      host: node.host,
+      isUp: () => node.isUp,
+      accept: (connection) => acceptConnection(node, acceptor, connection),
+    };
+  }
+
+  /** Ends a transaction in a partition, where its leader knows of the partition. */
+  #mark(topic: string, number: number, producer: ProducerIdentity, commit: boolean): void {
+    const known = this.registry.topics.get(topic)?.partitions[number];
+    const leader = this.nodes[known?.leader ?? -1];
+    const partition = leader?.logs.topics.get(topic)?.partitions[number]?.partition ?? known;
+    const timestamp = this.#options.now();
+    partition?.log.mark(producer, { commit, timestamp, leaderEpoch: partition.leaderEpoch });
+    this.notify();
+  }
+
+  #moveCoordinator(kind: CoordinatorKind, nodeId: number): void {
+    if (this.#coordinators[kind] === nodeId) return;
+    this.#coordinators[kind] = nodeId;
+    if (kind === "group") for (const group of this.groups.listAll()) group.reload();
+  }
+
+  #produceBatch(
     { log, leaderEpoch }: Partition,
     records: readonly NewRecord[],
     isTransactional: boolean,
@@ -279,10 +321,10 @@ export function createCluster(options: ClusterOptions) {
       log.append(createBatch(numbered), leaderEpoch);
       return;
     }
-    let producer = foreign.get(log);
-    producer ??= { producerId: nextForeignProducer++, producerEpoch: 0, nextSequence: 0, isOpen: true };
+    let producer = this.#foreign.get(log);
+    producer ??= { producerId: this.#nextForeignProducer++, producerEpoch: 0, nextSequence: 0, isOpen: true };
     producer.isOpen = true;
-    foreign.set(log, producer);
+    this.#foreign.set(log, producer);
     const { producerId, producerEpoch, nextSequence: firstSequence } = producer;
     log.append(
       createBatch(numbered, { producerId, producerEpoch, firstSequence, isTransactional }),
@@ -291,12 +333,20 @@ export function createCluster(options: ClusterOptions) {
     producer.nextSequence += records.length;
   }
 
-  function endTransaction({ log, leaderEpoch }: Partition, commit: boolean, timestamp: number): void {
-    const producer = foreign.get(log);
+  #endTransaction({ log, leaderEpoch }: Partition, commit: boolean, timestamp: number): void {
+    const producer = this.#foreign.get(log);
     if (producer?.isOpen !== true) return;
     producer.isOpen = false;
     log.mark(producer, { commit, timestamp, leaderEpoch });
   }
+}
+
+/** The versions of each request that brokers offer. */
+function listVersions(maxFetchVersion: number) {
+  const max = new Map<number, number>();
+  for (const { key, version } of Object.values(messages)) max.set(key, Math.max(version, max.get(key) ?? 0));
+  max.set(messages.fetch13.key, maxFetchVersion);
+  return [...max].map(([key, version]) => ({ key, min: 0, max: version }));
 }
 
 export type NewRecord = Omit<BatchRecord, "offsetDelta">;
@@ -309,5 +359,3 @@ function* splitIntoBatches(records: readonly NewRecord[], random: Random): Gener
     at += count;
   }
 }
-
-export type Cluster = ReturnType<typeof createCluster>;

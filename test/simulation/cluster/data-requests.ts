@@ -8,7 +8,7 @@ import type { Bounds } from "./copies.ts";
 import { codes } from "./errors.ts";
 import { readCommitted } from "./fetches.ts";
 import type { Lookups } from "./lookups.ts";
-import { mapPartitions, type Handlers, type RequestContext } from "./requests.ts";
+import { mapPartitions, type Handler, type Handlers, type RequestContext } from "./requests.ts";
 import { checkBatch, checkNewTopic, isValidName } from "./rejections.ts";
 import type { BrokerNode, Partition, Topic, TopicRegistry } from "./topics.ts";
 import type { TransactionCoordinator } from "./transactions.ts";
@@ -37,60 +37,73 @@ const createDelayMs = 5;
 /** Among what clients have no right on: to create topics. */
 export const creation = "creation of topics";
 
-export function createDataHandlers(options: DataOptions) {
-  const { clock, random, registry, getNode, transactions, lookups, denied, notify, onProduced, onCreated } =
-    options;
-  const { findNamed } = lookups;
+/** Handles requests for metadata, bounds, settings and new records. */
+export class DataRequests {
+  readonly #options: DataOptions;
   /** What ListOffsets returned last, by partition. */
-  const lastBounds = new Map<Partition, Bounds>();
-  let showsOldBounds = false;
-  let refusesTopicsUntil = 0;
+  readonly #lastBounds = new Map<Partition, Bounds>();
+  #showsOldBounds = false;
+  #refusesTopicsUntil = 0;
 
-  function listOffset(
+  constructor(options: DataOptions) {
+    this.#options = options;
+  }
+
+  /** Answers the next query of bounds as a broker does that lost its leadership some time ago. */
+  showOldBounds(): void {
+    this.#showsOldBounds = true;
+  }
+
+  refuseTopics(ms: number): void {
+    this.#refusesTopicsUntil = this.#options.clock.getTime() + ms;
+  }
+
+  #listOffset(
     node: BrokerNode,
     { topic, partition: number, timestamp, isolationLevel }: OffsetQuery,
   ): Response<"listOffsets3">["topics"][number]["partitions"][number] {
-    const { error, partition, bounds: current } = findNamed(node, topic, number);
+    const { error, partition, bounds: current } = this.#options.lookups.findNamed(node, topic, number);
     const found = { partition: number, error, timestamp: -1, offset: -1 };
     if (partition === undefined) return found;
-    const bounds = showsOldBounds ? (lastBounds.get(partition) ?? current) : current;
-    lastBounds.set(partition, current);
+    const bounds = this.#showsOldBounds ? (this.#lastBounds.get(partition) ?? current) : current;
+    this.#lastBounds.set(partition, current);
     const last = isolationLevel === readCommitted ? bounds.stable : bounds.end;
     if (timestamp === latest) return { ...found, offset: last };
     if (timestamp === earliest) return { ...found, offset: bounds.low };
     return { ...found, ...partition.log.findFirstSince(timestamp, last) };
   }
 
-  function append(
+  #append(
     { transactionalId }: Request<"produce7">,
     { node, topic, number, records }: { node: BrokerNode; topic: string; number: number; records: Buffer },
     process: Host,
   ) {
-    const { error, partition } = findNamed(node, topic, number);
+    const { error, partition } = this.#options.lookups.findNamed(node, topic, number);
     const result = { partition: number, error, baseOffset: -1, logAppendTime: -1, logStartOffset: 0 };
     if (partition === undefined) return result;
     if (partition.leader !== node.nodeId) return { ...result, error: codes.notLeader };
-    const refusal = checkBatch(records, node.logs.topics.get(topic)?.topic, options.now());
+    const refusal = checkBatch(records, node.logs.topics.get(topic)?.topic, this.#options.now());
     if (refusal !== codes.none) return { ...result, error: refusal };
     const identity = { transactionalId: transactionalId ?? "", ...readHeader(records) };
     const { end } = partition.log;
     const appended = partition.log.append(records, partition.leaderEpoch, () =>
-      transactions.verify(identity, partition),
+      this.#options.transactions.verify(identity, partition),
     );
     if (appended.error === codes.none) {
-      if (transactionalId === null) onProduced(process, partition, appended.baseOffset);
-      else transactions.onWritten(identity, partition, end);
+      if (transactionalId === null) this.#options.onProduced(process, partition, appended.baseOffset);
+      else this.#options.transactions.onWritten(identity, partition, end);
     }
     return { ...result, ...appended };
   }
 
-  const getRequested = (node: BrokerNode, names: readonly string[] | null): readonly string[] =>
-    names ?? [...node.metadata.topics.keys()].filter((name) => !denied.has(name));
+  #getRequested(node: BrokerNode, names: readonly string[] | null): readonly string[] {
+    return names ?? [...node.metadata.topics.keys()].filter((name) => !this.#options.denied.has(name));
+  }
 
-  function describeTopic(node: BrokerNode, topic: string) {
+  #describeTopic(node: BrokerNode, topic: string) {
     const known = node.metadata.topics.get(topic);
     const base = { topic, isInternal: false, partitions: [], id: noUuid };
-    if (denied.has(topic)) return { ...base, error: codes.topicDenied };
+    if (this.#options.denied.has(topic)) return { ...base, error: codes.topicDenied };
     if (!isValidName(topic)) return { ...base, error: codes.invalidTopic };
     if (known === undefined) return { ...base, error: codes.unknownTopicOrPartition };
     return {
@@ -109,120 +122,116 @@ export function createDataHandlers(options: DataOptions) {
     };
   }
 
-  const describeCluster = ({ metadata: { live } }: BrokerNode) => ({
-    throttle: 0,
-    brokers: live.map((nodeId) => {
-      const { name, port } = getNode(nodeId);
-      return { nodeId, host: name, port, rack: null };
-    }),
-    clusterId: "simulated",
-    controllerId: live[0] ?? -1,
-  });
+  #describeCluster({ metadata: { live } }: BrokerNode) {
+    return {
+      throttle: 0,
+      brokers: live.map((nodeId) => {
+        const { name, port } = this.#options.getNode(nodeId);
+        return { nodeId, host: name, port, rack: null };
+      }),
+      clusterId: "simulated",
+      controllerId: live[0] ?? -1,
+    };
+  }
 
-  const answerMetadata = (
+  readonly #describeByNames = (
     { topics }: Request<"metadata6">,
     respond: (response: Response<"metadata6">) => void,
     { brokerId }: RequestContext,
   ): void => {
-    const node = getNode(brokerId);
+    const node = this.#options.getNode(brokerId);
     respond({
-      ...describeCluster(node),
-      topics: getRequested(node, topics).map((topic) => describeTopic(node, topic)),
+      ...this.#describeCluster(node),
+      topics: this.#getRequested(node, topics).map((topic) => this.#describeTopic(node, topic)),
     });
   };
 
-  const handlers: Handlers<
-    | "metadata5"
-    | "metadata6"
-    | "metadata12"
-    | "listOffsets3"
-    | "produce7"
-    | "createTopics3"
-    | "describeConfigs2"
-  > = {
-    metadata5: answerMetadata,
-    metadata6: answerMetadata,
-    metadata12({ topics }, respond, { brokerId }) {
-      const node = getNode(brokerId);
-      const names = topics === null ? null : topics.map(({ topic }) => topic ?? "");
-      respond({
-        ...describeCluster(node),
-        topics: getRequested(node, names).map((topic) => {
-          const { id, ...description } = describeTopic(node, topic);
-          return { ...description, topicId: id, operations: -(2 ** 31) };
-        }),
-      });
-    },
+  readonly #describeByIds: Handler<"metadata12"> = ({ topics }, respond, { brokerId }) => {
+    const node = this.#options.getNode(brokerId);
+    const names = topics === null ? null : topics.map(({ topic }) => topic ?? "");
+    respond({
+      ...this.#describeCluster(node),
+      topics: this.#getRequested(node, names).map((topic) => {
+        const { id, ...description } = this.#describeTopic(node, topic);
+        return { ...description, topicId: id, operations: -(2 ** 31) };
+      }),
+    });
+  };
 
-    listOffsets3({ isolationLevel, topics }, respond, { brokerId }) {
-      respond({
-        throttle: 0,
-        topics: mapPartitions(topics, (topic, one) =>
-          listOffset(getNode(brokerId), { topic, ...one, isolationLevel }),
-        ),
-      });
-      showsOldBounds = false;
-    },
+  readonly #listOffsets: Handler<"listOffsets3"> = ({ isolationLevel, topics }, respond, { brokerId }) => {
+    respond({
+      throttle: 0,
+      topics: mapPartitions(topics, (topic, one) =>
+        this.#listOffset(this.#options.getNode(brokerId), { topic, ...one, isolationLevel }),
+      ),
+    });
+    this.#showsOldBounds = false;
+  };
 
-    produce7(body, respond, { brokerId, client }) {
-      const node = getNode(brokerId);
-      const topics = mapPartitions(body.topics, (topic, { partition, records }) =>
-        append(body, { node, topic, number: partition, records }, client),
+  readonly #produce: Handler<"produce7"> = (body, respond, { brokerId, client }) => {
+    const node = this.#options.getNode(brokerId);
+    const topics = mapPartitions(body.topics, (topic, { partition, records }) =>
+      this.#append(body, { node, topic, number: partition, records }, client),
+    );
+    this.#options.notify();
+    respond({ throttle: 0, topics });
+  };
+
+  readonly #createTopics: Handler<"createTopics3"> = ({ topics }, respond, { brokerId }) => {
+    const isRefused = this.#options.clock.getTime() < this.#refusesTopicsUntil;
+    const results = topics.map(({ topic, partitions, replicationFactor, configs }) => {
+      const fail = (error: number) => ({ topic, error, errorMessage: null });
+      if (this.#options.denied.has(topic) || this.#options.denied.has(creation))
+        return fail(codes.topicDenied);
+      if (this.#options.registry.topics.has(topic)) return fail(codes.topicExists);
+      const refusal = checkNewTopic(
+        { topic, partitions, replicationFactor, configs },
+        this.#options.getNode(brokerId),
       );
-      notify();
-      respond({ throttle: 0, topics });
-    },
-
-    createTopics3({ topics }, respond, { brokerId }) {
-      const isRefused = clock.getTime() < refusesTopicsUntil;
-      const results = topics.map(({ topic, partitions, replicationFactor, configs }) => {
-        const fail = (error: number) => ({ topic, error, errorMessage: null });
-        if (denied.has(topic) || denied.has(creation)) return fail(codes.topicDenied);
-        if (registry.topics.has(topic)) return fail(codes.topicExists);
-        const refusal = checkNewTopic({ topic, partitions, replicationFactor, configs }, getNode(brokerId));
-        if (refusal !== codes.none) return fail(refusal);
-        if (isRefused) return fail(random.pick([codes.invalidReplicationFactor, codes.notController]));
-        const settings = new Map(configs.map(({ name, value }) => [name, value ?? ""]));
-        onCreated(registry.create({ name: topic, partitions: Math.max(1, partitions), settings }));
-        return fail(codes.none);
-      });
-      clock.schedule(getNode(brokerId).host, createDelayMs, () => {
-        respond({ throttle: 0, topics: results });
-      });
-    },
-
-    describeConfigs2({ resources }, respond) {
-      respond({
-        throttle: 0,
-        resources: resources.map(({ type, name, names }) => {
-          const settings = registry.topics.get(name)?.settings ?? new Map<string, string>();
-          const entries = (names ?? [...settings.keys()]).flatMap((one) => {
-            const value = settings.get(one);
-            const rest = { isReadOnly: false, source: 1, isSensitive: false, synonyms: [] };
-            return value === undefined ? [] : [{ name: one, value, ...rest }];
-          });
-          return {
-            error: denied.has(name) ? codes.topicDenied : codes.none,
-            errorMessage: null,
-            type,
-            name,
-            entries,
-          };
-        }),
-      });
-    },
+      if (refusal !== codes.none) return fail(refusal);
+      if (isRefused)
+        return fail(this.#options.random.pick([codes.invalidReplicationFactor, codes.notController]));
+      const settings = new Map(configs.map(({ name, value }) => [name, value ?? ""]));
+      this.#options.onCreated(
+        this.#options.registry.create({ name: topic, partitions: Math.max(1, partitions), settings }),
+      );
+      return fail(codes.none);
+    });
+    this.#options.clock.schedule(this.#options.getNode(brokerId).host, createDelayMs, () => {
+      respond({ throttle: 0, topics: results });
+    });
   };
 
-  return {
-    handlers,
-    /** Answers the next query of bounds as a broker does that lost its leadership some time ago. */
-    showOldBounds(): void {
-      showsOldBounds = true;
-    },
-    refuseTopics(ms: number): void {
-      refusesTopicsUntil = clock.getTime() + ms;
-    },
+  readonly #describeConfigs: Handler<"describeConfigs2"> = ({ resources }, respond) => {
+    respond({
+      throttle: 0,
+      resources: resources.map(({ type, name, names }) => {
+        const settings = this.#options.registry.topics.get(name)?.settings ?? new Map<string, string>();
+        const entries = (names ?? [...settings.keys()]).flatMap((one) => {
+          const value = settings.get(one);
+          const rest = { isReadOnly: false, source: 1, isSensitive: false, synonyms: [] };
+          return value === undefined ? [] : [{ name: one, value, ...rest }];
+        });
+        return {
+          error: this.#options.denied.has(name) ? codes.topicDenied : codes.none,
+          errorMessage: null,
+          type,
+          name,
+          entries,
+        };
+      }),
+    });
   };
+
+  readonly handlers = {
+    metadata5: this.#describeByNames,
+    metadata6: this.#describeByNames,
+    metadata12: this.#describeByIds,
+    listOffsets3: this.#listOffsets,
+    produce7: this.#produce,
+    createTopics3: this.#createTopics,
+    describeConfigs2: this.#describeConfigs,
+  } satisfies Partial<Handlers>;
 }
 
 interface OffsetQuery {

@@ -42,11 +42,38 @@ interface FetchResult {
 export const readCommitted = 1;
 const noBounds: Bounds = { low: -1, end: -1, stable: -1 };
 
-export function createFetchHandlers(options: FetchOptions) {
-  const { clock, random, getNode, lookups, onDelivered } = options;
-  let waiting: (() => void)[] = [];
+/** Handles fetches; some wait for records. */
+export class Fetches {
+  readonly #options: FetchOptions;
+  #waiting: (() => void)[] = [];
+  readonly handlers: Handlers<"fetch11" | "fetch13"> = {
+    fetch11: (body, respond, context) => {
+      this.#fetch({ body, asked: body.topics, context }, this.#options.lookups.findFetched, (toPartition) => {
+        respond({ throttle: 0, error: 0, sessionId: 0, topics: mapPartitions(body.topics, toPartition) });
+      });
+    },
+    fetch13: (body, respond, context) => {
+      const asked = body.topics.map(({ topicId, partitions }) => ({ topic: topicId, partitions }));
+      this.#fetch({ body, asked, context }, this.#options.lookups.findById, (toPartition) => {
+        const topics = body.topics.map(({ topicId, partitions }) => ({
+          topicId,
+          partitions: partitions.map((one) => toPartition(topicId, one)),
+        }));
+        respond({ throttle: 0, error: 0, sessionId: 0, topics });
+      });
+    },
+  };
 
-  function read(
+  constructor(options: FetchOptions) {
+    this.#options = options;
+  }
+
+  /** Answers fetches that wait for what is there now. */
+  notify(): void {
+    for (const check of this.#waiting) check();
+  }
+
+  #read(
     { error, partition, bounds, copy }: Found,
     isolationLevel: number,
     { fetchOffset: from, maxBytes }: { readonly fetchOffset: number; readonly maxBytes: number },
@@ -55,7 +82,7 @@ export function createFetchHandlers(options: FetchOptions) {
     const { low, end, stable } = bounds;
     if (from < low || (copy?.lacks(from) ?? from > end))
       return { error: codes.offsetOutOfRange, bounds: noBounds, fetched: undefined };
-    const maxBatches = random.between(1, options.maxBatchesPerFetch + 1);
+    const maxBatches = this.#options.random.between(1, this.#options.maxBatchesPerFetch + 1);
     const until = isolationLevel === readCommitted ? stable : end;
     const batches = partition.log.read(from, { until, maxBytes, maxBatches });
     // Other responses list no aborted transactions.
@@ -65,7 +92,7 @@ export function createFetchHandlers(options: FetchOptions) {
   }
 
   /** Answers once there is something to answer, or the time is over. */
-  function park(
+  #park(
     { maxWaitMs, minBytes }: { readonly maxWaitMs: number; readonly minBytes: number },
     host: Host,
     readAll: () => readonly FetchResult[],
@@ -80,7 +107,7 @@ export function createFetchHandlers(options: FetchOptions) {
     }
     let cancel: Cancel = () => undefined;
     const end = (results: readonly FetchResult[]): void => {
-      waiting = waiting.filter((one) => one !== check);
+      this.#waiting = this.#waiting.filter((one) => one !== check);
       cancel();
       answer(results);
     };
@@ -88,60 +115,33 @@ export function createFetchHandlers(options: FetchOptions) {
       const results = readAll();
       if (isDue(results)) end(results);
     };
-    cancel = clock.schedule(host, maxWaitMs, () => {
+    cancel = this.#options.clock.schedule(host, maxWaitMs, () => {
       end(readAll());
     });
-    waiting.push(check);
+    this.#waiting.push(check);
   }
 
-  function fetch<
-    P extends { readonly partition: number; readonly fetchOffset: number; readonly maxBytes: number },
-  >(
+  #fetch<P extends { readonly partition: number; readonly fetchOffset: number; readonly maxBytes: number }>(
     { body, asked, context }: FetchRequest<P>,
     find: (node: BrokerNode, topic: string, partition: number) => Found,
     answer: (toPartition: (topic: string, partition: P) => FetchedPartition) => void,
   ): void {
-    const node = getNode(context.brokerId);
+    const node = this.#options.getNode(context.brokerId);
     const places = asked.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => ({ key: toKey(topic, partition.partition), topic, partition })),
     );
     const readAll = (): readonly FetchResult[] =>
       places.map(({ topic, partition }) =>
-        read(find(node, topic, partition.partition), body.isolationLevel, partition),
+        this.#read(find(node, topic, partition.partition), body.isolationLevel, partition),
       );
-    park(body, node.host, readAll, (results) => {
+    this.#park(body, node.host, readAll, (results) => {
       for (const { fetched } of results)
         if (fetched !== undefined && fetched.read.end > fetched.from)
-          onDelivered({ process: context.client, ...fetched });
+          this.#options.onDelivered({ process: context.client, ...fetched });
       const byKey = new Map(places.map(({ key }, index) => [key, results[index]]));
       answer((topic, { partition }) => toFetched(partition, byKey.get(toKey(topic, partition))));
     });
   }
-
-  const handlers: Handlers<"fetch11" | "fetch13"> = {
-    fetch11(body, respond, context) {
-      fetch({ body, asked: body.topics, context }, lookups.findFetched, (toPartition) => {
-        respond({ throttle: 0, error: 0, sessionId: 0, topics: mapPartitions(body.topics, toPartition) });
-      });
-    },
-    fetch13(body, respond, context) {
-      const asked = body.topics.map(({ topicId, partitions }) => ({ topic: topicId, partitions }));
-      fetch({ body, asked, context }, lookups.findById, (toPartition) => {
-        const topics = body.topics.map(({ topicId, partitions }) => ({
-          topicId,
-          partitions: partitions.map((one) => toPartition(topicId, one)),
-        }));
-        respond({ throttle: 0, error: 0, sessionId: 0, topics });
-      });
-    },
-  };
-
-  /** Answers fetches that wait for what is there now. */
-  function notify(): void {
-    for (const check of waiting) check();
-  }
-
-  return { handlers, notify };
 }
 
 interface FetchRequest<P> {

@@ -98,36 +98,140 @@ const maxPublishDelayMs = 30;
 /** A broker tells of a topic before it has its logs. */
 const maxLogDelayMs = 60;
 
-export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRegistryOptions) {
-  const topics = new Map<string, Topic>();
-  let lastVersion = 0;
-  let nextLogId = 1;
-  let nextTopicId = 1;
+/** The topics, and when brokers learn of their changes. */
+export class TopicRegistry {
+  readonly #options: TopicRegistryOptions;
+  readonly topics = new Map<string, Topic>();
+  #lastVersion = 0;
+  #nextLogId = 1;
+  #nextTopicId = 1;
 
-  const getLive = (): number[] => nodes.filter(({ isUp }) => isUp).map(({ nodeId }) => nodeId);
+  constructor(options: TopicRegistryOptions) {
+    this.#options = options;
+  }
 
-  const createCopy = (log: PartitionLog): Copy => new Copy(log, { clock, random });
+  /** Every broker hears of the present state some time later, and may miss what was before. */
+  publish(): void {
+    const image = this.#createImage();
+    for (const node of this.#options.nodes) {
+      const hear = (): void => {
+        const waitMs = node.lagsUntil - this.#options.clock.getTime();
+        if (waitMs > 0) this.#options.clock.schedule(node.host, waitMs, hear);
+        else if (node.isUp) this.#learn(node, image);
+      };
+      if (this.#options.clock.getTime() === 0) this.#learn(node, image);
+      else this.#options.clock.schedule(node.host, this.#options.random.between(0, maxPublishDelayMs), hear);
+    }
+    this.#options.onChanged();
+  }
 
-  function createPartition(topic: string, partition: number, isCopied: boolean, firstLeader = 0): Partition {
-    const leader = getLive()[(firstLeader + partition) % Math.max(1, getLive().length)] ?? -1;
-    const log = new PartitionLog(nextLogId++);
-    const copy = isCopied ? createCopy(log) : undefined;
+  create(options: NewTopic): Topic {
+    const { name, partitions, isCopied = true, firstLeader = 0 } = options;
+    const { maxBatchBytes = Infinity, settings = new Map() } = options;
+    const id = Buffer.alloc(16);
+    id.writeUInt32BE(this.#nextTopicId++, 12);
+    const topic: Topic = {
+      name,
+      id: id.toString("base64url"),
+      partitions: Array.from({ length: partitions }, (_, partition) =>
+        this.#createPartition(name, partition, isCopied, firstLeader),
+      ),
+      maxBatchBytes,
+      settings,
+    };
+    this.topics.set(name, topic);
+    this.publish();
+    return topic;
+  }
+
+  delete(name: string): void {
+    if (this.topics.delete(name)) this.publish();
+  }
+
+  grow(name: string, count: number): void {
+    const topic = this.topics.get(name);
+    if (topic === undefined) return;
+    const isCopied = topic.partitions[0]?.copy !== undefined;
+    for (let partition = topic.partitions.length; partition < count; partition += 1)
+      topic.partitions.push(this.#createPartition(name, partition, isCopied));
+    this.publish();
+  }
+
+  addCopy(partition: Partition): void {
+    partition.copy = this.#createCopy(partition.log);
+  }
+
+  moveLeader(partition: Partition, leader: number): void {
+    if (partition.leader === leader) return;
+    const { end, stable } = partition.log;
+    partition.former = { nodeId: partition.leader, end, stable };
+    this.#setLeader(partition, leader);
+    partition.copy?.complete();
+    this.publish();
+  }
+
+  /** Another broker that is up becomes the leader, if there is one. */
+  elect(partition: Partition): void {
+    this.#setLeader(partition, this.#getLive().find((id) => id !== partition.leader) ?? partition.leader);
+    partition.copy?.complete();
+    this.publish();
+  }
+
+  /** Gives the partitions that a failed broker led another leader, if another broker has a copy. */
+  failOver(): void {
+    const live = this.#getLive();
+    for (const partition of [...this.topics.values()].flatMap(({ partitions }) => partitions)) {
+      const { leader, lastLeader, copy } = partition;
+      if (live.includes(leader)) continue;
+      const next = (copy === undefined ? live.filter((id) => id === lastLeader) : live)[0] ?? -1;
+      if (next !== leader) this.#setLeader(partition, next);
+    }
+    this.publish();
+  }
+
+  /** A broker dies. The copies of what it led are up to date. */
+  leave(): void {
+    for (const { copy } of [...this.topics.values()].flatMap(({ partitions }) => partitions)) copy?.leave();
+  }
+
+  /** A broker that starts knows the present state. Its copies have to catch up. */
+  restart(node: BrokerNode): void {
+    const image = this.#createImage();
+    node.metadata = image;
+    node.logs = image;
+    for (const { leader, copy } of [...this.topics.values()].flatMap(({ partitions }) => partitions))
+      if (leader === node.nodeId) copy?.complete();
+      else copy?.comeBack();
+  }
+
+  #getLive(): number[] {
+    return this.#options.nodes.filter(({ isUp }) => isUp).map(({ nodeId }) => nodeId);
+  }
+
+  #createCopy(log: PartitionLog): Copy {
+    return new Copy(log, { clock: this.#options.clock, random: this.#options.random });
+  }
+
+  #createPartition(topic: string, partition: number, isCopied: boolean, firstLeader = 0): Partition {
+    const leader = this.#getLive()[(firstLeader + partition) % Math.max(1, this.#getLive().length)] ?? -1;
+    const log = new PartitionLog(this.#nextLogId++);
+    const copy = isCopied ? this.#createCopy(log) : undefined;
     return { topic, partition, leader, leaderEpoch: 0, log, copy, lastLeader: leader, former: undefined };
   }
 
-  function setLeader(partition: Partition, leader: number): void {
+  #setLeader(partition: Partition, leader: number): void {
     partition.leader = leader;
     partition.leaderEpoch += 1;
     if (leader >= 0) partition.lastLeader = leader;
   }
 
-  function createImage(): Image {
-    lastVersion += 1;
+  #createImage(): Image {
+    this.#lastVersion += 1;
     return {
-      version: lastVersion,
-      live: getLive(),
+      version: this.#lastVersion,
+      live: this.#getLive(),
       topics: new Map(
-        [...topics].map(([name, topic]) => [
+        [...this.topics].map(([name, topic]) => [
           name,
           {
             id: topic.id,
@@ -143,115 +247,14 @@ export function createTopicRegistry({ clock, random, nodes, onChanged }: TopicRe
     };
   }
 
-  function learn(node: BrokerNode, image: Image): void {
+  #learn(node: BrokerNode, image: Image): void {
     if (image.version > node.metadata.version) node.metadata = image;
     const follow = (): void => {
       if (image.version <= node.logs.version) return;
       node.logs = image;
-      onChanged();
+      this.#options.onChanged();
     };
-    if (clock.getTime() === 0 || random.chance(0.7)) follow();
-    else clock.schedule(node.host, random.between(1, maxLogDelayMs), follow);
+    if (this.#options.clock.getTime() === 0 || this.#options.random.chance(0.7)) follow();
+    else this.#options.clock.schedule(node.host, this.#options.random.between(1, maxLogDelayMs), follow);
   }
-
-  /** Every broker hears of the present state some time later, and may miss what was before. */
-  function publish(): void {
-    const image = createImage();
-    for (const node of nodes) {
-      const hear = (): void => {
-        const waitMs = node.lagsUntil - clock.getTime();
-        if (waitMs > 0) clock.schedule(node.host, waitMs, hear);
-        else if (node.isUp) learn(node, image);
-      };
-      if (clock.getTime() === 0) learn(node, image);
-      else clock.schedule(node.host, random.between(0, maxPublishDelayMs), hear);
-    }
-    onChanged();
-  }
-
-  return {
-    topics,
-    publish,
-
-    create(options: NewTopic): Topic {
-      const { name, partitions, isCopied = true, firstLeader = 0 } = options;
-      const { maxBatchBytes = Infinity, settings = new Map() } = options;
-      const id = Buffer.alloc(16);
-      id.writeUInt32BE(nextTopicId++, 12);
-      const topic: Topic = {
-        name,
-        id: id.toString("base64url"),
-        partitions: Array.from({ length: partitions }, (_, partition) =>
-          createPartition(name, partition, isCopied, firstLeader),
-        ),
-        maxBatchBytes,
-        settings,
-      };
-      topics.set(name, topic);
-      publish();
-      return topic;
-    },
-
-    delete(name: string): void {
-      if (topics.delete(name)) publish();
-    },
-
-    grow(name: string, count: number): void {
-      const topic = topics.get(name);
-      if (topic === undefined) return;
-      const isCopied = topic.partitions[0]?.copy !== undefined;
-      for (let partition = topic.partitions.length; partition < count; partition += 1)
-        topic.partitions.push(createPartition(name, partition, isCopied));
-      publish();
-    },
-
-    addCopy(partition: Partition): void {
-      partition.copy = createCopy(partition.log);
-    },
-
-    moveLeader(partition: Partition, leader: number): void {
-      if (partition.leader === leader) return;
-      const { end, stable } = partition.log;
-      partition.former = { nodeId: partition.leader, end, stable };
-      setLeader(partition, leader);
-      partition.copy?.complete();
-      publish();
-    },
-
-    /** Another broker that is up becomes the leader, if there is one. */
-    elect(partition: Partition): void {
-      setLeader(partition, getLive().find((id) => id !== partition.leader) ?? partition.leader);
-      partition.copy?.complete();
-      publish();
-    },
-
-    /** Gives the partitions that a failed broker led another leader, if another broker has a copy. */
-    failOver(): void {
-      const live = getLive();
-      for (const partition of [...topics.values()].flatMap(({ partitions }) => partitions)) {
-        const { leader, lastLeader, copy } = partition;
-        if (live.includes(leader)) continue;
-        const next = (copy === undefined ? live.filter((id) => id === lastLeader) : live)[0] ?? -1;
-        if (next !== leader) setLeader(partition, next);
-      }
-      publish();
-    },
-
-    /** A broker dies. The copies of what it led are up to date. */
-    leave(): void {
-      for (const { copy } of [...topics.values()].flatMap(({ partitions }) => partitions)) copy?.leave();
-    },
-
-    /** A broker that starts knows the present state. Its copies have to catch up. */
-    restart(node: BrokerNode): void {
-      const image = createImage();
-      node.metadata = image;
-      node.logs = image;
-      for (const { leader, copy } of [...topics.values()].flatMap(({ partitions }) => partitions))
-        if (leader === node.nodeId) copy?.complete();
-        else copy?.comeBack();
-    },
-  };
 }
-
-export type TopicRegistry = ReturnType<typeof createTopicRegistry>;

@@ -10,7 +10,7 @@ import { createClock, createHost } from "../clock.ts";
 import { createMongoClient } from "../mongo/client.ts";
 import type { Dialect } from "../mongo/commands.ts";
 import { MongoServer } from "../mongo/server.ts";
-import { createNetwork } from "../network.ts";
+import { Network } from "../network.ts";
 import { createRandom } from "../random.ts";
 
 export interface StoredRecord<Id = string> {
@@ -105,7 +105,7 @@ const maxSceneMs = 120_000;
 export async function playSimulated(scene: Scene, dialect: Dialect = "mongodb"): Promise<readonly Note[]> {
   const clock = createClock(createHost("world"));
   const random = createRandom(1);
-  const network = createNetwork(clock, random);
+  const network = new Network(clock, random);
   const server = new MongoServer(
     { clock, random, host: createHost("store") },
     { isReplicaSet: true, dialect, canKillSessions: true },

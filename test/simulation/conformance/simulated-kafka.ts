@@ -3,9 +3,9 @@ import { createBroker, type Broker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { replacePlatform } from "../../../src/lib/platform.ts";
 import { createClock, createHost, type Clock, type Host } from "../clock.ts";
-import { createCluster, type Cluster, type ClusterOptions } from "../cluster/cluster.ts";
+import { Cluster, type ClusterOptions } from "../cluster/cluster.ts";
 import { createRandom } from "../random.ts";
-import { createSocketNetwork, type SocketNetwork } from "../sockets.ts";
+import { SocketNetwork } from "../sockets.ts";
 import type { MessageName } from "../wire/messages.ts";
 import { withSimulatedTimers } from "../timers.ts";
 import { createSimulatedPlatform } from "../world.ts";
@@ -44,8 +44,8 @@ export async function onStage<T>(
   const simulated = createSimulatedPlatform(clock, { random, ids: createRandom(seed + 1) });
   const platform = replacePlatform(simulated);
   try {
-    const network = createSocketNetwork({ clock, random });
-    const cluster = createCluster({
+    const network = new SocketNetwork({ clock, random });
+    const cluster = new Cluster({
       ...{ clock, random, network },
       now: simulated.now,
       trace: () => undefined,

@@ -19,14 +19,7 @@ import {
 } from "./commands.ts";
 import { copy, project, type Document } from "./documents.ts";
 import { createError, createInterruptedError, createNoTransaction, createNotPrimaryError } from "./errors.ts";
-import {
-  applyWrites,
-  createRecordAccess,
-  LockedError,
-  readFrom,
-  type State,
-  type Transaction,
-} from "./records.ts";
+import { applyWrites, RecordAccess, LockedError, readFrom, type State, type Transaction } from "./records.ts";
 import type { Deposition, Inheritance, ReignOptions, Retried } from "./reign-options.ts";
 import { SessionTable } from "./session-table.ts";
 import { toStreamChanges } from "./stream-changes.ts";
@@ -40,7 +33,7 @@ const maxAwaitMs = 1_000;
 export class Reign {
   readonly term: number;
   readonly #world: ReignOptions;
-  readonly #records: ReturnType<typeof createRecordAccess>;
+  readonly #records: RecordAccess;
   /** By commit: the states to which an election may return. */
   readonly #states: Map<number, State>;
   readonly #sessions: SessionTable;
@@ -54,7 +47,7 @@ export class Reign {
     const inherited = world.former?.handOver(world.kept);
     this.term = world.term;
     this.#world = world;
-    this.#records = createRecordAccess(world.options.dialect, world.indexes);
+    this.#records = new RecordAccess(world.options.dialect, world.indexes);
     this.#states = new Map(inherited?.states ?? [[0, new Map() as State]]);
     this.#retried = new Map(inherited?.retried);
     this.#last = world.kept;

@@ -19,6 +19,14 @@ export const syncKafkaMutants: readonly Mutant[] = [
     schedule: "connection-that-is-not-set-up-in-time",
   },
   {
+    name: "a member without an id is not told to join",
+    world,
+    file: "src/kafka/workarounds/joins.ts",
+    replace: "!joins.has(this)",
+    by: "joins.has(this)",
+    schedule: "member-that-cannot-join-after-its-group-forgot-it",
+  },
+  {
     name: "commit and abort markers are confused",
     world,
     file: aborted,

@@ -136,7 +136,14 @@ describe("decoding fetched batches", () => {
     inconsistent.writeInt32BE(3, 57);
     const spoilt = createRecordBatch(1, [small, small]).fill(0xff, 70);
     const unknownCodec = createRecordBatch(1, [small, small], { codec: 7 });
-    for (const bad of [inconsistent, spoilt, unknownCodec]) {
+    const tooFew = createRecordBatch(1, [small, small]);
+    tooFew.writeInt32BE(1, 57);
+    const negative = createRecordBatch(1, [small, small]);
+    negative.writeInt32BE(-1, 57);
+    const none = createRecordBatch(1, [small, small]);
+    none.writeInt32BE(0, 57);
+    const outside = createRecordBatch(1, [small, small, small], { lastOffset: 2 });
+    for (const bad of [inconsistent, spoilt, unknownCodec, tooFew, negative, none, outside]) {
       const bytes = Buffer.concat([createRecordBatch(0, [small]), bad, createRecordBatch(3, [small])]);
       const messages = await decodeBatches(bytes, mib);
       assert.deepEqual(toOffsets(messages), ["0", "2"]);
@@ -146,6 +153,49 @@ describe("decoding fetched batches", () => {
       assert.deepEqual(batch, { firstOffset: 1, lastOffset: 2, code: "UNDECODABLE" });
       assert.match(reason ?? "", /^cannot be decoded: /);
     }
+  });
+
+  it("decodes nothing if it is unknown where a batch ends", async () => {
+    const tooShort = createRecordBatch(1, [small]);
+    tooShort.writeInt32BE(48, 8);
+    const backwards = createRecordBatch(1, [small], { lastOffset: 0 });
+    const again = createRecordBatch(0, [small]);
+    for (const bad of [tooShort, backwards, again]) {
+      const bytes = Buffer.concat([createRecordBatch(0, [small]), bad]);
+      await assert.rejects(decodeBatches(bytes, mib), RangeError);
+    }
+  });
+
+  it("skips no marker, without which a transaction's end is unknown", async () => {
+    for (const key of [null, Buffer.from([0, 0, 0])]) {
+      const marker = createRecordBatch(0, [{ key, value: null }]);
+      marker.writeInt16BE(0x31, 21);
+      await assert.rejects(decodeBatches(marker, mib), RangeError);
+    }
+  });
+
+  it("ends before a message of an older format", async () => {
+    const older = createRecordBatch(1, [small]);
+    older.writeInt8(1, 16);
+    const bytes = Buffer.concat([createRecordBatch(0, [small]), older]);
+    assert.deepEqual(toOffsets(await decodeBatches(bytes, mib)), ["0"]);
+  });
+
+  it("decodes a batch with any garbled byte, or throws a RangeError", async () => {
+    const batch = createRecordBatch(3, [small, { ...small, headers: [["a", "1"]] }], {
+      codec: 0,
+      compress: (records) => records,
+    });
+    for (let at = 8; at < batch.length; at += 1)
+      for (const byte of [0x00, 0x7f, 0x80, 0xff]) {
+        const garbled = Buffer.from(batch);
+        garbled[at] = byte;
+        const messages = await decodeBatches(garbled, mib).catch((error: unknown) => {
+          assert.ok(error instanceof RangeError);
+          return [];
+        });
+        for (const { offset } of messages) assert.ok(Number(offset) >= 3);
+      }
   });
 
   it("counts headers as well as bytes, before it creates any", async (t) => {

@@ -129,3 +129,25 @@ it("hands batches from which nothing is delivered to the handler, which stock ka
   await createRunner()["handleBatch"]?.(batch);
   assert.deepEqual(handled, ["resolved", "handled"]);
 });
+
+it("rejects a response with a partition that was not requested, or that ends before the requested offset", async () => {
+  const { broker } = createBroker({ 1: 11 });
+  fetchByTopicId();
+  const topics = [{ topic: "t", partitions: [{ partition: 3, fetchOffset: "17", maxBytes: 1 }] }];
+  const respond = (topicName: string, partition: number, offset: string): Promise<unknown> => {
+    const messages = [{ offset, key: null }];
+    const responses = [{ topicName, partitions: [{ partition, messages }] }];
+    Object.assign(broker, { connectionPool: { send: () => Promise.resolve({ responses }) } });
+    return broker["fetch"]?.({ topics }) ?? Promise.resolve();
+  };
+  await respond("t", 3, "17");
+  for (const [topic, partition, offset] of [
+    ["other", 3, "17"],
+    ["t", 4, "17"],
+    ["t", 3, "16"],
+  ] as const)
+    await assert.rejects(respond(topic, partition, offset), {
+      name: "KafkaJSConnectionError",
+      message: /^the response to Fetch cannot be read: /,
+    });
+});

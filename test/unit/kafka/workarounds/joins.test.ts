@@ -6,7 +6,9 @@ import { loadPrivate } from "../../../../src/kafka/workarounds/patch.ts";
 
 interface ConsumerGroup {
   generationId: number;
+  memberId: string | null;
   joinAndSync(): Promise<void>;
+  heartbeat(options: object): Promise<void>;
 }
 
 const lost = Object.assign(new Error("Closed connection"), { name: "KafkaJSConnectionClosedError" });
@@ -54,12 +56,23 @@ describe("a member that joins its group", () => {
     await assert.rejects(stock.joinAndSync());
     assert.equal(stock.generationId, 7, "kafkajs no longer needs it for lost partitions");
     assert.equal(await countJoins(), 2, "kafkajs no longer needs it for several brokers");
+    await createMember().heartbeat({ interval: 0 });
 
     correctJoins();
     const member = createMember();
     await assert.rejects(member.joinAndSync());
     assert.equal(member.generationId, -1);
     assert.equal(await countJoins(), 1);
+  });
+
+  it("is told to join again when it has no id", async () => {
+    const member = createMember();
+    assert.equal(member.memberId, null);
+    await assert.rejects(member.heartbeat({ interval: 0 }), { type: "UNKNOWN_MEMBER_ID" });
+    // It has none while it joins.
+    const join = member.joinAndSync();
+    await member.heartbeat({ interval: 0 });
+    await assert.rejects(join);
   });
 
   it("joins again later", async () => {
