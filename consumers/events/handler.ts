@@ -10,13 +10,12 @@ import { withTimeout } from "../../src/lib/timeout.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import {
   chooseTarget,
-  createRoutePlan,
+  RoutePlan,
   toRejections,
   toRoutedEvent,
   type EventRejection,
   type FoundTopics,
   type RouteOptions,
-  type RoutePlan,
 } from "../../src/routing/plan.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
 import type {
@@ -161,7 +160,7 @@ function route(
   context: RouteContext,
 ): Pick<EventBatch, "records" | "routes"> {
   const { options } = context;
-  const plan = createRoutePlan({ ...options, getNamespace: options.index.getNamespace });
+  const plan = new RoutePlan({ ...options, getNamespace: options.index.getNamespace });
   const rejections: EventRejection[] = [];
   const take = (count: number) => ({ records: records.slice(0, count), routes: { plan, rejections } });
   for (const [at, record] of records.entries()) {
