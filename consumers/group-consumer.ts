@@ -36,7 +36,9 @@ export interface GroupConsumer {
 export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
   options: GroupConsumerOptions<Prepared, Outcome>,
 ): GroupConsumer {
-  const { member, watch, logs, createHandler, log } = options;
+  const { createHandler, onDied, ...others } = options;
+  const { member, log } = others;
+  const shared = { ...others, onFailed: die };
   const readers = new Map<number, PartitionReader>();
   /** By partition: when its last reader here that was closed has written its last batch. */
   const closed = new Map<number, Promise<void>>();
@@ -45,7 +47,7 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
 
   function die(error: unknown): void {
     state = "dead";
-    options.onDied(error);
+    onDied(error);
   }
 
   function closeReaders(): void {
@@ -63,20 +65,15 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
           // fenced.
           closeReaders();
           for (const partition of partitions) {
-            const handler = createHandler(partition);
-            const previousClosed = closed.get(partition.partition) ?? Promise.resolve();
+            const number = partition.partition;
             readers.set(
-              partition.partition,
+              number,
               new PartitionReader({
+                ...shared,
                 partition,
-                member,
-                watch,
-                logs,
-                handler,
-                log,
-                previousClosed,
+                handler: createHandler(partition),
+                previousClosed: closed.get(number) ?? Promise.resolve(),
                 endsOnDenial: isFirstAssignment,
-                onFailed: die,
               }),
             );
           }
