@@ -6,22 +6,17 @@ import { choosePartition } from "../kafka/partitioner.ts";
 import type { Audit } from "../lib/audit.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
 import type { EgressNaming } from "../routing/egress.ts";
 import { createRouterTally } from "../routing/tally.ts";
-import { createLogStore } from "../storage/logs.ts";
-import type { Database } from "../storage/database.ts";
 import type { WatchedRouter } from "../sync/status.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { Metrics } from "./metrics.ts";
+import type { Services } from "./services.ts";
 
 export interface EventRouterOptions {
-  readonly topicIndex: LiveTopicIndex;
+  readonly services: Services;
   readonly naming: EgressNaming;
-  readonly database: Database;
   readonly broker: Broker;
-  /** Reads the key of the proofs of replays. Throws UnavailableError. */
-  readonly getProofKey: () => Promise<Buffer>;
   readonly audit: Audit;
   readonly metrics: Metrics;
   readonly lifecycle: Lifecycle;
@@ -39,8 +34,9 @@ export interface EventRouter extends WatchedRouter {
 
 /** Wires the router, which forwards events to their topics. */
 export function createEventRouter(config: RouterConfig, options: EventRouterOptions): EventRouter {
-  const { database, broker, topicIndex, naming, audit, metrics, lifecycle, tracing, onDied } = options;
+  const { services, broker, naming, audit, metrics, lifecycle, tracing, onDied } = options;
   const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
+  const { topicIndex, logStore, getReplayKey } = services;
   const log = options.log.child({ component: "router" });
   const egressTopics = broker.createEgressTopics(config.createEgress, {
     maxTopics: config.maxCreatedEgress,
@@ -54,7 +50,7 @@ export function createEventRouter(config: RouterConfig, options: EventRouterOpti
     // The offsets are committed in the transactions.
     member: broker.createMember({ topic, groupId, commitsOffsets: false }),
     watch: broker.watch(topic),
-    logs: createLogStore(database),
+    logs: logStore,
     createHandler: (partition) =>
       createEventHandler({
         partition,
@@ -67,7 +63,7 @@ export function createEventRouter(config: RouterConfig, options: EventRouterOpti
         maxEventBytes,
         unmatchedTopic,
         maxCopies,
-        getProofKey: options.getProofKey,
+        getProofKey: getReplayKey,
         choosePartition,
         routed(batch) {
           tally.add(batch);

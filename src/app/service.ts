@@ -10,7 +10,6 @@ import { retryUntilAvailable } from "../lib/retry.ts";
 import { readTlsPair, type TlsFiles } from "../lib/tls.ts";
 import type { EgressNaming } from "../routing/egress.ts";
 import { createDatabase, type Database } from "../storage/database.ts";
-import { createReplayKey } from "../storage/replay-key.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
@@ -23,7 +22,7 @@ import { createOverview } from "./overview.ts";
 import { warnAboutPlaintext } from "./plaintext.ts";
 import { createReadiness } from "./readiness.ts";
 import { createEventRouter, type EventRouter } from "./router.ts";
-import { Services } from "./services.ts";
+import { createServices, type Services } from "./services.ts";
 import { createSignIn } from "./sign-in.ts";
 import { createSync, type Sync } from "./sync.ts";
 
@@ -115,7 +114,7 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
     services.topicIndex.changed(writes);
     auditAnnouncements(audit, writes);
   }
-  const services: Services = new Services({
+  const services: Services = createServices({
     config,
     database,
     lifecycle,
@@ -135,19 +134,11 @@ interface Consumers extends Sync {
 }
 
 function createConsumers(context: Context): Consumers {
-  const { config, database, services } = context;
-  const { topics, topicStore, topicIndex, catalog } = services;
+  const { config } = context;
   const naming = createEgressNamingFromConfig(config.kafka);
   const router =
-    config.kafka.router &&
-    naming &&
-    createEventRouter(config.kafka.router, {
-      ...context,
-      topicIndex,
-      naming,
-      getProofKey: createReplayKey(database),
-    });
-  const sync = createSync(config.kafka, { ...context, topics, topicStore, catalog, router });
+    config.kafka.router && naming && createEventRouter(config.kafka.router, { ...context, naming });
+  const sync = createSync(config.kafka, { ...context, router });
   const deadLetters = createDeadLetters(config.kafka, {
     ...context,
     log: context.log.child({ component: "dead-letters" }),

@@ -5,14 +5,11 @@ import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-c
 import { createFeedbackHandler, type FeedbackBatch } from "../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
-import { auditFeedback, createFeedbackService, type FeedbackDecision } from "../installations/feedback.ts";
+import { auditFeedback, type FeedbackDecision } from "../installations/feedback.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Audit } from "../lib/audit.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../storage/database.ts";
-import { createLogStore } from "../storage/logs.ts";
-import { createFeedbackStore } from "../storage/push-feedback.ts";
 import type { WatchedLog } from "../sync/partition-status.ts";
 import type { BatchStore } from "../sync/positions.ts";
 import type { Partition } from "../sync/records.ts";
@@ -24,10 +21,10 @@ import type { Tracing } from "../tracing/tracing.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Services } from "./services.ts";
 
-export interface SyncOptions extends Pick<Services, "topics" | "topicStore" | "catalog"> {
+export interface SyncOptions {
+  readonly services: Services;
   /** Called with what announcements wrote. */
   readonly onTopicsChanged: (writes: TopicWrites) => void;
-  readonly database: Database;
   readonly broker: Broker;
   /** Undefined when no events are forwarded. */
   readonly router: WatchedRouter | undefined;
@@ -67,7 +64,7 @@ interface ConsumerParts<Prepared extends PreparedBatch, Decision extends BatchDe
 
 /** Wires the consumers of announcements and, where configured, of push feedback. */
 export function createSync(config: KafkaConfig, options: SyncOptions): Sync {
-  const { database, catalog, audit, topics, topicStore, metrics, router, log } = options;
+  const { services, audit, metrics, router } = options;
   const { announcementsTopic, deadLetterTopic, groupId, pushFeedback } = config;
   const tally = createTally();
   const feedbackTally = createFeedbackTally();
@@ -76,8 +73,9 @@ export function createSync(config: KafkaConfig, options: SyncOptions): Sync {
   const announcements = createConsumer<AnnouncementBatch, Decision>(channel, options, {
     component: "announcements",
     names: { consumer: "consumer", deadLetters: "dead letters" },
-    store: topicStore,
-    createHandler: (partition, outputs) => createAnnouncementHandler(partition, { ...outputs, topics }),
+    store: services.topicStore,
+    createHandler: (partition, outputs) =>
+      createAnnouncementHandler(partition, { ...outputs, topics: services.topics }),
     applied(batch) {
       options.onTopicsChanged(batch.decision.writes);
       tally.add(batch.decision);
@@ -86,13 +84,12 @@ export function createSync(config: KafkaConfig, options: SyncOptions): Sync {
   });
 
   function createFeedbackConsumer(channel: ConsumerChannel): WiredConsumer {
-    const store = createFeedbackStore(database, log.child({ component: "push-feedback" }));
-    const feedback = createFeedbackService(store, catalog);
     return createConsumer<FeedbackBatch, FeedbackDecision>(channel, options, {
       component: "push-feedback",
       names: { consumer: "push feedback", deadLetters: "push feedback dead letters" },
-      store,
-      createHandler: (partition, outputs) => createFeedbackHandler(partition, { ...outputs, feedback }),
+      store: services.feedbackStore,
+      createHandler: (partition, outputs) =>
+        createFeedbackHandler(partition, { ...outputs, feedback: services.feedback }),
       applied({ decision }) {
         feedbackTally.add(decision);
         metrics.recordFeedback(decision);
@@ -122,7 +119,7 @@ function createConsumer<Prepared extends PreparedBatch, Decision extends BatchDe
   options: SyncOptions,
   { component, names, store, applied, createHandler }: ConsumerParts<Prepared, Decision>,
 ): WiredConsumer {
-  const { database, broker, lifecycle, tracing, onDied } = options;
+  const { services, broker, lifecycle, tracing, onDied } = options;
   const log = options.log.child({ component });
   const deadLetters = broker.createProducer(deadLetterTopic);
   lifecycle.onStop(names.deadLetters, () => deadLetters.close());
@@ -130,7 +127,7 @@ function createConsumer<Prepared extends PreparedBatch, Decision extends BatchDe
   const consumer = createGroupConsumer({
     member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),
-    logs: createLogStore(database),
+    logs: services.logStore,
     createHandler: (partition) => createHandler(partition, outputs),
     log,
     onDied,

@@ -10,6 +10,8 @@ import { createRetiredTopics } from "./topics.ts";
 import {
   findByExternalIds,
   fromTopicRecord,
+  pickedFields,
+  toPickable,
   toRetiredId,
   type RetiredRecord,
   type TopicRecord,
@@ -55,6 +57,13 @@ export function createTopicReader(database: Database): TopicReader {
       const cursor = topics.find(toFilter(query), { sort: { topic_id: 1 }, batchSize: recordsPerBatch });
       yield* streamRecords(database, cursor, (record) => ({ topic: fromTopicRecord(record) }));
     },
+
+    streamPickable() {
+      const cursor = topics.find({}, { projection: pickedFields, batchSize: recordsPerBatch });
+      return streamRecords(database, cursor, toPickable);
+    },
+
+    estimateCount: () => database.run(() => topics.estimatedDocumentCount()),
 
     async find(id) {
       const [[active], bySysId] = await Promise.all([

@@ -97,8 +97,7 @@ async function publish(
   { sources, count }: Pick<AnnounceCommand, "sources" | "count">,
   onSent: (announced: Announced) => void,
 ): Promise<void> {
-  const broker = await context.broker();
-  const producer = broker.createProducer(context.config.kafka.announcementsTopic);
+  const producer = await context.createProducer(context.config.kafka.announcementsTopic);
   const progress = createProgress("announcing", count, process.stderr);
   let done = 0;
   let batch: PlacedDefinition[] = [];
@@ -116,18 +115,14 @@ async function publish(
     progress.at(done);
   }
 
-  try {
-    for await (const definition of readDefinitions(sources)) {
-      if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
-      if (!("body" in definition))
-        throw new Error(`${definition.place} changed while it was read: it ${definition.fault}`);
-      batch.push(definition);
-      if (batch.length >= recordsPerRequest) await flush();
-    }
-    await flush();
-  } finally {
-    await producer.close();
+  for await (const definition of readDefinitions(sources)) {
+    if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
+    if (!("body" in definition))
+      throw new Error(`${definition.place} changed while it was read: it ${definition.fault}`);
+    batch.push(definition);
+    if (batch.length >= recordsPerRequest) await flush();
   }
+  await flush();
   progress.end(`announced ${formatCount(done, "definition")}`);
 }
 

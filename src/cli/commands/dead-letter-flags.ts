@@ -79,13 +79,13 @@ const longRead = 10_000;
 
 /** Opens the dead letters of the selected channel. Throws ConfigurationError if it is not consumed. */
 export async function openDeadLetters(
-  { config, broker, database, abort, log }: CommandContext,
+  { config, broker, services, abort, log }: CommandContext,
   { pushFeedback, events }: ChannelFlags,
 ): Promise<DeadLetterService> {
   let progress: Progress | undefined;
-  const { services } = createDeadLetters(config.kafka, {
+  const deadLetters = createDeadLetters(config.kafka, {
     broker: await broker(),
-    database: await database(),
+    services: await services(),
     abort,
     log,
     onProgress(read, total) {
@@ -94,7 +94,7 @@ export async function openDeadLetters(
       if (read === total) progress.end(`read ${total} dead letters`);
     },
   });
-  const service = services[events ? "events" : pushFeedback ? "push-feedback" : "announcements"];
+  const service = deadLetters.services[events ? "events" : pushFeedback ? "push-feedback" : "announcements"];
   if (service !== undefined) return service;
   throw new ConfigurationError(
     events
