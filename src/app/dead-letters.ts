@@ -98,12 +98,7 @@ export function createDeadLetters(
 const createRouterState = (broker: Broker, { topic, groupId }: ConsumerChannel): SyncState => ({
   async findPositions() {
     const positions = await broker.fetchCommittedOffsets({ topic, groupId });
-    return [...positions].map(([partition, { offset, epoch }]) => ({
-      topic,
-      partition,
-      nextOffset: offset,
-      epoch,
-    }));
+    return [...positions].map(([partition, position]) => ({ topic, partition, ...position }));
   },
   findTopics: () => Promise.resolve([]),
 });

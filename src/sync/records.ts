@@ -4,7 +4,7 @@ export interface Partition {
   readonly partition: number;
 }
 
-/** The position of one record. */
+/** Where a record is, which names it. How far a group has read is a Position. */
 export interface RecordPosition extends Partition {
   readonly offset: number;
   /** The epoch of the log that the offset belongs to; absent for the first. See Position. */
