@@ -8,7 +8,7 @@ import { runWithContext, type CommandContext } from "../context.ts";
 import {
   countDefinitions,
   openSource,
-  readDefinitions,
+  readDefinitionBatches,
   type PlacedDefinition,
   type DefinitionSource,
 } from "../input/definitions.ts";
@@ -100,9 +100,8 @@ async function publish(
   const producer = await context.createProducer(context.config.kafka.announcementsTopic);
   const progress = createProgress("announcing", count, process.stderr);
   let done = 0;
-  let batch: PlacedDefinition[] = [];
-
-  async function flush(): Promise<void> {
+  for await (const batch of readDefinitionBatches(sources, recordsPerRequest)) {
+    if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
     const results = await producer.send(batch.map(({ body }) => toRecord(body)));
     for (const [index, { place, body }] of batch.entries()) {
       const result = results[index];
@@ -111,18 +110,8 @@ async function publish(
       onSent({ ...result, place, externalId: body.externalId });
     }
     done += batch.length;
-    batch = [];
     progress.at(done);
   }
-
-  for await (const definition of readDefinitions(sources)) {
-    if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
-    if (!("body" in definition))
-      throw new Error(`${definition.place} changed while it was read: it ${definition.fault}`);
-    batch.push(definition);
-    if (batch.length >= recordsPerRequest) await flush();
-  }
-  await flush();
   progress.end(`announced ${formatCount(done, "definition")}`);
 }
 

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import ms, { type StringValue } from "ms";
 
 import { createDeadLetters } from "../../app/dead-letters.ts";
 import { deadLetterCodes, type DeadLetterCode } from "../../dead-letters/dead-letter.ts";
@@ -7,6 +6,7 @@ import type { DeadLetterFilter } from "../../dead-letters/stores.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";
 import { ConfigurationError } from "../../lib/errors.ts";
 import type { CommandContext } from "../context.ts";
+import { parseDuration } from "../input/options.ts";
 import { createLongProgress, type Progress } from "../output/progress.ts";
 
 export interface ChannelFlags {
@@ -62,17 +62,6 @@ function collectCode(given: string, previous: DeadLetterCode[] = []): DeadLetter
   const known = deadLetterCodes.find((one) => one === given);
   if (known === undefined) throw new InvalidArgumentError(`Known codes are ${deadLetterCodes.join(", ")}.`);
   return [...previous, known];
-}
-
-/** A duration in milliseconds. Throws InvalidArgumentError. */
-function parseDuration(given: string): number {
-  const span =
-    /^\d.*[a-z]$/i.test(given) && given.length < 100
-      ? (ms(given as StringValue) as number | undefined)
-      : undefined;
-  if (span === undefined || !Number.isSafeInteger(Math.round(span)))
-    throw new InvalidArgumentError("A duration is a number with its unit: 45s, 30m, 2h, 7d.");
-  return span;
 }
 
 const longRead = 10_000;
