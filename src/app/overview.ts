@@ -8,7 +8,7 @@ import { version } from "../lib/version.ts";
 
 const maxDeadLetters = 10;
 
-export interface OverviewOptions {
+interface OverviewOptions {
   readonly readiness: () => Promise<Overview["checks"]>;
   readonly getSyncStatus: () => Promise<SyncStatus>;
   readonly deadLetters: Pick<DeadLetterService, "list">;
@@ -17,7 +17,7 @@ export interface OverviewOptions {
 }
 
 /** Returns the overview, at most a second old. Unavailable parts are null, with the reason in `problems`. */
-export type GetOverview = () => Promise<Overview>;
+type GetOverview = () => Promise<Overview>;
 
 export function createOverview(options: OverviewOptions): GetOverview {
   const { readiness, getSyncStatus, lifecycle } = options;

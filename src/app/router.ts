@@ -1,31 +1,11 @@
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import type { RouterConfig } from "../kafka-config.ts";
-import type { Broker } from "../kafka/client.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
-import type { Audit } from "../lib/audit.ts";
-import type { Lifecycle } from "../lib/lifecycle.ts";
-import type { Logger } from "../lib/logger.ts";
 import type { EgressNaming } from "../routing/egress.ts";
 import { createRouterTally } from "../routing/tally.ts";
 import type { WatchedRouter } from "../sync/status.ts";
-import type { Tracing } from "../tracing/tracing.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Services } from "./services.ts";
-
-export interface EventRouterOptions {
-  readonly services: Services;
-  readonly naming: EgressNaming;
-  readonly broker: Broker;
-  readonly audit: Audit;
-  readonly metrics: Metrics;
-  readonly lifecycle: Lifecycle;
-  /** Undefined: nothing is traced. */
-  readonly tracing: Tracing | undefined;
-  readonly log: Logger;
-  /** Called when the consumer ended and cannot be restarted. */
-  readonly onDied: (error: unknown) => void;
-}
+import type { Context } from "./context.ts";
 
 export interface EventRouter extends WatchedRouter {
   /** Not started yet. */
@@ -33,11 +13,11 @@ export interface EventRouter extends WatchedRouter {
 }
 
 /** Wires the router, which forwards events to their topics. */
-export function createEventRouter(config: RouterConfig, options: EventRouterOptions): EventRouter {
-  const { services, broker, naming, audit, metrics, lifecycle, tracing, onDied } = options;
+export function createEventRouter(config: RouterConfig, naming: EgressNaming, context: Context): EventRouter {
+  const { services, broker, audit, metrics, lifecycle, tracing, onDied } = context;
   const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
   const { topicIndex, logStore, getReplayKey } = services;
-  const log = options.log.child({ component: "router" });
+  const log = context.log.child({ component: "router" });
   const egressTopics = broker.createEgressTopics(config.createEgress, {
     maxTopics: config.maxCreatedEgress,
     onCreated(topics) {
