@@ -16,7 +16,6 @@ export interface BatchDecision<Writes = unknown> {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** A batch that was stored. */
 export interface StoredBatch<Decision extends BatchDecision> {
   readonly decision: Decision;
   readonly records: readonly LogRecord[];
@@ -27,7 +26,7 @@ export interface StoredBatch<Decision extends BatchDecision> {
 }
 
 /** How one kind of records is decoded and decided. */
-export interface BatchRules<Decoded, Decision> {
+interface BatchRules<Decoded, Decision> {
   readonly maxRecordsPerWrite?: number;
   readonly decode: (record: LogRecord) => Decoded;
   /** Decides before the previous batch is stored. Returns undefined for a batch that needs stored data. */
@@ -47,7 +46,6 @@ export interface BatchOutputs<Decision extends BatchDecision> {
   readonly log: Logger;
 }
 
-/** A batch of decoded records. */
 export interface DecodedBatch<Decoded, Decision> {
   readonly records: readonly LogRecord[];
   readonly decoded: readonly Decoded[];

@@ -6,7 +6,7 @@ import type { BatchHandler, PreparedBatch } from "./batch.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import type { PartitionStatus } from "./partition-status.ts";
 
-export interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
+interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
   readonly logs: LogStore;

@@ -6,7 +6,7 @@ import { createBatchHandler, type BatchOutputs, type DecodedBatch } from "../bat
 import type { BatchHandler } from "../batch.ts";
 import { decode } from "./decode.ts";
 
-export interface AnnouncementOptions extends BatchOutputs<Decision> {
+interface AnnouncementOptions extends BatchOutputs<Decision> {
   readonly topics: Pick<TopicService, "decide" | "decideAhead">;
 }
 

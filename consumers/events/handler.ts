@@ -55,7 +55,7 @@ const maxRecordsPerWrite = 4_000;
 const loadTimeoutMs = 3_000;
 
 /** A batch of events with their topics. */
-export interface EventBatch {
+interface EventBatch {
   readonly records: readonly LogRecord[];
   /**
    * Undefined when the topics were not known. An error when the first event cannot be routed for no foreseen
@@ -72,7 +72,7 @@ interface Routes {
 }
 
 /** What was forwarded, and what became a dead letter. */
-export interface Outcome {
+interface Outcome {
   readonly forwarded: number;
   readonly rejections: readonly EventRejection[];
 }

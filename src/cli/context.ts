@@ -38,7 +38,7 @@ export interface CommandContext {
 }
 
 /** Records a stored change in the audit log. */
-export type RecordChange = (event: AuditEvent) => void;
+type RecordChange = (event: AuditEvent) => void;
 
 const connectTimeoutMs = 10_000;
 
@@ -152,7 +152,6 @@ async function connectInTime(
 /** Returns the hosts of a connection string, without the credentials. */
 const parseHosts = (uri: string): string => /^[^/]*\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1] ?? "its address";
 
-/** The user of the machine. */
 function getSystemUser(): string {
   try {
     return userInfo().username;

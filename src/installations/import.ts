@@ -6,8 +6,7 @@ import { fromInstallationView, toKeyText, type Installation } from "./installati
 import type { InstallationImportStore, Replacement } from "./stores.ts";
 import { checkToken } from "./token-rules.ts";
 
-/** The result of an import. */
-export interface ImportResult {
+interface ImportResult {
   readonly added: number;
   readonly updated: number;
   /** Records whose stored version is as new, or newer. */

@@ -15,7 +15,6 @@ export interface InstallationKey extends Scope {
 export const toKeyText = ({ application, platform, token }: InstallationKey): string =>
   JSON.stringify([token, application, platform]);
 
-/** A stored installation. */
 export interface Installation extends InstallationKey {
   /** The sys_id. */
   readonly id: string;

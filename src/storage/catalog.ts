@@ -14,7 +14,6 @@ interface NamedRecord {
   token_rule?: string;
 }
 
-/** Stores push applications and platforms in MongoDB. */
 export const createCatalogStore = (database: Database, newId: () => string): CatalogStore => ({
   applications: createNamedStore<PushApplication>(database, {
     collection: collections.applications,

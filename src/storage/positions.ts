@@ -34,7 +34,7 @@ export interface SessionOptions {
   readonly session?: ClientSession;
 }
 
-export interface PositionsOptions<Writes> {
+interface PositionsOptions<Writes> {
   readonly log: Logger;
   /** The collections that batches are decided on; none by default. */
   readonly decidedOn?: readonly CollectionName[];

@@ -20,7 +20,6 @@ import {
 const recordsPerBatch = 1_000;
 const latestFirst: TopicOrder = { sort: "retired", descending: true };
 
-/** Reads topics in MongoDB. */
 export function createTopicReader(database: Database): TopicReader {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);

@@ -67,7 +67,7 @@ export async function hasTransactions(client: MongoClient, log: Logger): Promise
 const killTimeoutMs = 3_000;
 
 /** See Database. */
-export type KillSessions = (ids: readonly Binary[]) => Promise<void>;
+type KillSessions = (ids: readonly Binary[]) => Promise<void>;
 
 export function createKillSessions(db: Db, log: Logger): KillSessions {
   let hasFailed = false;

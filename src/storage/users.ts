@@ -15,7 +15,6 @@ interface UserRecord {
   active: boolean;
 }
 
-/** Stores users. */
 export function createUserStore(database: Database, newId: () => string): UserStore {
   const users = database.collection<UserRecord>(collections.users);
 

@@ -190,7 +190,6 @@ export interface LogObserver {
   fetchOwners(): Promise<ReadonlyMap<number, string>>;
 }
 
-/** A record and its partition. */
 export interface PartitionRecord {
   readonly partition: number;
   readonly record: LogRecord;
@@ -219,7 +218,6 @@ export interface LogReader {
   read(topic: string, options: ReadOptions): AsyncIterable<PartitionRecord>;
 }
 
-/** A record to send. */
 export interface OutgoingRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
@@ -230,7 +228,6 @@ export interface OutgoingRecord {
   readonly partition?: number | undefined;
 }
 
-/** The partition and offset of a record. */
 export interface PartitionOffset {
   readonly partition: number;
   readonly offset: number;

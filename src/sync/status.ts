@@ -6,7 +6,7 @@ import type { IndexStatus } from "../matching/live-topic-index.ts";
 import type { RouterTally } from "../routing/tally.ts";
 import type { AnnouncementTally, FeedbackTally } from "./tally.ts";
 
-export interface StatusOptions {
+interface StatusOptions {
   readonly announcements: WatchedLog;
   /** Undefined when no push feedback is read. */
   readonly pushFeedback: WatchedLog | undefined;
@@ -25,7 +25,7 @@ export interface WatchedRouter {
 }
 
 /** Reads the status of the sync. Never throws: unknown values are null, and `problems` has the reasons. */
-export type GetStatus = () => Promise<SyncStatus>;
+type GetStatus = () => Promise<SyncStatus>;
 
 /** The limit of each query to the broker or the store. */
 const queryTimeoutMs = 3_000;

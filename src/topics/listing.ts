@@ -54,7 +54,7 @@ export interface TopicPageQuery extends Pick<TopicQuery, "state" | "namespace" |
   readonly search?: string | undefined;
 }
 
-export interface TopicPage {
+interface TopicPage {
   readonly topics: readonly ListedTopic[];
   /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;

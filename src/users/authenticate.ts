@@ -8,7 +8,7 @@ import { toNetwork, type LoginThrottle } from "./login-throttle.ts";
 import { verifyPassword } from "./password.ts";
 import type { StoredUser, User, UserStore } from "./user.ts";
 
-export interface Credentials {
+interface Credentials {
   readonly name: string;
   readonly password: string;
   /** IP address of the caller. */
@@ -21,7 +21,7 @@ export interface Credentials {
  */
 export type Authenticate = (credentials: Credentials) => User | Promise<User | undefined>;
 
-export interface AuthenticateOptions {
+interface AuthenticateOptions {
   readonly users: Pick<UserStore, "find">;
   readonly throttle: LoginThrottle;
   readonly hashQueue: HashQueue;
@@ -49,7 +49,6 @@ interface VerifiedCredential {
   guesses: number;
 }
 
-/** Creates the check of credentials. */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const authenticator = new Authenticator(options);
   return (credentials) => authenticator.authenticate(credentials);

@@ -18,7 +18,6 @@ import { printError, printJson, printLine } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 import { formatRejected, type RejectedDefinition } from "../output/rejected.ts";
 
-/** Defines `topicsync announce`. */
 export function defineAnnounce(command: Command): void {
   command
     .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)

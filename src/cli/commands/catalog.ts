@@ -22,13 +22,11 @@ const catalogs = {
   platform: { plural: "platforms", setting: "PUSH_PLATFORMS", toView: toPlatformView },
 } as const;
 
-/** Defines `topicsync applications …`. */
 export function defineApplications(applications: Command): void {
   addCommonCommands(applications, "application");
   addNewCommand(applications, "application");
 }
 
-/** Defines `topicsync platforms …`. */
 export function definePlatforms(platforms: Command): void {
   addCommonCommands(platforms, "platform");
   addNewCommand(platforms, "platform").addOption(

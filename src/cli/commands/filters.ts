@@ -30,7 +30,6 @@ interface ExplainFlags extends Flags {
   readonly contentQuery?: true;
 }
 
-/** Defines `topicsync filters …`. */
 export function defineFilters(filters: Command): void {
   filters
     .command("explain")

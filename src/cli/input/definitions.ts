@@ -30,7 +30,7 @@ export interface PlacedDefinition {
 }
 
 /** A value that is not a valid definition. */
-export interface InputFault {
+interface InputFault {
   readonly place: string;
   readonly fault: string;
 }

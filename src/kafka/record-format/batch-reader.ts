@@ -7,7 +7,7 @@ import { BatchTooLargeError, codecs } from "./codecs.ts";
 import { ByteReader } from "./varint.ts";
 
 /** A record as kafkajs decodes it; see its protocol/recordBatch/record/v0/decoder.js. */
-export interface DecodedMessage extends RecordBatchEntry {
+interface DecodedMessage extends RecordBatchEntry {
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
 }

@@ -25,7 +25,6 @@ interface ReplayProgressProps {
   readonly onSettled: () => void;
 }
 
-/** Polls the outcomes. */
 function useOutcomes({ result: { sent }, channel, onSettled }: ReplayProgressProps) {
   const [outcomes, setOutcomes] = useState<ReplayOutcomes["deadLetters"]>([]);
   const [error, setError] = useState<unknown>();
