@@ -57,10 +57,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 /**
  * Checks a hash once in five minutes per user, password and network. In between, the user record is read
  * every 15 s, and the credential holds while the record carries the same hash. Passwords are remembered as
- * digests under a per-process key.
- *
- * Invariant: only a credential remembered for the caller's own network bypasses the throttle, so a 429 does
- * not reveal whether a password is right.
+ * digests under a per-process key. Only one that is remembered for the caller's own network bypasses the
+ * throttle, so a 429 does not reveal whether a password is right.
  */
 class Authenticator {
   readonly #users: AuthenticateOptions["users"];

@@ -42,10 +42,10 @@ export function toLogRecord(message: KafkaMessage): LogRecord {
 /**
  * Decodes the record batches of one partition in a fetch response; the last one may be truncated.
  *
- * Invariant: the result takes at most `maxBytes` of memory, and no batch keeps those after it from being
- * read. Batches that do not fit are left to the next fetch. A batch that alone is too large, or that cannot
- * be decoded, becomes one message without key and value at its last offset (`findSkippedBatch`), so that
- * reading continues after it and the skipped offsets are known.
+ * The result takes at most `maxBytes` of memory, and no batch keeps those after it from being read. Batches
+ * that do not fit are left to the next fetch. A batch that alone is too large, or that cannot be decoded,
+ * becomes one message without key and value at its last offset (`findSkippedBatch`), so that reading
+ * continues after it and the skipped offsets are known.
  */
 export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<DecodedMessage[]> {
   const messages: DecodedMessage[] = [];
