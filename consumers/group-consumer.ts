@@ -1,10 +1,10 @@
 import { getErrorMessage } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import type { LogStore } from "../src/sync/positions.ts";
+import type { ConsumerStatus } from "../src/sync/partition-status.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
 import { PartitionReader } from "./partition-reader.ts";
-import type { PartitionStatus } from "./partition-status.ts";
 
 interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
   readonly member: GroupMember;
@@ -23,11 +23,7 @@ export interface GroupConsumer {
    * Resolves when the group has assigned partitions. Throws UnavailableError; it can be called again then.
    */
   start(): Promise<void>;
-  /** "joining" until the group gave this member its partitions, which may be none. */
-  status(): {
-    readonly state: "joining" | "assigned" | "dead";
-    readonly partitions: readonly PartitionStatus[];
-  };
+  status(): ConsumerStatus;
   /** Resolves once the current batch is written, or abandoned before its commit. */
   stop(): Promise<void>;
 }
@@ -42,7 +38,7 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
   const readers = new Map<number, PartitionReader>();
   /** By partition: when its last reader here that was closed has written its last batch. */
   const closed = new Map<number, Promise<void>>();
-  let state: "joining" | "assigned" | "dead" = "joining";
+  let state: ConsumerStatus["state"] = "joining";
   let isFirstAssignment = true;
 
   function die(error: unknown): void {

@@ -2,12 +2,19 @@ import { ConfigurationError, getErrorMessage, UnavailableError } from "../src/li
 import { invariant, InvariantError } from "../src/lib/invariant.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { elapsed, sleep } from "../src/lib/platform.ts";
+import type { PauseCause, ReaderStatus } from "../src/sync/partition-status.ts";
 import { isAtOrAfter, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
 import type { LogRecord, RecordBatch } from "../src/sync/records.ts";
 import { createBatchLimit, takeBatch, whileBeating, type PreparedBatch } from "./batch.ts";
 import { createReporter, type Reporter } from "./batch-reporter.ts";
-import { toPauseCause, type PartitionStatus, type PauseCause } from "./partition-status.ts";
-import type { FailedWrite, Paused, ReaderOptions, Reading, Stopped } from "./reader-types.ts";
+import {
+  toPauseCause,
+  type FailedWrite,
+  type Paused,
+  type ReaderOptions,
+  type Reading,
+  type Stopped,
+} from "./reader-types.ts";
 import { findStart, identifyLog, logStart, warnAboutLongAbsence, type Start } from "./start-position.ts";
 
 const defaultRecordsPerWrite = 2_000;
@@ -75,7 +82,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#checkWhileIdle().catch(options.onFailed);
   }
 
-  status(): PartitionStatus {
+  status(): ReaderStatus {
     const state = this.#mode.kind === "reading" ? "reading" : "paused";
     const { reason, cause } = this.#mode.kind === "reading" ? {} : this.#mode;
     return { ...this.#options.partition, state, reason, cause, offset: this.#stored?.offset };

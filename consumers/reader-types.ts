@@ -1,8 +1,9 @@
+import { UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import type { LogStore, Position } from "../src/sync/positions.ts";
+import type { PauseCause } from "../src/sync/partition-status.ts";
+import { FencedError, type LogStore, type Position } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
-import type { PauseCause } from "./partition-status.ts";
 
 export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {
   readonly partition: Partition;
@@ -57,4 +58,10 @@ export interface FailedWrite<Prepared, Outcome> {
   /** The outcome of its last attempt; undefined if that is not known. */
   readonly outcome: Outcome | undefined;
   readonly to: Position;
+}
+
+/** Undefined when another consumer moved the position: nothing failed then. */
+export function toPauseCause(error: unknown): PauseCause | undefined {
+  if (error instanceof FencedError) return undefined;
+  return error instanceof UnavailableError ? "outage" : "error";
 }
