@@ -10,10 +10,9 @@ import { createReporter, type Reporter } from "./batch-reporter.ts";
 import {
   toPauseCause,
   type FailedWrite,
-  type Paused,
+  type Mode,
   type ReaderOptions,
   type Reading,
-  type Stopped,
 } from "./reader-types.ts";
 import { findStart, identifyLog, logStart, warnAboutLongAbsence, type Start } from "./start-position.ts";
 
@@ -48,11 +47,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   readonly #log: Logger;
   readonly #limit: ReturnType<typeof createBatchLimit>;
   readonly #closing = new AbortController();
-  #mode: Paused | Reading | Stopped = {
-    kind: "paused",
-    reason: "the position is being looked up",
-    cause: undefined,
-  };
+  #mode: Mode = { kind: "paused", reason: "the position is being looked up", cause: undefined };
   #stored: Position | undefined;
   #writing: Promise<FailedWrite<Prepared, Outcome> | undefined>;
   #isWriting = false;

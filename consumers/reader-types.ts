@@ -24,7 +24,7 @@ export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {
 }
 
 /** Nothing is fetched; the stored position is claimed until that succeeds. */
-export interface Paused {
+interface Paused {
   readonly kind: "paused";
   readonly reason: string;
   readonly cause: PauseCause | undefined;
@@ -46,11 +46,13 @@ export interface Reading {
 }
 
 /** An invariant does not hold: nothing more is read or written until the partition is assigned again. */
-export interface Stopped {
+interface Stopped {
   readonly kind: "stopped";
   readonly reason: string;
   readonly cause: "error";
 }
+
+export type Mode = Paused | Reading | Stopped;
 
 /** A write that failed. It may have been stored nevertheless: only the response to its commit was lost. */
 export interface FailedWrite<Prepared, Outcome> {

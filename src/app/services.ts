@@ -20,7 +20,6 @@ import type { InstallationDeactivator, InstallationReader } from "../installatio
 import { lazily } from "../lib/lazily.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
-import { newId } from "../lib/sys-id.ts";
 import { LiveTopicIndex } from "../matching/live-topic-index.ts";
 import { createSessions, type Sessions, type SessionStore } from "../sessions/session.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
@@ -108,15 +107,14 @@ export function createServices(options: ServicesOptions): Services {
     topicIndex: () => createTopicIndex(options),
     logStore: () => createLogStore(database),
 
-    catalogStore: () => createCatalogStore(database, newId),
+    catalogStore: () => createCatalogStore(database),
     catalog: ({ catalogStore }) => createCatalog(catalogStore),
     applications: ({ catalogStore }) => createCatalogAdministration("application", catalogStore.applications),
     platforms: ({ catalogStore }) => createCatalogAdministration("platform", catalogStore.platforms),
 
     installationReader: () => createInstallationReader(database),
     installationDeactivator: () => createInstallationDeactivator(database),
-    registrations: () =>
-      new GroupCommit(createInstallationStore(database, newId), onWritten && { onWritten }),
+    registrations: () => new GroupCommit(createInstallationStore(database), onWritten && { onWritten }),
     installations: ({ registrations: { submit }, installationDeactivator, catalog }) => {
       const deactivateAll = shareDeactivations(installationDeactivator.deactivateAll);
       return createInstallationService({ submit, deactivateAll }, catalog);
@@ -124,7 +122,7 @@ export function createServices(options: ServicesOptions): Services {
     installationListing: ({ installationReader, catalogStore }) =>
       createInstallationListing(installationReader, catalogStore),
     installationImporter: ({ catalog }) =>
-      createInstallationImporter(createInstallationImportStore(database), catalog, newId),
+      createInstallationImporter(createInstallationImportStore(database), catalog),
     feedbackStore: () => createFeedbackStore(database, addComponent("push-feedback")),
     feedback: ({ feedbackStore, catalog }) => createFeedbackService(feedbackStore, catalog),
 
@@ -134,7 +132,7 @@ export function createServices(options: ServicesOptions): Services {
     getReplayKey: () => createReplayKey(database),
     createSyncState: () => (groupId) => createSyncState(database, groupId),
 
-    userStore: () => createUserStore(database, newId),
+    userStore: () => createUserStore(database),
     sessionStore: () => createSessionStore(database),
     users: createUsers,
     sessions: ({ sessionStore, userStore }) =>

@@ -31,7 +31,6 @@ const checkView = createValidator<InstallationView>(installationViewSchema);
 export function createInstallationImporter(
   importStore: InstallationImportStore,
   catalog: Catalog,
-  newId: () => string,
 ): InstallationImporter {
   /** Accepts disabled applications and platforms, since their installations are exported too. */
   async function normalizeToken(view: InstallationView): Promise<Fault | { readonly token: string }> {
@@ -50,7 +49,7 @@ export function createInstallationImporter(
       if (!checked.ok) return formatFaults(checked.faults, "The record");
       const found = await normalizeToken(checked.value);
       if ("path" in found) return formatFaults([found], "The record");
-      return fromInstallationView({ ...checked.value, token: found.token }, newId);
+      return fromInstallationView({ ...checked.value, token: found.token });
     },
 
     async store(installations, { dryRun }) {
