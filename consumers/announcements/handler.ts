@@ -12,6 +12,9 @@ interface AnnouncementOptions extends BatchOutputs<Decision> {
 
 export type AnnouncementBatch = DecodedBatch<Announcement, Decision>;
 
+/** A batch may conflict with concurrent changes several times, but not forever. */
+const maxAttempts = 10;
+
 /** Creates the handler of one partition of the announcements topic. Most batches are decided ahead. */
 export const createAnnouncementHandler = (
   partition: Partition,
@@ -20,6 +23,7 @@ export const createAnnouncementHandler = (
   createBatchHandler(
     partition,
     {
+      maxAttempts,
       decode,
       decideAhead: (announcements, epoch) => topics.decideAhead({ partition, epoch, announcements }),
       decide: (announcements, epoch, conflicts) =>
