@@ -39,7 +39,6 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
   /** By partition: when its last reader here that was closed has written its last batch. */
   const closed = new Map<number, Promise<void>>();
   let state: ConsumerStatus["state"] = "joining";
-  let isFirstAssignment = true;
 
   function die(error: unknown): void {
     state = "dead";
@@ -69,11 +68,10 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
                 partition,
                 handler: createHandler(partition),
                 previousClosed: closed.get(number) ?? Promise.resolve(),
-                endsOnDenial: isFirstAssignment,
+                endsOnDenial: state === "joining",
               }),
             );
           }
-          isFirstAssignment = false;
           state = "assigned";
           log.info({ partitions: partitions.map(({ partition }) => partition) }, "partitions assigned");
           first.resolve(undefined);

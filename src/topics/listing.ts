@@ -36,7 +36,7 @@ export interface TopicReader {
   ): Promise<ListedTopic[]>;
   /** Streams all topics: active ones by external id, the others by retirement, the latest first. */
   readAll(query: TopicQuery): AsyncGenerator<ListedTopic>;
-  /** Streams what picking needs of all active topics, unordered. Topics written meanwhile may be missing. */
+  /** Streams what picking needs of all active topics, unordered. Topics written in between may be missing. */
   streamPickable(): AsyncGenerator<PickableTopic>;
   /** Estimates the number of active topics from metadata. */
   estimateCount(): Promise<number>;
