@@ -61,6 +61,13 @@ export default {
       to: { path: "^(http|consumers)/" },
     },
     {
+      name: "one-composition-root",
+      comment: "services.ts creates the stores, for the service and for the commands.",
+      severity: "error",
+      from: { path: "^src/(app|cli)/", pathNot: "^src/app/services\\.ts$" },
+      to: { path: "^src/storage/", pathNot: "^src/storage/(database|client-options)\\.ts$" },
+    },
+    {
       name: "one-importer-of-kafkajs",
       severity: "error",
       from: { path: "^(src|http|consumers)/", pathNot: "^src/kafka/" },

@@ -6,7 +6,7 @@ import { brotliCompressSync } from "node:zlib";
 import { build } from "esbuild";
 
 /** A file that was built. */
-export interface BuiltFile {
+interface BuiltFile {
   readonly name: string;
   readonly bytes: number;
   /** With brotli, as browsers get it. */

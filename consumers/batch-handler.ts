@@ -16,7 +16,6 @@ export interface BatchDecision<Writes = unknown> {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** A batch that was stored. */
 export interface StoredBatch<Decision extends BatchDecision> {
   readonly decision: Decision;
   readonly records: readonly LogRecord[];
@@ -27,8 +26,10 @@ export interface StoredBatch<Decision extends BatchDecision> {
 }
 
 /** How one kind of records is decoded and decided. */
-export interface BatchRules<Decoded, Decision> {
+interface BatchRules<Decoded, Decision> {
   readonly maxRecordsPerWrite?: number;
+  /** How often a batch is decided that conflicts with stored data; once by default. */
+  readonly maxAttempts?: number;
   readonly decode: (record: LogRecord) => Decoded;
   /** Decides before the previous batch is stored. Returns undefined for a batch that needs stored data. */
   readonly decideAhead?: (decoded: readonly Decoded[], epoch: number) => Decision | undefined;
@@ -47,7 +48,6 @@ export interface BatchOutputs<Decision extends BatchDecision> {
   readonly log: Logger;
 }
 
-/** A batch of decoded records. */
 export interface DecodedBatch<Decoded, Decision> {
   readonly records: readonly LogRecord[];
   readonly decoded: readonly Decoded[];
@@ -57,9 +57,6 @@ export interface DecodedBatch<Decoded, Decision> {
   readonly ahead: Decision | undefined;
 }
 
-/** A batch may conflict with concurrent changes several times, but not forever. */
-const maxAttempts = 10;
-
 /**
  * Decode → decide → write → check the position → dead letters → commit, for one partition of a Kafka topic
  * whose records change MongoDB. A batch that needs no stored data is decided while the previous one is being
@@ -67,7 +64,7 @@ const maxAttempts = 10;
  */
 export function createBatchHandler<Decoded, Decision extends BatchDecision>(
   partition: Partition,
-  { maxRecordsPerWrite, decode, decideAhead, decide }: BatchRules<Decoded, Decision>,
+  { maxRecordsPerWrite, maxAttempts = 1, decode, decideAhead, decide }: BatchRules<Decoded, Decision>,
   { groupId, store, deadLetters, applied, tracing, log }: BatchOutputs<Decision>,
 ): BatchHandler<DecodedBatch<Decoded, Decision>, Decision> {
   const key: PositionKey = { group: groupId, ...partition };

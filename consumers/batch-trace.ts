@@ -24,7 +24,7 @@ interface Outcome {
   readonly rejections: readonly { readonly offset: number; readonly rejection: RejectionError }[];
 }
 
-export interface TracedBatch {
+interface TracedBatch {
   readonly partition: Partition;
   readonly groupId: string;
   readonly records: readonly LogRecord[];

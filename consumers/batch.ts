@@ -115,7 +115,7 @@ export async function whileBeating<T>(batch: RecordBatch, promise: Promise<T>): 
 }
 
 /** A decided batch, and how its dead letters are sent. */
-export interface DecidedBatch<Writes> {
+interface DecidedBatch<Writes> {
   readonly writes: Writes;
   /** Undefined when nothing was rejected. */
   readonly sendDeadLetters: (() => Promise<void>) | undefined;

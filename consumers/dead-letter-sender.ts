@@ -23,7 +23,7 @@ export interface OutgoingDeadLetter {
 }
 
 /** The rejections of a batch of records, by offset. */
-export interface RejectedRecord {
+interface RejectedRecord {
   readonly partition: Partition;
   readonly epoch: number;
   readonly records: readonly LogRecord[];

@@ -1,12 +1,12 @@
 import { getErrorMessage } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import type { LogStore } from "../src/sync/positions.ts";
+import type { ConsumerStatus } from "../src/sync/partition-status.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
 import { PartitionReader } from "./partition-reader.ts";
-import type { PartitionStatus } from "./partition-status.ts";
 
-export interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
+interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
   readonly logs: LogStore;
@@ -23,11 +23,7 @@ export interface GroupConsumer {
    * Resolves when the group has assigned partitions. Throws UnavailableError; it can be called again then.
    */
   start(): Promise<void>;
-  /** "joining" until the group gave this member its partitions, which may be none. */
-  status(): {
-    readonly state: "joining" | "assigned" | "dead";
-    readonly partitions: readonly PartitionStatus[];
-  };
+  status(): ConsumerStatus;
   /** Resolves once the current batch is written, or abandoned before its commit. */
   stop(): Promise<void>;
 }
@@ -36,16 +32,17 @@ export interface GroupConsumer {
 export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
   options: GroupConsumerOptions<Prepared, Outcome>,
 ): GroupConsumer {
-  const { member, watch, logs, createHandler, log } = options;
+  const { createHandler, onDied, ...others } = options;
+  const { member, log } = others;
+  const shared = { ...others, onFailed: die };
   const readers = new Map<number, PartitionReader>();
   /** By partition: when its last reader here that was closed has written its last batch. */
   const closed = new Map<number, Promise<void>>();
-  let state: "joining" | "assigned" | "dead" = "joining";
-  let isFirstAssignment = true;
+  let state: ConsumerStatus["state"] = "joining";
 
   function die(error: unknown): void {
     state = "dead";
-    options.onDied(error);
+    onDied(error);
   }
 
   function closeReaders(): void {
@@ -63,24 +60,18 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
           // fenced.
           closeReaders();
           for (const partition of partitions) {
-            const handler = createHandler(partition);
-            const previousClosed = closed.get(partition.partition) ?? Promise.resolve();
+            const number = partition.partition;
             readers.set(
-              partition.partition,
+              number,
               new PartitionReader({
+                ...shared,
                 partition,
-                member,
-                watch,
-                logs,
-                handler,
-                log,
-                previousClosed,
-                endsOnDenial: isFirstAssignment,
-                onFailed: die,
+                handler: createHandler(partition),
+                previousClosed: closed.get(number) ?? Promise.resolve(),
+                endsOnDenial: state === "joining",
               }),
             );
           }
-          isFirstAssignment = false;
           state = "assigned";
           log.info({ partitions: partitions.map(({ partition }) => partition) }, "partitions assigned");
           first.resolve(undefined);

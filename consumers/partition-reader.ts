@@ -2,12 +2,18 @@ import { ConfigurationError, getErrorMessage, UnavailableError } from "../src/li
 import { invariant, InvariantError } from "../src/lib/invariant.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { elapsed, sleep } from "../src/lib/platform.ts";
+import type { PauseCause, ReaderStatus } from "../src/sync/partition-status.ts";
 import { isAtOrAfter, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
 import type { LogRecord, RecordBatch } from "../src/sync/records.ts";
 import { createBatchLimit, takeBatch, whileBeating, type PreparedBatch } from "./batch.ts";
 import { createReporter, type Reporter } from "./batch-reporter.ts";
-import { toPauseCause, type PartitionStatus, type PauseCause } from "./partition-status.ts";
-import type { FailedWrite, Paused, ReaderOptions, Reading, Stopped } from "./reader-types.ts";
+import {
+  toPauseCause,
+  type FailedWrite,
+  type Mode,
+  type ReaderOptions,
+  type Reading,
+} from "./reader-types.ts";
 import { findStart, identifyLog, logStart, warnAboutLongAbsence, type Start } from "./start-position.ts";
 
 const defaultRecordsPerWrite = 2_000;
@@ -41,11 +47,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   readonly #log: Logger;
   readonly #limit: ReturnType<typeof createBatchLimit>;
   readonly #closing = new AbortController();
-  #mode: Paused | Reading | Stopped = {
-    kind: "paused",
-    reason: "the position is being looked up",
-    cause: undefined,
-  };
+  #mode: Mode = { kind: "paused", reason: "the position is being looked up", cause: undefined };
   #stored: Position | undefined;
   #writing: Promise<FailedWrite<Prepared, Outcome> | undefined>;
   #isWriting = false;
@@ -75,7 +77,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#checkWhileIdle().catch(options.onFailed);
   }
 
-  status(): PartitionStatus {
+  status(): ReaderStatus {
     const state = this.#mode.kind === "reading" ? "reading" : "paused";
     const { reason, cause } = this.#mode.kind === "reading" ? {} : this.#mode;
     return { ...this.#options.partition, state, reason, cause, offset: this.#stored?.offset };

@@ -1,8 +1,9 @@
+import { UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import type { LogStore, Position } from "../src/sync/positions.ts";
+import type { PauseCause } from "../src/sync/partition-status.ts";
+import { FencedError, type LogStore, type Position } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
-import type { PauseCause } from "./partition-status.ts";
 
 export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {
   readonly partition: Partition;
@@ -23,7 +24,7 @@ export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {
 }
 
 /** Nothing is fetched; the stored position is claimed until that succeeds. */
-export interface Paused {
+interface Paused {
   readonly kind: "paused";
   readonly reason: string;
   readonly cause: PauseCause | undefined;
@@ -45,11 +46,13 @@ export interface Reading {
 }
 
 /** An invariant does not hold: nothing more is read or written until the partition is assigned again. */
-export interface Stopped {
+interface Stopped {
   readonly kind: "stopped";
   readonly reason: string;
   readonly cause: "error";
 }
+
+export type Mode = Paused | Reading | Stopped;
 
 /** A write that failed. It may have been stored nevertheless: only the response to its commit was lost. */
 export interface FailedWrite<Prepared, Outcome> {
@@ -57,4 +60,10 @@ export interface FailedWrite<Prepared, Outcome> {
   /** The outcome of its last attempt; undefined if that is not known. */
   readonly outcome: Outcome | undefined;
   readonly to: Position;
+}
+
+/** Undefined when another consumer moved the position: nothing failed then. */
+export function toPauseCause(error: unknown): PauseCause | undefined {
+  if (error instanceof FencedError) return undefined;
+  return error instanceof UnavailableError ? "outage" : "error";
 }

@@ -99,7 +99,6 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
   return [...operations, ...documentationOperations(operations, schemes)];
 }
 
-/** Creates the Express application. */
 export function createApp(options: AppOptions): Express {
   const { audit, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
   const app = express();

@@ -1,4 +1,3 @@
-/** The roles. */
 export const roles = {
   /** Creates topics (specification, section 5) and manages them. */
   eventManagement: "svc_api_notif_mgmt.event_mgmt_integration",

@@ -1,7 +1,7 @@
 import { useLocation, useSearch } from "wouter-preact";
 
 /** The part of the address below a page. */
-export interface Address {
+interface Address {
   /** The item in the path, decoded; undefined for the page itself. */
   readonly item: string | undefined;
   readonly query: URLSearchParams;

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 /** The dialogs of a list. At most one is open at a time. */
-export interface ListDialog<T> {
+interface ListDialog<T> {
   readonly open: T | undefined;
   readonly show: (dialog: T) => void;
   /** The result of the last dialog, shown on the page. */

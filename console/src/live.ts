@@ -4,7 +4,7 @@ import { api } from "./api.ts";
 import { isSessionExpired } from "./query.ts";
 import { useSession } from "./session.ts";
 
-export interface LiveState<T> {
+interface LiveState<T> {
   /** The latest value; undefined until the first one. */
   readonly value: T | undefined;
   /** Why no events arrive at the moment. */

@@ -20,7 +20,7 @@ interface ConsolePage {
 }
 
 /** The pages of the navigation; the console opens with the first. */
-export const pages: readonly ConsolePage[] = [
+const pages: readonly ConsolePage[] = [
   { path: "/overview", name: "Overview", component: Overview },
   { path: "/events", name: "Events", component: Events },
   { path: "/dead-letters", name: "Dead letters", role: roles.eventManagement, component: DeadLetters },

@@ -4,7 +4,7 @@ import { api, ApiError } from "./api.ts";
 import { useSession } from "./session.ts";
 
 /** The state of a GET request. */
-export interface QueryState<T> {
+interface QueryState<T> {
   /** The latest response; the previous one while another is loading. */
   readonly value: T | undefined;
   readonly error: unknown;

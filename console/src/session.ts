@@ -3,7 +3,7 @@ import { useContext } from "preact/hooks";
 
 import type { SessionView } from "../../schemas/session.ts";
 
-export interface SessionState {
+interface SessionState {
   readonly session: SessionView;
   readonly signOut: () => void;
   /** Shows the sign-in page, after the session has ended. */

@@ -6,11 +6,14 @@ import { createBatchHandler, type BatchOutputs, type DecodedBatch } from "../bat
 import type { BatchHandler } from "../batch.ts";
 import { decode } from "./decode.ts";
 
-export interface AnnouncementOptions extends BatchOutputs<Decision> {
+interface AnnouncementOptions extends BatchOutputs<Decision> {
   readonly topics: Pick<TopicService, "decide" | "decideAhead">;
 }
 
 export type AnnouncementBatch = DecodedBatch<Announcement, Decision>;
+
+/** A batch may conflict with concurrent changes several times, but not forever. */
+const maxAttempts = 10;
 
 /** Creates the handler of one partition of the announcements topic. Most batches are decided ahead. */
 export const createAnnouncementHandler = (
@@ -20,6 +23,7 @@ export const createAnnouncementHandler = (
   createBatchHandler(
     partition,
     {
+      maxAttempts,
       decode,
       decideAhead: (announcements, epoch) => topics.decideAhead({ partition, epoch, announcements }),
       decide: (announcements, epoch, conflicts) =>

@@ -11,7 +11,7 @@ import { createRejection, parseJson, readAs, type JsonLocation } from "./envelop
 const frameBytes = 5;
 
 /** What follows a frame. */
-export interface Framed {
+interface Framed {
   readonly schemaId: number;
   readonly rest: Buffer;
 }

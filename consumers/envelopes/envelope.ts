@@ -159,7 +159,7 @@ export function createRejection(
 }
 
 /** What is wrong, with the record as its subject. */
-export const toSentenceAt = ({ subject, form }: JsonLocation, predicate: string): string =>
+const toSentenceAt = ({ subject, form }: JsonLocation, predicate: string): string =>
   form === undefined ? `The ${subject} ${predicate}` : `The ${subject} was read as ${form}: it ${predicate}`;
 
 const locateFault = ({ path, message }: Fault, { pointer, inner }: JsonLocation): Fault =>

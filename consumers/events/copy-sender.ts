@@ -13,7 +13,7 @@ import type { Step } from "../batch.ts";
 const suspicionMs = 60_000;
 
 /** What a transaction has sent, and what it could not send. */
-export interface SentCopies {
+interface SentCopies {
   readonly transaction: RoutingTransaction;
   readonly forwarded: number;
   readonly undelivered: readonly Undelivered[];

@@ -6,7 +6,7 @@ import { createRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
 
 /** What a record is read as: an event, or why it is not one. */
-export type DecodedEvent = { readonly event: Event } | { readonly rejection: RejectionError };
+type DecodedEvent = { readonly event: Event } | { readonly rejection: RejectionError };
 
 const checkEvent = createValidator<Event>(eventSchema);
 

@@ -10,13 +10,12 @@ import { withTimeout } from "../../src/lib/timeout.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import {
   chooseTarget,
-  createRoutePlan,
+  RoutePlan,
   toRejections,
   toRoutedEvent,
   type EventRejection,
   type FoundTopics,
   type RouteOptions,
-  type RoutePlan,
 } from "../../src/routing/plan.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
 import type {
@@ -56,7 +55,7 @@ const maxRecordsPerWrite = 4_000;
 const loadTimeoutMs = 3_000;
 
 /** A batch of events with their topics. */
-export interface EventBatch {
+interface EventBatch {
   readonly records: readonly LogRecord[];
   /**
    * Undefined when the topics were not known. An error when the first event cannot be routed for no foreseen
@@ -73,7 +72,7 @@ interface Routes {
 }
 
 /** What was forwarded, and what became a dead letter. */
-export interface Outcome {
+interface Outcome {
   readonly forwarded: number;
   readonly rejections: readonly EventRejection[];
 }
@@ -161,7 +160,7 @@ function route(
   context: RouteContext,
 ): Pick<EventBatch, "records" | "routes"> {
   const { options } = context;
-  const plan = createRoutePlan({ ...options, getNamespace: options.index.getNamespace });
+  const plan = new RoutePlan({ ...options, getNamespace: options.index.getNamespace });
   const rejections: EventRejection[] = [];
   const take = (count: number) => ({ records: records.slice(0, count), routes: { plan, rejections } });
   for (const [at, record] of records.entries()) {

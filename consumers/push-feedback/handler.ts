@@ -4,7 +4,7 @@ import { createBatchHandler, type BatchOutputs, type DecodedBatch } from "../bat
 import type { BatchHandler } from "../batch.ts";
 import { decodeReport } from "./decode.ts";
 
-export interface FeedbackOptions extends BatchOutputs<FeedbackDecision> {
+interface FeedbackOptions extends BatchOutputs<FeedbackDecision> {
   readonly feedback: FeedbackService;
 }
 
@@ -13,7 +13,6 @@ export type FeedbackBatch = DecodedBatch<DecodedReport, FeedbackDecision>;
 /** Updates cost a store much more than insertions, and registrations of these tokens wait for them. */
 const maxRecordsPerWrite = 500;
 
-/** Creates the handler of one partition of the push feedback topic. */
 export const createFeedbackHandler = (
   partition: Partition,
   { feedback, ...outputs }: FeedbackOptions,

@@ -28,7 +28,7 @@ const bearer = 'Bearer realm="topicsync"';
 /** A 401 must name a scheme (RFC 9110, section 15.5.2). No browser knows this one and shows a dialog. */
 export const sessionChallenge = { "WWW-Authenticate": 'Session realm="topicsync"' } as const;
 
-export interface AuthenticationOptions {
+interface AuthenticationOptions {
   readonly verify: Authenticate;
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
@@ -144,7 +144,6 @@ const isOutage = (error: unknown): boolean =>
   error instanceof OverloadedError ||
   (error instanceof HttpError && error.code === "UNAVAILABLE");
 
-/** Creates the middleware that rejects callers without the role. */
 export const requireRole =
   (role: Exclude<Access, "anybody" | "user">): Handler =>
   (_request, { locals: { caller } }, next) => {

@@ -39,7 +39,7 @@ const formatSession = (value: string, secure: boolean, expires: Date): string =>
 const signInLifetimeSeconds = 10 * 60;
 
 /** The cookie that ties the OpenID callback to the browser that started the sign-in. */
-export interface SignInCookie {
+interface SignInCookie {
   /** Its value in a `Cookie` header. */
   read(header: string): string | undefined;
   /** `Set-Cookie` for a sign-in that starts. */

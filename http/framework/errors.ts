@@ -1,7 +1,7 @@
 import { NameTakenError, type RejectionCode } from "../../src/lib/errors.ts";
 
 /** Codes of errors that arise in HTTP itself rather than in the domain. */
-export type HttpCode =
+type HttpCode =
   | "BAD_REQUEST"
   | "UNAUTHENTICATED"
   | "FORBIDDEN"

@@ -7,7 +7,7 @@ import { OverloadedError } from "../../src/lib/errors.ts";
 /** Produces events until `abort` is aborted: the client left, or the service stops. */
 export type Events = (abort: AbortSignal) => AsyncIterable<unknown>;
 
-export interface Subscription {
+interface Subscription {
   readonly events: Events;
   /** The user's name. */
   readonly user: string;

@@ -20,5 +20,5 @@ export function validateQuery<T>(
   throw invalidQuery(checked.faults);
 }
 
-export const invalidQuery = (faults: readonly Fault[]): RejectionError =>
+const invalidQuery = (faults: readonly Fault[]): RejectionError =>
   new RejectionError("SCHEMA_VIOLATION", "The query does not match the schema.", faults);

@@ -17,7 +17,7 @@ import { returnsJson, type Operation } from "./operation.ts";
 import { createRouteCache } from "./route-cache.ts";
 
 /** What every operation is served with. */
-export interface RouterOptions {
+interface RouterOptions {
   readonly authenticate: AuthenticateRequest;
   readonly audit: Audit;
   readonly streams: EventStreams;

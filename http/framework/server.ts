@@ -18,7 +18,6 @@ import { maxHeadersRead, toOriginForm } from "./message.ts";
  */
 const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
 
-/** A listening HTTP server. */
 export interface HttpServer {
   /** `http://host:port` or `https://host:port`, with the actual port. */
   readonly url: string;

@@ -1,6 +1,6 @@
 import { publishSchema, getSchemaName } from "../../src/lib/published-schema.ts";
 
-export interface Reference {
+interface Reference {
   readonly $ref: string;
 }
 

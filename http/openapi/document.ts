@@ -43,7 +43,6 @@ export interface OpenApiDocument {
   readonly components: object;
 }
 
-/** Builds the OpenAPI 3.1 document of the operations. */
 export function buildOpenApiDocument(
   operations: readonly Operation[],
   schemes: SecuritySchemes = defaultSchemes,
@@ -78,7 +77,7 @@ An unknown path returns 404. An unsupported method returns 405 with \`Allow\`.
 Every error has the same body, \`ErrorBody\`; its \`code\` is stable and meant for programs. Every response has an \`X-Request-Id\`: a new one,
 or the one that a trusted proxy sent if it is 1 to 64 letters, digits, \`.\`, \`_\` or \`-\`.`;
 
-export const tagDescriptions: Readonly<Record<string, string>> = {
+const tagDescriptions: Readonly<Record<string, string>> = {
   push: "Push tokens (installations).",
   topics: "Event topics.",
   "dead letters": "Rejected records, and how to replay them.",

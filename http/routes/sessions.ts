@@ -26,7 +26,7 @@ const path = "/api/topicsync/v1/session";
 
 const wrongCredentials = "The user name or the password is wrong, or the user is not active.";
 
-export interface SessionServices {
+interface SessionServices {
   readonly sessions: Sessions;
   readonly verify: Authenticate;
   readonly users: Pick<UserAdministration, "setPassword">;

@@ -6,7 +6,7 @@ import { hasAnyRole, roles, type User } from "../../src/users/user.ts";
 import { hideReasons } from "./health.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
-export interface StatusSources {
+interface StatusSources {
   readonly getSyncStatus: () => Promise<SyncStatus>;
   readonly getOverview: () => Promise<Overview>;
 }

@@ -35,7 +35,7 @@ const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
 const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
 
-export interface TopicServices {
+interface TopicServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
   /** Undefined: no router is configured. */

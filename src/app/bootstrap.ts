@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 import { addBootstrapUser, resetBootstrapUser } from "../users/administration.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
 
-export interface BootstrapOptions {
+interface BootstrapOptions {
   readonly users: UserStore;
   readonly catalog: CatalogStore;
   readonly audit: Audit;

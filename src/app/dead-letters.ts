@@ -6,16 +6,11 @@ import type { SyncState } from "../dead-letters/stores.ts";
 import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../storage/database.ts";
-import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
-import { createLogStore } from "../storage/logs.ts";
-import { createReplayKey } from "../storage/replay-key.ts";
-import { createReplayStore } from "../storage/replays.ts";
-import { createSyncState } from "../storage/sync-state.ts";
 import { readToEnd, startReading, type StopReading } from "./dead-letter-consumer.ts";
+import type { Services } from "./services.ts";
 
 export interface DeadLettersOptions {
-  readonly database: Database;
+  readonly services: Services;
   readonly broker: Broker;
   readonly abort: AbortSignal;
   readonly log: Logger;
@@ -42,19 +37,17 @@ const readTimeoutMs = 10_000;
 /** Creates the services. Nothing is read before the first call, or `start`. */
 export function createDeadLetters(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback, router }: KafkaConfig,
-  { database, broker, abort, log, onProgress }: DeadLettersOptions,
+  { services, broker, abort, log, onProgress }: DeadLettersOptions,
 ): DeadLetters {
-  const store = createDeadLetterStore(database, log);
-  const logs = createLogStore(database);
-  const replays = createReplayStore(database);
+  const { deadLetterStore: store, logStore: logs, replayStore: replays } = services;
   const starts: (() => StopReading)[] = [];
 
   function create(
     channel: DeadLetterChannel,
     { topic, deadLetterTopic, groupId: channelGroupId }: ConsumerChannel,
-    sync: SyncState = createSyncState(database, channelGroupId),
+    sync: SyncState = services.createSyncState(channelGroupId),
   ): DeadLetterService {
-    const letters = createDeadLetterReader(database, deadLetterTopic);
+    const letters = services.createDeadLetterReader(deadLetterTopic);
     const identify = channel === "events" ? () => undefined : identifyTopic;
     const read = { topic: deadLetterTopic, groupId: `${groupId}.dead-letters.${channel}` };
     const watch = broker.watch(deadLetterTopic);
@@ -81,7 +74,7 @@ export function createDeadLetters(
       sync,
       identify,
       // The router trusts no header of events, which anybody may write who may produce them.
-      getProofKey: channel === "events" ? createReplayKey(database) : undefined,
+      getProofKey: channel === "events" ? services.getReplayKey : undefined,
       abort,
     });
   }
@@ -105,12 +98,7 @@ export function createDeadLetters(
 const createRouterState = (broker: Broker, { topic, groupId }: ConsumerChannel): SyncState => ({
   async findPositions() {
     const positions = await broker.fetchCommittedOffsets({ topic, groupId });
-    return [...positions].map(([partition, { offset, epoch }]) => ({
-      topic,
-      partition,
-      nextOffset: offset,
-      epoch,
-    }));
+    return [...positions].map(([partition, position]) => ({ topic, partition, ...position }));
   },
   findTopics: () => Promise.resolve([]),
 });

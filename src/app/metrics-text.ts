@@ -7,7 +7,7 @@ import type { IndexStatus } from "../matching/live-topic-index.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** What the gauges are read from when metrics are scraped. */
-export interface MetricsSources {
+interface MetricsSources {
   readonly getSyncStatus: () => Promise<SyncStatus>;
   /** The picker's topics; zero until the first event. */
   readonly picker: () => Pick<IndexStatus, "topics" | "unconditional" | "unreadable">;

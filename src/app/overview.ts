@@ -8,7 +8,7 @@ import { version } from "../lib/version.ts";
 
 const maxDeadLetters = 10;
 
-export interface OverviewOptions {
+interface OverviewOptions {
   readonly readiness: () => Promise<Overview["checks"]>;
   readonly getSyncStatus: () => Promise<SyncStatus>;
   readonly deadLetters: Pick<DeadLetterService, "list">;
@@ -16,10 +16,11 @@ export interface OverviewOptions {
   readonly lifecycle: Lifecycle;
 }
 
-/** Returns the overview, at most a second old. Unavailable parts are null, with the reason in `problems`. */
-export type GetOverview = () => Promise<Overview>;
-
-export function createOverview(options: OverviewOptions): GetOverview {
+/**
+ * Creates the function that returns the overview, at most a second old. Unavailable parts are null, with the
+ * reason in `problems`.
+ */
+export function createOverview(options: OverviewOptions): () => Promise<Overview> {
   const { readiness, getSyncStatus, lifecycle } = options;
   const listDeadLetters = async () =>
     (await options.deadLetters.list({ filter: {}, limit: maxDeadLetters })).deadLetters;

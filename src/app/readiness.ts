@@ -2,6 +2,7 @@ import type { GroupConsumer } from "../../consumers/group-consumer.ts";
 import type { CheckResult, CheckReadiness } from "../../http/routes/health.ts";
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage } from "../lib/errors.ts";
+import type { ConsumerStatus } from "../sync/partition-status.ts";
 import type { Broker } from "../kafka/client.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { Database } from "../storage/database.ts";
@@ -55,8 +56,6 @@ async function checkPing(ping: () => Promise<void>): Promise<CheckResult> {
     return { ok: false, reason: getErrorMessage(error) };
   }
 }
-
-type ConsumerStatus = ReturnType<GroupConsumer["status"]>;
 
 function checkConsumer(consumer: GroupConsumer): CheckResult {
   const status = consumer.status();

@@ -1,36 +1,11 @@
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import type { RouterConfig } from "../kafka-config.ts";
-import type { Broker } from "../kafka/client.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
-import type { Audit } from "../lib/audit.ts";
-import type { Lifecycle } from "../lib/lifecycle.ts";
-import type { Logger } from "../lib/logger.ts";
-import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
 import type { EgressNaming } from "../routing/egress.ts";
 import { createRouterTally } from "../routing/tally.ts";
-import { createLogStore } from "../storage/logs.ts";
-import type { Database } from "../storage/database.ts";
 import type { WatchedRouter } from "../sync/status.ts";
-import type { Tracing } from "../tracing/tracing.ts";
-import type { Metrics } from "./metrics.ts";
-
-export interface EventRouterOptions {
-  readonly topicIndex: LiveTopicIndex;
-  readonly naming: EgressNaming;
-  readonly database: Database;
-  readonly broker: Broker;
-  /** Reads the key of the proofs of replays. Throws UnavailableError. */
-  readonly getProofKey: () => Promise<Buffer>;
-  readonly audit: Audit;
-  readonly metrics: Metrics;
-  readonly lifecycle: Lifecycle;
-  /** Undefined: nothing is traced. */
-  readonly tracing: Tracing | undefined;
-  readonly log: Logger;
-  /** Called when the consumer ended and cannot be restarted. */
-  readonly onDied: (error: unknown) => void;
-}
+import type { Context } from "./context.ts";
 
 export interface EventRouter extends WatchedRouter {
   /** Not started yet. */
@@ -38,10 +13,11 @@ export interface EventRouter extends WatchedRouter {
 }
 
 /** Wires the router, which forwards events to their topics. */
-export function createEventRouter(config: RouterConfig, options: EventRouterOptions): EventRouter {
-  const { database, broker, topicIndex, naming, audit, metrics, lifecycle, tracing, onDied } = options;
+export function createEventRouter(config: RouterConfig, naming: EgressNaming, context: Context): EventRouter {
+  const { services, broker, audit, metrics, lifecycle, tracing, onDied } = context;
   const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
-  const log = options.log.child({ component: "router" });
+  const { topicIndex, logStore, getReplayKey } = services;
+  const log = context.log.child({ component: "router" });
   const egressTopics = broker.createEgressTopics(config.createEgress, {
     maxTopics: config.maxCreatedEgress,
     onCreated(topics) {
@@ -54,7 +30,7 @@ export function createEventRouter(config: RouterConfig, options: EventRouterOpti
     // The offsets are committed in the transactions.
     member: broker.createMember({ topic, groupId, commitsOffsets: false }),
     watch: broker.watch(topic),
-    logs: createLogStore(database),
+    logs: logStore,
     createHandler: (partition) =>
       createEventHandler({
         partition,
@@ -67,7 +43,7 @@ export function createEventRouter(config: RouterConfig, options: EventRouterOpti
         maxEventBytes,
         unmatchedTopic,
         maxCopies,
-        getProofKey: options.getProofKey,
+        getProofKey: getReplayKey,
         choosePartition,
         routed(batch) {
           tally.add(batch);

@@ -1,29 +1,27 @@
 import { createApp, type AppOptions } from "../../http/app.ts";
 import { listen, type HttpServer } from "../../http/framework/server.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
-import type { Config } from "../config.ts";
-import { createBroker, type Broker } from "../kafka/client.ts";
-import { openAuditLog, type AuditLog } from "../lib/audit-log.ts";
-import type { Lifecycle } from "../lib/lifecycle.ts";
+import { createBroker } from "../kafka/client.ts";
+import { openAuditLog } from "../lib/audit-log.ts";
 import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { readTlsPair, type TlsFiles } from "../lib/tls.ts";
 import type { EgressNaming } from "../routing/egress.ts";
-import { createDatabase, type Database } from "../storage/database.ts";
-import { createReplayKey } from "../storage/replay-key.ts";
+import { createDatabase } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
+import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
 import { createMetricsText } from "./metrics-text.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
+import { createMetrics } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
 import { warnAboutPlaintext } from "./plaintext.ts";
 import { createReadiness } from "./readiness.ts";
 import { createEventRouter, type EventRouter } from "./router.ts";
-import { Services } from "./services.ts";
+import { createServices, type Services } from "./services.ts";
 import { createSignIn } from "./sign-in.ts";
 import { createSync, type Sync } from "./sync.ts";
 
@@ -33,21 +31,12 @@ export interface Addresses {
   readonly kafkaBrokers: readonly string[];
 }
 
-export interface ServiceOptions {
-  readonly config: Config;
+export interface ServiceOptions extends Pick<Context, "config" | "log" | "lifecycle" | "abort" | "onDied"> {
   readonly addresses: Addresses;
-  readonly log: Logger;
-  /** Releases everything that the service acquires. */
-  readonly lifecycle: Lifecycle;
   /** Undefined: nothing is traced. */
   readonly tracing?: Tracing | undefined;
-  /** Aborted when the service is to stop, also while it still starts. */
-  readonly abort: AbortSignal;
-  /** Called when the service cannot continue and the process must exit. */
-  readonly onDied: (error: unknown) => void;
 }
 
-/** The running service. */
 export interface Service {
   /** The address of the HTTP server: `http://host:port`. */
   readonly url: string;
@@ -58,18 +47,6 @@ export interface Service {
   readonly ready: Promise<void>;
   /** Reloads the certificate and reopens the audit file; undefined when neither is configured. */
   readonly reload: (() => void) | undefined;
-}
-
-/** What the parts of the service are created with. */
-interface Context extends Omit<ServiceOptions, "addresses"> {
-  readonly tracing: Tracing | undefined;
-  readonly audit: AuditLog;
-  readonly metrics: Metrics;
-  readonly database: Database;
-  readonly broker: Broker;
-  readonly services: Services;
-  /** To be called with what was written about topics. */
-  readonly onTopicsChanged: (writes: Partial<TopicWrites>) => void;
 }
 
 /**
@@ -115,7 +92,7 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
     services.topicIndex.changed(writes);
     auditAnnouncements(audit, writes);
   }
-  const services: Services = new Services({
+  const services: Services = createServices({
     config,
     database,
     lifecycle,
@@ -135,19 +112,10 @@ interface Consumers extends Sync {
 }
 
 function createConsumers(context: Context): Consumers {
-  const { config, database, services } = context;
-  const { topics, topicStore, topicIndex, catalog } = services;
+  const { config } = context;
   const naming = createEgressNamingFromConfig(config.kafka);
-  const router =
-    config.kafka.router &&
-    naming &&
-    createEventRouter(config.kafka.router, {
-      ...context,
-      topicIndex,
-      naming,
-      getProofKey: createReplayKey(database),
-    });
-  const sync = createSync(config.kafka, { ...context, topics, topicStore, catalog, router });
+  const router = config.kafka.router && naming && createEventRouter(config.kafka.router, naming, context);
+  const sync = createSync(context, router);
   const deadLetters = createDeadLetters(config.kafka, {
     ...context,
     log: context.log.child({ component: "dead-letters" }),

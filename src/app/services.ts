@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import type { DeadLetterReader, DeadLetterStore, ReplayStore, SyncState } from "../dead-letters/stores.ts";
 import { createCatalog, type Catalog } from "../installations/catalog-cache.ts";
 import {
   createCatalogAdministration,
@@ -6,27 +7,39 @@ import {
   type CatalogStore,
 } from "../installations/catalog.ts";
 import { shareDeactivations } from "../installations/deactivation.ts";
+import {
+  createFeedbackService,
+  type FeedbackService,
+  type FeedbackStore,
+} from "../installations/feedback.ts";
 import { GroupCommit, type GroupCommitOptions } from "../installations/group-commit.ts";
 import { createInstallationImporter, type InstallationImporter } from "../installations/import.ts";
 import { createInstallationListing, type InstallationListing } from "../installations/listing.ts";
 import { createInstallationService, type InstallationService } from "../installations/service.ts";
 import type { InstallationDeactivator, InstallationReader } from "../installations/stores.ts";
+import { lazily } from "../lib/lazily.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
-import { newId } from "../lib/sys-id.ts";
 import { LiveTopicIndex } from "../matching/live-topic-index.ts";
 import { createSessions, type Sessions, type SessionStore } from "../sessions/session.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database.ts";
+import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
 import { createInstallationDeactivator } from "../storage/installation-deactivation.ts";
 import { createInstallationImportStore } from "../storage/installation-import.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
 import { createInstallationStore } from "../storage/installations.ts";
+import { createLogStore } from "../storage/logs.ts";
+import { createFeedbackStore } from "../storage/push-feedback.ts";
+import { createReplayKey } from "../storage/replay-key.ts";
+import { createReplayStore } from "../storage/replays.ts";
 import { createSessionStore } from "../storage/sessions.ts";
+import { createSyncState } from "../storage/sync-state.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
+import type { LogStore } from "../sync/positions.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
@@ -46,156 +59,102 @@ export interface ServicesOptions {
   readonly onRegistrationsWritten?: GroupCommitOptions["onWritten"];
 }
 
-/**
- * The stores and services over a database: the one place that creates them, for the service and for the
- * commands. Each is created when it is first used.
- */
-export class Services {
-  readonly #options: ServicesOptions;
-  readonly #database: Database;
+/** The stores and services over a database, for the service and for the commands. */
+export interface Services {
+  readonly topicStore: TopicStore;
+  readonly topicReader: TopicReader;
+  readonly topics: TopicService;
+  readonly topicIndex: LiveTopicIndex;
+  readonly logStore: LogStore;
 
-  #topicStore?: TopicStore;
-  #topicReader?: TopicReader;
-  #topics?: TopicService;
-  #topicIndex?: LiveTopicIndex;
+  readonly catalogStore: CatalogStore;
+  readonly catalog: Catalog;
+  readonly applications: CatalogAdministration;
+  readonly platforms: CatalogAdministration;
 
-  #catalogStore?: CatalogStore;
-  #catalog?: Catalog;
-  #applications?: CatalogAdministration;
-  #platforms?: CatalogAdministration;
-
-  #installationReader?: InstallationReader;
-  #installationDeactivator?: InstallationDeactivator;
-  #registrations?: GroupCommit;
-  #installations?: InstallationService;
-  #installationListing?: InstallationListing;
-  #installationImporter?: InstallationImporter;
-
-  #userStore?: UserStore;
-  #sessionStore?: SessionStore;
-  #users?: UserAdministration;
-  #sessions?: Sessions;
-
-  constructor(options: ServicesOptions) {
-    this.#options = options;
-    this.#database = options.database;
-  }
-
-  get topicStore(): TopicStore {
-    return (this.#topicStore ??= createTopicStore(this.#database, this.#options.log));
-  }
-
-  get topicReader(): TopicReader {
-    return (this.#topicReader ??= createTopicReader(this.#database));
-  }
-
-  get topics(): TopicService {
-    const { onTopicsChanged: changed } = this.#options;
-    return (this.#topics ??= createTopicService(this.topicStore, changed && { changed }));
-  }
-
-  get topicIndex(): LiveTopicIndex {
-    return (this.#topicIndex ??= this.#createTopicIndex());
-  }
-
-  get catalogStore(): CatalogStore {
-    return (this.#catalogStore ??= createCatalogStore(this.#database, newId));
-  }
-
-  get catalog(): Catalog {
-    return (this.#catalog ??= createCatalog(this.catalogStore));
-  }
-
-  get applications(): CatalogAdministration {
-    return (this.#applications ??= createCatalogAdministration(
-      "application",
-      this.catalogStore.applications,
-    ));
-  }
-
-  get platforms(): CatalogAdministration {
-    return (this.#platforms ??= createCatalogAdministration("platform", this.catalogStore.platforms));
-  }
-
-  get installationReader(): InstallationReader {
-    return (this.#installationReader ??= createInstallationReader(this.#database));
-  }
-
-  get installationDeactivator(): InstallationDeactivator {
-    return (this.#installationDeactivator ??= createInstallationDeactivator(this.#database));
-  }
-
+  readonly installationReader: InstallationReader;
+  readonly installationDeactivator: InstallationDeactivator;
   /** The group commit of registrations and removals. */
-  get registrations(): GroupCommit {
-    const { onRegistrationsWritten: onWritten } = this.#options;
-    return (this.#registrations ??= new GroupCommit(
-      createInstallationStore(this.#database, newId),
-      onWritten && { onWritten },
-    ));
-  }
+  readonly registrations: GroupCommit;
+  readonly installations: InstallationService;
+  readonly installationListing: InstallationListing;
+  readonly installationImporter: InstallationImporter;
+  readonly feedbackStore: FeedbackStore;
+  readonly feedback: FeedbackService;
 
-  get installations(): InstallationService {
-    return (this.#installations ??= createInstallationService(
-      {
-        submit: this.registrations.submit,
-        deactivateAll: shareDeactivations(this.installationDeactivator.deactivateAll),
-      },
-      this.catalog,
-    ));
-  }
+  readonly deadLetterStore: DeadLetterStore;
+  readonly createDeadLetterReader: (deadLetterTopic: string) => DeadLetterReader;
+  readonly replayStore: ReplayStore;
+  /** Reads the key of the proofs of replays. Throws UnavailableError. */
+  readonly getReplayKey: () => Promise<Buffer>;
+  readonly createSyncState: (groupId: string) => SyncState;
 
-  get installationListing(): InstallationListing {
-    return (this.#installationListing ??= createInstallationListing(
-      this.installationReader,
-      this.catalogStore,
-    ));
-  }
+  readonly userStore: UserStore;
+  readonly sessionStore: SessionStore;
+  readonly users: UserAdministration;
+  readonly sessions: Sessions;
+}
 
-  get installationImporter(): InstallationImporter {
-    return (this.#installationImporter ??= createInstallationImporter(
-      createInstallationImportStore(this.#database),
-      this.catalog,
-      newId,
-    ));
-  }
+/** The one place that creates stores and services. Each is created when it is first used. */
+export function createServices(options: ServicesOptions): Services {
+  const { config, database, log } = options;
+  const { onTopicsChanged: changed, onRegistrationsWritten: onWritten } = options;
+  const addComponent = (component: string): Logger => log.child({ component });
+  return lazily<Services>({
+    topicStore: () => createTopicStore(database, log),
+    topicReader: () => createTopicReader(database),
+    topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
+    topicIndex: () => createTopicIndex(options),
+    logStore: () => createLogStore(database),
 
-  get userStore(): UserStore {
-    return (this.#userStore ??= createUserStore(this.#database, newId));
-  }
+    catalogStore: () => createCatalogStore(database),
+    catalog: ({ catalogStore }) => createCatalog(catalogStore),
+    applications: ({ catalogStore }) => createCatalogAdministration("application", catalogStore.applications),
+    platforms: ({ catalogStore }) => createCatalogAdministration("platform", catalogStore.platforms),
 
-  get sessionStore(): SessionStore {
-    return (this.#sessionStore ??= createSessionStore(this.#database));
-  }
+    installationReader: () => createInstallationReader(database),
+    installationDeactivator: () => createInstallationDeactivator(database),
+    registrations: () => new GroupCommit(createInstallationStore(database), onWritten && { onWritten }),
+    installations: ({ registrations: { submit }, installationDeactivator, catalog }) => {
+      const deactivateAll = shareDeactivations(installationDeactivator.deactivateAll);
+      return createInstallationService({ submit, deactivateAll }, catalog);
+    },
+    installationListing: ({ installationReader, catalogStore }) =>
+      createInstallationListing(installationReader, catalogStore),
+    installationImporter: ({ catalog }) =>
+      createInstallationImporter(createInstallationImportStore(database), catalog),
+    feedbackStore: () => createFeedbackStore(database, addComponent("push-feedback")),
+    feedback: ({ feedbackStore, catalog }) => createFeedbackService(feedbackStore, catalog),
 
-  get users(): UserAdministration {
-    return (this.#users ??= this.#createUserAdministration());
-  }
+    deadLetterStore: () => createDeadLetterStore(database, addComponent("dead-letters")),
+    createDeadLetterReader: () => (topic) => createDeadLetterReader(database, topic),
+    replayStore: () => createReplayStore(database),
+    getReplayKey: () => createReplayKey(database),
+    createSyncState: () => (groupId) => createSyncState(database, groupId),
 
-  get sessions(): Sessions {
-    return (this.#sessions ??= createSessions({
-      store: this.sessionStore,
-      users: this.userStore,
-      issuer: this.#options.config.signIn?.issuer,
-    }));
-  }
+    userStore: () => createUserStore(database),
+    sessionStore: () => createSessionStore(database),
+    users: createUsers,
+    sessions: ({ sessionStore, userStore }) =>
+      createSessions({ store: sessionStore, users: userStore, issuer: config.signIn?.issuer }),
+  });
+}
 
-  #createTopicIndex(): LiveTopicIndex {
-    const { config, lifecycle, log } = this.#options;
-    const feed = createTopicFeed(this.#database, log);
-    // The router names egress topics after namespaces; nobody else asks for them.
-    const keepsNamespaces = config.kafka.router?.egressTopic.includes("{namespace}") === true;
-    const index = new LiveTopicIndex(feed, log.child({ component: "topic-index" }), { keepsNamespaces });
-    lifecycle.onStop("topic index", () => index.close());
-    return index;
-  }
+function createTopicIndex({ config, database, lifecycle, log }: ServicesOptions): LiveTopicIndex {
+  const feed = createTopicFeed(database, log);
+  // The router names egress topics after namespaces; nobody else asks for them.
+  const keepsNamespaces = config.kafka.router?.egressTopic.includes("{namespace}") === true;
+  const index = new LiveTopicIndex(feed, log.child({ component: "topic-index" }), { keepsNamespaces });
+  lifecycle.onStop("topic index", () => index.close());
+  return index;
+}
 
-  #createUserAdministration(): UserAdministration {
-    // A queue of its own: strangers can fill that of the logins.
-    const queue = createHashQueue({ concurrency: 1 });
-    return createUserAdministration({
-      users: this.userStore,
-      sessions: this.sessionStore,
-      hash: (password) => queue.run("first", () => hashPassword(password)),
-    });
-  }
+function createUsers({ userStore, sessionStore }: Services): UserAdministration {
+  // A queue of its own: strangers can fill that of the logins.
+  const queue = createHashQueue({ concurrency: 1 });
+  return createUserAdministration({
+    users: userStore,
+    sessions: sessionStore,
+    hash: (password) => queue.run("first", () => hashPassword(password)),
+  });
 }

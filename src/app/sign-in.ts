@@ -11,9 +11,8 @@ import type { OidcConfig, SignInConfig } from "../users/openid.ts";
 import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle.ts";
 import type { UserStore } from "../users/user.ts";
 
-export type SignIn = Pick<AppOptions, "verify" | "forgeries" | "checkToken" | "openId">;
+type SignIn = Pick<AppOptions, "verify" | "forgeries" | "checkToken" | "openId">;
 
-/** Wires the ways to sign in. */
 export async function createSignIn(
   { oidc, signIn }: Pick<Config, "oidc" | "signIn">,
   users: UserStore,

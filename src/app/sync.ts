@@ -4,42 +4,15 @@ import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import { createFeedbackHandler, type FeedbackBatch } from "../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
-import { auditFeedback, createFeedbackService, type FeedbackDecision } from "../installations/feedback.ts";
-import type { Broker } from "../kafka/client.ts";
-import type { Audit } from "../lib/audit.ts";
-import type { Lifecycle } from "../lib/lifecycle.ts";
-import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../storage/database.ts";
-import { createLogStore } from "../storage/logs.ts";
-import { createFeedbackStore } from "../storage/push-feedback.ts";
+import type { ConsumerChannel } from "../kafka-config.ts";
+import { auditFeedback, type FeedbackDecision } from "../installations/feedback.ts";
 import type { WatchedLog } from "../sync/partition-status.ts";
 import type { BatchStore } from "../sync/positions.ts";
 import type { Partition } from "../sync/records.ts";
 import { createStatus, type WatchedRouter } from "../sync/status.ts";
 import { createFeedbackTally, createTally } from "../sync/tally.ts";
 import type { Decision } from "../topics/decide.ts";
-import type { TopicWrites } from "../topics/snapshot.ts";
-import type { Tracing } from "../tracing/tracing.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Services } from "./services.ts";
-
-export interface SyncOptions extends Pick<Services, "topics" | "topicStore" | "catalog"> {
-  /** Called with what announcements wrote. */
-  readonly onTopicsChanged: (writes: TopicWrites) => void;
-  readonly database: Database;
-  readonly broker: Broker;
-  /** Undefined when no events are forwarded. */
-  readonly router: WatchedRouter | undefined;
-  readonly audit: Audit;
-  readonly metrics: Metrics;
-  readonly lifecycle: Lifecycle;
-  /** Undefined: nothing is traced. */
-  readonly tracing: Tracing | undefined;
-  readonly log: Logger;
-  /** Called when a consumer ended and cannot be restarted. */
-  readonly onDied: (error: unknown) => void;
-}
+import type { Context } from "./context.ts";
 
 export interface Sync {
   /** By the name of their readiness check; not started yet. */
@@ -66,33 +39,33 @@ interface ConsumerParts<Prepared extends PreparedBatch, Decision extends BatchDe
 }
 
 /** Wires the consumers of announcements and, where configured, of push feedback. */
-export function createSync(config: KafkaConfig, options: SyncOptions): Sync {
-  const { database, catalog, audit, topics, topicStore, metrics, router, log } = options;
-  const { announcementsTopic, deadLetterTopic, groupId, pushFeedback } = config;
+export function createSync(context: Context, router: WatchedRouter | undefined): Sync {
+  const { services, audit, metrics, onTopicsChanged } = context;
+  const { announcementsTopic, deadLetterTopic, groupId, pushFeedback } = context.config.kafka;
   const tally = createTally();
   const feedbackTally = createFeedbackTally();
 
   const channel = { topic: announcementsTopic, deadLetterTopic, groupId };
-  const announcements = createConsumer<AnnouncementBatch, Decision>(channel, options, {
+  const announcements = createConsumer<AnnouncementBatch, Decision>(channel, context, {
     component: "announcements",
     names: { consumer: "consumer", deadLetters: "dead letters" },
-    store: topicStore,
-    createHandler: (partition, outputs) => createAnnouncementHandler(partition, { ...outputs, topics }),
+    store: services.topicStore,
+    createHandler: (partition, outputs) =>
+      createAnnouncementHandler(partition, { ...outputs, topics: services.topics }),
     applied(batch) {
-      options.onTopicsChanged(batch.decision.writes);
+      onTopicsChanged(batch.decision.writes);
       tally.add(batch.decision);
       metrics.recordAnnouncements(batch);
     },
   });
 
   function createFeedbackConsumer(channel: ConsumerChannel): WiredConsumer {
-    const store = createFeedbackStore(database, log.child({ component: "push-feedback" }));
-    const feedback = createFeedbackService(store, catalog);
-    return createConsumer<FeedbackBatch, FeedbackDecision>(channel, options, {
+    return createConsumer<FeedbackBatch, FeedbackDecision>(channel, context, {
       component: "push-feedback",
       names: { consumer: "push feedback", deadLetters: "push feedback dead letters" },
-      store,
-      createHandler: (partition, outputs) => createFeedbackHandler(partition, { ...outputs, feedback }),
+      store: services.feedbackStore,
+      createHandler: (partition, outputs) =>
+        createFeedbackHandler(partition, { ...outputs, feedback: services.feedback }),
       applied({ decision }) {
         feedbackTally.add(decision);
         metrics.recordFeedback(decision);
@@ -119,18 +92,18 @@ export function createSync(config: KafkaConfig, options: SyncOptions): Sync {
 
 function createConsumer<Prepared extends PreparedBatch, Decision extends BatchDecision>(
   { topic, deadLetterTopic, groupId }: ConsumerChannel,
-  options: SyncOptions,
+  context: Context,
   { component, names, store, applied, createHandler }: ConsumerParts<Prepared, Decision>,
 ): WiredConsumer {
-  const { database, broker, lifecycle, tracing, onDied } = options;
-  const log = options.log.child({ component });
+  const { services, broker, lifecycle, tracing, onDied } = context;
+  const log = context.log.child({ component });
   const deadLetters = broker.createProducer(deadLetterTopic);
   lifecycle.onStop(names.deadLetters, () => deadLetters.close());
   const outputs = { groupId, store, deadLetters, applied, tracing, log };
   const consumer = createGroupConsumer({
     member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),
-    logs: createLogStore(database),
+    logs: services.logStore,
     createHandler: (partition) => createHandler(partition, outputs),
     log,
     onDied,

@@ -9,6 +9,7 @@ import type { Broker } from "../kafka/client.ts";
 import { createLifecycle, type Lifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
 import { resolveBroker, resolveStore } from "../embedded/embedded.ts";
+import type { RecordProducer } from "../sync/records.ts";
 import { createDatabase, type Database } from "../storage/database.ts";
 
 /** What a command works with. Database and broker are connected on first use. */
@@ -24,20 +25,20 @@ export interface CommandContext {
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly abort: AbortSignal;
   /**
-   * Throws UnavailableError when MongoDB does not respond within 10 s, DatabaseConflictError when its indexes
-   * conflict.
+   * The stores and services over the database. Throws UnavailableError when MongoDB does not respond within
+   * 10 s, DatabaseConflictError when its indexes conflict.
    */
-  readonly database: () => Promise<Database>;
-  /** The stores and services over the database. Throws as `database` does. */
   readonly services: () => Promise<Services>;
   /**
    * Throws UnavailableError when Kafka does not respond within 10 s, or the embedded broker is not running.
    */
   readonly broker: () => Promise<Broker>;
+  /** Creates a producer for a Kafka topic, which is closed when the command ends. Throws as `broker` does. */
+  readonly createProducer: (topic: string) => Promise<RecordProducer>;
 }
 
 /** Records a stored change in the audit log. */
-export type RecordChange = (event: AuditEvent) => void;
+type RecordChange = (event: AuditEvent) => void;
 
 const connectTimeoutMs = 10_000;
 
@@ -71,7 +72,6 @@ interface ContextOptions extends Pick<CommandContext, "config" | "log" | "abort"
 function createContext(options: ContextOptions): CommandContext {
   const { config, log, abort } = options;
   let record: RecordChange | undefined;
-  let database: Promise<Database> | undefined;
   let broker: Promise<Broker> | undefined;
   let services: Promise<Services> | undefined;
   const context: CommandContext = {
@@ -79,9 +79,13 @@ function createContext(options: ContextOptions): CommandContext {
     log,
     abort,
     audit: () => (record ??= openAudit(options)),
-    database: () => (database ??= openDatabase(options)),
-    services: () => (services ??= openServices(options, context.database())),
+    services: () => (services ??= openServices(options)),
     broker: () => (broker ??= openBroker(options)),
+    async createProducer(topic) {
+      const producer = (await context.broker()).createProducer(topic);
+      options.lifecycle.onStop("producer", () => producer.close());
+      return producer;
+    },
   };
   return context;
 }
@@ -105,10 +109,13 @@ async function openDatabase({ config, log, lifecycle, abort }: ContextOptions): 
   return database;
 }
 
-async function openServices(options: ContextOptions, connecting: Promise<Database>): Promise<Services> {
+async function openServices(options: ContextOptions): Promise<Services> {
   // Loaded while the database is being connected; not every command needs it.
-  const [database, { Services }] = await Promise.all([connecting, import("../app/services.ts")]);
-  return new Services({ ...options, database });
+  const [database, { createServices }] = await Promise.all([
+    openDatabase(options),
+    import("../app/services.ts"),
+  ]);
+  return createServices({ ...options, database });
 }
 
 async function openBroker({ config, log, lifecycle, abort }: ContextOptions): Promise<Broker> {
@@ -145,7 +152,6 @@ async function connectInTime(
 /** Returns the hosts of a connection string, without the credentials. */
 const parseHosts = (uri: string): string => /^[^/]*\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1] ?? "its address";
 
-/** The user of the machine. */
 function getSystemUser(): string {
   try {
     return userInfo().username;

@@ -30,7 +30,7 @@ export function getOutcome({ state, sentTo }: Replay, { positions, findCode }: O
   if (state === "sending" || partition === undefined || offset === undefined) return { status: "unknown" };
   const position = positions.find((one) => one.topic === topic && one.partition === partition);
   if (position === undefined || position.epoch < epoch) return { status: "pending" };
-  if (position.epoch === epoch && position.nextOffset <= offset) return { status: "pending" };
+  if (position.epoch === epoch && position.offset <= offset) return { status: "pending" };
   const deadLetterId = formatRecordPosition({ topic, partition, offset, epoch });
   const code = findCode(deadLetterId);
   if (code !== undefined) return { status: "rejected", code, deadLetterId };

@@ -1,4 +1,4 @@
-import type { BatchStore, PositionStep } from "../sync/positions.ts";
+import type { BatchStore, Position, PositionStep } from "../sync/positions.ts";
 import type { Partition, PartitionOffset, RecordPosition } from "../sync/records.ts";
 import type { AnnouncementSource } from "../topics/topic.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";
@@ -46,12 +46,7 @@ export interface TopicState {
 }
 
 /** How far the sync has come in a partition. */
-export interface SyncPosition extends Partition {
-  /** The offset of the next record to apply. */
-  readonly nextOffset: number;
-  /** See Position. */
-  readonly epoch: number;
-}
+export interface SyncPosition extends Partition, Position {}
 
 /** Reads the state of the sync. Every function throws UnavailableError while the store does not respond. */
 export interface SyncState {

@@ -60,7 +60,7 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
    */
   function begin(partition: number, { low, high }: LogBounds): number {
     const position = positions.find((one) => one.topic === topic && one.partition === partition);
-    const { nextOffset = low, epoch = 1 } = position ?? {};
+    const { offset: nextOffset = low, epoch = 1 } = position ?? {};
     const isRecreated = nextOffset > high;
     epochs.set(partition, isRecreated ? epoch + 1 : epoch);
     return isRecreated ? low : Math.max(low, nextOffset);

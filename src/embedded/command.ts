@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-export interface CommandOptions {
+interface CommandOptions {
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** The program's standard input. */

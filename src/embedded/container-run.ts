@@ -33,7 +33,7 @@ export interface ContainerSpec {
   readonly readyLine?: RegExp;
 }
 
-export interface RunningContainer {
+interface RunningContainer {
   readonly host: string;
   readonly port: number;
   readonly container: StartedTestContainer;

@@ -10,7 +10,7 @@ import { requireTrusted } from "../lib/trusted-path.ts";
 import { startBroker, startStore } from "./resolve.ts";
 import type { Running } from "./stack.ts";
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   readonly config: Config;
   readonly log: Logger;
   /** Stops the servers started here. */

@@ -30,7 +30,7 @@ export function buildJavaArgs(java: KafkaJava, mainClass: string, flags: readonl
   return ["-Djava.awt.headless=true", ...flags, "-cp", java.classPath, mainClass];
 }
 
-export interface ClassArchive {
+interface ClassArchive {
   readonly flags: readonly string[];
   /** Keeps the archive, if one was written. Called after the exit. */
   keep(): Promise<void>;
@@ -61,7 +61,7 @@ const toArchiveFlags = (archive: string): string[] => [
   `-XX:SharedArchiveFile=${archive}`,
 ];
 
-export interface ClassRun {
+interface ClassRun {
   readonly mainClass: string;
   readonly args: readonly string[];
   /** Options of Java itself. */

@@ -1,6 +1,6 @@
 import { localhost } from "./tcp-port.ts";
 
-export interface KafkaSettings {
+interface KafkaSettings {
   /** The records of the topics. */
   readonly logs: string;
   /** The controller's own log. */

@@ -39,7 +39,7 @@ export async function installSecantus(
   return folder;
 }
 
-export interface PipOptions {
+interface PipOptions {
   readonly python: Python;
   /** Receives the packages; the packages of the machine's Python are not changed. */
   readonly folder: string;

@@ -19,7 +19,7 @@ export async function explainMissing(find: () => Promise<unknown>): Promise<stri
   }
 }
 
-export interface Java {
+interface Java {
   readonly command: string;
   /** `17.0.15` */
   readonly version: string;
@@ -74,7 +74,7 @@ export async function findPython(): Promise<Python> {
   return { command, abi };
 }
 
-export interface Mongod {
+interface Mongod {
   readonly command: string;
   readonly version: string;
 }

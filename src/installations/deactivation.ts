@@ -41,7 +41,7 @@ export function shareDeactivations(deactivateAll: DeactivateAll): DeactivateAll 
   };
 }
 
-export interface Sweep {
+interface Sweep {
   readonly query: Pick<InstallationQuery, "application" | "platform">;
   readonly unseenSince: Date;
   /** Deactivates the ones of these ids that are still unseen, and returns how many. Undefined: only count. */
@@ -52,7 +52,7 @@ export interface Sweep {
   readonly onProgress: (scanned: number) => void;
 }
 
-export interface SweepResult {
+interface SweepResult {
   readonly found: number;
   /** Less than `found` when some were registered again during the sweep. */
   readonly deactivated: number;

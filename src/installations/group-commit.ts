@@ -12,7 +12,7 @@ import { elapsed, scheduleSoon, type Cancel } from "../lib/platform.ts";
 import { InFlightWrites } from "./in-flight-writes.ts";
 import { unfinished, type InstallationStore, type InstallationWrite } from "./stores.ts";
 
-export interface GroupCommitLimits {
+interface GroupCommitLimits {
   readonly writesPerBatch: number;
   /** Characters of all tokens in a batch. */
   readonly charactersPerBatch: number;

@@ -6,8 +6,7 @@ import { fromInstallationView, toKeyText, type Installation } from "./installati
 import type { InstallationImportStore, Replacement } from "./stores.ts";
 import { checkToken } from "./token-rules.ts";
 
-/** The result of an import. */
-export interface ImportResult {
+interface ImportResult {
   readonly added: number;
   readonly updated: number;
   /** Records whose stored version is as new, or newer. */
@@ -32,7 +31,6 @@ const checkView = createValidator<InstallationView>(installationViewSchema);
 export function createInstallationImporter(
   importStore: InstallationImportStore,
   catalog: Catalog,
-  newId: () => string,
 ): InstallationImporter {
   /** Accepts disabled applications and platforms, since their installations are exported too. */
   async function normalizeToken(view: InstallationView): Promise<Fault | { readonly token: string }> {
@@ -51,7 +49,7 @@ export function createInstallationImporter(
       if (!checked.ok) return formatFaults(checked.faults, "The record");
       const found = await normalizeToken(checked.value);
       if ("path" in found) return formatFaults([found], "The record");
-      return fromInstallationView({ ...checked.value, token: found.token }, newId);
+      return fromInstallationView({ ...checked.value, token: found.token });
     },
 
     async store(installations, { dryRun }) {

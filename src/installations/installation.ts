@@ -1,4 +1,5 @@
 import type { InstallationView } from "../../schemas/installation-view.ts";
+import { newId } from "../lib/sys-id.ts";
 
 /** An application on a platform. */
 export interface Scope {
@@ -15,7 +16,6 @@ export interface InstallationKey extends Scope {
 export const toKeyText = ({ application, platform, token }: InstallationKey): string =>
   JSON.stringify([token, application, platform]);
 
-/** A stored installation. */
 export interface Installation extends InstallationKey {
   /** The sys_id. */
   readonly id: string;
@@ -55,7 +55,7 @@ export function toInstallationView(
 }
 
 /** Converts a view with its full token. An active installation keeps no reason of a former deactivation. */
-export function fromInstallationView(view: InstallationView, newId: () => string): Installation {
+export function fromInstallationView(view: InstallationView): Installation {
   const { deactivatedOn, deactivatedReason, previousOwners = [] } = view;
   return {
     id: view.id ?? newId(),

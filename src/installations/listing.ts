@@ -17,7 +17,7 @@ export interface InstallationQuery extends Pick<
   readonly token?: string | undefined;
 }
 
-export interface InstallationPage {
+interface InstallationPage {
   readonly installations: readonly Installation[];
   /** The cursor of the next page; undefined at the end. A short or empty page may have one. */
   readonly next: string | undefined;
@@ -41,12 +41,12 @@ export interface InstallationListing {
 }
 
 /** The parts of the catalog that a listing reads. */
-export interface ListedCatalog {
+interface ListedCatalog {
   readonly applications: Pick<CatalogStore["applications"], "list">;
   readonly platforms: Pick<CatalogStore["platforms"], "list">;
 }
 
-export const maxInstallationsPerPage = 1_000;
+const maxInstallationsPerPage = 1_000;
 const maxSearchMs = 1_000;
 
 const cursors = createCursorFormat("installations", ["string"]);

@@ -8,7 +8,7 @@ import type { DeactivateAll } from "./stores.ts";
 import { normalizeToken } from "./token-rules.ts";
 
 /** The tokens of a registration, as stored. */
-export interface RegisteredTokens {
+interface RegisteredTokens {
   readonly token: string;
   readonly previousToken: string | undefined;
 }
@@ -27,7 +27,7 @@ export interface InstallationService {
   remove(application: string, body: Removal, user: User): Promise<string | undefined>;
 }
 
-export interface InstallationWriters {
+interface InstallationWriters {
   readonly submit: GroupCommit["submit"];
   /** Runs outside the group commit, so that registrations need not wait for it. */
   readonly deactivateAll: DeactivateAll;

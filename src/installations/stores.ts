@@ -102,7 +102,7 @@ export interface DeactivateAllRequest extends Scope {
 }
 
 /** The record that holds a key, and when it changed last. */
-export interface StoredKey extends InstallationKey {
+interface StoredKey extends InstallationKey {
   readonly id: string;
   readonly updatedOn: Date;
 }

@@ -10,7 +10,7 @@ export const tokenRules = ["apns", "fcm", "webpush"] as const;
 export type TokenRule = (typeof tokenRules)[number];
 
 /** A token in its stored form, or what is wrong with it. */
-export type CheckedToken = { readonly token: string } | { readonly fault: string };
+type CheckedToken = { readonly token: string } | { readonly fault: string };
 
 /**
  * Returns the stored form of a token; `path` is the JSON pointer of its member. Throws a RejectionError,
@@ -36,7 +36,7 @@ export function checkToken(token: string, rule: string | undefined): CheckedToke
       };
 }
 
-export const isTokenRule = (name: string): name is TokenRule => tokenRules.some((rule) => rule === name);
+const isTokenRule = (name: string): name is TokenRule => tokenRules.some((rule) => rule === name);
 
 const checks: Readonly<Record<TokenRule, (token: string) => CheckedToken>> = { apns, fcm, webpush };
 

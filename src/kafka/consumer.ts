@@ -12,7 +12,7 @@ import type { KafkaClient } from "./sockets.ts";
 import { throwGroupDenials } from "./workarounds/denied-groups.ts";
 import { findOrigin } from "./workarounds/fetches.ts";
 
-export interface MemberOptions {
+interface MemberOptions {
   readonly groupId: string;
   readonly topic: string;
   readonly commitsOffsets: boolean;

@@ -20,7 +20,7 @@ const maxBytesPerRequest = 4 * 1024 * 1024;
 const compactedForMs = 60_000;
 
 /** What Kafka topics were found to reject, so that each costs a few rejected requests only once. */
-export interface TopicLimits {
+interface TopicLimits {
   /** The size of the largest record batch to send to a topic. */
   getMaxBytes(topic: string): number;
   /** To be called with the size of several records that were too large as one batch. */

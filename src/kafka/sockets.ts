@@ -15,7 +15,7 @@ export interface KafkaClient {
 }
 
 /** The connections of one client. */
-export interface ClientSockets {
+interface ClientSockets {
   readonly open: ISocketFactory;
   /** Drops the connections to a broker (`host:port`); kafkajs reconnects when needed. */
   drop(broker: string): void;

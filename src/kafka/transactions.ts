@@ -18,7 +18,7 @@ import type { KafkaClient } from "./sockets.ts";
 import type { KafkaRequests } from "./requests.ts";
 import { toPosition, type PositionMetadata } from "./committed-position.ts";
 
-export interface TransactionsOptions {
+interface TransactionsOptions {
   readonly partition: Partition;
   readonly groupId: string;
   /** Creates a client with its own connections. */

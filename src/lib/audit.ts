@@ -95,7 +95,6 @@ export interface AuditEntry {
 export interface Audit {
   /** False when the audit log is off. */
   readonly on: boolean;
-  /** Records a stored change. */
   record(event: AuditEvent, origin: Origin): void;
   /** Records many at once, which is cheaper than one after another. */
   recordAll(entries: readonly AuditEntry[]): void;

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-export interface CachedOptions {
+interface CachedOptions {
   /** Undefined: values never expire. */
   readonly ttlMs?: number;
   /** Extends the time to live to this multiple of the last fetch's duration. */

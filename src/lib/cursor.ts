@@ -51,7 +51,6 @@ export function createCursorFormat<const K extends readonly Kind[]>(
   };
 }
 
-/** Creates the error for an invalid cursor. */
 export const createCursorError = (fault: string): RejectionError =>
   new RejectionError("SCHEMA_VIOLATION", "The cursor cannot be used.", [{ path: "/after", message: fault }]);
 

@@ -17,14 +17,14 @@ export function createLock(): Lock {
   };
 }
 
-export interface MutexOptions {
+interface MutexOptions {
   /** Calls beyond these fail with OverloadedError instead of waiting. */
   readonly maxWaiting?: number;
   /** The message of that error. */
   readonly message?: string;
 }
 
-export type Mutex = <T>(work: () => Promise<T>) => Promise<T>;
+type Mutex = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Runs one task at a time, first come, first served; a failed task does not hold up the next. */
 export function createMutex({

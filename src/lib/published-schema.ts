@@ -28,7 +28,7 @@ export function getSchemaName({ $id }: { readonly $id?: unknown }): string {
 }
 
 /** The part of the format `text` that a pattern can express; JSON is always well-formed Unicode. */
-export const withoutNul = "^[^\\u0000]*$";
+const withoutNul = "^[^\\u0000]*$";
 
 const schemaMaps: ReadonlySet<string> = new Set([
   "properties",

@@ -5,7 +5,7 @@ import { sleep } from "./platform.ts";
 const minDelayMs = 250;
 const maxDelayMs = 5_000;
 
-export interface RetryOptions {
+interface RetryOptions {
   /** The dependency's name for the log: "MongoDB". */
   readonly what: string;
   readonly abort: AbortSignal;

@@ -1,5 +1,5 @@
 /** Joins the run with this key that is in flight, or starts one. */
-export type SingleFlight<T> = (key: string, start: () => Promise<T>) => Promise<T>;
+type SingleFlight<T> = (key: string, start: () => Promise<T>) => Promise<T>;
 
 /**
  * Shares one run among all callers that ask for the same while it is in flight. Nothing is kept afterwards.

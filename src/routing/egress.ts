@@ -1,5 +1,5 @@
 /** The members of a topic that its Kafka topic is named after. */
-export interface NamedTopic {
+interface NamedTopic {
   readonly externalId: string;
   readonly namespace: string;
 }
@@ -18,7 +18,7 @@ export interface EgressNaming {
 }
 
 /** Where the events of a topic go, as members of its JSON. */
-export interface EgressView {
+interface EgressView {
   egressTopic?: string;
   /** Why no events can be forwarded there. */
   egressFault?: string;

@@ -63,29 +63,6 @@ const headerOverheadBytes = 2;
 /** The rest of what a copy takes: the names of its headers, the id of the event and Kafka's own numbers. */
 const copyOverheadBytes = 100;
 
-/** Where the events of a batch go. Grows until it is large enough for one transaction. */
-export interface RoutePlan {
-  readonly events: readonly RoutedEvent[];
-  /** The names of the Kafka topics that are needed. */
-  readonly names: ReadonlySet<string>;
-  /**
-   * How often an event matched a topic that no Kafka topic can be named after. It is forwarded to its other
-   * topics only.
-   */
-  readonly unroutable: number;
-  /**
-   * Adds an event with the topics that it matches. Returns false if the plan is too large for it; an empty
-   * plan takes any. Throws a RejectionError if it has too many copies.
-   */
-  add(event: RoutedEvent): boolean;
-  /** The number of copies, including those that cannot be forwarded. */
-  readonly size: number;
-  /** Yields the copies for Kafka topics that exist. An array of all would take tens of megabytes. */
-  copies(found: FoundTopics, isWanted?: (topic: string) => boolean): Generator<Copy>;
-  /** What cannot be forwarded. */
-  listUndelivered(found: FoundTopics): Undelivered[];
-}
-
 /** See EgressTopics. */
 export type FoundTopics = ReadonlyMap<string, number | EgressObstacle>;
 
@@ -132,93 +109,124 @@ function parseIds(text: string | undefined): ReadonlySet<string> | undefined {
   }
 }
 
-/** Creates an empty plan. */
-export function createRoutePlan(options: RouteOptions): RoutePlan {
-  const { naming, getNamespace, unmatchedTopic, maxCopies } = options;
-  const events: RoutedEvent[] = [];
-  const names = new Set<string>();
-  const size = { copies: 0, bytes: 0, unroutable: 0 };
+/** Where the events of a batch go. Grows until it is large enough for one transaction. */
+export class RoutePlan {
+  readonly #options: RouteOptions;
+  readonly #events: RoutedEvent[] = [];
+  readonly #names = new Set<string>();
   /** The name of the Kafka topic by external id; undefined if none can have it. */
-  const known = new Map<string, string | undefined>();
-  const findLegal = (name: string): string | undefined =>
-    naming.findFault(name) === undefined ? name : undefined;
-  const fixedName = naming.fixedName === undefined ? undefined : findLegal(naming.fixedName);
+  readonly #known = new Map<string, string | undefined>();
+  /** The name of the Kafka topic of all topics, where there is one. */
+  readonly #fixedName: string | undefined;
+  #size = 0;
+  #bytes = 0;
+  #unroutable = 0;
 
-  // Looked up when the event is added: later, the index may have lost the namespaces of its topics.
-  function findName(externalId: string): string | undefined {
-    if (naming.fixedName !== undefined) return fixedName;
-    const name = known.get(externalId);
-    if (name !== undefined || known.has(externalId)) return name;
-    const found = findLegal(naming.getName({ externalId, namespace: getNamespace(externalId) }));
-    known.set(externalId, found);
-    return found;
+  constructor(options: RouteOptions) {
+    const { fixedName } = options.naming;
+    this.#options = options;
+    this.#fixedName = fixedName === undefined ? undefined : this.#findLegal(fixedName);
+  }
+
+  get events(): readonly RoutedEvent[] {
+    return this.#events;
+  }
+
+  /** The names of the Kafka topics that are needed. */
+  get names(): ReadonlySet<string> {
+    return this.#names;
+  }
+
+  /** The number of copies, including those that cannot be forwarded. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * How often an event matched a topic that no Kafka topic can be named after. It is forwarded to its other
+   * topics only.
+   */
+  get unroutable(): number {
+    return this.#unroutable;
+  }
+
+  /**
+   * Adds an event with the topics that it matches. Returns false if the plan is too large for it; an empty
+   * plan takes any. Throws a RejectionError if it has too many copies.
+   */
+  add(event: RoutedEvent): boolean {
+    const { unmatchedTopic, maxCopies } = this.#options;
+    const topics =
+      this.#fixedName === undefined
+        ? event.topics.filter((externalId) => this.#findName(externalId) !== undefined)
+        : event.topics;
+    const wanted = event.isUnmatched && unmatchedTopic !== undefined ? [unmatchedTopic] : topics;
+    const bytes = measureCopies(event, wanted);
+    if (wanted.length > maxCopies)
+      throw createTooManyError(wanted, `one event is forwarded to at most ${maxCopies}`);
+    if (bytes > maxBytesPerEvent)
+      throw createTooManyError(wanted, `its copies would take more than ${maxBytesPerEvent / megabyte} MiB`);
+    const isTooLarge = this.#size + wanted.length > maxCopiesPerPlan || this.#bytes + bytes > maxBytesPerPlan;
+    if (isTooLarge && this.#events.length > 0) return false;
+    this.#events.push(topics.length === event.topics.length ? event : { ...event, topics });
+    this.#size += wanted.length;
+    this.#bytes += bytes;
+    this.#unroutable += event.topics.length - topics.length;
+    for (const externalId of topics) this.#names.add(this.#findName(externalId) ?? "");
+    if (event.isUnmatched && unmatchedTopic !== undefined) this.#names.add(unmatchedTopic);
+    return true;
+  }
+
+  /** Yields the copies for Kafka topics that exist. An array of all would take tens of megabytes. */
+  *copies(found: FoundTopics, isWanted: (topic: string) => boolean = () => true): Generator<Copy> {
+    for (const { event, externalId, topic } of this.#listTargets()) {
+      const partitions = getTarget(topic, found);
+      if (typeof partitions === "number" && isWanted(topic))
+        yield createCopy(event, externalId, topic, partitions, this.#options);
+    }
+  }
+
+  /** What cannot be forwarded. */
+  listUndelivered(found: FoundTopics): Undelivered[] {
+    const undelivered: Undelivered[] = [];
+    if ([...this.#names].every((name) => typeof found.get(name) === "number")) return undelivered;
+    for (const target of this.#listTargets()) {
+      const obstacle = getTarget(target.topic, found);
+      if (typeof obstacle !== "number") undelivered.push({ ...obstacle, ...target });
+    }
+    return undelivered;
   }
 
   /** Each event with each of the Kafka topics that it is for. */
-  function* listTargets(): Generator<Pick<Undelivered, "event" | "externalId" | "topic">> {
-    for (const event of events) {
+  *#listTargets(): Generator<Pick<Undelivered, "event" | "externalId" | "topic">> {
+    for (const event of this.#events) {
       for (const externalId of event.isUnmatched ? [undefined] : event.topics) {
-        const topic = externalId === undefined ? unmatchedTopic : findName(externalId);
+        const topic = externalId === undefined ? this.#options.unmatchedTopic : this.#findName(externalId);
         if (topic !== undefined) yield { event, externalId, topic };
       }
     }
   }
 
-  return {
-    events,
-    names,
-    get unroutable() {
-      return size.unroutable;
-    },
-    get size() {
-      return size.copies;
-    },
-    add(event) {
-      const topics =
-        fixedName === undefined
-          ? event.topics.filter((externalId) => findName(externalId) !== undefined)
-          : event.topics;
-      const wanted = event.isUnmatched && unmatchedTopic !== undefined ? [unmatchedTopic] : topics;
-      const bytes =
-        wanted.length === 0
-          ? 0
-          : wanted.length * (measureRecord(event.record, headerOverheadBytes) + copyOverheadBytes) +
-            wanted.reduce((sum, { length }) => sum + length, 0);
-      if (wanted.length > maxCopies)
-        throw createTooManyError(wanted, `one event is forwarded to at most ${maxCopies}`);
-      if (bytes > maxBytesPerEvent)
-        throw createTooManyError(
-          wanted,
-          `its copies would take more than ${maxBytesPerEvent / megabyte} MiB`,
-        );
-      const isTooLarge =
-        size.copies + wanted.length > maxCopiesPerPlan || size.bytes + bytes > maxBytesPerPlan;
-      if (isTooLarge && events.length > 0) return false;
-      events.push(topics.length === event.topics.length ? event : { ...event, topics });
-      size.copies += wanted.length;
-      size.bytes += bytes;
-      size.unroutable += event.topics.length - topics.length;
-      for (const externalId of topics) names.add(findName(externalId) ?? "");
-      if (event.isUnmatched && unmatchedTopic !== undefined) names.add(unmatchedTopic);
-      return true;
-    },
-    *copies(found, isWanted = () => true) {
-      for (const { event, externalId, topic } of listTargets()) {
-        const partitions = getTarget(topic, found);
-        if (typeof partitions === "number" && isWanted(topic))
-          yield createCopy(event, externalId, topic, partitions, options);
-      }
-    },
-    listUndelivered(found) {
-      const undelivered: Undelivered[] = [];
-      if ([...names].every((name) => typeof found.get(name) === "number")) return undelivered;
-      for (const target of listTargets()) {
-        const obstacle = getTarget(target.topic, found);
-        if (typeof obstacle !== "number") undelivered.push({ ...obstacle, ...target });
-      }
-      return undelivered;
-    },
-  };
+  // Looked up when the event is added: later, the index may have lost the namespaces of its topics.
+  #findName(externalId: string): string | undefined {
+    const { naming, getNamespace } = this.#options;
+    if (naming.fixedName !== undefined) return this.#fixedName;
+    const name = this.#known.get(externalId);
+    if (name !== undefined || this.#known.has(externalId)) return name;
+    const found = this.#findLegal(naming.getName({ externalId, namespace: getNamespace(externalId) }));
+    this.#known.set(externalId, found);
+    return found;
+  }
+
+  #findLegal(name: string): string | undefined {
+    return this.#options.naming.findFault(name) === undefined ? name : undefined;
+  }
+}
+
+function measureCopies({ record }: RoutedEvent, topics: readonly string[]): number {
+  if (topics.length === 0) return 0;
+  const each = measureRecord(record, headerOverheadBytes) + copyOverheadBytes;
+  return topics.length * each + topics.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Throws if the Kafka topic was not looked up. */

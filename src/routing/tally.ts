@@ -19,7 +19,7 @@ export interface RoutedBatch {
 }
 
 /** What this process has forwarded since it started. */
-export interface RouterCounts {
+interface RouterCounts {
   /** Events that at least one topic wanted. */
   readonly matched: number;
   readonly unmatched: number;
@@ -30,7 +30,7 @@ export interface RouterCounts {
 }
 
 /** A topic and its number of events. */
-export interface BusyTopic {
+interface BusyTopic {
   readonly externalId: string;
   readonly events: number;
 }
@@ -48,7 +48,6 @@ const maxListed = 10;
 /** When more topics than these have events, those with the fewest are counted from zero again. */
 const maxCounted = 20_000;
 
-/** Creates a tally, at zero. */
 export function createRouterTally(): RouterTally {
   const total = { matched: 0, unmatched: 0, forwarded: 0 };
   const rejected: Partial<Record<RejectionCode, number>> = {};

@@ -9,7 +9,7 @@ import type { User } from "../users/user.ts";
 import { digest } from "./session.ts";
 
 /** A browser that returns from the provider. */
-export interface OpenIdCallback {
+interface OpenIdCallback {
   /** The id from `begin`, if the browser still has it. */
   readonly id: string | undefined;
   /** The query that the provider sent. */
@@ -30,7 +30,7 @@ export interface OpenIdSignIn {
   finish(callback: OpenIdCallback): Promise<User>;
 }
 
-export interface OpenIdSignInOptions {
+interface OpenIdSignInOptions {
   readonly config: SignInConfig;
   readonly provider: OpenIdProvider;
   readonly throttle: LoginThrottle;

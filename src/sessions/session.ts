@@ -62,7 +62,7 @@ export interface Sessions {
 }
 
 /** A session as its user sees it. */
-export interface OpenSession {
+interface OpenSession {
   /** Names the session, and is of no use for signing in. */
   readonly key: string;
   readonly startedOn: Date;
@@ -80,7 +80,7 @@ const extendAfterMs = 5 * 60 * 1_000;
 /** Beyond these, the oldest session ends when a new one starts. */
 const maxSessionsPerUser = 20;
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly store: SessionStore;
   readonly users: Pick<UserStore, "find">;
   /** The configured OpenID provider; sessions of another one are invalid. */

@@ -1,5 +1,6 @@
 import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
 import { NameTakenError } from "../lib/errors.ts";
+import { newId } from "../lib/sys-id.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
@@ -14,29 +15,25 @@ interface NamedRecord {
   token_rule?: string;
 }
 
-/** Stores push applications and platforms in MongoDB. */
-export const createCatalogStore = (database: Database, newId: () => string): CatalogStore => ({
+export const createCatalogStore = (database: Database): CatalogStore => ({
   applications: createNamedStore<PushApplication>(database, {
     collection: collections.applications,
-    newId,
     fromRecord: ({ name, active }) => ({ name, active }),
   }),
   platforms: createNamedStore<PushPlatform>(database, {
     collection: collections.platforms,
-    newId,
     fromRecord: ({ name, active, token_rule }) => ({ name, active, tokenRule: token_rule }),
   }),
 });
 
 interface NamedStoreOptions<T> {
   readonly collection: CollectionName;
-  readonly newId: () => string;
   readonly fromRecord: (record: NamedRecord) => T;
 }
 
 function createNamedStore<T extends PushPlatform>(
   database: Database,
-  { collection, newId, fromRecord }: NamedStoreOptions<T>,
+  { collection, fromRecord }: NamedStoreOptions<T>,
 ): NamedStore<T> {
   const records = database.collection<NamedRecord>(collection);
 

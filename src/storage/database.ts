@@ -1,20 +1,21 @@
-import { MongoClient, type Binary, type ClientSession, type Collection, type Document } from "mongodb";
-
 import {
-  ConfigurationError,
-  getErrorMessage,
-  TransactionConflictError,
-  UnavailableError,
-} from "../lib/errors.ts";
+  MongoClient,
+  type Binary,
+  type ClientSession,
+  type Collection,
+  type Db,
+  type Document,
+} from "mongodb";
+
+import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { elapsed, random, sleep } from "../lib/platform.ts";
-import { withTimeout } from "../lib/timeout.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { clientOptions, maxUpdateMs, removeFixedOptions } from "./client-options.ts";
-import { classify, commit, translateErrors } from "./failures.ts";
+import { classify, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
-import { collections, type CollectionName } from "./names.ts";
+import type { CollectionName } from "./names.ts";
 import { followTopology } from "./topology.ts";
+import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } from "./transactions.ts";
 
 /** The connection to MongoDB, and the only access to it. */
 export interface Database {
@@ -62,33 +63,6 @@ export interface Database {
   close(): Promise<void>;
 }
 
-const maxConflictRetriesMs = 5_000;
-/** The random pauses between attempts grow as those of the driver's `withTransaction`. */
-const firstConflictPauseMs = 5;
-const conflictPauseGrowth = 1.5;
-const maxConflictPauseMs = 500;
-
-/**
- * Counts the attempts of one transaction. The function that it returns waits, and says whether the
- * transaction can be repeated after an error: only after a conflict with another one, and for up to 5
- * seconds.
- */
-export function createConflictRetry(): (error: unknown) => Promise<boolean> {
-  const deadline = elapsed() + maxConflictRetriesMs;
-  let longestPauseMs = firstConflictPauseMs;
-  return async (error) => {
-    if (!(error instanceof TransactionConflictError)) return false;
-    longestPauseMs = Math.min(longestPauseMs * conflictPauseGrowth, maxConflictPauseMs);
-    const pauseMs = random() * longestPauseMs;
-    if (elapsed() + pauseMs > deadline) return false;
-    await sleep(pauseMs);
-    return true;
-  };
-}
-
-/** On a sharded cluster killSessions waits up to a minute for every member that does not respond. */
-const killTimeoutMs = 3_000;
-
 /** Translates an error at start: ConfigurationError for a setting, UnavailableError if waiting may help. */
 function toStartError(error: unknown): unknown {
   const kind = classify(error);
@@ -132,7 +106,7 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
   const db = client.db();
   let connected = false;
   let transactions = false;
-  let canKillSessions = true;
+  const killSessions = createKillSessions(db, log);
   const topology = followTopology(client);
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
@@ -142,69 +116,6 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
       return await operation();
     } catch (error) {
       throw translateErrors(error);
-    }
-  }
-
-  /**
-   * Tries a transaction, since what servers report of themselves differs between products. Throws
-   * ConfigurationError for an unknown error: the sync is less safe without transactions, so their absence
-   * must be certain.
-   */
-  async function hasTransactions(): Promise<boolean> {
-    const session = client.startSession();
-    try {
-      session.startTransaction();
-      await db.collection(collections.positions).findOne({}, { session });
-      // `withTransaction` would repeat a commit without a majority for two minutes.
-      await session.commitTransaction();
-      return true;
-    } catch (error) {
-      const kind = classify(error);
-      if (kind === "unsupported") {
-        log.warn(
-          { reason: getErrorMessage(error) },
-          "this MongoDB has no transactions, so positions are written after the records instead of with them: use a replica set",
-        );
-        return false;
-      }
-      if (kind !== "unforeseen") throw error;
-      throw new ConfigurationError(
-        `MongoDB failed to run a transaction, for an unknown reason: ${getErrorMessage(error)}`,
-        { cause: error },
-      );
-    } finally {
-      await session.endSession();
-    }
-  }
-
-  async function killSessions(ids: readonly Binary[]): Promise<void> {
-    const kill = db.admin().command({ killSessions: ids.map((id) => ({ id })) });
-    try {
-      await withTimeout(killTimeoutMs, kill);
-      canKillSessions = true;
-    } catch (error) {
-      if (canKillSessions)
-        log.warn(
-          { reason: getErrorMessage(error) },
-          "killSessions failed: open transactions of earlier partition owners last until MongoDB aborts them, a minute by default",
-        );
-      canKillSessions = false;
-    }
-  }
-
-  async function runOnce(session: ClientSession, work: () => Promise<void>): Promise<void> {
-    session.startTransaction();
-    try {
-      await work();
-      await commit(session).catch(async (error: unknown) => {
-        // If the commit never arrived, the transaction would hold its records until MongoDB aborts it.
-        const id = session.id?.id;
-        if (id !== undefined && classify(error) === "outage") await killSessions([id]);
-        throw error;
-      });
-    } catch (error) {
-      if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
-      throw error;
     }
   }
 
@@ -220,7 +131,7 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
             await client.connect();
             topology.requireWritable();
             await ensureIndexes(db);
-            transactions = await hasTransactions();
+            transactions = await hasTransactions(client, log);
             connected = true;
           } catch (error) {
             throw toStartError(error);
@@ -234,34 +145,15 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
     seesElections: topology.seesElections,
 
     async confirmReads(primary, names) {
-      // MongoDB waits for the write concern of everything before, even though this changes nothing. The
-      // condition could be met and has no shard key, so that mongos sends it to every shard that has the
-      // collection.
-      await Promise.all(
-        names.map((name) =>
-          db
-            .collection<{ _id: string }>(name)
-            .updateMany({ _id: "" }, { $unset: { unused: "" } }, { maxTimeMS: maxUpdateMs }),
-        ),
-      );
+      await waitForMajority(db, names);
       return primary === topology.getPrimary();
     },
 
     startSession: () => (transactions ? client.startSession() : undefined),
-
     killSessions,
 
-    async runTransaction(session, work) {
-      const canRetry = createConflictRetry();
-      for (;;) {
-        try {
-          await run(() => runOnce(session, work));
-          return;
-        } catch (error) {
-          if (!(await canRetry(error))) throw error;
-        }
-      }
-    },
+    runTransaction: (session, work) =>
+      repeatAfterConflicts(() => run(() => runOnce(session, work, killSessions))),
 
     ping: () =>
       run(async () => {
@@ -274,3 +166,16 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
     },
   };
 }
+
+/**
+ * MongoDB waits for the write concern of everything before, even though this changes nothing. The condition
+ * could be met and has no shard key, so that mongos sends it to every shard that has the collection.
+ */
+const waitForMajority = (db: Db, names: readonly CollectionName[]): Promise<unknown> =>
+  Promise.all(
+    names.map((name) =>
+      db
+        .collection<{ _id: string }>(name)
+        .updateMany({ _id: "" }, { $unset: { unused: "" } }, { maxTimeMS: maxUpdateMs }),
+    ),
+  );

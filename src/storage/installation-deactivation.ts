@@ -13,7 +13,6 @@ const recordsPerUpdate = 250;
 
 type SeenRecord = Pick<InstallationRecord, "_id" | "sys_updated_on">;
 
-/** Deactivates installations in MongoDB. */
 export function createInstallationDeactivator(database: Database): InstallationDeactivator {
   const installations = database.collection<InstallationRecord>(collections.installations);
   return {

@@ -6,7 +6,6 @@ import { toInstallationRecord, type InstallationRecord } from "./installation-re
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./client-options.ts";
 
-/** Stores imported installations in MongoDB. */
 export function createInstallationImportStore(database: Database): InstallationImportStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
 

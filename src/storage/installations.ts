@@ -2,6 +2,7 @@ import type { Collection, MongoServerError } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
 import { currentDate, sleep } from "../lib/platform.ts";
+import { newId } from "../lib/sys-id.ts";
 import { getUpdateTime } from "../lib/update-time.ts";
 import { toKeyText } from "../installations/installation.ts";
 import {
@@ -37,13 +38,9 @@ const backoffMs = 5;
  * Writes registrations and removals to MongoDB. A user may have any number of tokens: `maxRemovedPerBatch`
  * bounds how many the removals of one batch read and deactivate.
  */
-export function createInstallationStore(
-  database: Database,
-  newId: () => string,
-  maxRemovedPerBatch = 250,
-): InstallationStore {
+export function createInstallationStore(database: Database, maxRemovedPerBatch = 250): InstallationStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
-  const context: RoundContext = { database, installations, newId, maxRemovedPerBatch };
+  const context: RoundContext = { database, installations, maxRemovedPerBatch };
   return {
     write: (writes) =>
       database.run(async () => {
@@ -67,7 +64,6 @@ export function createInstallationStore(
 interface RoundContext {
   readonly database: Database;
   readonly installations: Collection<InstallationRecord>;
-  readonly newId: () => string;
   readonly maxRemovedPerBatch: number;
 }
 
@@ -81,7 +77,7 @@ async function runRound(
   attempts: readonly Attempt[],
   failures: unknown[],
 ): Promise<Attempt[]> {
-  const { database, installations, newId, maxRemovedPerBatch } = context;
+  const { database, installations, maxRemovedPerBatch } = context;
   const primary = database.getPrimary();
   const targets = await readTargets(
     installations,
@@ -92,7 +88,7 @@ async function runRound(
   const statements: UpdateStatement[] = [];
   const attemptByStatement: Attempt[] = [];
   for (const attempt of attempts) {
-    for (const statement of toStatements(attempt, { now, newId, targets })) {
+    for (const statement of toStatements(attempt, { now, targets })) {
       statements.push(statement);
       attemptByStatement.push(attempt);
     }
@@ -160,13 +156,12 @@ const isRetryable = (error: MongoServerError): boolean => ["duplicate", "conflic
 
 interface StatementContext {
   readonly now: Date;
-  readonly newId: () => string;
   readonly targets: Targets;
 }
 
 function toStatements(
   { write, stored }: Attempt,
-  { now, newId, targets: { get: getTargets } }: StatementContext,
+  { now, targets: { get: getTargets } }: StatementContext,
 ): UpdateStatement[] {
   const targets = getTargets(write);
   if (write.kind === "remove")

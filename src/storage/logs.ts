@@ -31,7 +31,6 @@ const maxAttempts = 20;
  */
 export function createLogStore(database: Database): LogStore {
   const logs = database.collection<LogEpochRecord>(collections.logs);
-  const positions = database.collection<PositionRecord>(collections.positions);
 
   async function findEpoch(topic: string, topicId: string): Promise<number | undefined> {
     // A write, because its acknowledgement covers what it found: a record that was only read may be lost by
@@ -42,26 +41,6 @@ export function createLogStore(database: Database): LogStore {
       { returnDocument: "after", maxTimeMS: maxUpdateMs },
     );
     return found?.epoch;
-  }
-
-  /** The epoch of the first log that is known: that of the positions that were stored before ids were. */
-  async function findFirstEpoch(topic: string, topicId: string): Promise<number> {
-    const stored = await positions.find({ "_id.topic": topic }).toArray();
-    const epochs = stored.map(({ epoch = 1, kafka_topic_id: id = topicId }) =>
-      id === topicId ? epoch : epoch + 1,
-    );
-    return Math.max(1, ...epochs);
-  }
-
-  async function findNextEpoch(topic: string, topicId: string): Promise<number> {
-    const known = await logs.find({ kafka_topic: topic }).toArray();
-    if (known.length === 0) return findFirstEpoch(topic, topicId);
-    const next = Math.max(...known.map(({ epoch }) => epoch)) + 1;
-    invariant(
-      known.every(({ epoch }) => epoch < next),
-      "an epoch belongs to one topic id",
-    );
-    return next;
   }
 
   async function insert(log: { topic: string; topicId: string; clusterId: string | null; epoch: number }) {
@@ -96,7 +75,7 @@ export function createLogStore(database: Database): LogStore {
         for (let attempt = 1; ; attempt += 1) {
           const known = await findEpoch(topic, topicId);
           if (known !== undefined && known >= lowest) return known;
-          const epoch = Math.max(lowest, await findNextEpoch(topic, topicId));
+          const epoch = Math.max(lowest, await findNextEpoch(database, topic, topicId));
           invariant(known === undefined || epoch > known, "the epoch of a log never goes down");
           try {
             if (known === undefined) await insert({ topic, topicId, clusterId, epoch });
@@ -109,4 +88,26 @@ export function createLogStore(database: Database): LogStore {
         }
       }),
   };
+}
+
+/** The epoch of the first log that is known: that of the positions that were stored before ids were. */
+async function findFirstEpoch(database: Database, topic: string, topicId: string): Promise<number> {
+  const positions = database.collection<PositionRecord>(collections.positions);
+  const stored = await positions.find({ "_id.topic": topic }).toArray();
+  const epochs = stored.map(({ epoch = 1, kafka_topic_id: id = topicId }) =>
+    id === topicId ? epoch : epoch + 1,
+  );
+  return Math.max(1, ...epochs);
+}
+
+async function findNextEpoch(database: Database, topic: string, topicId: string): Promise<number> {
+  const logs = database.collection<LogEpochRecord>(collections.logs);
+  const known = await logs.find({ kafka_topic: topic }).toArray();
+  if (known.length === 0) return findFirstEpoch(database, topic, topicId);
+  const next = Math.max(...known.map(({ epoch }) => epoch)) + 1;
+  invariant(
+    known.every(({ epoch }) => epoch < next),
+    "an epoch belongs to one topic id",
+  );
+  return next;
 }

@@ -14,7 +14,7 @@ import {
   type PositionKey,
   type PositionStep,
 } from "../sync/positions.ts";
-import { createConflictRetry, type Database } from "./database.ts";
+import type { Database } from "./database.ts";
 import { commit } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 import {
@@ -26,6 +26,7 @@ import {
   toId,
   type PositionRecord,
 } from "./position-records.ts";
+import { createConflictRetry } from "./transactions.ts";
 import { maxUpdateMs } from "./client-options.ts";
 
 /** Options of every operation in a transaction. */
@@ -33,7 +34,7 @@ export interface SessionOptions {
   readonly session?: ClientSession;
 }
 
-export interface PositionsOptions<Writes> {
+interface PositionsOptions<Writes> {
   readonly log: Logger;
   /** The collections that batches are decided on; none by default. */
   readonly decidedOn?: readonly CollectionName[];

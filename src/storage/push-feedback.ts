@@ -10,7 +10,6 @@ import { createPositions } from "./positions.ts";
 /** Several small queries in parallel are faster than a large one. */
 const tokensPerQuery = 200;
 
-/** Stores the effects of push feedback in MongoDB. */
 export function createFeedbackStore(database: Database, log: Logger): FeedbackStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
   // A lost position is not derived from installations, since reading a report twice changes nothing.

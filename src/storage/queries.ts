@@ -5,7 +5,7 @@ import type { Database } from "./database.ts";
 /** The value of a field that a list is sorted by. */
 export type SortValue = string | number | Date;
 
-export interface PageQuery<R extends Document> {
+interface PageQuery<R extends Document> {
   readonly filter: Filter<R>;
   /** The fields of the order, which begin an index; no two records share the values of all of them. */
   readonly sort: readonly string[];
@@ -15,7 +15,7 @@ export interface PageQuery<R extends Document> {
   readonly limit: number;
 }
 
-export interface Page<R> {
+interface Page<R> {
   readonly records: R[];
   /** The `after` of the next page; undefined when there is none. */
   readonly next: SortValue[] | undefined;

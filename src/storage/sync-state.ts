@@ -1,7 +1,7 @@
 import type { SyncState, TopicState } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import type { PositionRecord } from "./position-records.ts";
+import { fromRecord, type PositionRecord } from "./position-records.ts";
 import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
 
 /** Reads the positions of a consumer group and the announcements that last changed topics. */
@@ -14,9 +14,11 @@ export function createSyncState(database: Database, group: string): SyncState {
     findPositions: () =>
       database.run(async () => {
         const records = await positions.find({ "_id.group": group }).toArray();
-        return records.flatMap(({ _id: { topic, partition }, next_offset: nextOffset, epoch = 1 }) =>
-          nextOffset === undefined ? [] : [{ topic, partition, nextOffset, epoch }],
-        );
+        return records.flatMap((record) => {
+          const { topic, partition } = record._id;
+          const position = fromRecord(record);
+          return position === undefined ? [] : [{ topic, partition, ...position }];
+        });
       }),
 
     findTopics: (externalIds) =>

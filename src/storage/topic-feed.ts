@@ -3,11 +3,11 @@ import { MongoServerError } from "mongodb";
 import { getErrorMessage } from "../lib/errors.ts";
 import { InvariantError } from "../lib/invariant.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { FeedListener, Following, IndexedTopic, PickableTopic, TopicFeed } from "../matching/feed.ts";
+import type { FeedListener, Following, IndexedTopic, TopicFeed } from "../matching/feed.ts";
 import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
 import { collections } from "./names.ts";
-import { streamBatches, streamRecords } from "./queries.ts";
+import { streamBatches } from "./queries.ts";
 import { TopicPoll } from "./topic-poll.ts";
 import {
   findByExternalIds,
@@ -128,18 +128,6 @@ class FollowingChoice {
       );
   }
 }
-
-/** Streams all topics, unordered. Topics written in between may be missing. Throws UnavailableError. */
-export function streamTopics(database: Database): AsyncGenerator<PickableTopic> {
-  const cursor = database
-    .collection<TopicRecord>(collections.topics)
-    .find({}, { projection: pickedFields, batchSize: topicsPerBatch });
-  return streamRecords(database, cursor, toPickable);
-}
-
-/** Estimates the number of topics from the collection's metadata. Throws UnavailableError. */
-export const countTopics = (database: Database): Promise<number> =>
-  database.run(() => database.collection<TopicRecord>(collections.topics).estimatedDocumentCount());
 
 /** The server is standalone, or does not know the aggregation stage. */
 const noChangeStreamsCodes: ReadonlySet<unknown> = new Set([40573, 40324]);

@@ -19,7 +19,7 @@ interface FoundChange {
   readonly change: TopicChange;
 }
 
-export interface TopicPollOptions extends FeedListener {
+interface TopicPollOptions extends FeedListener {
   /** Opens change streams; undefined if polling has to go on. */
   readonly openStreams: (listener: FeedListener) => Promise<Following | undefined>;
   /** Change streams are open, so polling has ended. */

@@ -1,57 +1,30 @@
-import type { Filter } from "mongodb";
+import type { Collection, Filter } from "mongodb";
 
 import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } from "../topics/listing.ts";
+import type { TopicStore } from "../topics/stores.ts";
 import type { ListedTopic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
-import { findByExternalIds } from "./topic-records.ts";
 import { collections } from "./names.ts";
 import { findPage, toPrefixRange, streamRecords, type SortValue } from "./queries.ts";
 import { createRetiredTopics } from "./topics.ts";
-import { fromTopicRecord, toRetiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+import {
+  findByExternalIds,
+  fromTopicRecord,
+  pickedFields,
+  toPickable,
+  toRetiredId,
+  type RetiredRecord,
+  type TopicRecord,
+} from "./topic-records.ts";
 
 const recordsPerBatch = 1_000;
 const latestFirst: TopicOrder = { sort: "retired", descending: true };
 
-/** Reads topics in MongoDB. */
 export function createTopicReader(database: Database): TopicReader {
   const topics = database.collection<TopicRecord>(collections.topics);
-  const retiredTopics = database.collection<RetiredRecord>(collections.retiredTopics);
+  const retired = database.collection<RetiredRecord>(collections.retiredTopics);
   const { findLatestRetired } = createRetiredTopics(database);
-
-  /** Drops the topics that are active again, and all but the last retirement of those that are not. */
-  async function keepCurrent(records: readonly RetiredRecord[]): Promise<ListedTopic[]> {
-    const ids = [...new Set(records.map(({ topic_id }) => topic_id))];
-    if (ids.length === 0) return [];
-    // Active topics first: one that is retired in between is found by the second query.
-    const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
-    const activeIds = new Set(active.map(({ topic_id }) => topic_id));
-    const last = new Map((await findLatestRetired(ids)).map((one) => [toRetiredId(one), one]));
-    return records.flatMap(({ _id, topic_id }) => {
-      const one = last.get(_id);
-      if (one === undefined || activeIds.has(topic_id)) return [];
-      const { topic, ...retired } = one;
-      return [{ topic, retired }];
-    });
-  }
-
-  async function* streamRetired(
-    query: TopicQuery,
-    { order, after, limit }: { order: TopicOrder; after: TopicSortKey | undefined; limit: number },
-  ): AsyncGenerator<ListedTopic> {
-    const filter = {
-      "retired_by.kind": query.state === "disabled" ? "http" : "announcement",
-      ...(toFilter(query) as Filter<RetiredRecord>),
-    };
-    const { descending } = order;
-    let next: readonly SortValue[] | undefined = after;
-    do {
-      const page = await database.run(() =>
-        findPage(retiredTopics, { filter, sort: sortFields[order.sort], descending, after: next, limit }),
-      );
-      yield* await keepCurrent(page.records);
-      ({ next } = page);
-    } while (next !== undefined);
-  }
+  const sources: Sources = { database, topics, retired, findLatestRetired };
 
   return {
     async readSorted(query, { order, after, limit }) {
@@ -64,7 +37,7 @@ export function createTopicReader(database: Database): TopicReader {
         return records.map((record) => ({ topic: fromTopicRecord(record) }));
       }
       const found: ListedTopic[] = [];
-      for await (const one of streamRetired(query, { order, after, limit })) {
+      for await (const one of streamRetired(sources, query, { order, after, limit })) {
         found.push(one);
         if (found.length === limit) break;
       }
@@ -73,12 +46,23 @@ export function createTopicReader(database: Database): TopicReader {
 
     async *readAll(query) {
       if (query.state !== "active") {
-        yield* streamRetired(query, { order: latestFirst, after: undefined, limit: recordsPerBatch });
+        yield* streamRetired(sources, query, {
+          order: latestFirst,
+          after: undefined,
+          limit: recordsPerBatch,
+        });
         return;
       }
       const cursor = topics.find(toFilter(query), { sort: { topic_id: 1 }, batchSize: recordsPerBatch });
       yield* streamRecords(database, cursor, (record) => ({ topic: fromTopicRecord(record) }));
     },
+
+    streamPickable() {
+      const cursor = topics.find({}, { projection: pickedFields, batchSize: recordsPerBatch });
+      return streamRecords(database, cursor, toPickable);
+    },
+
+    estimateCount: () => database.run(() => topics.estimatedDocumentCount()),
 
     async find(id) {
       const [[active], bySysId] = await Promise.all([
@@ -92,6 +76,52 @@ export function createTopicReader(database: Database): TopicReader {
       return { topic, retired };
     },
   };
+}
+
+/** Where topics are read. */
+interface Sources extends Pick<TopicStore, "findLatestRetired"> {
+  readonly database: Database;
+  readonly topics: Collection<TopicRecord>;
+  readonly retired: Collection<RetiredRecord>;
+}
+
+/** Drops the topics that are active again, and all but the last retirement of those that are not. */
+async function keepCurrent(
+  { database, topics, findLatestRetired }: Sources,
+  records: readonly RetiredRecord[],
+): Promise<ListedTopic[]> {
+  const ids = [...new Set(records.map(({ topic_id }) => topic_id))];
+  if (ids.length === 0) return [];
+  // Active topics first: one that is retired in between is found by the second query.
+  const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
+  const activeIds = new Set(active.map(({ topic_id }) => topic_id));
+  const last = new Map((await findLatestRetired(ids)).map((one) => [toRetiredId(one), one]));
+  return records.flatMap(({ _id, topic_id }) => {
+    const one = last.get(_id);
+    if (one === undefined || activeIds.has(topic_id)) return [];
+    const { topic, ...retired } = one;
+    return [{ topic, retired }];
+  });
+}
+
+async function* streamRetired(
+  sources: Sources,
+  query: TopicQuery,
+  { order, after, limit }: { order: TopicOrder; after: TopicSortKey | undefined; limit: number },
+): AsyncGenerator<ListedTopic> {
+  const filter = {
+    "retired_by.kind": query.state === "disabled" ? "http" : "announcement",
+    ...(toFilter(query) as Filter<RetiredRecord>),
+  };
+  const { descending } = order;
+  let next: readonly SortValue[] | undefined = after;
+  do {
+    const page = await sources.database.run(() =>
+      findPage(sources.retired, { filter, sort: sortFields[order.sort], descending, after: next, limit }),
+    );
+    yield* await keepCurrent(sources, page.records);
+    ({ next } = page);
+  } while (next !== undefined);
 }
 
 /** The fields of the sort keys in listing.ts; every order but `changed` follows an index. */

@@ -23,12 +23,11 @@ export interface TopicRecord {
 }
 
 /** The definition of a topic before its last change. */
-export type PreviousRecord = Pick<
+type PreviousRecord = Pick<
   TopicRecord,
   "topic_name" | "namespace" | "header_query" | "content_query" | "source" | "sys_updated_on"
 >;
 
-/** A retired topic. */
 export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
   /** See toRetiredId. */
   _id: string;

@@ -14,7 +14,7 @@ const hiddenElectionMs = 10_000;
 
 export const electionError = new Error("the primary of MongoDB has changed");
 
-export interface StreamsListener {
+interface StreamsListener {
   readonly onChanged: (changes: readonly TopicChange[]) => void;
   /** Called once. `isLost`: the streams were open and not closed, so changes may be missed from now on. */
   readonly onEnded: (end: {

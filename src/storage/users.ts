@@ -1,4 +1,5 @@
 import { NameTakenError } from "../lib/errors.ts";
+import { newId } from "../lib/sys-id.ts";
 import type { StoredUser, User, UserStore } from "../users/user.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
@@ -15,8 +16,7 @@ interface UserRecord {
   active: boolean;
 }
 
-/** Stores users. */
-export function createUserStore(database: Database, newId: () => string): UserStore {
+export function createUserStore(database: Database): UserStore {
   const users = database.collection<UserRecord>(collections.users);
 
   return {

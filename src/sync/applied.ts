@@ -6,7 +6,7 @@ import type { PartitionOffset } from "./records.ts";
 
 const pollIntervalMs = 200;
 
-export interface AppliedOptions {
+interface AppliedOptions {
   /** The positions of the group, by partition. Throws UnavailableError. */
   readonly findPositions: () => Promise<ReadonlyMap<number, Position>>;
   /** Called after each look-up with the number of applied announcements. */

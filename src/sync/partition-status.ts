@@ -1,19 +1,30 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import type { Position, PositionStore } from "./positions.ts";
-import type { LogObserver, ObservedBounds } from "./records.ts";
+import type { LogObserver, ObservedBounds, Partition } from "./records.ts";
 import { getAgeAt } from "./age.ts";
 
 /** The status of a consumer of this process. */
 export interface ConsumerStatus {
+  /** "joining" until the group gave this member its partitions, which may be none. */
   readonly state: "joining" | "assigned" | "dead";
-  readonly partitions: readonly {
-    readonly partition: number;
-    readonly state: "reading" | "paused";
-    readonly reason: string | undefined;
-    readonly cause: "outage" | "error" | undefined;
-    readonly offset: number | undefined;
-  }[];
+  readonly partitions: readonly ReaderStatus[];
 }
+
+/** The status of a partition that this process reads. */
+export interface ReaderStatus extends Partition {
+  readonly state: "reading" | "paused";
+  /** Undefined while it is read. */
+  readonly reason: string | undefined;
+  /**
+   * The failure that paused it: an outage of a service, or an unexpected error. Undefined when nothing
+   * failed.
+   */
+  readonly cause: PauseCause | undefined;
+  /** The offset of the next record to apply; undefined before it was looked up, or when there is none. */
+  readonly offset: number | undefined;
+}
+
+export type PauseCause = "outage" | "error";
 
 /** A Kafka topic that a group reads, and where its status comes from. */
 export interface WatchedLog {

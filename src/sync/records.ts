@@ -4,7 +4,7 @@ export interface Partition {
   readonly partition: number;
 }
 
-/** The position of one record. */
+/** Where a record is, which names it. How far a group has read is a Position. */
 export interface RecordPosition extends Partition {
   readonly offset: number;
   /** The epoch of the log that the offset belongs to; absent for the first. See Position. */
@@ -190,7 +190,6 @@ export interface LogObserver {
   fetchOwners(): Promise<ReadonlyMap<number, string>>;
 }
 
-/** A record and its partition. */
 export interface PartitionRecord {
   readonly partition: number;
   readonly record: LogRecord;
@@ -219,7 +218,6 @@ export interface LogReader {
   read(topic: string, options: ReadOptions): AsyncIterable<PartitionRecord>;
 }
 
-/** A record to send. */
 export interface OutgoingRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
@@ -230,7 +228,6 @@ export interface OutgoingRecord {
   readonly partition?: number | undefined;
 }
 
-/** The partition and offset of a record. */
 export interface PartitionOffset {
   readonly partition: number;
   readonly offset: number;

@@ -6,7 +6,7 @@ import type { IndexStatus } from "../matching/live-topic-index.ts";
 import type { RouterTally } from "../routing/tally.ts";
 import type { AnnouncementTally, FeedbackTally } from "./tally.ts";
 
-export interface StatusOptions {
+interface StatusOptions {
   readonly announcements: WatchedLog;
   /** Undefined when no push feedback is read. */
   readonly pushFeedback: WatchedLog | undefined;
@@ -24,19 +24,20 @@ export interface WatchedRouter {
   readonly getIndex: (() => IndexStatus) | undefined;
 }
 
-/** Reads the status of the sync. Never throws: unknown values are null, and `problems` has the reasons. */
-export type GetStatus = () => Promise<SyncStatus>;
-
 /** The limit of each query to the broker or the store. */
 const queryTimeoutMs = 3_000;
 
+/**
+ * Creates the function that reads the status of the sync. It never throws: unknown values are null, and
+ * `problems` has the reasons.
+ */
 export function createStatus({
   announcements,
   pushFeedback,
   tally,
   feedbackTally,
   router,
-}: StatusOptions): GetStatus {
+}: StatusOptions): () => Promise<SyncStatus> {
   return async () => {
     const problems = new Set<string>();
     const ask: Ask = async (what, query) =>

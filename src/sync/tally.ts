@@ -3,13 +3,13 @@ import type { FeedbackOutcome } from "../installations/feedback.ts";
 import type { AnnouncementOutcome } from "../topics/decide.ts";
 
 /** The outcomes of the records that this process applied since it started. */
-export type Counts<Outcome extends string> = Readonly<Record<Outcome, number>> & {
+type Counts<Outcome extends string> = Readonly<Record<Outcome, number>> & {
   /** Rejections by their code; codes that did not occur are absent. */
   readonly rejected: Readonly<Partial<Record<RejectionCode, number>>>;
 };
 
 /** Counts the outcomes of stored batches. */
-export interface Tally<Outcome extends string> {
+interface Tally<Outcome extends string> {
   readonly since: Date;
   add(batch: CountedBatch<Outcome>): void;
   getCounts(): Counts<Outcome>;

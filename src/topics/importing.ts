@@ -14,7 +14,7 @@ import {
 } from "./topic.ts";
 
 /** `unchanged`: a topic of this external id exists with the same definition. */
-export type ImportOutcome = "created" | "unchanged" | RejectionError;
+type ImportOutcome = "created" | "unchanged" | RejectionError;
 
 /**
  * Creates topics from definitions, with the same result as one after the other; existing topics are not
@@ -27,7 +27,7 @@ export type ImportTopics = (bodies: readonly TopicBody[]) => Promise<ImportOutco
 export const importBatchSize = 500;
 const maxConcurrency = 32;
 
-export interface TopicImportOptions {
+interface TopicImportOptions {
   readonly user: string;
   /** Stores nothing, and returns the outcomes that the import would have. */
   readonly dryRun: boolean;

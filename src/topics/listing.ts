@@ -1,6 +1,7 @@
 import type { TopicView } from "../../schemas/topic-view.ts";
 import { createCursorFormat, createCursorError, type CursorFormat } from "../lib/cursor.ts";
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
+import type { PickableTopic } from "../matching/feed.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Active topics are sorted by one of the first three, others by the time of their retirement. */
@@ -35,6 +36,10 @@ export interface TopicReader {
   ): Promise<ListedTopic[]>;
   /** Streams all topics: active ones by external id, the others by retirement, the latest first. */
   readAll(query: TopicQuery): AsyncGenerator<ListedTopic>;
+  /** Streams what picking needs of all active topics, unordered. Topics written in between may be missing. */
+  streamPickable(): AsyncGenerator<PickableTopic>;
+  /** Estimates the number of active topics from metadata. */
+  estimateCount(): Promise<number>;
   /**
    * Finds the active or else the latest retired topic of an external id, or else the active one of a sys_id.
    */
@@ -49,7 +54,7 @@ export interface TopicPageQuery extends Pick<TopicQuery, "state" | "namespace" |
   readonly search?: string | undefined;
 }
 
-export interface TopicPage {
+interface TopicPage {
   readonly topics: readonly ListedTopic[];
   /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;

@@ -14,7 +14,7 @@ import type { TopicStore } from "./stores.ts";
 import { isSameDefinition, toDefinition, type Topic, type TopicDefinition } from "./topic.ts";
 
 /** A topic that was stored, and its audit event. */
-export interface CreatedTopic {
+interface CreatedTopic {
   readonly topic: Topic;
   readonly event: AuditEvent;
 }

@@ -19,7 +19,6 @@ export interface AnnouncementSource extends RecordPosition {
 /** What created a topic, or changed it last. */
 export type Source = { readonly kind: "http"; readonly user: string } | AnnouncementSource;
 
-/** A stored topic. */
 export interface Topic extends TopicDefinition {
   /** The sys_id: 32 lower-case hexadecimal digits. */
   readonly id: string;

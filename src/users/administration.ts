@@ -4,14 +4,14 @@ import type { SessionStore } from "../sessions/session.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
 import { everyRole, type User, type UserPage, type UserStore } from "./user.ts";
 
-export interface NewUser {
+interface NewUser {
   readonly name: string;
   readonly password: string;
   readonly roles: readonly string[];
 }
 
 /** Roles to grant and roles to revoke. */
-export interface RoleChange {
+interface RoleChange {
   readonly add: readonly string[];
   readonly remove: readonly string[];
 }
@@ -39,7 +39,7 @@ export interface UserAdministration {
   setPassword(name: string, password: string): Promise<ChangedUser | undefined>;
 }
 
-export interface UserAdministrationOptions {
+interface UserAdministrationOptions {
   readonly users: UserStore;
   readonly sessions: Pick<SessionStore, "removeAll">;
   /** Hashes a password; may wait in a queue. */

@@ -8,7 +8,7 @@ import { toNetwork, type LoginThrottle } from "./login-throttle.ts";
 import { verifyPassword } from "./password.ts";
 import type { StoredUser, User, UserStore } from "./user.ts";
 
-export interface Credentials {
+interface Credentials {
   readonly name: string;
   readonly password: string;
   /** IP address of the caller. */
@@ -21,7 +21,7 @@ export interface Credentials {
  */
 export type Authenticate = (credentials: Credentials) => User | Promise<User | undefined>;
 
-export interface AuthenticateOptions {
+interface AuthenticateOptions {
   readonly users: Pick<UserStore, "find">;
   readonly throttle: LoginThrottle;
   readonly hashQueue: HashQueue;
@@ -49,7 +49,6 @@ interface VerifiedCredential {
   guesses: number;
 }
 
-/** Creates the check of credentials. */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const authenticator = new Authenticator(options);
   return (credentials) => authenticator.authenticate(credentials);
@@ -58,10 +57,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 /**
  * Checks a hash once in five minutes per user, password and network. In between, the user record is read
  * every 15 s, and the credential holds while the record carries the same hash. Passwords are remembered as
- * digests under a per-process key.
- *
- * Invariant: only a credential remembered for the caller's own network bypasses the throttle, so a 429 does
- * not reveal whether a password is right.
+ * digests under a per-process key. Only one that is remembered for the caller's own network bypasses the
+ * throttle, so a 429 does not reveal whether a password is right.
  */
 class Authenticator {
   readonly #users: AuthenticateOptions["users"];

@@ -28,7 +28,7 @@ const windowSeconds = 5 * 60;
 
 const maxRemembered = 10_000;
 
-export interface ForgeryThrottleOptions {
+interface ForgeryThrottleOptions {
   /** Called when the limit is reached, once per window and network. */
   readonly onLimit: (address: string) => void;
 }

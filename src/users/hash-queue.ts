@@ -13,7 +13,7 @@ export interface HashQueue {
   run<T>(priority: HashPriority, work: () => Promise<T>): Promise<T>;
 }
 
-export type HashPriority = "first" | "last";
+type HashPriority = "first" | "last";
 
 /** A hash occupies a core, and one of the four threads that file access and DNS lookups share. */
 const defaultConcurrency = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)));

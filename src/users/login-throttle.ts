@@ -5,7 +5,6 @@ import { RateLimiterMemory } from "rate-limiter-flexible";
 
 import { TooManyAttemptsError } from "../lib/errors.ts";
 
-/** A login attempt. */
 export interface Attempt {
   readonly name: string;
   /** IP address of the caller. */
@@ -26,12 +25,12 @@ export interface LoginThrottle {
  * that an attack from elsewhere does not lock the user out; the wide ones stop attacks on many users or from
  * many addresses.
  */
-export const loginLimits = { userAtAddress: 10, address: 100, user: 100 } as const;
+const loginLimits = { userAtAddress: 10, address: 100, user: 100 } as const;
 const windowSeconds = 5 * 60;
 
 export type LoginLimit = keyof typeof loginLimits;
 
-export interface LoginThrottleOptions {
+interface LoginThrottleOptions {
   /** Called when a limit is reached, once per window. */
   readonly onLimit: (limit: LoginLimit, attempt: Attempt) => void;
   readonly limits?: Readonly<Record<LoginLimit, number>>;

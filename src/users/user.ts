@@ -19,7 +19,6 @@ export interface User {
  */
 export const hasAnyRole = ({ roles: given }: User): boolean => everyRole.some((role) => given.includes(role));
 
-/** A user as stored. */
 export interface StoredUser extends User {
   /** See password.ts. */
   readonly passwordHash: string;

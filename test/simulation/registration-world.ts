@@ -3,7 +3,6 @@
  * group commit and storage, over a simulated store and network.
  */
 import { RejectionError, OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
-import { newId } from "../../src/lib/sys-id.ts";
 import { shareDeactivations } from "../../src/installations/deactivation.ts";
 import { GroupCommit } from "../../src/installations/group-commit.ts";
 import type { DeactivateAll } from "../../src/installations/stores.ts";
@@ -84,7 +83,7 @@ class RegistrationWorld {
     const database = this.#world.openDatabase(process.host);
     await database.connect(new AbortController().signal);
     process.service = {
-      groupCommit: new GroupCommit(createInstallationStore(database, newId, maxRemovedPerBatch)),
+      groupCommit: new GroupCommit(createInstallationStore(database, maxRemovedPerBatch)),
       deactivateAll: shareDeactivations(createInstallationDeactivator(database).deactivateAll),
     };
   }

@@ -1,9 +1,11 @@
 import type { TestContext } from "node:test";
 
 import { createDeadLetters } from "../../src/app/dead-letters.ts";
+import { createServices } from "../../src/app/services.ts";
 import { readConfig } from "../../src/config.ts";
 import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
 import { createBroker } from "../../src/kafka/client.ts";
+import { createLifecycle } from "../../src/lib/lifecycle.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import type { Scene } from "./scene.ts";
@@ -13,14 +15,14 @@ const { signal: never } = new AbortController();
 /** Connects to the broker and store of a scene. `open` reads its dead letters again, as each command does. */
 export async function connectDeadLetters(t: TestContext, { settings, uri }: Pick<Scene, "settings" | "uri">) {
   const log = await createLogger("silent");
-  const config = { ...readConfig(settings).kafka, brokers: [settings.KAFKA_BROKERS] };
-  const broker = createBroker(config, log);
+  const config = readConfig(settings);
+  const broker = createBroker({ ...config.kafka, brokers: [settings.KAFKA_BROKERS] }, log);
   const database = createDatabase(uri, log);
   t.after(() => Promise.all([broker.close(), database.close()]));
   await Promise.all([broker.reach(never), database.connect(never)]);
-  const open = (): DeadLetterService =>
-    createDeadLetters(config, { broker, database, abort: never, log, onProgress: () => undefined }).services
-      .announcements;
+  const services = createServices({ config, database, lifecycle: createLifecycle(log), log });
+  const options = { services, broker, abort: never, log, onProgress: () => undefined };
+  const open = (): DeadLetterService => createDeadLetters(config.kafka, options).services.announcements;
   const plan = (request: Partial<ReplayRequest> = {}) => open().plan({ filter: {}, ...request });
   return { broker, open, plan };
 }

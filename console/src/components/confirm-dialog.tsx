@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { useAction, type Action } from "../query.ts";
 import { ErrorMessage } from "./error-message.tsx";
+import { Form } from "./form.tsx";
 
 interface ConfirmDialogProps {
   readonly title: string;
@@ -27,12 +28,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   return (
     <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onCancel}>
       <article>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            onConfirm();
-          }}
-        >
+        <Form onSubmit={onConfirm}>
           <h2 id="dialog-title">{title}</h2>
           {children}
           {action.error !== undefined && <ErrorMessage error={action.error} />}
@@ -44,7 +40,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
               {confirmLabel}
             </button>
           </footer>
-        </form>
+        </Form>
       </article>
     </dialog>
   );

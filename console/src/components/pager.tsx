@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 /** The position in a list whose pages each name the next one. */
-export interface Paging {
+interface Paging {
   /** The cursor of the current page; undefined for the first. */
   readonly after: string | undefined;
   /** The page number, from 1. */

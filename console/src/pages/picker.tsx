@@ -4,6 +4,9 @@ import type { PickResponse } from "../../../schemas/pick.ts";
 import { api } from "../api.ts";
 import { Page } from "../components/page.tsx";
 import { ErrorMessage } from "../components/error-message.tsx";
+import { Form } from "../components/form.tsx";
+import { TextField } from "../components/text-field.tsx";
+import { useAction } from "../query.ts";
 import { ExplanationTable } from "./picker/explanation.tsx";
 import { samples } from "./picker/samples.ts";
 import { MatchingTopics } from "./picker/topics.tsx";
@@ -13,44 +16,23 @@ const formatEvent = (event: object): string => JSON.stringify(event, null, 2);
 
 export function Picker() {
   const [text, setText] = useState(formatEvent(samples[0].event));
-  const [externalId, setExternalId] = useState(() => new URLSearchParams(location.search).get("topic") ?? "");
   const [response, setResponse] = useState<PickResponse>();
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run } = useAction();
   const fault = findJsonFault(text);
 
   function pick(explain?: string): void {
     const query = explain === undefined ? "" : `?explain=${encodeURIComponent(explain)}`;
-    setBusy(true);
-    setError(undefined);
-    api
-      .post<PickResponse>(pickPath + query, JSON.parse(text))
-      .then(setResponse, setError)
-      .finally(() => {
-        setBusy(false);
-      });
+    run(() => api.post<PickResponse>(pickPath + query, JSON.parse(text)), setResponse);
   }
 
   return (
     <Page name="Picker">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           pick();
         }}
       >
-        <label>
-          Sample
-          <select
-            onChange={({ currentTarget: { selectedIndex } }) => {
-              setText(formatEvent((samples[selectedIndex] ?? samples[0]).event));
-            }}
-          >
-            {samples.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <SampleField onChange={setText} />
         <label>
           Event
           <textarea
@@ -69,32 +51,54 @@ export function Picker() {
         <button type="submit" disabled={fault !== undefined} aria-busy={busy}>
           Find topics
         </button>
-      </form>
+      </Form>
       {error !== undefined && <ErrorMessage error={error} />}
       {response !== undefined && <MatchingTopics {...response} explain={pick} />}
       {response?.explain !== undefined && <ExplanationTable explanation={response.explain} />}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          pick(externalId);
-        }}
-      >
-        <label>
-          Why does a topic not match?
-          <input
-            placeholder="External id of the topic"
-            required
-            value={externalId}
-            onInput={({ currentTarget: { value } }) => {
-              setExternalId(value);
-            }}
-          />
-        </label>
-        <button type="submit" class="secondary" disabled={fault !== undefined}>
-          Explain
-        </button>
-      </form>
+      <ExplainForm disabled={fault !== undefined} onSubmit={pick} />
     </Page>
+  );
+}
+
+const SampleField = ({ onChange }: { readonly onChange: (event: string) => void }) => (
+  <label>
+    Sample
+    <select
+      onChange={({ currentTarget: { selectedIndex } }) => {
+        onChange(formatEvent((samples[selectedIndex] ?? samples[0]).event));
+      }}
+    >
+      {samples.map(({ name }) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
+  </label>
+);
+
+interface ExplainFormProps {
+  readonly disabled: boolean;
+  readonly onSubmit: (externalId: string) => void;
+}
+
+function ExplainForm({ disabled, onSubmit }: ExplainFormProps) {
+  const [externalId, setExternalId] = useState(() => new URLSearchParams(location.search).get("topic") ?? "");
+  return (
+    <Form
+      onSubmit={() => {
+        onSubmit(externalId);
+      }}
+    >
+      <TextField
+        label="Why does a topic not match?"
+        placeholder="External id of the topic"
+        required
+        value={externalId}
+        onChange={setExternalId}
+      />
+      <button type="submit" class="secondary" disabled={disabled}>
+        Explain
+      </button>
+    </Form>
   );
 }
 

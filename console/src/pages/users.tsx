@@ -5,6 +5,7 @@ import { useQuery } from "../query.ts";
 import { useListDialog } from "../list-dialog.ts";
 import { Page } from "../components/page.tsx";
 import { ErrorMessage } from "../components/error-message.tsx";
+import { Form } from "../components/form.tsx";
 import { Pager, usePaging } from "../components/pager.tsx";
 import { useSession } from "../session.ts";
 import { ActivationDialog, AddUserDialog, PasswordDialog, RolesDialog, usersPath } from "./users/dialogs.tsx";
@@ -26,10 +27,9 @@ export function Users() {
 
   return (
     <Page name="Users">
-      <form
+      <Form
         class="beside"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           setPrefix(typed);
         }}
       >
@@ -56,7 +56,7 @@ export function Users() {
         >
           Add a user
         </button>
-      </form>
+      </Form>
       <p role="status">{notice}</p>
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
       {value?.users.length === 0 && (

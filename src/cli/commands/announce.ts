@@ -8,7 +8,7 @@ import { runWithContext, type CommandContext } from "../context.ts";
 import {
   countDefinitions,
   openSource,
-  readDefinitions,
+  readDefinitionBatches,
   type PlacedDefinition,
   type DefinitionSource,
 } from "../input/definitions.ts";
@@ -18,7 +18,6 @@ import { printError, printJson, printLine } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 import { formatRejected, type RejectedDefinition } from "../output/rejected.ts";
 
-/** Defines `topicsync announce`. */
 export function defineAnnounce(command: Command): void {
   command
     .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)
@@ -97,13 +96,11 @@ async function publish(
   { sources, count }: Pick<AnnounceCommand, "sources" | "count">,
   onSent: (announced: Announced) => void,
 ): Promise<void> {
-  const broker = await context.broker();
-  const producer = broker.createProducer(context.config.kafka.announcementsTopic);
+  const producer = await context.createProducer(context.config.kafka.announcementsTopic);
   const progress = createProgress("announcing", count, process.stderr);
   let done = 0;
-  let batch: PlacedDefinition[] = [];
-
-  async function flush(): Promise<void> {
+  for await (const batch of readDefinitionBatches(sources, recordsPerRequest)) {
+    if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
     const results = await producer.send(batch.map(({ body }) => toRecord(body)));
     for (const [index, { place, body }] of batch.entries()) {
       const result = results[index];
@@ -112,21 +109,7 @@ async function publish(
       onSent({ ...result, place, externalId: body.externalId });
     }
     done += batch.length;
-    batch = [];
     progress.at(done);
-  }
-
-  try {
-    for await (const definition of readDefinitions(sources)) {
-      if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
-      if (!("body" in definition))
-        throw new Error(`${definition.place} changed while it was read: it ${definition.fault}`);
-      batch.push(definition);
-      if (batch.length >= recordsPerRequest) await flush();
-    }
-    await flush();
-  } finally {
-    await producer.close();
   }
   progress.end(`announced ${formatCount(done, "definition")}`);
 }

@@ -22,13 +22,11 @@ const catalogs = {
   platform: { plural: "platforms", setting: "PUSH_PLATFORMS", toView: toPlatformView },
 } as const;
 
-/** Defines `topicsync applications …`. */
 export function defineApplications(applications: Command): void {
   addCommonCommands(applications, "application");
   addNewCommand(applications, "application");
 }
 
-/** Defines `topicsync platforms …`. */
 export function definePlatforms(platforms: Command): void {
   addCommonCommands(platforms, "platform");
   addNewCommand(platforms, "platform").addOption(
@@ -64,22 +62,18 @@ function addCommonCommands(command: Command, kind: CatalogKind): void {
     .argument("<name>", `name of the ${kind}`)
     .option("--json", "print JSON")
     .action((name: string, flags: JsonFlag) => showRecord(kind, name, flags));
-  command
-    .command("disable")
-    .description(`reject registrations and removals for this ${kind}; its tokens are not changed`)
-    .argument("<name>", `name of the ${kind}`)
-    .option("--json", `print the ${kind} as JSON`)
-    .action((name: string, flags: JsonFlag) =>
-      changeRecord({ kind, name, change: { active: false }, done: `disabled ${name}` }, flags),
-    );
-  command
-    .command("enable")
-    .description(`accept registrations and removals for a disabled ${kind} again`)
-    .argument("<name>", `name of the ${kind}`)
-    .option("--json", `print the ${kind} as JSON`)
-    .action((name: string, flags: JsonFlag) =>
-      changeRecord({ kind, name, change: { active: true }, done: `enabled ${name}` }, flags),
-    );
+  for (const [name, active, description] of [
+    ["disable", false, `reject registrations and removals for this ${kind}; its tokens are not changed`],
+    ["enable", true, `accept registrations and removals for a disabled ${kind} again`],
+  ] as const)
+    command
+      .command(name)
+      .description(description)
+      .argument("<name>", `name of the ${kind}`)
+      .option("--json", `print the ${kind} as JSON`)
+      .action((record: string, flags: JsonFlag) =>
+        changeRecord({ kind, name: record, change: { active }, done: `${name}d ${record}` }, flags),
+      );
 }
 
 const addNewCommand = (command: Command, kind: CatalogKind): Command =>

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import ms, { type StringValue } from "ms";
 
 import { createDeadLetters } from "../../app/dead-letters.ts";
 import { deadLetterCodes, type DeadLetterCode } from "../../dead-letters/dead-letter.ts";
@@ -7,6 +6,7 @@ import type { DeadLetterFilter } from "../../dead-letters/stores.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";
 import { ConfigurationError } from "../../lib/errors.ts";
 import type { CommandContext } from "../context.ts";
+import { parseDuration } from "../input/options.ts";
 import { createLongProgress, type Progress } from "../output/progress.ts";
 
 export interface ChannelFlags {
@@ -64,28 +64,17 @@ function collectCode(given: string, previous: DeadLetterCode[] = []): DeadLetter
   return [...previous, known];
 }
 
-/** A duration in milliseconds. Throws InvalidArgumentError. */
-function parseDuration(given: string): number {
-  const span =
-    /^\d.*[a-z]$/i.test(given) && given.length < 100
-      ? (ms(given as StringValue) as number | undefined)
-      : undefined;
-  if (span === undefined || !Number.isSafeInteger(Math.round(span)))
-    throw new InvalidArgumentError("A duration is a number with its unit: 45s, 30m, 2h, 7d.");
-  return span;
-}
-
 const longRead = 10_000;
 
 /** Opens the dead letters of the selected channel. Throws ConfigurationError if it is not consumed. */
 export async function openDeadLetters(
-  { config, broker, database, abort, log }: CommandContext,
+  { config, broker, services, abort, log }: CommandContext,
   { pushFeedback, events }: ChannelFlags,
 ): Promise<DeadLetterService> {
   let progress: Progress | undefined;
-  const { services } = createDeadLetters(config.kafka, {
+  const deadLetters = createDeadLetters(config.kafka, {
     broker: await broker(),
-    database: await database(),
+    services: await services(),
     abort,
     log,
     onProgress(read, total) {
@@ -94,7 +83,7 @@ export async function openDeadLetters(
       if (read === total) progress.end(`read ${total} dead letters`);
     },
   });
-  const service = services[events ? "events" : pushFeedback ? "push-feedback" : "announcements"];
+  const service = deadLetters.services[events ? "events" : pushFeedback ? "push-feedback" : "announcements"];
   if (service !== undefined) return service;
   throw new ConfigurationError(
     events

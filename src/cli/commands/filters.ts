@@ -15,7 +15,6 @@ import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
-import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -31,7 +30,6 @@ interface ExplainFlags extends Flags {
   readonly contentQuery?: true;
 }
 
-/** Defines `topicsync filters …`. */
 export function defineFilters(filters: Command): void {
   filters
     .command("explain")
@@ -112,14 +110,14 @@ interface CheckedTopics {
   misnamed: number;
 }
 
-async function check({ config, database, abort }: CommandContext, { json }: Flags): Promise<void> {
+async function check({ config, services, abort }: CommandContext, { json }: Flags): Promise<void> {
   const naming = createEgressNamingFromConfig(config.kafka);
-  const store = await database();
-  const progress = createTopicProgress("checking topics", await countTopics(store));
+  const { topicReader } = await services();
+  const progress = createTopicProgress("checking topics", await topicReader.estimateCount());
   const output = openOutput();
   const rows = json ? undefined : await createTableWriter(output, columns);
   const checked: CheckedTopics = { topics: 0, faulty: 0, misnamed: 0 };
-  for await (const topic of streamTopics(store)) {
+  for await (const topic of topicReader.streamPickable()) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${checked.topics} topics`);
     checked.topics += 1;
     const invalid = findInvalidFilters(topic);

@@ -15,7 +15,6 @@ export interface InstallationFlags {
   readonly token?: string;
 }
 
-/** Adds the options that filter installations. */
 export const addInstallationFlags = (command: Command): Command =>
   addScopeFlags(command)
     .option("--user <name>", "only this user's")

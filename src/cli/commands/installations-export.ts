@@ -17,7 +17,6 @@ interface ExportFlags extends InstallationFlags {
   readonly after?: string;
 }
 
-/** Adds `topicsync installations export`. */
 export function addExportCommand(installations: Command): void {
   addInstallationFlags(installations.command("export"))
     .description("write installations with their full tokens as NDJSON, sorted by id")

@@ -16,7 +16,6 @@ interface ImportFlags {
   readonly json?: true;
 }
 
-/** Adds `topicsync installations import`. */
 export function addImportCommand(installations: Command): void {
   installations
     .command("import")

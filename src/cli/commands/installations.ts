@@ -18,7 +18,6 @@ import {
 import { addExportCommand } from "./installations-export.ts";
 import { addImportCommand } from "./installations-import.ts";
 
-/** Defines `topicsync installations …`: the registered push tokens. */
 export function defineInstallations(installations: Command): void {
   addInstallationFlags(installations.command("list"))
     .description("list installations, sorted by id")

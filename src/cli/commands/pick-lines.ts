@@ -9,7 +9,7 @@ import { createLongProgress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
 
 /** Files with one event per line. */
-export interface EventLines {
+interface EventLines {
   readonly topics: StoredTopics;
   readonly files: readonly string[];
   /** Size of all files, as far as known. */

@@ -5,7 +5,6 @@ import { UnavailableError } from "../../lib/errors.ts";
 import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import type { EgressNaming } from "../../routing/egress.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
-import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
@@ -27,16 +26,16 @@ export interface StoredTopics {
 
 /** Reads all topics and keeps the filters of one. Skips those with invalid filters, with a warning. */
 export async function loadTopics(
-  { config: { kafka }, database, abort }: CommandContext,
+  { config: { kafka }, services, abort }: CommandContext,
   explainedId: string | undefined,
 ): Promise<StoredTopics> {
-  const store = await database();
+  const { topicReader } = await services();
   const picker = createPicker();
   const shown = new Map<string, PickedTopic>();
-  const progress = createTopicProgress("reading topics", await countTopics(store));
+  const progress = createTopicProgress("reading topics", await topicReader.estimateCount());
   let explainedFilters: FilterTexts | undefined;
   let read = 0;
-  for await (const { headerQuery, contentQuery, ...topic } of streamTopics(store)) {
+  for await (const { headerQuery, contentQuery, ...topic } of topicReader.streamPickable()) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${read} topics`);
     read += 1;
     progress.at(read);

@@ -17,7 +17,6 @@ interface Flags {
   readonly explain?: string;
 }
 
-/** Defines `topicsync pick`. */
 export function definePick(command: Command): void {
   command
     .argument("<event-file...>", 'files with one event each; "-" is standard input', collectFile)

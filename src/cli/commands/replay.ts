@@ -17,7 +17,7 @@ export interface ReplayFlags {
   readonly yes?: boolean;
 }
 
-export interface ReplayCommand extends ReplayFlags {
+interface ReplayCommand extends ReplayFlags {
   readonly filter: DeadLetterFilter;
 }
 

@@ -15,7 +15,6 @@ import { startService } from "../../app/service.ts";
 import { resolveAddresses } from "../../embedded/embedded.ts";
 import { openTracing } from "../../tracing/open.ts";
 
-/** Defines `topicsync start`. */
 export function defineStart(command: Command): void {
   command.action(async () => {
     process.exit(await runService(process.env));

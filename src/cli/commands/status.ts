@@ -14,7 +14,6 @@ import { printStatus } from "../output/status-text.ts";
 const requestTimeoutMs = 10_000;
 const checkStatus = createValidator<SyncStatus>(syncStatusSchema);
 
-/** Defines `topicsync status`. */
 export function defineStatus(command: Command): void {
   command
     .option("--url <url>", "URL of the service (default: from HTTP_HOST, HTTP_PORT and HTTP_TLS_CERT)")

@@ -2,8 +2,7 @@ import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
-import { UnknownTopicError, type Switched } from "../../topics/disabling.ts";
-import type { TopicService } from "../../topics/service.ts";
+import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
@@ -42,36 +41,21 @@ export async function showTopic(
   else process.stdout.write(formatTopic(topic));
 }
 
-/** Disables a topic. See `TopicService.disable`. */
-export const disableTopic = (context: CommandContext, externalId: string, flags: JsonFlag): Promise<void> =>
-  change(context, externalId, flags, {
-    action: "disabled",
-    change: (topics) => topics.disable(externalId, getCommandLineUser()),
-  });
-
-/** Enables a topic. See `TopicService.enable`. */
-export const enableTopic = (context: CommandContext, externalId: string, flags: JsonFlag): Promise<void> =>
-  change(context, externalId, flags, {
-    action: "enabled",
-    change: (topics) => topics.enable(externalId),
-  });
-
-interface Change {
-  readonly action: "disabled" | "enabled";
-  readonly change: (topics: TopicService) => Promise<Switched>;
-}
-
-async function change(
+/** See `disable` and `enable` of TopicService. */
+export async function switchTopic(
   { services, audit }: CommandContext,
+  command: "disable" | "enable",
   externalId: string,
   { json }: JsonFlag,
-  { action, change }: Change,
 ): Promise<void> {
   const record = audit();
   const { topics, topicReader } = await services();
-  const { topic, changed } = await change(topics).catch((error: unknown) => {
-    throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
-  });
+  const action = `${command}d` as const;
+  const { topic, changed } = await topics[command](externalId, getCommandLineUser()).catch(
+    (error: unknown) => {
+      throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
+    },
+  );
   if (changed) record(toTopicEvent(action, topic));
   const found = await topicReader.find(externalId);
   print(found ?? { topic }, changed ? action : `already ${action}:`, json);

@@ -13,7 +13,6 @@ export interface TopicChoiceFlags {
   readonly source?: Source["kind"];
 }
 
-/** Adds the options that select topics. */
 export const addTopicChoice = (command: Command): Command =>
   command
     .addOption(
@@ -29,7 +28,6 @@ export const addTopicChoice = (command: Command): Command =>
       ).choices(["http", "announcement"] satisfies Source["kind"][]),
     );
 
-/** Converts the options to a query. */
 export function toTopicQuery({ state, externalId, name, namespace, source }: TopicChoiceFlags): TopicQuery {
   const isPrefix = name?.endsWith("*") === true;
   return {

@@ -1,7 +1,6 @@
 import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
 import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
-import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { openOutput, sanitize } from "../output/output.ts";
@@ -41,7 +40,8 @@ export async function compareEgressTopics(context: CommandContext, flags: Egress
   if (router === undefined || naming === undefined)
     throw new ConfigurationError("KAFKA_EVENTS_TOPIC is not set: no events are forwarded");
   const egressTopics = (await context.broker()).createEgressTopics(router.newEgress);
-  const total = await countTopics(await context.database());
+  const { topicReader } = await context.services();
+  const total = await topicReader.estimateCount();
   const progress = flags.create
     ? createLongProgress("creating Kafka topics", total, minCreationProgress)
     : createTopicProgress("comparing topics", total);
@@ -65,7 +65,7 @@ interface ComparisonOptions {
 }
 
 async function* compare(
-  { database, abort }: CommandContext,
+  { services, abort }: CommandContext,
   naming: EgressNaming,
   { existing, create, progressed }: ComparisonOptions,
 ): AsyncGenerator<EgressFinding> {
@@ -84,7 +84,7 @@ async function* compare(
   }
 
   let topics = 0;
-  for await (const topic of streamTopics(await database())) {
+  for await (const topic of (await services()).topicReader.streamPickable()) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(topics, "topic")}`);
     topics += 1;
     progressed(topics);

@@ -1,7 +1,6 @@
 import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import { countTopics } from "../../storage/topic-feed.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -35,11 +34,11 @@ export async function exportTopics(context: CommandContext, flags: ExportFlags):
 
 async function writeDefinitions(
   output: Output,
-  { database, services, abort }: CommandContext,
+  { services, abort }: CommandContext,
   flags: ExportFlags,
 ): Promise<number> {
   const { topicReader } = await services();
-  const total = await countTopics(await database());
+  const total = await topicReader.estimateCount();
   // On one terminal, the lines and the progress bar would overwrite each other.
   const showsProgress = flags.out !== undefined || !process.stdout.isTTY;
   const progress = showsProgress ? createProgress("exporting topics", total, process.stderr) : undefined;

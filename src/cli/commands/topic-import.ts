@@ -4,8 +4,7 @@ import { getCommandLineUser, runWithContext, type CommandContext } from "../cont
 import {
   countDefinitions,
   openSource,
-  readDefinitions,
-  type PlacedDefinition,
+  readDefinitionBatches,
   type DefinitionSource,
 } from "../input/definitions.ts";
 import { printJson, printLine } from "../output/output.ts";
@@ -65,9 +64,9 @@ async function importAll(
   const report: Report = { created: 0, unchanged: 0, rejected: [] };
   const progress = createProgress("importing", count, process.stderr);
   let done = 0;
-  let batch: PlacedDefinition[] = [];
-
-  async function flush(): Promise<void> {
+  for await (const batch of readDefinitionBatches(sources, importBatchSize)) {
+    if (abort.aborted)
+      throw new Error(`stopped after ${done} of ${count}; run the same command again to continue`);
     const outcomes = await importBatch(batch.map(({ body }) => body));
     for (const [i, { place, body }] of batch.entries()) {
       const outcome = outcomes[i];
@@ -77,18 +76,8 @@ async function importAll(
       } else if (outcome !== undefined) report[outcome] += 1;
     }
     done += batch.length;
-    batch = [];
     progress.at(done);
   }
-
-  for await (const one of readDefinitions(sources)) {
-    if (abort.aborted)
-      throw new Error(`stopped after ${done} of ${count}; run the same command again to continue`);
-    if (!("body" in one)) throw new Error(`${one.place} changed while it was read: it ${one.fault}`);
-    batch.push(one);
-    if (batch.length === importBatchSize) await flush();
-  }
-  await flush();
   progress.end(`${done} of ${count} done`);
   return report;
 }

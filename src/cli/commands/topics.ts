@@ -15,8 +15,7 @@ export function defineTopics(topics: Command): void {
   addListCommand(topics);
   addShowCommand(topics);
   addAddCommand(topics);
-  addDisableCommand(topics);
-  addEnableCommand(topics);
+  addSwitchCommands(topics);
   addExportCommand(topics);
   addImportCommand(topics);
   addEgressCommand(topics);
@@ -64,28 +63,24 @@ function addAddCommand(topics: Command): void {
     });
 }
 
-function addDisableCommand(topics: Command): void {
-  topics
-    .command("disable")
-    .description("disable a topic: it matches no events, and its external id and combination can be reused")
-    .argument("<external-id>", "its external id; topics that were announced cannot be disabled")
-    .option("--json", "print the topic as JSON")
-    .action(async (externalId: string, flags: JsonFlag) => {
-      const { disableTopic } = await import("./topic-changes.ts");
-      await runWithContext((context) => disableTopic(context, externalId, flags));
-    });
-}
-
-function addEnableCommand(topics: Command): void {
-  topics
-    .command("enable")
-    .description("enable a disabled topic")
-    .argument("<external-id>", "its external id")
-    .option("--json", "print the topic as JSON")
-    .action(async (externalId: string, flags: JsonFlag) => {
-      const { enableTopic } = await import("./topic-changes.ts");
-      await runWithContext((context) => enableTopic(context, externalId, flags));
-    });
+function addSwitchCommands(topics: Command): void {
+  for (const [command, description, argument] of [
+    [
+      "disable",
+      "disable a topic: it matches no events, and its external id and combination can be reused",
+      "its external id; topics that were announced cannot be disabled",
+    ],
+    ["enable", "enable a disabled topic", "its external id"],
+  ] as const)
+    topics
+      .command(command)
+      .description(description)
+      .argument("<external-id>", argument)
+      .option("--json", "print the topic as JSON")
+      .action(async (externalId: string, flags: JsonFlag) => {
+        const { switchTopic } = await import("./topic-changes.ts");
+        await runWithContext((context) => switchTopic(context, command, externalId, flags));
+      });
 }
 
 function addExportCommand(topics: Command): void {

@@ -18,7 +18,6 @@ interface RoleFlags extends JsonFlag {
   readonly remove: string[];
 }
 
-/** Defines `topicsync users …`. */
 export function defineUsers(users: Command): void {
   addAddCommand(users);
   addListCommand(users);

@@ -1,6 +1,5 @@
 import type { CompletedArgument, CompletedCommand, CompletedOption, Completes } from "./tree.ts";
 
-/** Writes the completion for fish. */
 export const fishCompletion = (
   commands: readonly CompletedCommand[],
 ): string => `# Completion of topicsync for fish.

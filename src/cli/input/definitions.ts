@@ -30,7 +30,7 @@ export interface PlacedDefinition {
 }
 
 /** A value that is not a valid definition. */
-export interface InputFault {
+interface InputFault {
   readonly place: string;
   readonly fault: string;
 }
@@ -41,11 +41,27 @@ const checkTopic = createValidator<TopicBody>(topicBodySchema);
  * Reads definitions: NDJSON, a JSON array, or a single JSON object in each source. Invalid definitions are
  * yielded as faults. Throws when a source cannot be read.
  */
-export async function* readDefinitions(
+async function* readDefinitions(
   sources: readonly DefinitionSource[],
 ): AsyncGenerator<PlacedDefinition | InputFault> {
   for (const source of sources)
     for await (const { place, json } of readValues(source)) yield toDefinitionOrFault(place, json);
+}
+
+/** Reads definitions in batches. They were all valid before: throws if one is not any more. */
+export async function* readDefinitionBatches(
+  sources: readonly DefinitionSource[],
+  batchSize: number,
+): AsyncGenerator<readonly PlacedDefinition[]> {
+  let batch: PlacedDefinition[] = [];
+  for await (const one of readDefinitions(sources)) {
+    if (!("body" in one)) throw new Error(`${one.place} changed while it was read: it ${one.fault}`);
+    batch.push(one);
+    if (batch.length < batchSize) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }
 
 function toDefinitionOrFault(place: string, json: unknown): PlacedDefinition | InputFault {

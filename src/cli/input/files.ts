@@ -15,7 +15,7 @@ export function collectFile(file: string, previous: string[] | undefined): strin
 }
 
 /** Opens a file; "-" is standard input. */
-export const openInput = (file: string): Readable => (file === "-" ? process.stdin : createReadStream(file));
+const openInput = (file: string): Readable => (file === "-" ? process.stdin : createReadStream(file));
 
 /**
  * Returns the size of all files in bytes; standard input and pipes count as 0. Throws when one cannot be

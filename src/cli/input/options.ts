@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import ms, { type StringValue } from "ms";
 
-/** The option `--json`. */
 export interface JsonFlag {
   readonly json?: true | undefined;
 }

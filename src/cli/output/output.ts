@@ -6,7 +6,6 @@ export interface Output {
   write(data: string | Uint8Array): Promise<boolean>;
 }
 
-/** Opens standard output. */
 export function openOutput(stream: NodeJS.WriteStream = process.stdout): Output {
   const closed = new AbortController();
   ignoreBrokenPipe(stream, () => {
@@ -46,5 +45,4 @@ export const printJson = (value: unknown): void => {
   printLine(JSON.stringify(value, undefined, 2));
 };
 
-/** Prints a line on standard error. */
 export const printError = (text: string): void => void process.stderr.write(`${text}\n`);

@@ -15,7 +15,7 @@ export interface ExplainedTopic {
 }
 
 /** The topics that match an event. */
-export interface PickResult {
+interface PickResult {
   readonly file: string;
   readonly topics: readonly PickedTopic[];
   readonly explained: ExplainedTopic | undefined;

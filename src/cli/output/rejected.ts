@@ -1,7 +1,6 @@
 import { sanitize } from "./output.ts";
 import { formatTable } from "./table.ts";
 
-/** A rejected definition. */
 export interface RejectedDefinition {
   readonly place: string;
   readonly externalId: string;

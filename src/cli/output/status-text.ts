@@ -3,7 +3,6 @@ import { formatCount } from "./format.ts";
 import { printLine, sanitize } from "./output.ts";
 import { formatTable } from "./table.ts";
 
-/** Prints the status of the sync as text. */
 export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
   const { pushFeedback, router, problems, since } = status;
   printLine(note);

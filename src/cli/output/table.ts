@@ -7,7 +7,7 @@ export interface Column {
 }
 
 /** A table without borders that is written in chunks of rows, so that it can be of any length. */
-export interface TableWriter {
+interface TableWriter {
   /** Resolves to false once the reader has closed the pipe. */
   add(cells: readonly string[]): Promise<boolean>;
   end(): Promise<boolean>;

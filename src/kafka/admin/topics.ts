@@ -138,7 +138,6 @@ async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Log
   }
 }
 
-/** Reads settings of a Kafka topic. */
 export async function readTopicSettings(
   admin: Admin,
   topic: string,

@@ -8,7 +8,7 @@ import type { KafkaRequests } from "../requests.ts";
 import { readTopicSettings } from "./topics.ts";
 
 /** The clients that a watch asks. */
-export interface WatchSources {
+interface WatchSources {
   readonly requests: Pick<KafkaRequests, "fetchLog" | "confirmLog">;
   readonly admin: Admin;
 }

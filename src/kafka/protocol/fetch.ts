@@ -2,7 +2,7 @@ import type { Reader } from "./format.ts";
 import { formatTopicId, parseTopicId } from "./metadata.ts";
 import { sendRequest, supports, type RequestTarget } from "./request.ts";
 
-export interface FetchById {
+interface FetchById {
   readonly maxWaitMs: number;
   readonly minBytes: number;
   readonly maxBytes: number;
@@ -24,7 +24,7 @@ export interface FetchedById {
   readonly topics: readonly { readonly topicId: string; readonly partitions: readonly FetchedPartition[] }[];
 }
 
-export interface FetchedPartition {
+interface FetchedPartition {
   readonly partition: number;
   readonly error: number;
   /** Like the other offsets, -1 if there is an error. */

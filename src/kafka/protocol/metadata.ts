@@ -16,7 +16,7 @@ interface BrokerAddress {
   readonly rack: string | null;
 }
 
-export interface TopicMetadata {
+interface TopicMetadata {
   /** An error code of Kafka's protocol; 0 if the topic is known. */
   readonly error: number;
   readonly name: string;

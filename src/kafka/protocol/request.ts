@@ -2,7 +2,7 @@ import { loadPrivate } from "../workarounds/patch.ts";
 import { createReader, createWriter, type Reader, type Writer } from "./format.ts";
 
 /** A request that kafkajs 2.2.4 does not have, or not in this version. */
-export interface KafkaRequest<T> {
+interface KafkaRequest<T> {
   readonly apiKey: number;
   readonly apiVersion: number;
   readonly apiName: string;

@@ -69,7 +69,7 @@ export function readBatchHeader(batch: Buffer): BatchHeader {
 }
 
 /** The header of a batch to be sent. The broker sets its first offset. */
-export interface NewBatchHeader {
+interface NewBatchHeader {
   readonly isTransactional: boolean;
   readonly firstTimestamp: bigint;
   readonly maxTimestamp: bigint;

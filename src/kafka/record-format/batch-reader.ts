@@ -14,7 +14,7 @@ import { BatchTooLargeError, codecs } from "./codecs.ts";
 import { ByteReader } from "./varint.ts";
 
 /** A record as kafkajs decodes it; see its protocol/recordBatch/record/v0/decoder.js. */
-export interface DecodedMessage extends RecordBatchEntry {
+interface DecodedMessage extends RecordBatchEntry {
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
 }
@@ -54,10 +54,10 @@ export function toLogRecord(message: KafkaMessage): LogRecord {
  * RangeError if a batch has an impossible length or offset, so that it is unknown where it ends, and for an
  * unreadable marker, without which it is unknown whether a transaction was aborted.
  *
- * Invariant: the result takes at most `maxBytes` of memory, and no batch keeps those after it from being
- * read. Batches that do not fit are left to the next fetch. A batch that alone is too large, or that cannot
- * be decoded, becomes one message without key and value at its last offset (`findSkippedBatch`), so that
- * reading continues after it and the skipped offsets are known.
+ * The result takes at most `maxBytes` of memory, and no batch keeps those after it from being read. Batches
+ * that do not fit are left to the next fetch. A batch that alone is too large, or that cannot be decoded,
+ * becomes one message without key and value at its last offset (`findSkippedBatch`), so that reading
+ * continues after it and the skipped offsets are known.
  */
 export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<DecodedMessage[]> {
   const messages: DecodedMessage[] = [];

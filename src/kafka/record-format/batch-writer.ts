@@ -6,7 +6,7 @@ import { headerBytes, writeBatchHeader } from "./batch-header.ts";
 import { getVarintBytes, writeVarint } from "./varint.ts";
 
 /** The messages of one batch, and what their encoding takes. */
-export interface MeasuredBatch {
+interface MeasuredBatch {
   readonly messages: readonly Message[];
   readonly bytes: number;
   readonly firstTimestamp: string;

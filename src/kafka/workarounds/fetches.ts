@@ -52,7 +52,7 @@ interface Broker extends RequestTarget {
 }
 
 /** Where the messages of one partition in a response come from. */
-export interface FetchOrigin {
+interface FetchOrigin {
   /** The id of the topic whose log was read; undefined if the broker cannot fetch by id. */
   readonly topicId: string | undefined;
   /**

@@ -98,7 +98,7 @@ export const routerMutants: readonly Mutant[] = [
     name: "Kafka topics are named when events are sent",
     world: "router",
     file: plan,
-    replace: "    known.set(externalId, found);\n",
+    replace: "    this.#known.set(externalId, found);\n",
     by: "",
   },
   {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { Services } from "../../../src/app/services.ts";
+import { createServices } from "../../../src/app/services.ts";
 import { createSignIn } from "../../../src/app/sign-in.ts";
 import { readConfig } from "../../../src/config.ts";
 import { OverloadedError } from "../../../src/lib/errors.ts";
@@ -12,7 +12,7 @@ import { unique } from "../../support/names.ts";
 it("lets administrators set passwords while strangers fill the queue of logins", async () => {
   const { database, log } = await connectDatabase();
   const config = readConfig({});
-  const services = new Services({ config, database, lifecycle: createLifecycle(log), log });
+  const services = createServices({ config, database, lifecycle: createLifecycle(log), log });
   const { verify } = await createSignIn(config, services.userStore, log);
   const logins = Array.from({ length: 100 }, (_, number) =>
     Promise.resolve(verify({ name: `stranger${number}`, password: "guess", address: `10.0.${number}.1` })),

@@ -216,13 +216,13 @@ describe("the outcome of a replay", () => {
     sentTo,
   };
   const outcome = (
-    nextOffset: number,
+    offset: number,
     given: Parameters<typeof getOutcome>[0] = replay,
     letters: string[] = [],
     epoch = 1,
   ) =>
     getOutcome(given, {
-      positions: [{ topic: "a", partition: 0, nextOffset, epoch }],
+      positions: [{ topic: "a", partition: 0, offset, epoch }],
       findCode: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
     });
 

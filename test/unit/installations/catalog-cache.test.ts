@@ -4,13 +4,12 @@ import { describe, it } from "node:test";
 import { createCatalog } from "../../../src/installations/catalog-cache.ts";
 import type { CatalogStore, NamedStore, PushApplication } from "../../../src/installations/catalog.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { until } from "../../support/poll.ts";
 import { unique } from "../../support/names.ts";
 
 const { database } = await connectDatabase();
-const store = createCatalogStore(database, newId);
+const store = createCatalogStore(database);
 
 /** A catalog with a manual clock and a counter of reads. */
 function createScene() {

@@ -10,7 +10,6 @@ import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { mongoErrors } from "../../support/mongo-faults.ts";
@@ -31,7 +30,7 @@ const { db, database, proxy } = await connectProxiedDatabase({
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 const deactivator = createInstallationDeactivator(database);
 const { deactivateAll } = deactivator;
-const { submit } = new GroupCommit(createInstallationStore(database, newId));
+const { submit } = new GroupCommit(createInstallationStore(database));
 
 const scope = { application: "agent", platform: "ios" } as const;
 const request: DeactivateAllRequest = { ...scope, reason: "removed by the administrator root" };
@@ -163,7 +162,7 @@ describe("a sweep", () => {
     ]);
     const unseenSince = new Date("2026-06-01T00:00:00Z");
     const result = await sweep(
-      createInstallationListing(createInstallationReader(database), createCatalogStore(database, newId)),
+      createInstallationListing(createInstallationReader(database), createCatalogStore(database)),
       {
         query: {},
         unseenSince,

@@ -8,7 +8,6 @@ import { GroupCommit } from "../../../src/installations/group-commit.ts";
 import type { InstallationWrite } from "../../../src/installations/stores.ts";
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
 import { getPort } from "../embedded/local.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
@@ -19,9 +18,9 @@ import { applyInOrder, type Model } from "./model.ts";
 
 const { db, database, connect } = await connectDatabase();
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
-const store = createInstallationStore(database, newId);
+const store = createInstallationStore(database);
 /** Another store of the same installations, as a second process would have. */
-const connectStore = async (uri?: string) => createInstallationStore(await connect(uri), newId);
+const connectStore = async (uri?: string) => createInstallationStore(await connect(uri));
 
 const application = "Mobile Agent";
 const registration = (token: string, user = "ann", previousToken?: string): InstallationWrite => ({
@@ -97,10 +96,9 @@ describe("the group commit", () => {
     await fc.assert(
       fc.asyncProperty(anyTraffic, limits, async (traffic, { removedPerBatch, ...given }) => {
         await records.deleteMany({});
-        const { submit, getStatus } = new GroupCommit(
-          createInstallationStore(database, newId, removedPerBatch),
-          { limits: given },
-        );
+        const { submit, getStatus } = new GroupCommit(createInstallationStore(database, removedPerBatch), {
+          limits: given,
+        });
         const answers: Promise<void>[] = [];
         for (const one of traffic) {
           if (one === "turn") await nextTurn();
@@ -123,7 +121,7 @@ describe("the group commit", () => {
     const sizes: number[] = [];
     const { submit } = new GroupCommit({
       async write(writes) {
-        const results = await createInstallationStore(database, newId, 10).write(writes);
+        const results = await createInstallationStore(database, 10).write(writes);
         sizes.push(await records.countDocuments({ user: "many", active: true }));
         return results;
       },

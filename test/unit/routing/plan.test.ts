@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { createEgressNaming } from "../../../src/routing/egress.ts";
 import {
-  createRoutePlan,
+  RoutePlan,
   toRejections,
   toRoutedEvent,
   type RouteOptions,
@@ -27,7 +27,7 @@ const toEvent = (picked: readonly string[], members: Partial<LogRecord> = {}): R
   toRoutedEvent(createRecord(members), { partition, epoch: 1, picked });
 
 const createPlan = (options: Partial<RouteOptions> = {}) =>
-  createRoutePlan({
+  new RoutePlan({
     partition,
     naming: createEgressNaming("out.{externalId}", new Set(["out.own"])),
     getNamespace: () => "",
@@ -47,7 +47,9 @@ function plan(
   const targets = new Map(Object.entries(found));
   const copies = [...routes.copies(targets)];
   const undelivered = routes.listUndelivered(targets);
-  return { ...routes, names: [...routes.names], copies, undelivered, rejections: toRejections(undelivered) };
+  const { events: routed, unroutable } = routes;
+  const rejections = toRejections(undelivered);
+  return { events: routed, names: [...routes.names], copies, undelivered, rejections, unroutable };
 }
 
 const missing: EgressObstacle = { code: "NO_EGRESS_TOPIC", reason: "it does not exist" };

@@ -10,7 +10,7 @@ import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
 
 const { db, database } = await connectDatabase();
-const users = createUserStore(database, newId);
+const users = createUserStore(database);
 const store = createSessionStore(database);
 const sessions = createSessions({ store, users });
 const administration = createUserAdministration({

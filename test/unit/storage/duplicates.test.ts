@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 const service = createTopicService(createTopicStore(database, log));
-const installations = createInstallationStore(database, newId);
+const installations = createInstallationStore(database);
 
 /** The responses of stores when a unique index rejects the first write of a command. */
 const answers: Readonly<Record<string, Document>> = {

@@ -8,7 +8,6 @@ import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
 import { getPort } from "../embedded/local.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
@@ -80,8 +79,8 @@ describe("an update of a record", () => {
     const { db } = testDatabase();
     const database = createDatabase(store.uri(db.databaseName), pino({ level: "silent" }));
     await database.connect(new AbortController().signal);
-    const users = createUserStore(database, newId);
-    const { platforms } = createCatalogStore(database, newId);
+    const users = createUserStore(database);
+    const { platforms } = createCatalogStore(database);
     const name = unique("name");
     await users.insert({ name, passwordHash: "", roles: [], active: true });
     await platforms.insert({ name, active: true, tokenRule: undefined });

@@ -16,7 +16,6 @@ import { createUserStore } from "../../../src/storage/users.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { mongoErrors } from "../../support/mongo-faults.ts";
@@ -36,7 +35,7 @@ const watched: Database = {
     return database.command(command);
   },
 };
-const installations = createInstallationStore(watched, newId);
+const installations = createInstallationStore(watched);
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 
 const createKey = () => ({ token: unique("token"), application: "agent", platform: "ios" });
@@ -240,7 +239,7 @@ describe("a write that may conflict with an open transaction", () => {
 });
 
 async function writeUsers(): Promise<void> {
-  const users = createUserStore(database, newId);
+  const users = createUserStore(database);
   const user = unique("user");
   await users.insert({ name: user, passwordHash: "", roles: [], active: true });
   await users.change(user, { active: false });
@@ -254,7 +253,7 @@ async function writeUsers(): Promise<void> {
 }
 
 async function writeCatalog(): Promise<void> {
-  const { platforms } = createCatalogStore(database, newId);
+  const { platforms } = createCatalogStore(database);
   const name = unique("platform");
   await platforms.insert({ name, active: true });
   await platforms.change(name, { active: false });

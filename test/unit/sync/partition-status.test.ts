@@ -25,7 +25,14 @@ function createGrowingLog() {
     consumer: (): ConsumerStatus => ({
       state: "assigned",
       partitions: [
-        { partition: 0, state: "reading", reason: undefined, cause: undefined, offset: (end += 1) },
+        {
+          topic: "t",
+          partition: 0,
+          state: "reading",
+          reason: undefined,
+          cause: undefined,
+          offset: (end += 1),
+        },
       ],
     }),
   };

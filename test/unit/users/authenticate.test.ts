@@ -3,7 +3,6 @@ import { beforeEach, describe, it } from "node:test";
 
 import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
 import { createAuthenticate } from "../../../src/users/authenticate.ts";
 import { createHashQueue } from "../../../src/users/hash-queue.ts";
 import {
@@ -19,7 +18,7 @@ import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
 
 const { database } = await connectDatabase();
-const users = createUserStore(database, newId);
+const users = createUserStore(database);
 const administration = createUserAdministration({ users, sessions: { removeAll: () => Promise.resolve() } });
 
 describe("checking credentials", () => {

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 
 import { api } from "../../api.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
+import { Form } from "../../components/form.tsx";
 import { PasswordField } from "../../components/password-field.tsx";
 import { TextField } from "../../components/text-field.tsx";
 import { useAction } from "../../query.ts";
@@ -17,10 +18,9 @@ export function OwnPassword() {
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
       <p>A new password ends all of your sessions.</p>
-      <form
+      <Form
         class="narrow"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           action.run(
             () => api.post("/api/topicsync/v1/session/password", { currentPassword, password }),
             () => {
@@ -43,7 +43,7 @@ export function OwnPassword() {
         <button type="submit" aria-busy={action.busy} disabled={action.busy}>
           Change the password
         </button>
-      </form>
+      </Form>
     </section>
   );
 }

@@ -7,6 +7,8 @@ import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
 import { useAction, useQuery } from "../../query.ts";
 
+type Session = SessionList["sessions"][number];
+
 const listPath = "/api/topicsync/v1/session/list";
 
 /** It may have ended in the meantime. */
@@ -23,7 +25,7 @@ export function OwnSessions() {
   const sessions = value?.sessions ?? [];
   const others = sessions.filter(({ current }) => !current);
 
-  function end(ended: SessionList["sessions"], done: string): void {
+  function end(ended: readonly Session[], done: string): void {
     action.run(
       () => Promise.all(ended.map(({ id }) => endSession(id))),
       () => {
@@ -41,35 +43,16 @@ export function OwnSessions() {
       {action.error !== undefined && <ErrorMessage error={action.error} retry={refetch} />}
       {value !== undefined && (
         <Table label="Your open sessions" columns={["Started", "Expires if unused", "Actions"]}>
-          {sessions.map((session) => {
-            const { id, startedOn, expiresOn, current } = session;
-            return (
-              <tr key={id}>
-                <th scope="row">
-                  <TimeAgo time={startedOn} />
-                  {current && <small> (this one)</small>}
-                </th>
-                <td>
-                  <TimeAgo time={expiresOn} />
-                </td>
-                <td class="actions">
-                  {!current && (
-                    <button
-                      type="button"
-                      class="small outline"
-                      aria-label={`End the session started on ${new Date(startedOn).toLocaleString()}`}
-                      disabled={action.busy}
-                      onClick={() => {
-                        end([session], "The session was ended.");
-                      }}
-                    >
-                      End
-                    </button>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
+          {sessions.map((session) => (
+            <SessionRow
+              key={session.id}
+              {...session}
+              busy={action.busy}
+              onEnd={() => {
+                end([session], "The session was ended.");
+              }}
+            />
+          ))}
         </Table>
       )}
       {others.length > 1 && (
@@ -87,3 +70,33 @@ export function OwnSessions() {
     </section>
   );
 }
+
+interface SessionRowProps extends Session {
+  readonly busy: boolean;
+  readonly onEnd: () => void;
+}
+
+const SessionRow = ({ startedOn, expiresOn, current, busy, onEnd }: SessionRowProps) => (
+  <tr>
+    <th scope="row">
+      <TimeAgo time={startedOn} />
+      {current && <small> (this one)</small>}
+    </th>
+    <td>
+      <TimeAgo time={expiresOn} />
+    </td>
+    <td class="actions">
+      {!current && (
+        <button
+          type="button"
+          class="small outline"
+          aria-label={`End the session started on ${new Date(startedOn).toLocaleString()}`}
+          disabled={busy}
+          onClick={onEnd}
+        >
+          End
+        </button>
+      )}
+    </td>
+  </tr>
+);

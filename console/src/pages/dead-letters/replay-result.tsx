@@ -25,8 +25,7 @@ interface ReplayProgressProps {
   readonly onSettled: () => void;
 }
 
-/** Polls the outcomes of sent dead letters until none is pending. */
-export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }: ReplayProgressProps) {
+function useOutcomes({ result: { sent }, channel, onSettled }: ReplayProgressProps) {
   const [outcomes, setOutcomes] = useState<ReplayOutcomes["deadLetters"]>([]);
   const [error, setError] = useState<unknown>();
   const [isPolling, setIsPolling] = useState(true);
@@ -74,6 +73,16 @@ export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }
     };
   }, [sent, channel]);
 
+  return { outcomes, error, isPolling };
+}
+
+/** The outcomes of sent dead letters, followed until none is pending. */
+export function ReplayProgress(props: ReplayProgressProps) {
+  const { outcomes, error, isPolling } = useOutcomes(props);
+  const {
+    channel,
+    result: { sent, skipped },
+  } = props;
   const hasPending = sent.length > 0 && (outcomes.length === 0 || outcomes.some(isPending));
   return (
     <article class="replayed" aria-labelledby="replayed">

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { InstallationCount } from "../../../../schemas/overview.ts";
+import { Form } from "../../components/form.tsx";
 import { SelectField } from "../../components/select-field.tsx";
 import { TextField } from "../../components/text-field.tsx";
 
@@ -22,9 +23,8 @@ export function SearchForm({ totals, onSearch }: SearchFormProps) {
     setFields({ ...fields, ...change });
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         const filled = Object.entries(fields).filter(([, value]) => value !== "");
         onSearch(new URLSearchParams(filled).toString());
       }}
@@ -77,7 +77,7 @@ export function SearchForm({ totals, onSearch }: SearchFormProps) {
       <div class="beside">
         <button type="submit">Search</button>
       </div>
-    </form>
+    </Form>
   );
 }
 

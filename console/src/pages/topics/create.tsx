@@ -37,7 +37,8 @@ export function CreateTopic() {
   const faults: Faults = { ...conflicts, ...serverFaults, ...validateDraft(draft, { wasSubmitted }) };
   const hasFaultDetails = action.error instanceof ApiError && action.error.details.length > 0;
 
-  function submit(): void {
+  function submit(event: SubmitEvent): void {
+    event.preventDefault();
     setWasSubmitted(true);
     const found = { ...conflicts, ...validateDraft(draft, { wasSubmitted: true }) };
     if (Object.keys(found).length > 0) {
@@ -64,14 +65,7 @@ export function CreateTopic() {
       <p>
         <Link href="/topics">All topics</Link>
       </p>
-      <form
-        ref={form}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
+      <form ref={form} noValidate onSubmit={submit}>
         {fields.map((field) => (
           <TopicField
             key={field.name}

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 
+import { Form } from "../../components/form.tsx";
 import { SelectField } from "../../components/select-field.tsx";
+import { TextField } from "../../components/text-field.tsx";
 
 /** The filter and order of the list; "" for no filter. */
 export interface ListOptions {
@@ -57,7 +59,7 @@ const typingDelayMs = 250;
 export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
   const [typed, setTyped] = useState<Partial<Pick<ListOptions, "search" | "namespace">>>({});
 
-  function apply(change: Partial<ListOptions>): void {
+  function apply(change: Partial<ListOptions> = {}): void {
     const { state, sort, ...others } = { ...options, ...typed, ...change };
     setTyped({});
     onChange({
@@ -70,71 +72,35 @@ export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
   useEffect(() => {
     if (Object.keys(typed).length === 0) return undefined;
     const timer = setTimeout(() => {
-      apply({});
+      apply();
     }, typingDelayMs);
     return () => {
       clearTimeout(timer);
     };
   }, [typed, toQuery(options)]);
 
+  const type = (name: "search" | "namespace") => (value: string) => {
+    setTyped((others) => ({ ...others, [name]: value }));
+  };
+  const select = (name: "source" | "state" | "sort") => (value: string) => {
+    apply({ [name]: value });
+  };
+  const { search, namespace, source, state, sort } = { ...options, ...typed };
   return (
-    <form
-      class="topic-choice"
-      aria-label="Filter topics"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply({});
-      }}
-    >
-      <label>
-        Search
-        <input
-          type="search"
-          placeholder={
-            options.state === "active" ? "Start of the external id or name" : "Start of the external id"
-          }
-          value={typed.search ?? options.search}
-          onInput={({ currentTarget: { value } }) => {
-            setTyped((others) => ({ ...others, search: value }));
-          }}
-        />
-      </label>
-      <label>
-        Namespace
-        <input
-          placeholder="All"
-          value={typed.namespace ?? options.namespace}
-          onInput={({ currentTarget: { value } }) => {
-            setTyped((others) => ({ ...others, namespace: value }));
-          }}
-        />
-      </label>
-      <SelectField
-        label="Source"
-        value={options.source}
-        options={sources}
-        onChange={(source) => {
-          apply({ source });
-        }}
+    <Form class="topic-choice" aria-label="Filter topics" onSubmit={apply}>
+      <TextField
+        label="Search"
+        type="search"
+        placeholder={state === "active" ? "Start of the external id or name" : "Start of the external id"}
+        value={search}
+        onChange={type("search")}
       />
-      <SelectField
-        label="State"
-        value={options.state}
-        options={states}
-        onChange={(state) => {
-          apply({ state });
-        }}
-      />
+      <TextField label="Namespace" placeholder="All" value={namespace} onChange={type("namespace")} />
+      <SelectField label="Source" value={source} options={sources} onChange={select("source")} />
+      <SelectField label="State" value={state} options={states} onChange={select("state")} />
       {canSort(options) && (
-        <SelectField
-          label="Order"
-          value={options.sort}
-          options={sorts}
-          onChange={(sort) => {
-            apply({ sort });
-          }}
-        />
+        <SelectField label="Order" value={sort} options={sorts} onChange={select("sort")} />
       )}
-    </form>
+    </Form>
   );
 }
