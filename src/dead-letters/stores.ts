@@ -1,4 +1,4 @@
-import type { BatchStore, PositionStep } from "../sync/positions.ts";
+import type { BatchStore, Position, PositionStep } from "../sync/positions.ts";
 import type { Partition, PartitionOffset, RecordPosition } from "../sync/records.ts";
 import type { AnnouncementSource } from "../topics/topic.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";
@@ -87,6 +87,8 @@ export interface DeadLetterOrder {
   readonly after?: DeadLetterKey | undefined;
   /** How many are read at a time. */
   readonly batchSize: number;
+  /** All by default. */
+  readonly limit?: number;
 }
 
 /** The stored dead letters of one dead-letter topic. Every function throws UnavailableError. */
@@ -97,8 +99,8 @@ export interface DeadLetterReader {
   countByCode(): Promise<Record<string, number>>;
   /** Removes a dead letter whose record at this position is gone. */
   remove(id: string, position: PartitionOffset): Promise<void>;
-  /** Removes the dead letters of a partition before an offset: its topic has deleted them. */
-  removeBefore(position: PartitionOffset): Promise<void>;
+  /** Removes the dead letters of a partition before an offset that were read up to this epoch. */
+  removeBefore(position: PartitionOffset & Pick<Position, "epoch">): Promise<void>;
 }
 
 /** What a batch stores. */

@@ -22,10 +22,9 @@ import { streamBatches, toBoundary } from "./queries.ts";
  * topic.
  */
 export interface DeadLetterRecord {
-  /** The dead-letter topic and the id, since any program can write any id to a topic. */
+  /** See toId. */
   _id: string;
   kafka_topic: string;
-  letter: string;
   partition: number;
   offset: number;
   epoch: number;
@@ -74,8 +73,8 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
 
     findLastRank: ({ topic, partition }) =>
       database.run(async () => {
-        const last = letters.find({ kafka_topic: topic, partition }, { sort: { offset: -1 }, limit: 1 });
-        return (await last.next())?.rank ?? 0;
+        const last = await letters.findOne({ kafka_topic: topic, partition }, { sort: { rank: -1 } });
+        return last?.rank ?? 0;
       }),
 
     removeReplaced: (step) =>
@@ -99,7 +98,7 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
         return (await found.toArray()).map(fromRecord);
       }),
 
-    stream(filter, { newestFirst, after, batchSize }) {
+    stream(filter, { newestFirst, after, ...options }) {
       const sort = ["rank", "partition", "offset"] as const;
       const boundary =
         after &&
@@ -110,7 +109,7 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
         );
       const found = letters.find(
         { $and: [toQuery(topic, filter), ...(boundary ? [boundary] : [])] } as Filter<DeadLetterRecord>,
-        { sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])), batchSize },
+        { ...options, sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])) },
       );
       return streamBatches(database, found, fromRecord);
     },
@@ -129,14 +128,18 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
         await letters.deleteOne({ _id: toId(topic, id), partition, offset }, { maxTimeMS: maxUpdateMs });
       }),
 
-    removeBefore: ({ partition, offset }) =>
+    removeBefore: ({ partition, offset, epoch }) =>
       database.run(async () => {
-        await letters.deleteMany({ ...all, partition, offset: { $lt: offset } }, { maxTimeMS: maxUpdateMs });
+        const own = { ...all, partition, epoch: { $lte: epoch } };
+        // Ranks grow with the offsets of a partition, and have an index: no more is read than is removed.
+        const kept = await letters.findOne({ ...own, offset: { $gte: offset } }, { sort: { rank: 1 } });
+        const removed = { ...own, offset: { $lt: offset }, ...(kept && { rank: { $lte: kept.rank } }) };
+        await letters.deleteMany(removed, { maxTimeMS: maxUpdateMs });
       }),
   };
 }
 
-/** The name of a Kafka topic has no colon. */
+/** Any program can write any id to a topic. The name of a Kafka topic has no colon. */
 const toId = (topic: string, id: string): string => `${topic}:${id}`;
 
 /** The record with one more copy; undefined if that was counted before. */
@@ -152,7 +155,6 @@ function addCopy(
   return {
     _id: toId(topic, id),
     kafka_topic: topic,
-    letter: id,
     partition,
     offset,
     epoch,
@@ -167,9 +169,10 @@ function addCopy(
 }
 
 const fromRecord = (record: DeadLetterRecord): StoredDeadLetter => {
-  const { letter: id, kafka_topic: topic, partition, offset, rank, code, message, bytes, copies } = record;
+  const { _id, kafka_topic: topic, partition, offset, rank, code, message, bytes, copies } = record;
   const { source, time, external_id: externalId, omitted } = record;
   const position = { topic, partition, offset };
+  const id = _id.slice(toId(topic, "").length);
   return { id, position, source, code, time, message, omitted, externalId, bytes, rank, copies };
 };
 
