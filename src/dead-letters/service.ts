@@ -29,6 +29,8 @@ export interface DeadLetterServiceOptions extends DeadLetterSource {
    * many are not stored then. Throws UnavailableError.
    */
   readonly waitUntilStored: () => Promise<number>;
+  /** Why dead letters cannot be stored, if that is known. */
+  readonly getProblem: () => string | undefined;
   /** Creates a producer for `topic`, which each replay closes at its end. */
   readonly createProducer: () => RecordProducer;
   readonly replays: ReplayStore;
@@ -128,7 +130,7 @@ async function catchUp({ sync, waitUntilStored }: DeadLetterServiceOptions) {
 /** Throws NotLoadedError unless every dead letter is stored. */
 async function catchUpFully(options: DeadLetterServiceOptions): Promise<readonly SyncPosition[]> {
   const { positions, unread } = await catchUp(options);
-  if (unread > 0) throw createNotStoredError(unread);
+  if (unread > 0) throw createNotStoredError(unread, options.getProblem());
   return positions;
 }
 
