@@ -1,4 +1,4 @@
-import type { BatchStore, Position, PositionStep } from "../sync/positions.ts";
+import type { BatchStore, Position, PositionKey, PositionStep } from "../sync/positions.ts";
 import type { Partition, PartitionOffset, RecordPosition } from "../sync/records.ts";
 import type { AnnouncementSource } from "../topics/topic.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";
@@ -105,6 +105,7 @@ export interface DeadLetterReader {
 
 /** What a batch stores. */
 export interface DeadLetterWrites {
+  readonly key: PositionKey;
   readonly summaries: readonly DeadLetterSummary[];
   /** The epoch of the log that they were read from. */
   readonly epoch: number;
@@ -114,8 +115,8 @@ export interface DeadLetterWrites {
  * Writes a batch of dead letters together with the position after it. Every function throws UnavailableError.
  */
 export interface DeadLetterStore extends BatchStore<DeadLetterWrites> {
-  /** The rank of the last dead letter of a partition; 0 without one. */
-  findLastRank(partition: Partition): Promise<number>;
+  /** The rank of the last dead letter that was stored; 0 without one. */
+  findLastRank(key: PositionKey): Promise<number>;
   /**
    * Removes what a step leaves behind: the dead letters of a log that was replaced, and those that Kafka has
    * lost.

@@ -14,6 +14,7 @@ import type { RecordPosition } from "../sync/records.ts";
 import { maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
+import { toId as toPositionId, type PositionRecord } from "./position-records.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import { streamBatches, toBoundary } from "./queries.ts";
 
@@ -44,10 +45,12 @@ export interface DeadLetterRecord {
 /** Stores dead letters in MongoDB, one record for each id. */
 export function createDeadLetterStore(database: Database, log: Logger): DeadLetterStore {
   const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
-  const positions = createPositions<DeadLetterWrites>(database, { log, write });
+  const positions = database.collection<PositionRecord>(collections.positions);
 
-  async function write({ summaries, epoch }: DeadLetterWrites, options: SessionOptions): Promise<void> {
-    if (summaries.length === 0) return;
+  async function write(writes: DeadLetterWrites, options: SessionOptions): Promise<void> {
+    const { key, summaries, epoch } = writes;
+    const last = summaries.at(-1);
+    if (last === undefined) return;
     const ids = summaries.map(({ position, id }) => toId(position.topic, id));
     // Read in the transaction, so that a copy that another partition has at the same time is not overwritten.
     const found = await letters.find({ _id: { $in: ids } }, options).toArray();
@@ -66,16 +69,14 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
         replaced.map((replacement) => ({ replaceOne: { filter: { _id: replacement._id }, replacement } })),
         { ...options, ordered: false },
       );
+    await positions.updateOne({ _id: toPositionId(key) }, { $set: { last_rank: last.rank } }, options);
   }
 
   return {
-    ...positions,
+    ...createPositions<DeadLetterWrites>(database, { log, write }),
 
-    findLastRank: ({ topic, partition }) =>
-      database.run(async () => {
-        const last = await letters.findOne({ kafka_topic: topic, partition }, { sort: { rank: -1 } });
-        return last?.rank ?? 0;
-      }),
+    findLastRank: (key) =>
+      database.run(async () => (await positions.findOne({ _id: toPositionId(key) }))?.last_rank ?? 0),
 
     removeReplaced: (step) =>
       database.run(async () => {

@@ -47,7 +47,7 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { kafka_topic: 1, epoch: 1 },
     unique: true,
   },
-  // Lists of dead letters, and those of a time; the last one of a partition, and those that Kafka deleted.
+  // Lists of dead letters, those of a time, and those that Kafka has deleted.
   {
     collection: collections.deadLetters,
     name: "dead_letters_by_rank",

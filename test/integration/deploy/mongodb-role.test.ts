@@ -218,7 +218,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const key = { group: unique("group"), topic: own.deadLetterTopic, partition: 9 };
   const step = { key, from: undefined, to: { offset: 1, epoch: 1 } };
   const batch = await createDeadLetterStore(database, log).begin(step);
-  await batch.write({ summaries: [copy], epoch: 1 });
+  await batch.write({ key, summaries: [copy], epoch: 1 });
   await batch.end();
   await database.close();
 
