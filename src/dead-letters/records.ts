@@ -14,53 +14,41 @@ export interface DeadLetterSource {
   readonly identify: IdentifyTopic;
 }
 
-/** What was read of a wanted dead letter. */
-export interface ReadDeadLetter<T extends WantedDeadLetter> {
-  readonly wanted: T;
-  /** Undefined if Kafka did not return it. */
-  readonly letter: DeadLetter | undefined;
-  /**
-   * Whether Kafka has deleted it for certain: it returned what is there now. It also returns nothing for a
-   * moment after an election.
-   */
-  readonly isGone: boolean;
-}
-
 /** Several times this is in memory, since a response of the broker has neighbours of the wanted records. */
 const maxBytesPerChunk = 4 * 1024 * 1024;
 
-/** Reads whole dead letters, in the given order, a few MB at a time. Throws UnavailableError. */
+/**
+ * Reads whole dead letters, in the given order, a few MB at a time; undefined for those that Kafka does not
+ * return: it has deleted them, or a leader that was just elected does not know yet that it has them. Throws
+ * UnavailableError.
+ */
 export async function* readDeadLetters<T extends WantedDeadLetter>(
-  all: readonly T[],
+  wanted: readonly T[],
   { deadLetterTopic, kafka, identify }: DeadLetterSource,
-): AsyncGenerator<ReadDeadLetter<T>> {
-  for (const chunk of splitByBytes(all)) {
+): AsyncGenerator<readonly [T, DeadLetter | undefined]> {
+  for (const chunk of splitByBytes(wanted)) {
     const records = await readChunk(kafka, deadLetterTopic, chunk);
-    for (const wanted of chunk) {
-      const key = toKey(wanted.position);
-      const record = records.get(key);
-      const { partition } = wanted.position;
-      const found = record && parseDeadLetter(deadLetterTopic, { partition, record }, identify);
+    for (const one of chunk) {
+      const { partition } = one.position;
+      const record = records.get(toKey(one.position));
+      const letter = record && parseDeadLetter(deadLetterTopic, { partition, record }, identify);
       // Another one is there if the topic was deleted and created again.
-      const letter = found?.id === wanted.id ? found : undefined;
-      yield { wanted, letter, isGone: letter === undefined && records.has(key) };
+      yield [one, letter?.id === one.id ? letter : undefined];
     }
   }
 }
 
-/** The records by position; undefined where there is none, but a later one. */
+/** The records that exist, by position. */
 async function readChunk(
   kafka: DeadLetterSource["kafka"],
   topic: string,
   chunk: readonly WantedDeadLetter[],
-): Promise<ReadonlyMap<string, LogRecord | undefined>> {
+): Promise<ReadonlyMap<string, LogRecord>> {
   const missing = new Map(chunk.map(({ position }) => [toKey(position), position]));
-  const found = new Map<string, LogRecord | undefined>();
+  const found = new Map<string, LogRecord>();
   for (const from of [...missing.values()].toSorted((a, b) => a.offset - b.offset)) {
     if (!missing.delete(toKey(from))) continue;
-    const records = await kafka.fetchRecords(topic, from);
-    if (records.some(({ offset }) => offset > from.offset)) found.set(toKey(from), undefined);
-    for (const record of records) {
+    for (const record of await kafka.fetchRecords(topic, from)) {
       const key = toKey({ partition: from.partition, offset: record.offset });
       if (key === toKey(from) || missing.delete(key)) found.set(key, record);
     }

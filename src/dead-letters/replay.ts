@@ -93,8 +93,7 @@ interface Claimed {
 
 async function* readBatches({ plan, skipped, ...options }: Run): AsyncGenerator<Batch> {
   const batches = new Map<PlannedReplay["partition"], Batch>();
-  for await (const { wanted, letter } of readDeadLetters(plan.send, options)) {
-    const { id, attempt, partition, bytes } = wanted;
+  for await (const [{ id, attempt, partition, bytes }, letter] of readDeadLetters(plan.send, options)) {
     if (letter === undefined) {
       skipped.push(skip(id, "missing", "its Kafka topic has deleted it"));
       continue;

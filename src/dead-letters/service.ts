@@ -62,7 +62,7 @@ export interface DeadLetterService {
   readAll(request: ListRequest): AsyncGenerator<readonly DeadLetterItem[]>;
   /** How many are stored. */
   countByCode(): Promise<Readonly<Record<string, number>>>;
-  /** Undefined if there is none with this id. One that Kafka has deleted is removed. */
+  /** Undefined if there is none with this id, or Kafka has deleted it. */
   get(id: string): Promise<DeadLetterView | undefined>;
   /** Whole dead letters, in the order of the ids; unknown ids are left out. */
   read(ids: readonly string[]): AsyncGenerator<DeadLetterView>;
@@ -134,21 +134,17 @@ async function catchUpFully(options: DeadLetterServiceOptions): Promise<readonly
   return positions;
 }
 
-/** Whole dead letters. Those that Kafka has deleted are removed. */
+/** Whole dead letters, without those that Kafka does not return. */
 async function* readViews(
   ids: readonly string[],
   options: DeadLetterServiceOptions,
 ): AsyncGenerator<DeadLetterView> {
-  const { letters } = options;
   const positions = await catchUpFully(options);
-  const stored = new Map((await letters.find(ids)).map((one) => [one.id, one]));
+  const stored = new Map((await options.letters.find(ids)).map((one) => [one.id, one]));
   const replays = await findReplays(ids, positions, options);
-  const all = ids.map((id) => stored.get(id)).filter((one) => one !== undefined);
-  for await (const { wanted, letter, isGone } of readDeadLetters(all, options)) {
-    const { id, position, copies } = wanted;
+  const wanted = ids.map((id) => stored.get(id)).filter((one) => one !== undefined);
+  for await (const [{ id, copies }, letter] of readDeadLetters(wanted, options))
     if (letter !== undefined) yield toDeadLetterView(letter, copies, replays.get(id) ?? []);
-    else if (isGone) await letters.remove(id, position);
-  }
 }
 
 async function plan(

@@ -97,8 +97,6 @@ export interface DeadLetterReader {
   /** Streams in batches, with one query. */
   stream(filter: DeadLetterFilter, order: DeadLetterOrder): AsyncGenerator<readonly StoredDeadLetter[]>;
   countByCode(): Promise<Record<string, number>>;
-  /** Removes a dead letter whose record at this position is gone. */
-  remove(id: string, position: PartitionOffset): Promise<void>;
   /** Removes the dead letters of a partition before an offset that were read up to this epoch. */
   removeBefore(position: PartitionOffset & Pick<Position, "epoch">): Promise<void>;
 }

@@ -124,11 +124,6 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
         return Object.fromEntries(await Promise.all(counts));
       }),
 
-    remove: (id, { partition, offset }) =>
-      database.run(async () => {
-        await letters.deleteOne({ _id: toId(topic, id), partition, offset }, { maxTimeMS: maxUpdateMs });
-      }),
-
     removeBefore: ({ partition, offset, epoch }) =>
       database.run(async () => {
         const own = { ...all, partition, epoch: { $lte: epoch } };
