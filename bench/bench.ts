@@ -5,6 +5,7 @@
 import { Command } from "commander";
 
 import { checkCommand } from "./check.ts";
+import { deadLettersCommand } from "./dead-letters.ts";
 import { floodCommand } from "./http/flood.ts";
 import { httpCommand } from "./http/http.ts";
 import { latencyCommand, measureLatency } from "./sync/latency.ts";
@@ -46,6 +47,7 @@ const commands = [
   floodCommand(),
   soakCommand(),
   topicPagesCommand(),
+  deadLettersCommand(),
 ];
 for (const command of commands) program.addCommand(command);
 

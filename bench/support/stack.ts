@@ -18,6 +18,8 @@ export interface BenchStore {
   readonly kind: "embedded" | "memory";
   readonly description: string;
   readonly address: string;
+  /** Of its process; undefined in a container. */
+  readonly pid?: number | undefined;
 }
 
 /** A broker and stores, stopped when it is disposed of. */
@@ -75,14 +77,16 @@ export async function startStack(
   const broker = await use(startBroker({ ...options, dataFolder: join(folder, "broker") }));
   const stores: BenchStore[] = [];
   if (choice !== "memory") {
-    const { description, address } = await use(startStore({ ...options, dataFolder: join(folder, "store") }));
-    stores.push({ kind: "embedded", description, address });
+    const { description, address, pid } = await use(
+      startStore({ ...options, dataFolder: join(folder, "store") }),
+    );
+    stores.push({ kind: "embedded", description, address, pid });
   }
   if (choice !== "embedded") {
-    const { description, address } = await use(
+    const { description, address, pid } = await use(
       startMemoryStore({ ...options, forLatency, gigabytes, dataFolder: join(folder, "memory") }),
     );
-    stores.push({ kind: "memory", description, address });
+    stores.push({ kind: "memory", description, address, pid });
   }
   const running = started.move();
   return {

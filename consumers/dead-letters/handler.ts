@@ -31,7 +31,7 @@ export function createDeadLetterHandler(
   return {
     async claim() {
       const claimed = await store.claim(key);
-      rank = await store.findLastRank(partition);
+      rank = await store.findLastRank(key);
       return claimed;
     },
     prepare(records) {
@@ -46,7 +46,7 @@ export function createDeadLetterHandler(
     async write({ summaries }, { from, to }) {
       const step = { key, from, to };
       await store.removeReplaced(step);
-      const writes = { summaries, epoch: to.epoch };
+      const writes = { key, summaries, epoch: to.epoch };
       await storeBatch(store, step, { writes, sendDeadLetters: undefined, trace: noTrace });
     },
     report({ summaries }) {

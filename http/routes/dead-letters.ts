@@ -42,6 +42,13 @@ const checkOutcomes = createValidator<ReplayOutcomesBody>(replayOutcomesBodySche
 
 /** Lists, shows and replays dead letters, and returns the outcomes of replays. */
 export const deadLetterOperations = (services: DeadLetterServices): readonly Operation[] => [
+  createListOperation(services),
+  createGetOperation(services),
+  createReplayOperation(services),
+  createOutcomesOperation(services),
+];
+
+const createListOperation = (services: DeadLetterServices): Operation =>
   operation({
     ...common,
     id: "listDeadLetters",
@@ -54,22 +61,27 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
     rejections: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ query, user }) {
       const { channel, replayed, limit, code, after } = validateQuery(checkQuery, query);
-      const page = await getService(services, channel, user).list({
+      const service = getService(services, channel, user);
+      const page = await service.list({
         filter: code === undefined ? {} : { codes: new Set([code]) },
         replayed: replayed === undefined ? undefined : replayed === "true",
         after,
         limit: Number(limit),
       });
+      const counts = await service.countByCode();
+      const total = Object.values(counts).reduce((sum, one) => sum + one, 0);
       const channels = deadLetterChannels.filter(
         (one) => services[one] !== undefined && isAllowed(one, user),
       );
       const deadLetters = mayReadContent(channel, user)
         ? page.deadLetters
         : page.deadLetters.map(hideMessage);
-      const json: DeadLetterList = { channels, ...page, deadLetters };
+      const json: DeadLetterList = { channels, counts, total, ...page, deadLetters };
       return { status: 200, json };
     },
-  }),
+  });
+
+const createGetOperation = (services: DeadLetterServices): Operation =>
   operation({
     ...common,
     id: "getDeadLetter",
@@ -94,7 +106,9 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
         detail: "Its Kafka topic may have deleted it.",
       });
     },
-  }),
+  });
+
+const createReplayOperation = (services: DeadLetterServices): Operation =>
   operation<ReplayBody>({
     ...common,
     id: "replayDeadLetters",
@@ -130,7 +144,9 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
       const json: ReplayResult = { topic: plan.topic, sent, skipped };
       return { status: 200, json, audit, failure: sent.length === 0 ? result.failure : undefined };
     },
-  }),
+  });
+
+const createOutcomesOperation = (services: DeadLetterServices): Operation =>
   operation<ReplayOutcomesBody>({
     ...common,
     id: "getReplayOutcomes",
@@ -146,8 +162,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
       const json: ReplayOutcomes = { deadLetters: ids.map((id, i) => ({ id, replay: replays[i] ?? null })) };
       return { status: 200, json };
     },
-  }),
-];
+  });
 
 const interrupt = (id: string) =>
   skip(id, "interrupted", "Kafka or the database stopped responding, or the service is stopping");

@@ -14,7 +14,7 @@ export interface DeadLetterConsumerOptions {
   /** The dead-letter topic, and the group that reads it into the database. */
   readonly topic: string;
   readonly groupId: string;
-  readonly broker: Broker;
+  readonly broker: Pick<Broker, "createMember" | "watch" | "observe">;
   readonly store: DeadLetterStore;
   readonly logs: LogStore;
   readonly progress: DeadLetterProgress;
@@ -22,84 +22,104 @@ export interface DeadLetterConsumerOptions {
   readonly log: Logger;
 }
 
-/** Stops reading. Resolves when the member has left its group. */
-export type StopReading = () => Promise<void>;
-
 const restartDelayMs = 30_000;
 const expiryIntervalMs = 60_000;
 
 /**
- * Reads dead letters into the database until it is stopped, as one member of the group. The sync does not
+ * Reads dead letters into the database as one member of the group, from its creation on. The sync does not
  * depend on it: without the rights to read them, a warning says so, and it tries again.
  */
-export function startReading(options: DeadLetterConsumerOptions): StopReading {
-  const { topic, groupId, broker, store, logs, identify, log } = options;
-  const stopping = new AbortController();
-  const stopped = new Promise<void>((resolve) => {
-    stopping.signal.addEventListener("abort", () => {
-      resolve();
-    });
-  });
+export class DeadLetterConsumer {
+  readonly #options: DeadLetterConsumerOptions;
+  readonly #stopping = new AbortController();
+  readonly #ended: Promise<void>;
+  readonly #stopRemoving: () => void;
+  #failure: string | undefined;
 
-  const isStopped = (): boolean => stopping.signal.aborted;
+  constructor(options: DeadLetterConsumerOptions) {
+    this.#options = options;
+    this.#stopRemoving = repeat(expiryIntervalMs, () => {
+      this.#removeExpired();
+    });
+    this.#ended = this.#readUntilStopped();
+  }
+
+  /** Why the last consumer ended, until the next one has started. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Resolves when the member has left its group. */
+  async stop(): Promise<void> {
+    this.#stopRemoving();
+    this.#stopping.abort();
+    await this.#ended;
+  }
+
+  #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #readUntilStopped(): Promise<void> {
+    const { topic, log } = this.#options;
+    while (!this.#isStopping()) {
+      try {
+        await this.#readOnce();
+      } catch (error) {
+        if (this.#isStopping()) return;
+        this.#failure = getErrorMessage(error);
+        log.warn({ topic, reason: this.#failure }, "dead letters cannot be read, retrying");
+        await sleep(restartDelayMs, this.#stopping.signal);
+      }
+    }
+  }
 
   /** Returns when it is stopped. Throws why the consumer has died. */
-  async function readOnce(): Promise<void> {
-    const died = Promise.withResolvers<never>();
-    died.promise.catch(() => undefined);
+  async #readOnce(): Promise<void> {
+    const { topic, groupId, broker, store, logs, identify, log } = this.#options;
+    const stopped = Promise.withResolvers<undefined>();
+    const died = new AbortController();
+    const abort = AbortSignal.any([this.#stopping.signal, died.signal]);
+    abort.addEventListener("abort", () => {
+      if (died.signal.aborted) stopped.reject(died.signal.reason);
+      else stopped.resolve(undefined);
+    });
     const consumer = createGroupConsumer({
       member: broker.createMember({ topic, groupId, commitsOffsets: true }),
       watch: broker.watch(topic),
       logs,
       createHandler: (partition) => createDeadLetterHandler(partition, { groupId, store, identify, log }),
       log,
-      onDied: died.reject,
+      onDied: (error) => {
+        died.abort(error);
+      },
     });
     try {
-      const started = retryUntilAvailable(() => consumer.start(), {
-        what: "Kafka",
-        abort: stopping.signal,
-        log,
-      });
-      started.catch(() => undefined);
-      await Promise.race([started, died.promise, stopped]);
-      await Promise.race([died.promise, stopped]);
+      // A consumer that has died must not be started again: the abort ends the retries.
+      const starting = retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
+      await Promise.race([starting, stopped.promise]);
+      this.#failure = undefined;
+      await stopped.promise;
     } finally {
       await consumer.stop();
     }
   }
 
-  async function readUntilStopped(): Promise<void> {
-    while (!isStopped()) {
-      try {
-        await readOnce();
-      } catch (error) {
-        if (isStopped()) return;
-        log.warn({ topic, reason: getErrorMessage(error) }, "dead letters cannot be read, retrying");
-        await sleep(restartDelayMs, stopping.signal);
-      }
-    }
-  }
-
-  const reading = readUntilStopped();
-  const stopRemoving = repeat(expiryIntervalMs, () => {
-    options.progress.removeExpired().catch((error: unknown) => {
+  #removeExpired(): void {
+    const { topic, progress, log } = this.#options;
+    progress.removeExpired().catch((error: unknown) => {
       log.debug({ topic, reason: getErrorMessage(error) }, "expired dead letters not removed");
     });
-  });
-  return async () => {
-    stopRemoving();
-    stopping.abort();
-    await reading;
-  };
+  }
 }
 
 const ownerCheckIntervalMs = 1_000;
 const stallTimeoutMs = 60_000;
+const stalled = "none was stored for a minute, see the log of the service";
 
 /**
  * Waits until every dead letter is stored that Kafka has now, and reads them itself while no service does.
- * Throws NotLoadedError when nothing is stored for a minute.
+ * Throws NotLoadedError when that fails, or when nothing is stored for a minute.
  */
 export async function readToEnd(
   options: DeadLetterConsumerOptions,
@@ -107,7 +127,7 @@ export async function readToEnd(
 ): Promise<number> {
   const { topic, groupId, broker, progress } = options;
   const observer = broker.observe({ topic, groupId });
-  let stop: StopReading | undefined;
+  let consumer: DeadLetterConsumer | undefined;
   let first: number | undefined;
   let last = Infinity;
   let movedAt = elapsed();
@@ -116,16 +136,17 @@ export async function readToEnd(
     const unread = await progress.waitUntilStored(Infinity, async (unread) => {
       first ??= unread;
       onProgress(first - unread, first);
+      if (consumer?.failure !== undefined) throw createNotStoredError(unread, consumer.failure);
       if (unread < last) movedAt = elapsed();
-      else if (elapsed() - movedAt > stallTimeoutMs) throw createNotStoredError(unread);
+      else if (elapsed() - movedAt > stallTimeoutMs) throw createNotStoredError(unread, stalled);
       last = unread;
-      if (stop !== undefined || elapsed() - checkedAt < ownerCheckIntervalMs) return;
+      if (consumer !== undefined || elapsed() - checkedAt < ownerCheckIntervalMs) return;
       checkedAt = elapsed();
-      if ((await observer.fetchOwners()).size === 0) stop = startReading(options);
+      if ((await observer.fetchOwners()).size === 0) consumer = new DeadLetterConsumer(options);
     });
     if (first !== undefined) onProgress(first, first);
     return unread;
   } finally {
-    await stop?.();
+    await consumer?.stop();
   }
 }

@@ -6,8 +6,13 @@ import type { SyncState } from "../dead-letters/stores.ts";
 import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Logger } from "../lib/logger.ts";
-import { readToEnd, startReading, type StopReading } from "./dead-letter-consumer.ts";
-import type { Services } from "./services.ts";
+import type { Database } from "../storage/database.ts";
+import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
+import { createLogStore } from "../storage/logs.ts";
+import { createReplayKey } from "../storage/replay-key.ts";
+import { createReplayStore } from "../storage/replays.ts";
+import { createSyncState } from "../storage/sync-state.ts";
+import { DeadLetterConsumer, readToEnd } from "./dead-letter-consumer.ts";
 
 export interface DeadLettersOptions {
   readonly services: Services;
@@ -27,8 +32,8 @@ export interface DeadLetters {
   readonly services: Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>> & {
     readonly announcements: DeadLetterService;
   };
-  /** Reads the dead-letter topics into the database, until it is stopped. */
-  start(): StopReading;
+  /** Reads the dead-letter topics into the database. Returns the function that stops it. */
+  start(): () => Promise<void>;
 }
 
 /** How long a request waits. */
@@ -39,8 +44,10 @@ export function createDeadLetters(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback, router }: KafkaConfig,
   { services, broker, abort, log, onProgress }: DeadLettersOptions,
 ): DeadLetters {
-  const { deadLetterStore: store, logStore: logs, replayStore: replays } = services;
-  const starts: (() => StopReading)[] = [];
+  const store = createDeadLetterStore(database, log);
+  const logs = createLogStore(database);
+  const replays = createReplayStore(database);
+  const starts: (() => DeadLetterConsumer)[] = [];
 
   function create(
     channel: DeadLetterChannel,
@@ -59,8 +66,9 @@ export function createDeadLetters(
       letters,
       abort,
     });
-    const consumer = { ...read, broker, store, logs, progress, identify, log };
-    starts.push(() => startReading(consumer));
+    const reading = { ...read, broker, store, logs, progress, identify, log };
+    let consumer: DeadLetterConsumer | undefined;
+    starts.push(() => (consumer = new DeadLetterConsumer(reading)));
     return createDeadLetterService({
       channel,
       topic,
@@ -68,7 +76,8 @@ export function createDeadLetters(
       kafka: broker,
       letters,
       waitUntilStored: () =>
-        onProgress === undefined ? progress.waitUntilStored(readTimeoutMs) : readToEnd(consumer, onProgress),
+        onProgress === undefined ? progress.waitUntilStored(readTimeoutMs) : readToEnd(reading, onProgress),
+      getProblem: () => consumer?.failure,
       createProducer: () => broker.createProducer(topic),
       replays,
       sync,
@@ -86,9 +95,9 @@ export function createDeadLetters(
       ...(router && { events: create("events", router, createRouterState(broker, router)) }),
     },
     start() {
-      const stops = starts.map((start) => start());
+      const consumers = starts.map((start) => start());
       return async () => {
-        await Promise.all(stops.map((stop) => stop()));
+        await Promise.all(consumers.map((consumer) => consumer.stop()));
       };
     },
   };

@@ -1,7 +1,7 @@
 import type { ReplayView } from "../../schemas/dead-letter-api.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import type { DeadLetterCode } from "./dead-letter.ts";
-import type { Replay, SyncPosition } from "./stores.ts";
+import type { DeadLetterReader, Replay, ReplayStore, SyncPosition } from "./stores.ts";
 
 export type ReplayOutcome =
   /**
@@ -18,21 +18,47 @@ export interface ReplayWithOutcome extends Replay {
   readonly outcome: ReplayOutcome;
 }
 
-export interface OutcomeFacts {
-  readonly positions: readonly SyncPosition[];
-  /** The code of a dead letter; undefined when there is none with this id. */
-  readonly findCode: (id: string) => DeadLetterCode | undefined;
+export interface ReplaySources {
+  readonly replays: Pick<ReplayStore, "find">;
+  readonly letters: Pick<DeadLetterReader, "find">;
 }
 
-/** The outcome of a replay: once the sync is past it, it is either a dead letter again or applied. */
-export function getOutcome({ state, sentTo }: Replay, { positions, findCode }: OutcomeFacts): ReplayOutcome {
-  const { topic, partition, offset, epoch = 1 } = sentTo;
-  if (state === "sending" || partition === undefined || offset === undefined) return { status: "unknown" };
+export type ReplaysById = ReadonlyMap<string, readonly ReplayWithOutcome[]>;
+
+/** The replays of these dead letters, the first attempt first, given how far the sync has come. */
+export async function findReplays(
+  ids: readonly string[],
+  positions: readonly SyncPosition[],
+  { replays, letters }: ReplaySources,
+): Promise<ReplaysById> {
+  const found = await replays.find(ids);
+  const rejected = await letters.find(found.flatMap((replay) => getSentId(replay) ?? []));
+  const codes = new Map(rejected.map(({ id, code }) => [id, code]));
+  return Map.groupBy(
+    found.map((replay) => ({ ...replay, outcome: getOutcome(replay, positions, codes) })),
+    ({ deadLetterId }) => deadLetterId,
+  );
+}
+
+/** The id of the dead letter that a sent replay becomes if it is rejected. */
+function getSentId({ sentTo: { topic, partition, offset, epoch = 1 } }: Replay): string | undefined {
+  if (partition === undefined || offset === undefined) return undefined;
+  return formatRecordPosition({ topic, partition, offset, epoch });
+}
+
+/** Once the sync is past a replay, it is either a dead letter again or applied. */
+function getOutcome(
+  replay: Replay,
+  positions: readonly SyncPosition[],
+  codes: ReadonlyMap<string, DeadLetterCode>,
+): ReplayOutcome {
+  const { topic, partition, offset = 0, epoch = 1 } = replay.sentTo;
+  const deadLetterId = getSentId(replay);
+  if (replay.state === "sending" || deadLetterId === undefined) return { status: "unknown" };
   const position = positions.find((one) => one.topic === topic && one.partition === partition);
   if (position === undefined || position.epoch < epoch) return { status: "pending" };
-  if (position.epoch === epoch && position.offset <= offset) return { status: "pending" };
-  const deadLetterId = formatRecordPosition({ topic, partition, offset, epoch });
-  const code = findCode(deadLetterId);
+  if (position.epoch === epoch && position.nextOffset <= offset) return { status: "pending" };
+  const code = codes.get(deadLetterId);
   if (code !== undefined) return { status: "rejected", code, deadLetterId };
   return { status: position.epoch === epoch ? "applied" : "unknown" };
 }

@@ -17,8 +17,6 @@ export interface ProgressOptions {
 
 /** How far a dead-letter topic is stored. Every function throws UnavailableError. */
 export interface DeadLetterProgress {
-  /** About how many dead letters the topic has now that are not stored yet. */
-  countUnread(): Promise<number>;
   /**
    * Waits until everything is stored that the topic has now, at most for `timeoutMs`. Returns how many
    * records are not stored then. `onUnread` is called while it waits; what it throws ends the waiting.
@@ -34,8 +32,8 @@ const maxPollMs = 250;
 /** Creates it. Asks for nothing before the first call. */
 export function createDeadLetterProgress(options: ProgressOptions): DeadLetterProgress {
   const { topic, groupId, kafka, watch, positions, letters, abort } = options;
-  /** Where the stored dead letters of each partition may begin. */
-  const lows = new Map<number, number>();
+  /** The offsets before which every dead letter of a log was removed. */
+  const lows = new Map<string, number>();
 
   type Bounds = ReadonlyMap<number, TopicBounds>;
 
@@ -49,25 +47,22 @@ export function createDeadLetterProgress(options: ProgressOptions): DeadLetterPr
     return unread;
   }
 
-  /**
-   * A log that was replaced may have had a higher beginning, so the beginning counts only with the id that
-   * proves its log.
-   */
+  /** By name, a log that was deleted may be found: the beginning counts with the id that proves its log. */
   async function removeExpired(bounds: Bounds): Promise<void> {
-    const moved = [...bounds].filter(([partition, { low }]) => low > (lows.get(partition) ?? 0));
+    const moved = [...bounds].filter(([partition, log]) => log.low > (lows.get(toKey(partition, log)) ?? 0));
     if (moved.length === 0) return;
     const stored = await positions.findPositions(groupId, topic);
     for (const [partition] of moved) {
-      const { low, topicId } = await watch.fetchLog(partition);
-      if (stored.get(partition)?.topicId !== topicId) continue;
-      await letters.removeBefore({ partition, offset: low });
-      lows.set(partition, low);
+      const log = await watch.fetchLog(partition);
+      const position = stored.get(partition);
+      if (position === undefined || position.topicId !== log.topicId) continue;
+      await letters.removeBefore({ partition, offset: log.low, epoch: position.epoch });
+      // Otherwise a batch that was fetched before may still store some.
+      if (position.offset >= log.low) lows.set(toKey(partition, log), log.low);
     }
   }
 
   return {
-    countUnread: async () => count(await fetchBounds()),
-
     async waitUntilStored(timeoutMs, onUnread) {
       const bounds = await fetchBounds();
       await removeExpired(bounds);
@@ -85,12 +80,17 @@ export function createDeadLetterProgress(options: ProgressOptions): DeadLetterPr
   };
 }
 
+const toKey = (partition: number, { topicId }: Pick<TopicBounds, "topicId">): string =>
+  `${partition} ${topicId ?? ""}`;
+
 /** The records of a partition after a stored position, which may be of a log that was replaced. */
 function countUnread({ low, high, topicId }: TopicBounds, stored: Position | undefined): number {
   const isOtherLog = stored?.topicId !== undefined && topicId !== undefined && stored.topicId !== topicId;
   return Math.max(0, high - Math.max(low, stored === undefined || isOtherLog ? low : stored.offset));
 }
 
-/** The error for what needs all dead letters. */
-export const createNotStoredError = (unread: number): NotLoadedError =>
-  new NotLoadedError(`the dead letters are still being read: ${unread} are left`);
+/** The error for what needs all dead letters; `problem` says why they are not stored, if that is known. */
+export function createNotStoredError(unread: number, problem?: string): NotLoadedError {
+  const cause = problem === undefined ? "" : `: ${problem}`;
+  return new NotLoadedError(`the dead letters are still being read, ${unread} are left${cause}`);
+}

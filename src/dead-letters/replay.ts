@@ -3,9 +3,9 @@ import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { SkippedReplay } from "../../schemas/dead-letter-api.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { UnavailableError } from "../lib/errors.ts";
-import type { LogReader, OutgoingRecord, RecordPosition, RecordProducer } from "../sync/records.ts";
-import { parseDeadLetter, type DeadLetter, type IdentifyTopic } from "./dead-letter.ts";
-import { readRecords } from "./records.ts";
+import type { OutgoingRecord, PartitionOffset, RecordPosition, RecordProducer } from "../sync/records.ts";
+import type { DeadLetter } from "./dead-letter.ts";
+import { readDeadLetters, type DeadLetterSource } from "./records.ts";
 import { createReplayProof } from "./replay-proof.ts";
 import {
   findSuperseding,
@@ -17,10 +17,7 @@ import {
 import type { Replay, ReplayStore, SyncPosition } from "./stores.ts";
 import type { TopicStates } from "./topic-states.ts";
 
-export interface ReplayOptions {
-  readonly deadLetterTopic: string;
-  readonly identify: IdentifyTopic;
-  readonly kafka: Pick<LogReader, "fetchRecords">;
+export interface ReplayOptions extends DeadLetterSource {
   readonly replays: ReplayStore;
   readonly positions: readonly SyncPosition[];
   readonly states: TopicStates;
@@ -47,121 +44,20 @@ export interface SentReplays {
 const maxRecordsPerBatch = 200;
 const maxBytesPerBatch = 512 * 1024;
 
-/** A dead letter of a batch. */
-interface Sending {
-  readonly letter: DeadLetter;
-  readonly attempt: number;
-}
-
 /**
  * Sends the dead letters of a plan, those of each partition in their order. Each attempt is stored before it
  * is sent and marked after it, so that no crash lets a dead letter be sent without a trace. An outage ends
  * the replay early.
  */
 export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<SentReplays> {
-  const { deadLetterTopic, identify, kafka, replays, states, positions, producer, abort } = options;
-  const sent: string[] = [];
-  const skipped: SkippedReplay[] = [];
-  let done = 0;
-
-  async function sendAll(): Promise<void> {
-    const batches = new Map<PlannedReplay["partition"], Batch>();
-    for await (const [planned, record] of readRecords(kafka, deadLetterTopic, plan.send)) {
-      const { id, attempt, partition, position, bytes } = planned;
-      const letter =
-        record && parseDeadLetter(deadLetterTopic, { partition: position.partition, record }, identify);
-      if (letter?.id !== id) {
-        skipped.push(skip(id, "missing", "its Kafka topic has deleted it"));
-        continue;
-      }
-      const batch = batches.get(partition) ?? { sendings: [], bytes: 0 };
-      batch.sendings.push({ letter, attempt });
-      batch.bytes += bytes;
-      batches.set(partition, batch);
-      if (batch.sendings.length < maxRecordsPerBatch && batch.bytes < maxBytesPerBatch) continue;
-      batches.delete(partition);
-      await sendBatch(partition, batch.sendings);
-      if (abort.aborted) return;
-    }
-    for (const [partition, { sendings }] of batches) {
-      if (abort.aborted) return;
-      await sendBatch(partition, sendings);
-    }
-  }
-
-  async function sendBatch(partition: number | undefined, batch: readonly Sending[]): Promise<void> {
-    const current = plan.force ? batch : await skipSuperseded(batch);
-    const claimed = await claim(partition, current);
-    // A request to several partitions can be rejected by some of them only.
-    if (partition === undefined) for (const one of claimed) await send([one]);
-    else if (claimed.length > 0) await send(claimed);
-    done += batch.length;
-    options.onProgress(done);
-  }
-
-  /** Removes what was superseded since the plan was made. */
-  async function skipSuperseded(batch: readonly Sending[]): Promise<readonly Sending[]> {
-    const letters = batch.map(({ letter }) => letter);
-    const known = Map.groupBy(
-      await replays.find(letters.map(({ id }) => id)),
-      ({ deadLetterId }) => deadLetterId,
-    );
-    const superseding = await findSuperseding(letters, known, states);
-    for (const [id, state] of superseding) skipped.push(skip(id, "superseded", formatSuperseding(state)));
-    return batch.filter(({ letter }) => !superseding.has(letter.id));
-  }
-
-  /** Stores the attempts, and removes those that somebody else has begun since the plan was made. */
-  async function claim(partition: number | undefined, batch: readonly Sending[]): Promise<Claimed[]> {
-    if (batch.length === 0) return [];
-    const startedAt = new Date();
-    const sentTo = partition === undefined ? { topic: plan.topic } : { topic: plan.topic, partition };
-    const claims = batch.map(({ letter, attempt }): Claimed => {
-      return { letter, replay: { deadLetterId: letter.id, attempt, startedAt, state: "sending", sentTo } };
-    });
-    const taken = await replays.begin(claims.map(({ replay }) => replay));
-    for (const id of taken) skipped.push(skip(id, "replayed", "somebody else is replaying it"));
-    return claims.filter(({ letter }) => !taken.has(letter.id));
-  }
-
-  async function send(claims: readonly Claimed[]): Promise<void> {
-    const results = await producer.send(claims.map((claimed) => toProven(toRecord(claimed, options))));
-    const acknowledged: Replay[] = [];
-    const rejected: Replay[] = [];
-    for (const [i, { letter, replay }] of claims.entries()) {
-      const result = results[i];
-      if (result === undefined) continue;
-      if ("rejection" in result) {
-        rejected.push(replay);
-        skipped.push(skip(letter.id, "rejected", result.rejection.message));
-      } else {
-        const sentTo = toPosition(result.partition, result.offset);
-        states.ignore(sentTo);
-        sent.push(letter.id);
-        acknowledged.push({ ...replay, state: "sent", sentTo });
-      }
-    }
-    if (acknowledged.length > 0) await replays.markSent(acknowledged);
-    if (rejected.length > 0) await replays.remove(rejected);
-  }
-
-  function toProven(record: OutgoingRecord): OutgoingRecord {
-    if (options.proofKey === undefined) return record;
-    const proof = createReplayProof(options.proofKey, plan.topic, record);
-    return { ...record, headers: { ...record.headers, [deadLetterHeader.proof]: proof } };
-  }
-
-  /** The position of a sent record, in the epoch that the sync is in. */
-  function toPosition(partition: number, offset: number): RecordPosition {
-    const position = positions.find((one) => one.topic === plan.topic && one.partition === partition);
-    const epoch = position?.epoch ?? 1;
-    return epoch === 1
-      ? { topic: plan.topic, partition, offset }
-      : { topic: plan.topic, partition, offset, epoch };
-  }
-
+  const run: Run = { ...options, plan, sent: [], skipped: [] };
+  const { sent, skipped, abort } = run;
   try {
-    await sendAll();
+    for await (const { partition, sendings } of readBatches(run)) {
+      if (abort.aborted) break;
+      await sendBatch(partition, sendings, run);
+      options.onProgress(sent.length + skipped.length);
+    }
     return { sent, skipped, failure: undefined };
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
@@ -169,7 +65,22 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
   }
 }
 
+/** A replay that is being sent. */
+interface Run extends ReplayOptions {
+  readonly plan: ReplayPlan;
+  readonly sent: string[];
+  readonly skipped: SkippedReplay[];
+}
+
+/** A dead letter of a batch. */
+interface Sending {
+  readonly letter: DeadLetter;
+  readonly attempt: number;
+}
+
+/** Dead letters for one partition; undefined: their keys decide. */
 interface Batch {
+  readonly partition: PlannedReplay["partition"];
   readonly sendings: Sending[];
   bytes: number;
 }
@@ -180,13 +91,109 @@ interface Claimed {
   readonly replay: Replay;
 }
 
+async function* readBatches({ plan, skipped, ...options }: Run): AsyncGenerator<Batch> {
+  const batches = new Map<PlannedReplay["partition"], Batch>();
+  for await (const [{ id, attempt, partition, bytes }, letter] of readDeadLetters(plan.send, options)) {
+    if (letter === undefined) {
+      skipped.push(skip(id, "missing", "its Kafka topic has deleted it"));
+      continue;
+    }
+    const batch = batches.get(partition) ?? { partition, sendings: [], bytes: 0 };
+    batch.sendings.push({ letter, attempt });
+    batch.bytes += bytes;
+    batches.set(partition, batch);
+    if (batch.sendings.length < maxRecordsPerBatch && batch.bytes < maxBytesPerBatch) continue;
+    batches.delete(partition);
+    yield batch;
+  }
+  yield* batches.values();
+}
+
+async function sendBatch(partition: Batch["partition"], batch: readonly Sending[], run: Run): Promise<void> {
+  const current = run.plan.force ? batch : await skipSuperseded(batch, run);
+  const claimed = await claim(partition, current, run);
+  // A request to several partitions can be rejected by some of them only.
+  if (partition === undefined) for (const one of claimed) await send([one], run);
+  else if (claimed.length > 0) await send(claimed, run);
+}
+
+/** Removes what was superseded since the plan was made. */
+async function skipSuperseded(
+  batch: readonly Sending[],
+  { replays, states, skipped }: Run,
+): Promise<readonly Sending[]> {
+  const letters = batch.map(({ letter }) => letter);
+  const known = Map.groupBy(
+    await replays.find(letters.map(({ id }) => id)),
+    ({ deadLetterId }) => deadLetterId,
+  );
+  const superseding = await findSuperseding(letters, known, states);
+  for (const [id, state] of superseding) skipped.push(skip(id, "superseded", formatSuperseding(state)));
+  return batch.filter(({ letter }) => !superseding.has(letter.id));
+}
+
+/** Stores the attempts, and removes those that somebody else has begun since the plan was made. */
+async function claim(
+  partition: Batch["partition"],
+  batch: readonly Sending[],
+  { plan: { topic }, replays, skipped }: Run,
+): Promise<Claimed[]> {
+  if (batch.length === 0) return [];
+  const startedAt = new Date();
+  const sentTo = partition === undefined ? { topic } : { topic, partition };
+  const claims = batch.map(({ letter, attempt }): Claimed => {
+    return { letter, replay: { deadLetterId: letter.id, attempt, startedAt, state: "sending", sentTo } };
+  });
+  const taken = await replays.begin(claims.map(({ replay }) => replay));
+  for (const id of taken) skipped.push(skip(id, "replayed", "somebody else is replaying it"));
+  return claims.filter(({ letter }) => !taken.has(letter.id));
+}
+
+async function send(claims: readonly Claimed[], run: Run): Promise<void> {
+  const { producer, states, replays, sent, skipped } = run;
+  const results = await producer.send(claims.map((claimed) => toProven(toRecord(claimed, run), run)));
+  const acknowledged: Replay[] = [];
+  const rejected: Replay[] = [];
+  for (const [i, { letter, replay }] of claims.entries()) {
+    const result = results[i];
+    if (result === undefined) continue;
+    if ("rejection" in result) {
+      rejected.push(replay);
+      skipped.push(skip(letter.id, "rejected", result.rejection.message));
+    } else {
+      const sentTo = toPosition(result, run);
+      states.ignore(sentTo);
+      sent.push(letter.id);
+      acknowledged.push({ ...replay, state: "sent", sentTo });
+    }
+  }
+  if (acknowledged.length > 0) await replays.markSent(acknowledged);
+  if (rejected.length > 0) await replays.remove(rejected);
+}
+
+function toProven(record: OutgoingRecord, { proofKey, plan: { topic } }: Run): OutgoingRecord {
+  if (proofKey === undefined) return record;
+  const proof = createReplayProof(proofKey, topic, record);
+  return { ...record, headers: { ...record.headers, [deadLetterHeader.proof]: proof } };
+}
+
+/** The position of a sent record, in the epoch that the sync is in. */
+function toPosition(
+  { partition, offset }: PartitionOffset,
+  { plan: { topic }, positions }: Run,
+): RecordPosition {
+  const position = positions.find((one) => one.topic === topic && one.partition === partition);
+  const epoch = position?.epoch ?? 1;
+  return epoch === 1 ? { topic, partition, offset } : { topic, partition, offset, epoch };
+}
+
 /** The original record, with a header that names its dead letter. */
 function toRecord(
   {
     letter: { key, value, headers, time, undelivered },
     replay: { deadLetterId, startedAt, sentTo },
   }: Claimed,
-  { keepTime }: Pick<ReplayOptions, "keepTime">,
+  { keepTime }: Run,
 ): OutgoingRecord {
   const timeHeaders =
     keepTime && time !== undefined ? { [deadLetterHeader.time]: String(time.getTime()) } : {};

@@ -1,4 +1,4 @@
-import type { BatchStore, Position, PositionStep } from "../sync/positions.ts";
+import type { BatchStore, Position, PositionKey, PositionStep } from "../sync/positions.ts";
 import type { Partition, PartitionOffset, RecordPosition } from "../sync/records.ts";
 import type { AnnouncementSource } from "../topics/topic.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";
@@ -82,6 +82,8 @@ export interface DeadLetterOrder {
   readonly after?: DeadLetterKey | undefined;
   /** How many are read at a time. */
   readonly batchSize: number;
+  /** All by default. */
+  readonly limit?: number;
 }
 
 /** The stored dead letters of one dead-letter topic. Every function throws UnavailableError. */
@@ -90,14 +92,13 @@ export interface DeadLetterReader {
   /** Streams in batches, with one query. */
   stream(filter: DeadLetterFilter, order: DeadLetterOrder): AsyncGenerator<readonly StoredDeadLetter[]>;
   countByCode(): Promise<Record<string, number>>;
-  /** Removes a dead letter whose record at this position is gone. */
-  remove(id: string, position: PartitionOffset): Promise<void>;
-  /** Removes the dead letters of a partition before an offset: its topic has deleted them. */
-  removeBefore(position: PartitionOffset): Promise<void>;
+  /** Removes the dead letters of a partition before an offset that were read up to this epoch. */
+  removeBefore(position: PartitionOffset & Pick<Position, "epoch">): Promise<void>;
 }
 
 /** What a batch stores. */
 export interface DeadLetterWrites {
+  readonly key: PositionKey;
   readonly summaries: readonly DeadLetterSummary[];
   /** The epoch of the log that they were read from. */
   readonly epoch: number;
@@ -107,8 +108,8 @@ export interface DeadLetterWrites {
  * Writes a batch of dead letters together with the position after it. Every function throws UnavailableError.
  */
 export interface DeadLetterStore extends BatchStore<DeadLetterWrites> {
-  /** The rank of the last dead letter of a partition; 0 without one. */
-  findLastRank(partition: Partition): Promise<number>;
+  /** The rank of the last dead letter that was stored; 0 without one. */
+  findLastRank(key: PositionKey): Promise<number>;
   /**
    * Removes what a step leaves behind: the dead letters of a log that was replaced, and those that Kafka has
    * lost.

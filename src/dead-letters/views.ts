@@ -66,7 +66,6 @@ const codesWithoutContent: ReadonlySet<string> = new Set<RejectionCode>([
   "BAD_EGRESS_NAME",
   "NO_EGRESS_TOPIC",
   "EGRESS_REJECTED",
-  "TOO_MANY_TOPICS",
 ]);
 
 /** What is shown of a dead letter to users who may not see its content. */

@@ -14,6 +14,7 @@ import type { RecordPosition } from "../sync/records.ts";
 import { maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
+import { toId as toPositionId, type PositionRecord } from "./position-records.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import { streamBatches, toBoundary } from "./queries.ts";
 
@@ -22,10 +23,9 @@ import { streamBatches, toBoundary } from "./queries.ts";
  * topic.
  */
 export interface DeadLetterRecord {
-  /** The dead-letter topic and the id, since any program can write any id to a topic. */
+  /** See toId. */
   _id: string;
   kafka_topic: string;
-  letter: string;
   partition: number;
   offset: number;
   epoch: number;
@@ -45,10 +45,12 @@ export interface DeadLetterRecord {
 /** Stores dead letters in MongoDB, one record for each id. */
 export function createDeadLetterStore(database: Database, log: Logger): DeadLetterStore {
   const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
-  const positions = createPositions<DeadLetterWrites>(database, { log, write });
+  const positions = database.collection<PositionRecord>(collections.positions);
 
-  async function write({ summaries, epoch }: DeadLetterWrites, options: SessionOptions): Promise<void> {
-    if (summaries.length === 0) return;
+  async function write(writes: DeadLetterWrites, options: SessionOptions): Promise<void> {
+    const { key, summaries, epoch } = writes;
+    const last = summaries.at(-1);
+    if (last === undefined) return;
     const ids = summaries.map(({ position, id }) => toId(position.topic, id));
     // Read in the transaction, so that a copy that another partition has at the same time is not overwritten.
     const found = await letters.find({ _id: { $in: ids } }, options).toArray();
@@ -67,16 +69,14 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
         replaced.map((replacement) => ({ replaceOne: { filter: { _id: replacement._id }, replacement } })),
         { ...options, ordered: false },
       );
+    await positions.updateOne({ _id: toPositionId(key) }, { $set: { last_rank: last.rank } }, options);
   }
 
   return {
-    ...positions,
+    ...createPositions<DeadLetterWrites>(database, { log, write }),
 
-    findLastRank: ({ topic, partition }) =>
-      database.run(async () => {
-        const last = letters.find({ kafka_topic: topic, partition }, { sort: { offset: -1 }, limit: 1 });
-        return (await last.next())?.rank ?? 0;
-      }),
+    findLastRank: (key) =>
+      database.run(async () => (await positions.findOne({ _id: toPositionId(key) }))?.last_rank ?? 0),
 
     removeReplaced: (step) =>
       database.run(async () => {
@@ -99,7 +99,7 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
         return (await found.toArray()).map(fromRecord);
       }),
 
-    stream(filter, { newestFirst, after, batchSize }) {
+    stream(filter, { newestFirst, after, ...options }) {
       const sort = ["rank", "partition", "offset"] as const;
       const boundary =
         after &&
@@ -110,7 +110,7 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
         );
       const found = letters.find(
         { $and: [toQuery(topic, filter), ...(boundary ? [boundary] : [])] } as Filter<DeadLetterRecord>,
-        { sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])), batchSize },
+        { ...options, sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])) },
       );
       return streamBatches(database, found, fromRecord);
     },
@@ -124,19 +124,18 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
         return Object.fromEntries(await Promise.all(counts));
       }),
 
-    remove: (id, { partition, offset }) =>
+    removeBefore: ({ partition, offset, epoch }) =>
       database.run(async () => {
-        await letters.deleteOne({ _id: toId(topic, id), partition, offset }, { maxTimeMS: maxUpdateMs });
-      }),
-
-    removeBefore: ({ partition, offset }) =>
-      database.run(async () => {
-        await letters.deleteMany({ ...all, partition, offset: { $lt: offset } }, { maxTimeMS: maxUpdateMs });
+        const own = { ...all, partition, epoch: { $lte: epoch } };
+        // Ranks grow with the offsets of a partition, and have an index: no more is read than is removed.
+        const kept = await letters.findOne({ ...own, offset: { $gte: offset } }, { sort: { rank: 1 } });
+        const removed = { ...own, offset: { $lt: offset }, ...(kept && { rank: { $lte: kept.rank } }) };
+        await letters.deleteMany(removed, { maxTimeMS: maxUpdateMs });
       }),
   };
 }
 
-/** The name of a Kafka topic has no colon. */
+/** Any program can write any id to a topic. The name of a Kafka topic has no colon. */
 const toId = (topic: string, id: string): string => `${topic}:${id}`;
 
 /** The record with one more copy; undefined if that was counted before. */
@@ -152,7 +151,6 @@ function addCopy(
   return {
     _id: toId(topic, id),
     kafka_topic: topic,
-    letter: id,
     partition,
     offset,
     epoch,
@@ -167,9 +165,10 @@ function addCopy(
 }
 
 const fromRecord = (record: DeadLetterRecord): StoredDeadLetter => {
-  const { letter: id, kafka_topic: topic, partition, offset, rank, code, message, bytes, copies } = record;
+  const { _id, kafka_topic: topic, partition, offset, rank, code, message, bytes, copies } = record;
   const { source, time, external_id: externalId, omitted } = record;
   const position = { topic, partition, offset };
+  const id = _id.slice(toId(topic, "").length);
   return { id, position, source, code, time, message, omitted, externalId, bytes, rank, copies };
 };
 

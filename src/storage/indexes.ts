@@ -47,7 +47,7 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { kafka_topic: 1, epoch: 1 },
     unique: true,
   },
-  // Lists of dead letters, and those of a time.
+  // Lists of dead letters, those of a time, and those that Kafka has deleted.
   {
     collection: collections.deadLetters,
     name: "dead_letters_by_rank",
@@ -59,13 +59,6 @@ export const indexes: readonly DeclaredIndex[] = [
     collection: collections.deadLetters,
     name: "dead_letters_by_code",
     key: { kafka_topic: 1, code: 1, rank: 1, partition: 1, offset: 1 },
-    unique: false,
-  },
-  // The last dead letter of a partition, and those that Kafka has deleted.
-  {
-    collection: collections.deadLetters,
-    name: "dead_letters_by_offset",
-    key: { kafka_topic: 1, partition: 1, offset: 1 },
     unique: false,
   },
   // One replay per attempt: the index rejects the second of two concurrent senders.

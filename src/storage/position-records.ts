@@ -18,6 +18,8 @@ export interface PositionRecord {
   updated_on?: Date;
   /** The write that moved it last. A person who sets the position leaves the id of an earlier write. */
   moved_by?: UUID;
+  /** The rank of the last dead letter that was stored; only for dead-letter topics. */
+  last_rank?: number;
   /** The sessions in which owners of the partition write, the newest last. */
   sessions?: Binary[];
   /**

@@ -74,3 +74,13 @@ export async function waitForTransactions(broker: Pick<Broker, "observe">, topic
     return [...bounds.values()].every(({ high, stable }) => high === stable);
   });
 }
+
+/** Deletes the records of a partition before an offset, as retention does. */
+export async function deleteRecordsBefore(
+  admin: Admin,
+  { topic, partition, offset }: { topic: string; partition: number; offset: number },
+): Promise<void> {
+  // kafkajs deletes no records of a topic that is not in its metadata.
+  await admin.fetchTopicOffsets(topic);
+  await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
+}

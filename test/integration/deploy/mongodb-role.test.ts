@@ -211,14 +211,14 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   ]);
   await createReplayKey(database)();
   const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
-  await deadLetters.removeBefore({ partition: 0, offset: 0 });
+  await deadLetters.removeBefore({ partition: 0, offset: 0, epoch: 1 });
   const [letter] = await deadLetters.find(ids);
   assert.ok(letter !== undefined);
   const copy = { ...letter, position: { ...letter.position, partition: 9 } };
   const key = { group: unique("group"), topic: own.deadLetterTopic, partition: 9 };
   const step = { key, from: undefined, to: { offset: 1, epoch: 1 } };
   const batch = await createDeadLetterStore(database, log).begin(step);
-  await batch.write({ summaries: [copy], epoch: 1 });
+  await batch.write({ key, summaries: [copy], epoch: 1 });
   await batch.end();
   await database.close();
 

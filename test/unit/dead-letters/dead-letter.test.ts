@@ -3,9 +3,11 @@ import { describe, it } from "node:test";
 
 import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter } from "../../../src/dead-letters/dead-letter.ts";
-import { getOutcome } from "../../../src/dead-letters/outcomes.ts";
+import { findReplays } from "../../../src/dead-letters/outcomes.ts";
 import { toDeadLetterView } from "../../../src/dead-letters/views.ts";
 import { findLater } from "../../../src/dead-letters/replay-plan.ts";
+import type { Replay } from "../../../src/dead-letters/stores.ts";
+import { summarize } from "../../../src/dead-letters/summary.ts";
 import type { LogRecord, RecordHeaders } from "../../../src/sync/records.ts";
 
 const ours = {
@@ -208,49 +210,43 @@ describe("a dead letter is superseded", () => {
 
 describe("the outcome of a replay", () => {
   const sentTo = { topic: "a", partition: 0, offset: 7 };
-  const replay = {
-    deadLetterId: "a-0-1",
-    attempt: 1,
-    startedAt: new Date(),
-    state: "sent" as const,
-    sentTo,
-  };
-  const outcome = (
-    offset: number,
-    given: Parameters<typeof getOutcome>[0] = replay,
-    letters: string[] = [],
-    epoch = 1,
-  ) =>
-    getOutcome(given, {
-      positions: [{ topic: "a", partition: 0, offset, epoch }],
-      findCode: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
+  const replay: Replay = { deadLetterId: "a-0-1", attempt: 1, startedAt: new Date(), state: "sent", sentTo };
+  async function outcome(nextOffset: number, given = replay, letters: string[] = [], epoch = 1) {
+    const record: LogRecord = { offset: 0, timestamp: "0", key: null, value: null, headers: {} };
+    const any = summarize("dead", { partition: 0, record }, { identify: () => undefined, rank: 0 });
+    const stored = letters.map((id) => ({ ...any, id, code: "KEY_MISMATCH" as const, copies: 1 }));
+    const found = await findReplays(["a-0-1"], [{ topic: "a", partition: 0, nextOffset, epoch }], {
+      replays: { find: () => Promise.resolve([given]) },
+      letters: { find: (ids) => Promise.resolve(stored.filter(({ id }) => ids.includes(id))) },
     });
+    return found.get("a-0-1")?.[0]?.outcome;
+  }
 
-  it("is known once the sync is past it", () => {
-    assert.deepEqual(outcome(7), { status: "pending" });
-    assert.deepEqual(outcome(8), { status: "applied" });
+  it("is known once the sync is past it", async () => {
+    assert.deepEqual(await outcome(7), { status: "pending" });
+    assert.deepEqual(await outcome(8), { status: "applied" });
     const deadLetterId = "a-0-7";
-    assert.deepEqual(outcome(8, replay, [deadLetterId]), {
+    assert.deepEqual(await outcome(8, replay, [deadLetterId]), {
       status: "rejected",
       code: "KEY_MISMATCH",
       deadLetterId,
     });
-    assert.deepEqual(outcome(8, { ...replay, state: "sending" }), { status: "unknown" });
+    assert.deepEqual(await outcome(8, { ...replay, state: "sending" }), { status: "unknown" });
   });
 
-  it("is known only for the epoch that it was sent in", () => {
+  it("is known only for the epoch that it was sent in", async () => {
     const second = { ...replay, sentTo: { ...sentTo, epoch: 2 } };
-    assert.deepEqual(outcome(100, second), { status: "pending" });
-    assert.deepEqual(outcome(7, second, [], 2), { status: "pending" });
-    assert.deepEqual(outcome(8, second, ["a-0-7"], 2), { status: "applied" });
+    assert.deepEqual(await outcome(100, second), { status: "pending" });
+    assert.deepEqual(await outcome(7, second, [], 2), { status: "pending" });
+    assert.deepEqual(await outcome(8, second, ["a-0-7"], 2), { status: "applied" });
     const deadLetterId = "a-0-7-2";
-    assert.deepEqual(outcome(8, second, [deadLetterId], 2), {
+    assert.deepEqual(await outcome(8, second, [deadLetterId], 2), {
       status: "rejected",
       code: "KEY_MISMATCH",
       deadLetterId,
     });
     // The first epoch is over: whether the sync reached it is unknown, unless it was rejected.
-    assert.deepEqual(outcome(3, replay, [], 2), { status: "unknown" });
-    assert.equal(outcome(3, replay, ["a-0-7"], 2).status, "rejected");
+    assert.deepEqual(await outcome(3, replay, [], 2), { status: "unknown" });
+    assert.equal((await outcome(3, replay, ["a-0-7"], 2))?.status, "rejected");
   });
 });

@@ -7,7 +7,7 @@ import kafkajs, { type Transaction } from "kafkajs";
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import type { PartitionRecord } from "../../../src/sync/records.ts";
 import { connectBroker } from "../../support/broker.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
@@ -28,11 +28,8 @@ async function createTopic(numPartitions = 1): Promise<string> {
 const send = (topic: string, values: readonly string[], partition = 0) =>
   producer.send({ topic, messages: values.map((value) => ({ value, partition })) });
 
-async function deleteBefore(topic: string, offset: string): Promise<void> {
-  // kafkajs deletes no records of a topic that is not in its metadata.
-  await admin.fetchTopicOffsets(topic);
-  await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset }] });
-}
+const deleteBefore = (topic: string, offset: number) =>
+  deleteRecordsBefore(admin, { topic, partition: 0, offset });
 
 async function readAll(topic: string, from?: ReadonlyMap<number, number>): Promise<PartitionRecord[]> {
   const placed: PartitionRecord[] = [];
@@ -78,7 +75,7 @@ describe("reading a Kafka topic", () => {
     const topic = await createTopic(2);
     await send(topic, ["a", "b", "c"], 0);
     await send(topic, ["d", "e"], 1);
-    await deleteBefore(topic, "1");
+    await deleteBefore(topic, 1);
     assert.deepEqual(toTexts(await readAll(topic)).toSorted(), ["b", "c", "d", "e"]);
     const from = new Map([
       [0, 0],
@@ -101,7 +98,7 @@ describe("reading a Kafka topic", () => {
     const topic = await createTopic();
     assert.deepEqual(await readAll(topic), []);
     await send(topic, ["a", "b"]);
-    await deleteBefore(topic, "-1");
+    await deleteBefore(topic, -1);
     assert.deepEqual(await readAll(topic), []);
   });
 

@@ -168,13 +168,25 @@ describe("stored dead letters", () => {
     const [one, other] = [await open(), await open(1)];
     await one.write([letter(0, 1), letter(1, 2), letter(2, 1)], undefined, to(3));
     await other.write([letter(0, 3)], undefined, to(1));
-    await letters.removeBefore({ partition: 0, offset: 2 });
+    await letters.removeBefore({ partition: 0, offset: 2, epoch: 1 });
     assert.deepEqual((await listOffsets()).toSorted(), [1, 3]);
-    // Another copy was stored since it was found to be gone.
-    await letters.remove("source-0-1", { partition: 0, offset: 0 });
-    assert.deepEqual((await listOffsets()).toSorted(), [1, 3]);
-    await letters.remove("source-0-1", { partition: 0, offset: 2 });
+    await letters.removeBefore({ partition: 0, offset: 3, epoch: 1 });
     assert.deepEqual(await listOffsets(), [3]);
+  });
+
+  it("are removed up to an offset of their log, whatever their times and partition", async () => {
+    const { open, letters, listOffsets } = createScene();
+    const [one, other] = [await open(), await open(1)];
+    await one.write([letter(0, 1, { time: 9 }), letter(1, 2), letter(2, 3, { time: 10 })], undefined, to(3));
+    await other.write([letter(0, 4), letter(1, 5)], undefined, to(2));
+    await letters.removeBefore({ partition: 0, offset: 1, epoch: 1 });
+    assert.deepEqual((await listOffsets()).toSorted(), [2, 3, 4, 5]);
+    await letters.removeBefore({ partition: 0, offset: 9, epoch: 1 });
+    assert.deepEqual((await listOffsets()).toSorted(), [4, 5]);
+    // The topic was created again since its beginning was looked up.
+    await other.write([letter(0, 6)], to(2), to(1, { epoch: 2, topicId: "second" }));
+    await letters.removeBefore({ partition: 1, offset: 2, epoch: 1 });
+    assert.deepEqual(await listOffsets(), [6]);
   });
 
   it("are found by id, code and time together, page by page, and counted", async () => {
@@ -211,7 +223,7 @@ describe("stored dead letters", () => {
     await (await one.open()).write([letter(0, 1)], undefined, to(1));
     await (await other.open()).write([letter(0, 1), letter(1, 2)], undefined, to(2));
     assert.deepEqual([await one.listOffsets(), await other.listOffsets()], [[1], [2, 1]]);
-    await other.letters.remove("source-0-1", { partition: 0, offset: 0 });
+    await other.letters.removeBefore({ partition: 0, offset: 1, epoch: 1 });
     assert.deepEqual([await one.listOffsets(), await other.listOffsets()], [[1], [2]]);
   });
 });
