@@ -8,6 +8,7 @@ import kafkajs from "kafkajs";
 import { formatServerProperties } from "../../src/embedded/kafka-settings.ts";
 import type { ServerProcess } from "../../src/embedded/process.ts";
 import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
+import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
 import { startKafkaNode } from "./kafka-node.ts";
 import { until } from "./poll.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
@@ -179,6 +180,7 @@ export async function startCluster(
 
 /** While there is only one broker, it gets all of their partitions. */
 async function createInternalTopics(address: string): Promise<void> {
+  stopIdleChecks();
   const kafka = new kafkajs.Kafka({
     brokers: [address],
     logLevel: kafkajs.logLevel.NOTHING,

@@ -7,6 +7,9 @@ import kafkajs from "kafkajs";
 
 import { createRequests } from "../../../../src/kafka/requests.ts";
 import { createCluster } from "../../../../src/kafka/workarounds/clusters.ts";
+import { stopIdleChecks } from "../../../../src/kafka/workarounds/request-queue.ts";
+
+stopIdleChecks();
 
 it("reports the broker whose connection does not respond", async (t) => {
   const server = createServer(() => undefined).listen(0, "127.0.0.1");
