@@ -6,13 +6,8 @@ import type { SyncState } from "../dead-letters/stores.ts";
 import type { ConsumerChannel, KafkaConfig } from "../kafka-config.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../storage/database.ts";
-import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
-import { createLogStore } from "../storage/logs.ts";
-import { createReplayKey } from "../storage/replay-key.ts";
-import { createReplayStore } from "../storage/replays.ts";
-import { createSyncState } from "../storage/sync-state.ts";
 import { DeadLetterConsumer, readToEnd } from "./dead-letter-consumer.ts";
+import type { Services } from "./services.ts";
 
 export interface DeadLettersOptions {
   readonly services: Services;
@@ -44,9 +39,7 @@ export function createDeadLetters(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback, router }: KafkaConfig,
   { services, broker, abort, log, onProgress }: DeadLettersOptions,
 ): DeadLetters {
-  const store = createDeadLetterStore(database, log);
-  const logs = createLogStore(database);
-  const replays = createReplayStore(database);
+  const { deadLetterStore: store, logStore: logs, replayStore: replays } = services;
   const starts: (() => DeadLetterConsumer)[] = [];
 
   function create(

@@ -1,6 +1,7 @@
 import type { TestContext } from "node:test";
 
 import { createDeadLetters, type DeadLettersOptions } from "../../src/app/dead-letters.ts";
+import { createServices } from "../../src/app/services.ts";
 import { readConfig } from "../../src/config.ts";
 import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
 import { createBroker } from "../../src/kafka/client.ts";
@@ -19,9 +20,13 @@ export async function connectDeadLetters(t: TestContext, { settings, uri }: Pick
   const database = createDatabase(uri, log);
   t.after(() => Promise.all([broker.close(), database.close()]));
   await Promise.all([broker.reach(never), database.connect(never)]);
+  const services = createServices({ config, database, lifecycle: createLifecycle(log), log });
   /** Without `onProgress` as a service does, which has not started to read. */
   const create = (onProgress?: DeadLettersOptions["onProgress"]) =>
-    createDeadLetters(config, { broker, database, abort: never, log, ...(onProgress && { onProgress }) });
+    createDeadLetters(config.kafka, {
+      ...{ services, broker, abort: never, log },
+      ...(onProgress && { onProgress }),
+    });
   const open = (): DeadLetterService => create(() => undefined).services.announcements;
   const plan = (request: Partial<ReplayRequest> = {}) => open().plan({ filter: {}, ...request });
   return { broker, create, open, plan };

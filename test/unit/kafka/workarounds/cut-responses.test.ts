@@ -9,6 +9,8 @@ import { createRequests } from "../../../../src/kafka/requests.ts";
 import { createCluster } from "../../../../src/kafka/workarounds/clusters.ts";
 import { forgetCutResponses } from "../../../../src/kafka/workarounds/cut-responses.ts";
 import { stopIdleChecks } from "../../../../src/kafka/workarounds/request-queue.ts";
+import { createConnection, createResponse, send } from "../../../support/kafkajs-connection.ts";
+import { until } from "../../../support/poll.ts";
 import { sharedStack } from "../../../support/stack.ts";
 
 stopIdleChecks();
