@@ -57,7 +57,7 @@ function getOutcome(
   if (replay.state === "sending" || deadLetterId === undefined) return { status: "unknown" };
   const position = positions.find((one) => one.topic === topic && one.partition === partition);
   if (position === undefined || position.epoch < epoch) return { status: "pending" };
-  if (position.epoch === epoch && position.next <= offset) return { status: "pending" };
+  if (position.epoch === epoch && position.offset <= offset) return { status: "pending" };
   const code = codes.get(deadLetterId);
   if (code !== undefined) return { status: "rejected", code, deadLetterId };
   return { status: position.epoch === epoch ? "applied" : "unknown" };

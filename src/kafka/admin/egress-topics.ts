@@ -79,8 +79,8 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
   async find(names: Iterable<string>): Promise<ReadonlyMap<string, number | EgressObstacle>> {
     const wanted = [...names];
     const unsure = wanted.filter((name) => !this.#isKnown(name) && this.#findRefusal(name) === undefined);
-    await convertErrors(async () => this.#createMissing(await this.#lookUpTwice(unsure)));
-    return new Map(wanted.map((name) => [name, this.#describe(name)]));
+    const missing = await convertErrors(async () => this.#createMissing(await this.#lookUpTwice(unsure)));
+    return new Map(wanted.map((name) => [name, this.#describe(name, missing)]));
   }
 
   deny(name: string, reason: string): void {
@@ -117,9 +117,12 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
     return undefined;
   }
 
-  #describe(name: string): number | EgressObstacle {
+  /** Throws UnavailableError if another partition's look-up, or `forget`, came in between. */
+  #describe(name: string, missing: readonly string[]): number | EgressObstacle {
     const found = this.#findRefusal(name) ?? this.#known.get(name)?.partitions;
     if (found !== undefined) return found;
+    if (!missing.includes(name))
+      throw new KafkaUnavailableError(`the Kafka topic "${name}" has to be looked up again`);
     return { code: "NO_EGRESS_TOPIC", reason: "it does not exist, or this user may not see it" };
   }
 
@@ -159,10 +162,10 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
       : createEgress(admin, names, { create, log });
   }
 
-  /** Throws UnavailableError if they may be created in a moment. */
-  async #createMissing(names: readonly string[]): Promise<void> {
+  /** Returns those that are still missing. Throws UnavailableError if they may be created in a moment. */
+  async #createMissing(names: readonly string[]): Promise<readonly string[]> {
     const { create, automatic } = this.#options;
-    if (names.length === 0 || create === undefined) return;
+    if (names.length === 0 || create === undefined) return names;
     const { successful, failures } = await this.#createTopics(this.#refuseSurplus(names));
     this.#createdCount += successful.length;
     if (successful.length > 0) automatic?.onCreated(successful);
@@ -171,7 +174,7 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
       this.#refuse(name, { code: "NO_EGRESS_TOPIC", reason });
     }
     for (const name of names) this.#missing.delete(name);
-    await this.#lookUpTwice(names.filter((name) => this.#findRefusal(name) === undefined));
+    return this.#lookUpTwice(names.filter((name) => this.#findRefusal(name) === undefined));
   }
 
   /** Refuses those above the limit, and returns the others. */

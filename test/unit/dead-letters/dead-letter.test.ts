@@ -215,7 +215,7 @@ describe("the outcome of a replay", () => {
     const record: LogRecord = { offset: 0, timestamp: "0", key: null, value: null, headers: {} };
     const any = summarize("dead", { partition: 0, record }, { identify: () => undefined, rank: 0 });
     const stored = letters.map((id) => ({ ...any, id, code: "KEY_MISMATCH" as const, copies: 1 }));
-    const found = await findReplays(["a-0-1"], [{ topic: "a", partition: 0, next: nextOffset, epoch }], {
+    const found = await findReplays(["a-0-1"], [{ topic: "a", partition: 0, offset: nextOffset, epoch }], {
       replays: { find: () => Promise.resolve([given]) },
       letters: { find: (ids) => Promise.resolve(stored.filter(({ id }) => ids.includes(id))) },
     });

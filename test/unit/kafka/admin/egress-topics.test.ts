@@ -8,6 +8,7 @@ import {
   type EgressTopicsOptions,
 } from "../../../../src/kafka/admin/egress-topics.ts";
 import type { Metadata } from "../../../../src/kafka/protocol/metadata.ts";
+import { UnavailableError } from "../../../../src/lib/errors.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
 import { replacePlatform, type Platform } from "../../../../src/lib/platform.ts";
 import { connectBroker } from "../../../support/broker.ts";
@@ -93,6 +94,15 @@ describe("the look-up of an egress topic", () => {
       ["a", "b"],
     ]);
     assert.equal(timeMs - before, 2_000);
+  });
+
+  it("does not believe that one is missing because another partition forgets it", async () => {
+    const { egressTopics } = await createScene([["a"]]);
+    await egressTopics.find(["a"]);
+    const found = egressTopics.find(["a", "b"]);
+    egressTopics.forget();
+    await assert.rejects(found, UnavailableError);
+    assert.deepEqual(await egressTopics.find(["a"]), new Map([["a", 3]]));
   });
 
   it("need not be confirmed as long as it stays missing", async () => {
