@@ -24,7 +24,7 @@ export function Picker() {
     setBusy(true);
     setError(undefined);
     api
-      .post<PickResponse>(pickPath + query, JSON.parse(text))
+      .postJson<PickResponse>(pickPath + query, text)
       .then(setResponse, setError)
       .finally(() => {
         setBusy(false);
