@@ -2,7 +2,7 @@
  * Measures one contestant in its own process:
  * `node --expose-gc bench/picker/contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON.
  */
-import { hasMatchingValue, createValueTest, type ValueTest } from "../../src/matching/filter/match.ts";
+import { createConditionTest } from "../../src/matching/filter/match.ts";
 import { readFilters } from "../../src/matching/filter/topic-filters.ts";
 import { createPicker, type FilterTexts } from "../../src/matching/picker/index.ts";
 import { furtherTopics, getPlan, type ContestantResult, type Plan } from "./plan.ts";
@@ -77,18 +77,11 @@ function memoryUsed(): number {
 
 /** Tests every topic for every event; filters are parsed only once. */
 function createNaive(): Contestant {
-  const all: { id: string; checks: { path: readonly string[]; test: ValueTest }[] }[] = [];
+  const all: { id: string; tests: ((event: unknown) => boolean)[] }[] = [];
   return {
     set(id, filters) {
-      const conditions = readFilters(filters);
-      all.push({
-        id,
-        checks: conditions.map(({ path, ...rest }) => ({ path, test: createValueTest(rest) })),
-      });
+      all.push({ id, tests: readFilters(filters).map(createConditionTest) });
     },
-    pick: (event) =>
-      all
-        .filter(({ checks }) => checks.every(({ path, test }) => hasMatchingValue(event, path, test)))
-        .map(({ id }) => id),
+    pick: (event) => all.filter(({ tests }) => tests.every((test) => test(event))).map(({ id }) => id),
   };
 }

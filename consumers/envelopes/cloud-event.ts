@@ -26,6 +26,8 @@ import {
 export interface EventData {
   readonly json: unknown;
   readonly location: JsonLocation;
+  /** The attributes of the CloudEvent; undefined without one. */
+  readonly attributes?: () => Readonly<Record<string, unknown>>;
 }
 
 /** The prefix of headers that are attributes (Kafka binding, section 3.2.3). */
@@ -56,7 +58,7 @@ export function checkHeaders(headers: RecordHeaders, location: JsonLocation): vo
   if (fault !== undefined) throw createHeaderRejection(location, "UNDECODABLE", [toHeaderFault(fault)]);
 }
 
-function readAttributes(headers: RecordHeaders, location: JsonLocation): Record<string, string> {
+export function readAttributes(headers: RecordHeaders, location: JsonLocation): Record<string, string> {
   const names = Object.keys(headers).filter((name) => name.startsWith(attributePrefix));
   // The content type comes last: it overrides a `ce_datacontenttype`, which the binding does not define.
   return Object.fromEntries(
@@ -85,6 +87,7 @@ export function readEventData(json: unknown, location: JsonLocation): EventData 
   if (fault !== undefined)
     throw createRejection(location, "UNDECODABLE", "carries data that is not JSON.", [fault]);
   const bytes = event.data_base64 ?? undefined;
+  const attributes = (): Record<string, unknown> => omitData(event);
   if (bytes !== undefined && event.data !== undefined) {
     throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid CloudEvent.", [
       { path: "/data_base64", message: "must not be combined with data" },
@@ -92,7 +95,7 @@ export function readEventData(json: unknown, location: JsonLocation): EventData 
   }
   if (bytes !== undefined) {
     const json = readJson(Buffer.from(bytes, "base64"), toMember(location, "/data_base64"));
-    return { json, location: toText(location, "/data_base64") };
+    return { json, location: toText(location, "/data_base64"), attributes };
   }
   if (event.data === undefined) {
     throw createRejection(
@@ -104,8 +107,11 @@ export function readEventData(json: unknown, location: JsonLocation): EventData 
       [{ path: "/data", message: "is required" }],
     );
   }
-  return { json: event.data, location: toMember(location, "/data") };
+  return { json: event.data, location: toMember(location, "/data"), attributes };
 }
+
+const omitData = (event: CloudEvent): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(event).filter(([name]) => name !== "data" && name !== "data_base64"));
 
 /** A CloudEvent within a CloudEvent is not opened. */
 export function rejectNested({ json, location }: EventData): void {

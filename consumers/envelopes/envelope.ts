@@ -8,6 +8,7 @@ import {
   type RejectionCode,
 } from "../../src/lib/errors.ts";
 import { parseStrictJson } from "../../src/lib/json.ts";
+import { parseEvent } from "../../src/matching/filter/numbers.ts";
 import { getHeader, getHeaderText, type RecordHeaders } from "../../src/sync/records.ts";
 
 /**
@@ -60,7 +61,7 @@ export function readJson(bytes: Buffer, location: JsonLocation): unknown {
 
 /** Announcements follow the rules of HTTP bodies. Events belong to others and are forwarded as they are. */
 export const parseJson = (text: string, subject: Subject): unknown =>
-  subject === "event" ? JSON.parse(text) : parseStrictJson(text);
+  subject === "event" ? parseEvent(text) : parseStrictJson(text);
 
 /** A fault of the whole value needs no path. */
 const createParseRejection = (

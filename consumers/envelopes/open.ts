@@ -4,6 +4,7 @@ import {
   checkFormat,
   checkHeaders,
   describeMode,
+  readAttributes,
   readEventData,
   rejectNested,
   type EventData,
@@ -33,7 +34,7 @@ export function openEnvelopes(value: Buffer, headers: RecordHeaders, subject: Su
   if (mode === undefined && !isCloudEvent(json)) return { json, location };
   const data =
     mode === "binary"
-      ? { json, location }
+      ? { json, location, attributes: () => readAttributes(headers, location) }
       : readEventData(json, mode === undefined ? readAs(describeMode("structured"), location) : location);
   rejectNested(data);
   return data;

@@ -1,20 +1,23 @@
-import { eventSchema, type Event } from "../../schemas/pick.ts";
+import type { Event } from "../../schemas/pick.ts";
 import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
-import { createValidator } from "../../src/lib/validation.ts";
-import type { LogRecord } from "../../src/sync/records.ts";
+import { checkEvent } from "../../src/matching/event.ts";
+import type { EventRecord } from "../../src/matching/filter/record.ts";
+import type { LogRecord, RecordHeaders } from "../../src/sync/records.ts";
 import { createRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
 
 /** What a record is read as: an event, or why it is not one. */
-type DecodedEvent = { readonly event: Event } | { readonly rejection: RejectionError };
-
-const checkEvent = createValidator<Event>(eventSchema);
+type DecodedEvent =
+  { readonly event: Event; readonly record: EventRecord } | { readonly rejection: RejectionError };
 
 /**
  * Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. What has
  * more than `maxBytes` is not parsed: its JSON may take twenty times as much memory.
  */
-export function decodeEvent({ value, headers, skippedBatch }: LogRecord, maxBytes: number): DecodedEvent {
+export function decodeEvent(
+  { key, value, headers, skippedBatch }: LogRecord,
+  maxBytes: number,
+): DecodedEvent {
   if (skippedBatch !== undefined) return { rejection: createBatchRejection(skippedBatch) };
   try {
     if (value === null) throw new RejectionError("UNDECODABLE", "The event has no value.");
@@ -22,9 +25,9 @@ export function decodeEvent({ value, headers, skippedBatch }: LogRecord, maxByte
       const message = `The event has ${value.length} bytes; KAFKA_MAX_EVENT_BYTES allows ${maxBytes}.`;
       throw new RejectionError("TOO_LARGE", message);
     }
-    const { json, location } = openEnvelopes(value, headers, "event");
+    const { json, location, attributes } = openEnvelopes(value, headers, "event");
     const checked = checkEvent(json);
-    if (checked.ok) return { event: checked.value };
+    if (checked.ok) return { event: checked.value, record: createEventRecord({ key, headers }, attributes) };
     throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid TMF688 event.", checked.faults);
   } catch (error) {
     if (error instanceof RejectionError) return { rejection: error };
@@ -32,3 +35,28 @@ export function decodeEvent({ value, headers, skippedBatch }: LogRecord, maxByte
     return { rejection: new RejectionError("UNDECODABLE", message) };
   }
 }
+
+/** What filters see of a record. Converted when a filter asks. */
+const createEventRecord = (
+  { key, headers }: Pick<LogRecord, "key" | "headers">,
+  attributes: (() => Readonly<Record<string, unknown>>) | undefined,
+): EventRecord => ({
+  get $key() {
+    return key?.toString();
+  },
+  get $header() {
+    return readHeaders(headers);
+  },
+  get $ce() {
+    return attributes?.();
+  },
+});
+
+/** Malformed UTF-8 is replaced; headers without a value are absent. */
+const readHeaders = (headers: RecordHeaders): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, given]) => [
+      name,
+      [given].flat().flatMap((value) => value?.toString() ?? []),
+    ]),
+  );

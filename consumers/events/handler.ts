@@ -190,7 +190,7 @@ function addEvent(
   poison.check(record);
   const decoded = decodeEvent(record, maxEventBytes);
   if ("rejection" in decoded) throw decoded.rejection;
-  const picked = index.pickNow(decoded.event);
+  const picked = index.pickNow(decoded.event, decoded.record);
   if (picked === undefined) return "not loaded";
   return plan.add(toRoutedEvent(record, { partition, epoch, picked }));
 }

@@ -15,7 +15,7 @@ const encodings = ["gzip", "deflate", "br"];
 const maxContentTypeLength = 256;
 
 /** Creates the middleware that reads and validates a JSON body; `request.body` is a `Body` after it. */
-export const readBody = <Body>({ check, wrongTypeStatus }: BodyRules<Body>): Handler[] => [
+export const readBody = <Body>({ parse, check, wrongTypeStatus }: BodyRules<Body>): Handler[] => [
   (request, response, next) => {
     checkHeaders(request.headers, wrongTypeStatus);
     // The client gets to send the body only now that credentials and headers are checked.
@@ -24,7 +24,7 @@ export const readBody = <Body>({ check, wrongTypeStatus }: BodyRules<Body>): Han
   },
   readBytes,
   (request, _response, next) => {
-    const checked = check(parseBody(request.body));
+    const checked = check(parseBody(request.body, parse));
     if (!checked.ok)
       throw new RejectionError("SCHEMA_VIOLATION", "The body does not match the schema.", checked.faults);
     request.body = checked.value;
@@ -100,11 +100,11 @@ function toHttpError(error: unknown): HttpError {
 }
 
 /** The value of a body; null if there is none. Throws an HttpError. */
-function parseBody(body: unknown): unknown {
+function parseBody(body: unknown, parse: BodyRules<unknown>["parse"]): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return null;
   try {
     if (!isUtf8(body)) throw new SyntaxError("it is not UTF-8");
-    return parseStrictJson(body.toString());
+    return parseStrictJson(body.toString(), parse);
   } catch (error) {
     throw new HttpError("MALFORMED_JSON", `The body is not valid JSON: ${getErrorMessage(error)}`);
   }

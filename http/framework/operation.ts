@@ -53,6 +53,8 @@ export interface Reply {
 export interface BodyRules<Body> {
   /** Documents the body. */
   readonly schema: object;
+  /** Parses valid JSON; `JSON.parse` by default. */
+  readonly parse?: (json: string) => unknown;
   readonly check: (value: unknown) => ValidationResult<Body>;
   /**
    * Status for a body that is not JSON: 400 for the push operations (specification 4.1), 415 for all others.

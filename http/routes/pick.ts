@@ -1,15 +1,14 @@
 import { eventSchema, pickResponseSchema, type Event, type PickResponse } from "../../schemas/pick.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
+import { checkEvent } from "../../src/matching/event.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
+import { parseEvent } from "../../src/matching/filter/numbers.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { toExplanation } from "../../src/matching/explanation.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import { roles } from "../../src/users/user.ts";
-import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation } from "../framework/operation.ts";
-
-const checkEvent = createValidator<Event>(eventSchema);
 
 /**
  * `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. `egressNaming` is undefined
@@ -30,7 +29,7 @@ export const pickOperations = (
     tag: "topics",
     summary: "Find the topics that match an event",
     description: "Evaluates the filters of all active topics against the event. Read-only.",
-    body: { schema: eventSchema, check: checkEvent, wrongTypeStatus: 415 },
+    body: { schema: eventSchema, parse: parseEvent, check: checkEvent, wrongTypeStatus: 415 },
     query: [
       {
         name: "explain",

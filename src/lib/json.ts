@@ -8,11 +8,11 @@ export class JsonStructureError extends SyntaxError {
  * member and for deep nesting, and a SyntaxError for text that is not JSON. A byte order mark is ignored (RFC
  * 8259, section 8.1).
  */
-export function parseStrictJson(text: string): unknown {
+export function parseStrictJson(text: string, parse: (json: string) => unknown = JSON.parse): unknown {
   const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const fault = findStructureFault(json);
   if (fault !== undefined) throw new JsonStructureError(fault);
-  return JSON.parse(json);
+  return parse(json);
 }
 
 const quote = 0x22;

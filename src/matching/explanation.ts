@@ -1,6 +1,6 @@
 import { maxFoundValues, type PickResponse } from "../../schemas/pick.ts";
 import { printCondition } from "./filter/to-text.ts";
-import type { ConditionResult } from "./filter/topic-filters.ts";
+import type { ConditionResult } from "./picker/explain.ts";
 
 /** Converts condition results to the JSON of HTTP and the command line. */
 export const toExplanation = (

@@ -5,7 +5,9 @@ import { sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import type { Following, IndexedTopic, TopicChange, TopicFeed } from "./feed.ts";
-import { explain, readFilters, type ConditionResult } from "./filter/topic-filters.ts";
+import type { EventRecord } from "./filter/record.ts";
+import { readFilters } from "./filter/topic-filters.ts";
+import { explain, type ConditionResult } from "./picker/explain.ts";
 import { OwnWrites, secondReadDelayMs } from "./own-writes.ts";
 import { readPickedTopics, type PickedTopics } from "./picked-topics.ts";
 import { RereadQueue } from "./reread-queue.ts";
@@ -123,10 +125,10 @@ export class LiveTopicIndex {
    * Returns the external ids of the topics of an event at this moment, in no particular order; undefined
    * unless every change is known.
    */
-  pickNow(event: unknown): string[] | undefined {
+  pickNow(event: unknown, record?: EventRecord): string[] | undefined {
     if (this.#state.mode !== "live") return undefined;
     invariant(!this.#following.signal.aborted, "an index is live only while it follows the feed");
-    return this.#state.serving.pick(event);
+    return this.#state.serving.pick(event, record);
   }
 
   /** The namespace of a topic that `pickNow` returned; "" unless namespaces are kept. */

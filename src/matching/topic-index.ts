@@ -2,6 +2,7 @@ import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { IndexedTopic } from "./feed.ts";
 import { FilterSyntaxError } from "./filter/filter.ts";
+import type { EventRecord } from "./filter/record.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createPicker } from "./picker/picker.ts";
 
@@ -31,7 +32,7 @@ export function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
       unreadable.delete(externalId);
       namespaces.delete(externalId);
     },
-    pick: (event: unknown): string[] => picker.pick(event),
+    pick: (event: unknown, record?: EventRecord): string[] => picker.pick(event, record),
     getNamespace: (externalId: string): string => namespaces.get(externalId),
     status: () => ({
       topics: picker.size,

@@ -22,7 +22,7 @@ export function Picker() {
 
   function pick(explain?: string): void {
     const query = explain === undefined ? "" : `?explain=${encodeURIComponent(explain)}`;
-    run(() => api.post<PickResponse>(pickPath + query, JSON.parse(text)), setResponse);
+    run(() => api.postJson<PickResponse>(pickPath + query, text), setResponse);
   }
 
   return (

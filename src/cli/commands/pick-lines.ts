@@ -1,4 +1,5 @@
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
+import { parseEvent } from "../../matching/filter/numbers.ts";
 import type { CommandContext } from "../context.ts";
 import { tryParseJson, readLines, type Line } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
@@ -70,7 +71,7 @@ function pickLine(
   { file, tally }: { readonly file: string; readonly tally: Tally },
 ): PickedTopic[] | undefined {
   if (text.trim() === "") return undefined;
-  const event = tryParseJson(text);
+  const event = tryParseJson(text, parseEvent);
   if (event instanceof Error) {
     tally.faulty += 1;
     if (tally.faulty <= maxFaultsShown)

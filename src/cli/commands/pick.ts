@@ -2,7 +2,9 @@ import type { Command } from "commander";
 
 import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
-import { explain, readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
+import { parseEvent } from "../../matching/filter/numbers.ts";
+import { readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
+import { explain } from "../../matching/picker/explain.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import { collectFile, getTotalSize, readTextFile } from "../input/files.ts";
@@ -54,7 +56,7 @@ async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
   for (const file of files) {
     const text = await readTextFile(file);
     try {
-      events.push({ file, event: JSON.parse(text) as unknown });
+      events.push({ file, event: parseEvent(text) });
     } catch (error) {
       printError(sanitize(`${file}: is not JSON: ${getErrorMessage(error)}`));
       process.exitCode = exitCodes.rejected;

@@ -100,9 +100,9 @@ function decodeLine(bytes: Buffer, number: number): string {
 }
 
 /** Parses JSON; returns the error instead of throwing it. */
-export function tryParseJson(text: string): unknown {
+export function tryParseJson(text: string, parse: (json: string) => unknown = JSON.parse): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parse(text);
   } catch (error) {
     return error instanceof Error ? error : new Error(getErrorMessage(error));
   }

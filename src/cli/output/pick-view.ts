@@ -1,4 +1,4 @@
-import type { ConditionResult } from "../../matching/filter/topic-filters.ts";
+import type { ConditionResult } from "../../matching/picker/explain.ts";
 import { describeCondition } from "../../matching/filter/to-text.ts";
 import { toExplanation } from "../../matching/explanation.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";

@@ -1,6 +1,7 @@
-import { mergeEquals, type Condition, type Filter } from "./filter.ts";
+import { hasSamePath, isComparison, mergeEquals, type Condition, type Filter } from "./filter.ts";
 import { createValueTest } from "./match.ts";
 import { compare, toComparable, compareTexts } from "./compare.ts";
+import { parseNumber, printNumber } from "./numbers.ts";
 import { printCondition } from "./to-text.ts";
 
 /**
@@ -21,17 +22,32 @@ export function canonicalize(filter: Filter): Filter {
 
 const sortDistinct = (texts: readonly string[]): string[] => [...new Set(texts)].sort(compareTexts);
 
-const hasSamePath = (a: Condition, b: Condition): boolean =>
-  JSON.stringify(a.path) === JSON.stringify(b.path);
-
-/** Whether every value that satisfies `a` also satisfies `b`. */
+/** Whether every event with a value that satisfies `a` also satisfies `b`. Sometimes false where it does. */
 function implies(a: Condition, b: Condition): boolean {
-  const test = createValueTest(b);
-  if (a.operator === "eq") return a.values.every(test);
+  if (b.operator === "exists" && b.values[0] === "true")
+    return a.operator !== "exists" || a.values[0] === "true";
+  if (a.operator === "exists" || b.operator === "exists") return isEqual(a, b);
+  const testB = createValueTest(b);
+  if (a.operator === "eq") return a.values.flatMap(toSamples).every((sample) => testB(...sample));
   const testA = createValueTest(a);
-  if (b.operator === "ne") return b.values.every((value) => !testA(value));
-  if (a.operator === "ne" || b.operator === "eq") return false;
-  return isUpper(a) === isUpper(b) && isNarrower(a, b);
+  if (b.operator === "ne") return b.values.flatMap(toSamples).every((sample) => !testA(...sample));
+  if (isComparison(a.operator) && isComparison(b.operator))
+    return isUpper(a) === isUpper(b) && isNarrower(a, b);
+  return a.operator === b.operator && a.values.every((value) => b.values.includes(value));
+}
+
+const isEqual = (a: Condition, b: Condition): boolean =>
+  a.operator === b.operator && a.values.join() === b.values.join();
+
+/** What is equal to a value: the text, and the number if it is one. */
+function toSamples(value: string): (readonly [text: string, isNumber: boolean])[] {
+  const number = parseNumber(value);
+  return number === undefined
+    ? [[value, false]]
+    : [
+        [value, false],
+        [printNumber(number), true],
+      ];
 }
 
 const isUpper = ({ operator }: Condition): boolean => operator === "lt" || operator === "lte";

@@ -1,9 +1,11 @@
+import { compareNumbers, parseNumber, removeTrailingZeros, type Exact } from "./numbers.ts";
+
 /** A text, parsed as a number or an instant if it is one. */
 export interface Comparable {
   readonly text: string;
-  /** Set if the text is a JSON number (RFC 8259, section 6). */
-  readonly number: number | undefined;
-  /** Set if the text is an RFC 3339 date-time. */
+  /** Set if the text is a JSON number. */
+  readonly number: Exact | undefined;
+  /** Set if the text is an RFC 3339 date-time, or a date alone: its first instant in UTC. */
   readonly instant: Instant | undefined;
 }
 
@@ -15,21 +17,20 @@ interface Instant {
   readonly fraction: string;
 }
 
-const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/iu;
-const dateTime = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/u;
+const dateTime =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d)))?$/u;
 
-export const toComparable = (text: string): Comparable => ({
-  text,
-  number: jsonNumber.test(text) ? Number(text) : undefined,
-  instant: parseInstant(text),
-});
+export function toComparable(text: string): Comparable {
+  const number = parseNumber(text);
+  return { text, number, instant: number === undefined ? parseInstant(text) : undefined };
+}
 
 /**
  * Compares two numbers as numbers, two RFC 3339 times as instants, and everything else as strings by code
  * points.
  */
 export function compare(a: Comparable, b: Comparable): number {
-  if (a.number !== undefined && b.number !== undefined) return Math.sign(a.number - b.number);
+  if (a.number !== undefined && b.number !== undefined) return compareNumbers(a.number, b.number);
   if (a.instant !== undefined && b.instant !== undefined) {
     return a.instant.seconds - b.instant.seconds || compareTexts(a.instant.fraction, b.instant.fraction);
   }
@@ -52,17 +53,14 @@ export function compareTexts(a: string, b: string): number {
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 
 function parseInstant(text: string): Instant | undefined {
+  const first = text.charCodeAt(0);
+  if (!(first >= 0x30 && first <= 0x39)) return undefined;
   const found = dateTime.exec(text);
   if (found === null) return undefined;
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const [offsetHour, offsetMinute] = [Number(found[9] ?? 0), Number(found[10] ?? 0)];
+  const read = (group: number): number => Number(found[group] ?? 0);
+  const [year, month, day] = [read(1), read(2), read(3)];
+  const [hour, minute, second] = [read(4), read(5), read(6)];
+  const [offsetHour, offsetMinute] = [read(9), read(10)];
   // 60 is a leap second.
   if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return undefined;
   const date = new Date(0);
@@ -73,13 +71,4 @@ function parseInstant(text: string): Instant | undefined {
     seconds: date.getTime() / 1_000 + (hour * 60 + minute) * 60 + second - offset,
     fraction: removeTrailingZeros(found[7] ?? ""),
   };
-}
-
-/**
- * By hand: a regular expression would try every zero of a long fraction as the first of the trailing ones.
- */
-function removeTrailingZeros(digits: string): string {
-  let end = digits.length;
-  while (end > 0 && digits[end - 1] === "0") end -= 1;
-  return digits.slice(0, end);
 }

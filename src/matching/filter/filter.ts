@@ -1,13 +1,42 @@
-/**
- * The comparisons of TMF630, and `ne`, named as in the suffix of a path (`a.gt=1`). Its regular expressions
- * are not among them.
- */
-export const operators = ["eq", "ne", "gt", "gte", "lt", "lte"] as const;
+/** What a condition compares with. Each has a suffix of the same name (`a.gt=1`). */
+export const operators = [
+  "eq",
+  "ne",
+  "gt",
+  "gte",
+  "lt",
+  "lte",
+  "exists",
+  "prefix",
+  "suffix",
+  "contains",
+  "eqi",
+  "like",
+  "regex",
+] as const;
 
 export type Operator = (typeof operators)[number];
 
-/** The signs that can be written instead of the suffixes. */
-export const signs: Readonly<Record<Operator, string>> = {
+/** The other suffixes that are understood. */
+const synonyms: Readonly<Record<string, Operator>> = {
+  in: "eq",
+  nin: "ne",
+  startswith: "prefix",
+  endswith: "suffix",
+};
+
+const bySuffix: ReadonlyMap<string, Operator> = new Map([
+  ...operators.map((operator) => [operator, operator] as const),
+  ...Object.entries(synonyms),
+]);
+
+/** The operator that a suffix stands for; undefined if it is not one. */
+export const getOperator = (suffix: string): Operator | undefined => bySuffix.get(suffix);
+
+export const suffixes: readonly string[] = [...bySuffix.keys()];
+
+/** The signs that filters are printed with, instead of the suffixes. */
+export const signs: Readonly<Partial<Record<Operator, string>>> = {
   eq: "=",
   ne: "!=",
   gt: ">",
@@ -16,12 +45,26 @@ export const signs: Readonly<Record<Operator, string>> = {
   lte: "<=",
 };
 
+/** Operators that compare with the order of values. They take one value. */
+export type Comparison = "gt" | "gte" | "lt" | "lte";
+
+export const isComparison = (operator: Operator): operator is Comparison =>
+  operator === "gt" || operator === "gte" || operator === "lt" || operator === "lte";
+
 /** One condition of a filter: `a.b=1,2`. */
 export interface Condition {
-  /** Decoded names; at least one. */
+  /**
+   * Decoded names; at least one. Of a record's own data: `["$key"]`, `["$header", name]` or
+   * `["$ce", attribute]`.
+   */
   readonly path: readonly string[];
+  /** Set if the path leads into the record that carries the event, not into the event. */
+  readonly ofRecord?: true;
   readonly operator: Operator;
-  /** Decoded; at least one. Only "eq" (any of them) and "ne" (none of them) have several. */
+  /**
+   * Decoded; at least one. Comparisons, "exists" ("true" or "false") and "regex" have one. Those of "like"
+   * are patterns (like.ts).
+   */
   readonly values: readonly string[];
 }
 
@@ -34,7 +77,7 @@ export interface Filter {
 }
 
 /** The limits of a filter: far beyond what people write, small enough to evaluate at once. */
-export const limits = { characters: 8_000, conditions: 100, values: 1_000, depth: 32 } as const;
+export const limits = { characters: 8_000, conditions: 100, values: 1_000, depth: 32, pattern: 256 } as const;
 
 /** A filter's text is invalid. */
 export class FilterSyntaxError extends Error {
@@ -57,23 +100,21 @@ export class FilterSyntaxError extends Error {
 /** The two filters of a topic. */
 export type FilterMember = "headerQuery" | "contentQuery";
 
-export const isOperator = (name: string): name is Operator => (operators as readonly string[]).includes(name);
-
 /** Merges the equalities of each name into one condition: together they are OR (TMF630). */
 export function mergeEquals(filter: Filter): Filter {
   const { conditions } = filter;
   const equals = conditions.filter(({ operator }) => operator === "eq");
   // Few filters repeat a name, and a million are read at the start.
-  const hasRepeated = equals.some(({ path }, at) =>
-    equals.some((other, i) => i < at && isSame(path, other.path)),
-  );
+  const hasRepeated = equals.some((one, at) => equals.some((other, i) => i < at && hasSamePath(one, other)));
   if (!hasRepeated) return filter;
-  const byPath = Map.groupBy(equals, ({ path }) => JSON.stringify(path));
+  const byPath = Map.groupBy(equals, (one) => equals.findIndex((other) => hasSamePath(one, other)));
   const merged = [...byPath.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : { ...first, values: [first, ...others].flatMap(({ values }) => values) },
   );
   return { conditions: [...merged, ...conditions.filter(({ operator }) => operator !== "eq")] };
 }
 
-const isSame = (path: readonly string[], other: readonly string[]): boolean =>
-  path.length === other.length && path.every((name, at) => name === other[at]);
+export const hasSamePath = (one: Condition, other: Condition): boolean =>
+  one.ofRecord === other.ofRecord &&
+  one.path.length === other.path.length &&
+  one.path.every((name, at) => name === other.path[at]);

@@ -1,26 +1,61 @@
-import type { Condition, Operator } from "./filter.ts";
 import { compare, toComparable, type Comparable } from "./compare.ts";
+import { isComparison, type Comparison, type Condition } from "./filter.ts";
+import { LongNumber, parseNumber, printNumber } from "./numbers.ts";
+import { createPatternTest } from "./patterns.ts";
+
+/** A value that conditions compare with. Null, objects and arrays are not. */
+export type Scalar = string | number | boolean | LongNumber;
+
+export const isScalar = (value: unknown): value is Scalar =>
+  typeof value === "string" ||
+  typeof value === "number" ||
+  typeof value === "boolean" ||
+  value instanceof LongNumber;
+
+/** Returns a scalar as it prints; a number the same in every notation. */
+export const toText = (scalar: Scalar): string =>
+  typeof scalar === "string" ? scalar : scalar instanceof LongNumber ? scalar.text : String(scalar);
+
+export const isNumber = (scalar: Scalar): boolean =>
+  typeof scalar === "number" || scalar instanceof LongNumber;
 
 /** Whether a value, as a text, satisfies a condition. */
-export type ValueTest = (text: string) => boolean;
+export type ValueTest = (text: string, isNumber: boolean) => boolean;
 
+/** For every operator but "exists", which is about all values of a path. */
 export function createValueTest({ operator, values }: Pick<Condition, "operator" | "values">): ValueTest {
-  const [first = ""] = values;
-  if (operator === "eq" || operator === "ne") {
-    const wanted = operator === "eq";
-    if (values.length === 1) return (text) => (text === first) === wanted;
-    const among = new Set(values);
-    return (text) => among.has(text) === wanted;
-  }
-  const holds = createComparison(toComparable(first), operator);
+  if (operator === "exists") throw new Error("exists is not about single values");
+  if (operator === "eq" || operator === "ne") return createEqualityTest(values, operator === "eq");
+  if (!isComparison(operator)) return createPatternTest(operator, values);
+  const holds = createComparison(toComparable(values[0] ?? ""), operator);
   return (text) => holds(toComparable(text));
 }
 
+function createEqualityTest(values: readonly string[], wanted: boolean): ValueTest {
+  const [first = ""] = values;
+  const numbers = values.flatMap((value) => toNumberText(value) ?? []);
+  if (numbers.length > 0) {
+    const [texts, among] = [new Set(values), new Set(numbers)];
+    return (text, isNumber) => (texts.has(text) || (isNumber && among.has(text))) === wanted;
+  }
+  if (values.length === 1) return (text) => (text === first) === wanted;
+  const texts = new Set(values);
+  return (text) => texts.has(text) === wanted;
+}
+
+/**
+ * Returns how a number prints that a value also equals; undefined if it is the value itself, or the value is
+ * not a number. A text of an event equals only the same text: "1.10" is not "1.1".
+ */
+export function toNumberText(value: string): string | undefined {
+  const number = parseNumber(value);
+  if (number === undefined) return undefined;
+  const text = printNumber(number);
+  return text === value ? undefined : text;
+}
+
 /** For values that are converted once and tested more than once. */
-export function createComparison(
-  operand: Comparable,
-  operator: Exclude<Operator, "eq" | "ne">,
-): (value: Comparable) => boolean {
+export function createComparison(operand: Comparable, operator: Comparison): (value: Comparable) => boolean {
   switch (operator) {
     case "gt":
       return (value) => compare(value, operand) > 0;
@@ -33,27 +68,19 @@ export function createComparison(
   }
 }
 
-/**
- * Returns a string, number or boolean as it prints; undefined for null, objects and arrays, which match
- * nothing.
- */
-export function toComparedText(value: unknown): string | undefined {
-  if (typeof value === "string") return value;
-  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
-}
-
-/** Whether one of an event's values at a path satisfies a test. */
-export function hasMatchingValue(event: unknown, path: readonly string[], test: ValueTest): boolean {
-  const found = readText(event, path);
-  if (found === listOnPath) return readTexts(event, path).some(test);
-  return found !== undefined && test(found);
+/** Returns the plain meaning of a condition: whether an event satisfies it. */
+export function createConditionTest({ path, operator, values }: Condition): (event: unknown) => boolean {
+  if (operator === "exists") return (event) => readValues(event, path).length > 0 === (values[0] === "true");
+  const test = createValueTest({ operator, values });
+  return (event) =>
+    readValues(event, path).some((value) => isScalar(value) && test(toText(value), isNumber(value)));
 }
 
 /** Returned for a path through a list, where an event may have several values. */
 export const listOnPath = Symbol("listOnPath");
 
-/** Returns the value at a path as a text; undefined if there is none that can match. */
-export function readText(event: unknown, path: readonly string[]): string | undefined | typeof listOnPath {
+/** Returns the value at a path: an object as well; undefined for null, and if there is none. */
+export function readValue(event: unknown, path: readonly string[]): unknown {
   if (Array.isArray(event)) return undefined;
   let value = event;
   for (const name of path) {
@@ -61,15 +88,18 @@ export function readText(event: unknown, path: readonly string[]): string | unde
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
   }
-  return Array.isArray(value) ? listOnPath : toComparedText(value);
+  return Array.isArray(value) ? listOnPath : (value ?? undefined);
 }
 
-/** Returns all values at a path, through every element of nested arrays. An array has no members itself. */
-export function readTexts(event: unknown, path: readonly string[]): string[] {
+/**
+ * Returns all values at a path, objects included, through every element of nested arrays. An array has no
+ * members itself.
+ */
+export function readValues(event: unknown, path: readonly string[]): unknown[] {
   if (Array.isArray(event)) return [];
   let reached = [event];
   for (const name of path) reached = flattenArrays(reached).flatMap((value) => readMember(value, name));
-  return flattenArrays(reached).flatMap((value) => toComparedText(value) ?? []);
+  return flattenArrays(reached).filter((value) => value !== null && value !== undefined);
 }
 
 function readMember(value: unknown, name: string): unknown[] {

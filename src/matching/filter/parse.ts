@@ -1,12 +1,23 @@
 import {
   FilterSyntaxError,
-  isOperator,
+  getOperator,
+  isComparison,
   limits,
   type Condition,
   type Filter,
   type FilterMember,
   type Operator,
 } from "./filter.ts";
+import { escapeLike } from "./like.ts";
+import {
+  mayBeSuffix,
+  rejectBrackets,
+  rejectForeignName,
+  rejectForeignSuffix,
+  rejectForeignValues,
+} from "./look-alikes.ts";
+import { compileRegex } from "./regex.ts";
+import { decode, split, trimEnd, trimStart } from "./scan.ts";
 
 /**
  * Parses a filter (specification 2.4, contract section 5):
@@ -15,7 +26,7 @@ import {
  * filter    = [ condition *( "&" condition ) ]
  * condition = name ( sign | "." suffix "=" ) value *( "," value )
  * name      = segment *( "." segment )
- * sign      = "=" | "!=" | ">" | ">=" | "<" | "<="
+ * sign      = "=" | "==" | "!=" | ">" | ">=" | "<" | "<=" | "*=" | "=~"
  * ```
  *
  * Space around names and values is ignored; `%XX` is decoded after splitting. In a `contentQuery`, a leading
@@ -35,7 +46,7 @@ export function parseFilter(text: string, member: FilterMember = "headerQuery"):
   for (let start = 0; start <= text.length;) {
     if (conditions.length === limits.conditions)
       throw new FilterSyntaxError(`has more than ${limits.conditions} conditions`, start);
-    const { condition, end } = parseCondition(text, start);
+    const { condition, end } = parseCondition(text, start, member);
     values += condition.values.length;
     if (values > limits.values) throw new FilterSyntaxError(`has more than ${limits.values} values`, start);
     conditions.push(member === "contentQuery" ? removeEventPrefix(condition) : condition);
@@ -54,35 +65,96 @@ function removeEventPrefix(condition: Condition): Condition {
   return path[1] === "event" && path.length > 2 ? condition : { ...condition, path: path.slice(1) };
 }
 
-function parseCondition(text: string, start: number): { condition: Condition; end: number } {
-  const sign = findSign(text, start);
-  const { path, suffix } = parseName(text, start, sign.start);
-  if (suffix !== undefined && sign.operator !== "eq") {
+function parseCondition(
+  text: string,
+  start: number,
+  member: FilterMember,
+): { condition: Condition; end: number } {
+  let sign = findSign(text, start);
+  const { path, ofRecord, suffix } = parseName(text, start, sign.start, member);
+  // After a suffix, "~" belongs to the value.
+  if (suffix !== undefined && text[sign.end - 1] === "~")
+    sign = { ...sign, operator: "eq", end: sign.end - 1 };
+  const isPlainSign = sign.end - sign.start === 1 && sign.operator === "eq";
+  if (suffix !== undefined && !isPlainSign) {
     throw new FilterSyntaxError(
       `has two operators, ".${suffix}" and "${text.slice(sign.start, sign.end)}"; use one of them`,
       sign.start,
     );
   }
-  const operator = suffix ?? sign.operator;
+  const operator = suffix === undefined ? sign.operator : (getOperator(suffix) ?? "eq");
   const end = findValuesEnd(text, sign.end);
-  const values = parseValues(text, sign.end, end);
-  if (values.length > 1 && operator !== "eq" && operator !== "ne") {
-    throw new FilterSyntaxError("compares with several values; a comparison takes one", sign.end);
-  }
-  return { condition: { path, operator, values }, end };
+  if (suffix === undefined && operator !== "regex") rejectForeignValues(text, sign.end, end);
+  else if (suffix === "in" || suffix === "nin") rejectBrackets(text, sign.end, end);
+  const values = readValues(operator, text, sign.end, end);
+  return { condition: ofRecord ? { path, ofRecord, operator, values } : { path, operator, values }, end };
 }
 
-// Texts are scanned by character code, and parts are passed as two indices (the second exclusive): each
-// announcement brings two filters, and a million topics are parsed at the start.
+function readValues(operator: Operator, text: string, start: number, end: number): string[] {
+  if (operator === "regex") return [readRegex(text, start, end)];
+  if (operator === "like") return parseValues(text, start, end, readLike);
+  if (operator === "exists") return [readBoolean(text, start, end)];
+  const values = parseValues(text, start, end);
+  if (values.length > 1 && isComparison(operator))
+    throw new FilterSyntaxError("compares with several values; a comparison takes one", start);
+  return values;
+}
+
+/** A regular expression is not split at commas. */
+function readRegex(text: string, start: number, end: number): string {
+  const first = trimStart(text, start, end);
+  if (first === end) throw new FilterSyntaxError(emptyValueProblem, end);
+  const pattern = decode(text, first, trimEnd(text, first, end));
+  requireShort(pattern, first);
+  try {
+    compileRegex(pattern);
+  } catch (error) {
+    throw new FilterSyntaxError(error instanceof Error ? error.message : String(error), first);
+  }
+  return pattern;
+}
+
+/** `*` and `?` are wildcards; encoded, they are characters. */
+function readLike(text: string, start: number, end: number): string {
+  let pattern = "";
+  for (let from = start; from < end;) {
+    const at = findWildcard(text, from, end);
+    pattern += escapeLike(decode(text, from, at)) + text.slice(at, Math.min(at + 1, end));
+    from = at + 1;
+  }
+  requireShort(pattern, start);
+  return pattern;
+}
+
+function findWildcard(text: string, start: number, end: number): number {
+  let at = start;
+  while (at < end && text[at] !== "*" && text[at] !== "?") at += 1;
+  return at;
+}
+
+function requireShort(pattern: string, position: number): void {
+  if (pattern.length > limits.pattern)
+    throw new FilterSyntaxError(`has a pattern of more than ${limits.pattern} characters`, position);
+}
+
+function readBoolean(text: string, start: number, end: number): string {
+  const value = text.slice(start, end).trim();
+  if (value === "true" || value === "false") return value;
+  throw new FilterSyntaxError('has a value other than "true" and "false" after .exists=', start);
+}
+
 const codes = {
   ampersand: 0x26,
+  asterisk: 0x2a,
   comma: 0x2c,
   dot: 0x2e,
+  dollar: 0x24,
   exclamation: 0x21,
   semicolon: 0x3b,
   less: 0x3c,
   equal: 0x3d,
   greater: 0x3e,
+  tilde: 0x7e,
 } as const;
 
 interface Sign {
@@ -95,7 +167,11 @@ function findSign(text: string, start: number): Sign {
   for (let at = start; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
       case codes.equal:
-        return { operator: "eq", start: at, end: at + 1 };
+        if (text.charCodeAt(at + 1) === codes.tilde) return { operator: "regex", start: at, end: at + 2 };
+        return { operator: "eq", start: at, end: isEqualSign(text, at + 1) ? at + 2 : at + 1 };
+      case codes.asterisk:
+        if (isEqualSign(text, at + 1)) return { operator: "regex", start: at, end: at + 2 };
+        break;
       case codes.greater:
         return isEqualSign(text, at + 1)
           ? { operator: "gte", start: at, end: at + 2 }
@@ -132,7 +208,12 @@ const createSemicolonError = (at: number): FilterSyntaxError =>
     at,
   );
 
-function parseName(text: string, from: number, to: number): { path: string[]; suffix: Operator | undefined } {
+interface Name extends Pick<Condition, "path" | "ofRecord"> {
+  /** An operator, as it is written. */
+  readonly suffix: string | undefined;
+}
+
+function parseName(text: string, from: number, to: number, member: FilterMember): Name {
   const start = trimStart(text, from, to);
   const end = trimEnd(text, start, to);
   if (start === end) throw new FilterSyntaxError("has no name before the operator", to);
@@ -141,6 +222,9 @@ function parseName(text: string, from: number, to: number): { path: string[]; su
   }
   const suffix = findSuffix(text, start, end);
   const namesEnd = suffix === undefined ? end : text.lastIndexOf(".", end - 1);
+  if (text.charCodeAt(start) === codes.dollar)
+    return { path: parseRecordName(text, start, namesEnd, member), ofRecord: true, suffix };
+  rejectForeignName(text, start, namesEnd);
   let names = 1;
   for (let at = start; at < namesEnd; at += 1) if (text.charCodeAt(at) === codes.dot) names += 1;
   if (names > limits.depth) {
@@ -151,16 +235,40 @@ function parseName(text: string, from: number, to: number): { path: string[]; su
 }
 
 /** The operator after the last dot of a name. */
-function findSuffix(text: string, start: number, end: number): Operator | undefined {
+function findSuffix(text: string, start: number, end: number): string | undefined {
   const dot = text.lastIndexOf(".", end - 1);
   if (dot < start) return undefined;
   const first = trimStart(text, dot + 1, end);
-  if (end - first > maxOperatorLength) return undefined;
-  const suffix = text.slice(first, end);
-  return isOperator(suffix) ? suffix : undefined;
+  if (!mayBeSuffix(text, first, end)) return undefined;
+  const name = text.slice(first, end);
+  if (getOperator(name) !== undefined) return name;
+  rejectForeignSuffix(name, first);
+  return undefined;
 }
 
-const maxOperatorLength = 3;
+/** A name that begins with `$`: the data of the record that carries the event. */
+function parseRecordName(text: string, start: number, end: number, member: FilterMember): readonly string[] {
+  const fail = (problem: string): never => {
+    throw new FilterSyntaxError(problem, start);
+  };
+  const name = text.slice(start, end);
+  const dot = name.indexOf(".");
+  const root = dot < 0 ? name : name.slice(0, dot);
+  if (member === "contentQuery" && recordRoots.includes(root))
+    fail(`has "${root}", which belongs in the headerQuery: it is data of the record, not of the event`);
+  if (name === "$key") return [name];
+  const rest = dot < 0 ? "" : decode(text, start + dot + 1, end);
+  if (root === "$header" && rest !== "") return [root, rest];
+  if (root === "$ce" && rest !== "") {
+    if (/^[a-z0-9]+$/u.test(rest)) return [root, rest];
+    fail(`has "${name}"; the names of CloudEvents attributes have lower-case letters and digits only`);
+  }
+  return fail(
+    `has "${name}"; only $key, $header.NAME and $ce.ATTRIBUTE begin with "$"; write "%24" for the character itself`,
+  );
+}
+
+const recordRoots: readonly string[] = ["$key", "$header", "$ce"];
 
 /** The index of the next `&`, or the text's length. */
 function findValuesEnd(text: string, start: number): number {
@@ -178,68 +286,7 @@ function findValuesEnd(text: string, start: number): number {
   return text.length;
 }
 
-const parseValues = (text: string, start: number, end: number): string[] =>
-  split(text, { start, end, separator: codes.comma, emptyProblem: "has an empty value; expected a value" });
+const emptyValueProblem = "has an empty value; expected a value";
 
-interface ListText {
-  readonly start: number;
-  readonly end: number;
-  readonly separator: number;
-  /** What to report of an empty part. */
-  readonly emptyProblem: string;
-}
-
-/** The parts between separators, trimmed and decoded. */
-function split(text: string, { start, end, separator, emptyProblem }: ListText): string[] {
-  /** An array literal of one takes a tenth of the memory of one that grows. */
-  let parts: string[] | undefined;
-  let from = start;
-  for (let at = start; at <= end; at += 1) {
-    if (at < end && text.charCodeAt(at) !== separator) continue;
-    const first = trimStart(text, from, at);
-    if (first === at) throw new FilterSyntaxError(emptyProblem, at);
-    const part = decode(text, first, trimEnd(text, first, at));
-    if (parts === undefined) parts = [part];
-    else parts.push(part);
-    from = at + 1;
-  }
-  return parts ?? [];
-}
-
-/** The index of the first character that is not space; `end` if there is none. */
-function trimStart(text: string, start: number, end: number): number {
-  let at = start;
-  while (at < end && isSpace(text.charCodeAt(at))) at += 1;
-  return at;
-}
-
-/** The index after the last character that is not space; `start` if there is none. */
-function trimEnd(text: string, start: number, end: number): number {
-  let at = end;
-  while (at > start && isSpace(text.charCodeAt(at - 1))) at -= 1;
-  return at;
-}
-
-/** As `String.prototype.trim` has it. */
-const isSpace = (code: number): boolean =>
-  code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : /\s/.test(String.fromCharCode(code));
-
-/** Decodes `%XX` (RFC 3986, section 2.1), which is UTF-8. */
-function decode(text: string, start: number, end: number): string {
-  const piece = text.slice(start, end);
-  if (!piece.includes("%")) return piece;
-  const fault = /%(?![0-9a-f]{2})/iu.exec(piece);
-  if (fault !== null) {
-    throw new FilterSyntaxError(
-      'has a "%" without two hexadecimal digits; write "%25" for the character itself',
-      start + fault.index,
-    );
-  }
-  return piece.replaceAll(/(?:%[0-9a-f]{2})+/giu, (run: string, at: number) => {
-    try {
-      return decodeURIComponent(run);
-    } catch {
-      throw new FilterSyntaxError(`has "${run}", which is not UTF-8`, start + at);
-    }
-  });
-}
+const parseValues = (text: string, start: number, end: number, read = decode): string[] =>
+  split(text, { start, end, separator: codes.comma, emptyProblem: emptyValueProblem }, read);

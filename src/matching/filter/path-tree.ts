@@ -1,18 +1,27 @@
-import { flattenArrays, toComparedText } from "./match.ts";
+import type { Condition } from "./filter.ts";
+import { flattenArrays, isScalar, type Scalar } from "./match.ts";
+import { LongNumber } from "./numbers.ts";
+import type { EventRecord } from "./record.ts";
+
+/** Where a path leads: into the event or into its record. */
+export type Place = Pick<Condition, "path" | "ofRecord">;
 
 /**
  * A tree of entries by path, so that an event is walked once for all of them. A walk takes at most 32 steps
  * per object, list element and value of the event, however many paths there are.
  */
 export interface PathTree<T> {
-  getOrAdd(path: readonly string[], make: () => T): T;
-  get(path: readonly string[]): T | undefined;
-  delete(path: readonly string[]): void;
-  /** Calls back with every value, as a text, that the event has at the path of an entry. */
-  walk(event: unknown, onValue: Visitor<T>): void;
+  getOrAdd(place: Place, make: () => T): T;
+  get(place: Place): T | undefined;
+  delete(place: Place): void;
+  /**
+   * Calls back with every value that the event has at the path of an entry: undefined for an object, and
+   * nothing for null.
+   */
+  walk(event: unknown, record: EventRecord | undefined, onValue: Visitor<T>): void;
 }
 
-type Visitor<T> = (entry: T, text: string) => void;
+type Visitor<T> = (entry: T, value: Scalar | undefined) => void;
 
 interface Node<T> {
   readonly name: string;
@@ -26,12 +35,14 @@ interface Node<T> {
 const maxNamesLookedUp = 32;
 
 export function createPathTree<T>(): PathTree<T> {
-  const root = createNode<T>("");
+  const ofEvent = createNode<T>("");
+  const ofRecord = createNode<T>("");
+  const getRoot = (place: Place): Node<T> => (place.ofRecord ? ofRecord : ofEvent);
 
   /** Returns the nodes from the root to a path; undefined if there is no such path. */
-  function findNodes(path: readonly string[]): Node<T>[] | undefined {
-    const nodes = [root];
-    for (const name of path) {
+  function findNodes(place: Place): Node<T>[] | undefined {
+    const nodes = [getRoot(place)];
+    for (const name of place.path) {
       const child = nodes.at(-1)?.children.get(name);
       if (child === undefined) return undefined;
       nodes.push(child);
@@ -40,26 +51,27 @@ export function createPathTree<T>(): PathTree<T> {
   }
 
   return {
-    getOrAdd(path, make) {
-      let node = root;
-      for (const name of path) {
+    getOrAdd(place, make) {
+      let node = getRoot(place);
+      for (const name of place.path) {
         let child = node.children.get(name);
         if (child === undefined) node.children.set(name, (child = createNode(name)));
         node = child;
       }
       return (node.entry ??= make());
     },
-    get: (path) => findNodes(path)?.at(-1)?.entry,
-    delete(path) {
-      const nodes = findNodes(path);
+    get: (place) => findNodes(place)?.at(-1)?.entry,
+    delete(place) {
+      const nodes = findNodes(place);
       const last = nodes?.at(-1);
       if (nodes === undefined || last === undefined) return;
       last.entry = undefined;
       prune(nodes);
     },
-    walk(event, onValue) {
+    walk(event, record, onValue) {
       // An array has no members itself.
-      if (!Array.isArray(event)) visit(root, event, onValue);
+      if (!Array.isArray(event)) visit(ofEvent, event, onValue);
+      if (record !== undefined && ofRecord.children.size > 0) visit(ofRecord, record, onValue);
     },
   };
 }
@@ -81,16 +93,16 @@ function prune<T>(nodes: readonly Node<T>[]): void {
 }
 
 function visit<T>(node: Node<T>, value: unknown, onValue: Visitor<T>): void {
-  if (typeof value === "object") {
-    if (value === null) return;
-    if (Array.isArray(value)) for (const element of flattenArrays(value)) visit(node, element, onValue);
-    else if (node.children.size > maxNamesLookedUp) visitMembers(node, value, onValue);
+  if (typeof value !== "object") {
+    if (node.entry !== undefined && isScalar(value)) onValue(node.entry, value);
+  } else if (Array.isArray(value)) for (const element of flattenArrays(value)) visit(node, element, onValue);
+  else if (value instanceof LongNumber) {
+    if (node.entry !== undefined) onValue(node.entry, value);
+  } else if (value !== null) {
+    if (node.entry !== undefined) onValue(node.entry, undefined);
+    if (node.children.size > maxNamesLookedUp) visitMembers(node, value, onValue);
     else visitNames(node, value as Readonly<Record<string, unknown>>, onValue);
-    return;
   }
-  if (node.entry === undefined) return;
-  const text = toComparedText(value);
-  if (text !== undefined) onValue(node.entry, text);
 }
 
 function visitNames<T>(node: Node<T>, object: Readonly<Record<string, unknown>>, onValue: Visitor<T>): void {

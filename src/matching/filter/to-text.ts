@@ -1,19 +1,34 @@
 import { toComparable } from "./compare.ts";
-import { isOperator, mergeEquals, signs, type Condition, type Filter, type Operator } from "./filter.ts";
+import { isComparison, mergeEquals, signs, type Condition, type Filter } from "./filter.ts";
+import { splitLike } from "./like.ts";
+import { needsOperator } from "./look-alikes.ts";
 
 /** Formats a filter so that parsing the text returns the same filter. */
 export const printFilter = ({ conditions }: Filter): string => conditions.map(printCondition).join("&");
 
-export function printCondition({ path, operator, values }: Condition): string {
+export function printCondition({ path, ofRecord, operator, values }: Condition): string {
   const last = path.at(-1) ?? "";
-  const name = path.map(encodeName).join(".");
-  // A name that would be read as an operator needs an explicit one: `a.gt.eq=1`.
-  const left = path.length > 1 && isOperator(last) ? `${name}.${operator}=` : `${name}${signs[operator]}`;
-  return left + values.map(encodeValue).join(",");
+  const name = ofRecord ? printRecordName(path) : path.map(encodeName).join(".");
+  const sign = path.length > 1 && needsOperator(last) ? undefined : signs[operator];
+  return (sign === undefined ? `${name}.${operator}=` : name + sign) + printValues(operator, values);
 }
 
-const encodeName = (name: string): string => encode(name, /[%&=<>!;.?]/gu);
-const encodeValue = (value: string): string => encode(value, /[%&,=;]/gu);
+const printRecordName = ([root = "", ...names]: readonly string[]): string =>
+  [root, ...names.map((name) => encodeOuterSpace(name.replaceAll(/[%&=<>!;*]/gu, percentEncode)))].join(".");
+
+function printValues(operator: Condition["operator"], values: readonly string[]): string {
+  if (operator === "regex") return values.map((value) => encode(value, /[%&=;]|^~/gu)).join("");
+  return values.map(operator === "like" ? printLike : encodeValue).join(",");
+}
+
+const printLike = (pattern: string): string =>
+  splitLike(pattern)
+    .map((part) => ("text" in part ? encode(part.text, /[%&,=;*?]|^~/gu) : part.wildcard))
+    .join("");
+
+/** What other languages write in names and values is encoded. */
+const encodeName = (name: string): string => encode(name, /[%&=<>!;.?()~|[\]*^$"]|^\//gu);
+const encodeValue = (value: string): string => encode(value, /[%&,=;*^|]|^[<>!~"([{]|^'(?=[^]*'$)/gu);
 
 const encode = (text: string, special: RegExp): string =>
   encodeOuterSpace(text.replaceAll(special, percentEncode));
@@ -47,21 +62,28 @@ export function describeFilter(filter: Filter): FilterDescription {
 }
 
 /** Describes a condition: "severity is Critical or Major". */
-export function describeCondition({ path, operator, values }: Condition): string {
-  const name = path.map(quoteName).join(".");
+export function describeCondition({ path, ofRecord, operator, values }: Condition): string {
+  const name = ofRecord ? printRecordName(path) : path.map(quoteName).join(".");
+  if (operator === "exists") return `${name} ${values[0] === "true" ? "is present" : "is absent"}`;
   const quoted = values.map(quoteValue);
-  if (operator === "eq") return `${name} is ${joinWithOr(quoted)}`;
-  if (operator !== "ne") return `${name} is ${comparisonPhrases[operator]} ${quoted.join("")}`;
+  if (operator !== "ne") return `${name} ${phrases[operator]} ${joinWithOr(quoted)}`;
   return quoted.length === 1
     ? `${name} is not ${quoted.join("")} (and is present)`
     : `${name} is none of ${quoted.join(", ")} (and is present)`;
 }
 
-const comparisonPhrases: Readonly<Record<Exclude<Operator, "eq" | "ne">, string>> = {
-  gt: "greater than",
-  gte: "at least",
-  lt: "less than",
-  lte: "at most",
+const phrases: Readonly<Record<Exclude<Condition["operator"], "ne" | "exists">, string>> = {
+  eq: "is",
+  gt: "is greater than",
+  gte: "is at least",
+  lt: "is less than",
+  lte: "is at most",
+  prefix: "begins with",
+  suffix: "ends with",
+  contains: "contains",
+  eqi: "is, ignoring case,",
+  like: "is like",
+  regex: "matches the regular expression",
 };
 
 /** "a", "a or b", "a, b or c". */
@@ -74,7 +96,8 @@ const quoteValue = (value: string): string =>
   /^[^\s",]+$/u.test(value) && value !== "or" ? value : JSON.stringify(value);
 
 function describeComparison({ operator, values: [value = ""] }: Condition): string | undefined {
-  if (operator === "eq" || operator === "ne") return undefined;
+  if (operator === "like") return "In a pattern, * stands for any characters and ? for one.";
+  if (!isComparison(operator)) return undefined;
   const { number, instant } = toComparable(value);
   const quoted = quoteValue(value);
   if (number !== undefined) return `Numbers compare with ${quoted} as numbers, everything else as strings.`;

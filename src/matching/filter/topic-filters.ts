@@ -1,10 +1,9 @@
 import type { Fault } from "../../lib/errors.ts";
 
 import { FilterSyntaxError, mergeEquals, type Condition, type FilterMember } from "./filter.ts";
-import { hasMatchingValue, createValueTest } from "./match.ts";
+import { createConditionTest } from "./match.ts";
 import { parseFilter } from "./parse.ts";
-import { createPathTree } from "./path-tree.ts";
-import { createValueList, prepareForLists } from "./value-list.ts";
+import type { EventRecord } from "./record.ts";
 
 /** The filters of a topic; absent means empty. */
 export interface FilterTexts {
@@ -14,7 +13,7 @@ export interface FilterTexts {
 
 const members = ["headerQuery", "contentQuery"] as const satisfies FilterMember[];
 
-/** A condition of one of the two filters, with a path from the root of the event. */
+/** A condition of one of the two filters, with a path from the root of the event, or of its record. */
 export interface RootedCondition extends Condition {
   readonly member: FilterMember;
 }
@@ -28,8 +27,13 @@ export function readFilters(texts: FilterTexts): RootedCondition[] {
   const rooted: RootedCondition[] = [];
   for (const member of members) {
     const { conditions } = mergeEquals(parseMemberFilter(member, texts[member] ?? ""));
-    for (const { path, operator, values } of conditions)
-      rooted.push({ path: addEventPrefix(member, path), operator, values, member });
+    // Members one by one: a spread takes a tenth of the time in which topics are loaded.
+    for (const { path, ofRecord, operator, values } of conditions)
+      rooted.push(
+        ofRecord
+          ? { path, ofRecord, operator, values, member }
+          : { path: addEventPrefix(member, path), operator, values, member },
+      );
   }
   return rooted;
 }
@@ -54,30 +58,13 @@ export const findFilterFaults = (texts: FilterTexts): Fault[] =>
     message: `${problem}, at character ${position + 1}`,
   }));
 
-export const matches = (conditions: readonly RootedCondition[], event: unknown): boolean =>
-  conditions.every((condition) => hasMatchingValue(event, condition.path, createValueTest(condition)));
-
-export interface ConditionResult {
-  readonly condition: RootedCondition;
-  readonly held: boolean;
-  /** The event's values at the path. */
-  readonly found: readonly string[];
-}
-
-/** Evaluates each condition against an event. */
-export function explain(conditions: readonly RootedCondition[], event: unknown): ConditionResult[] {
-  const tree = createPathTree<string[]>();
-  const found = conditions.map(({ path }) => tree.getOrAdd(path, () => []));
-  tree.walk(event, (texts, text) => {
-    texts.push(text);
-  });
-  const lists = new Map(found.map((texts) => [texts, createValueList(texts)]));
-  return conditions.map((condition, at) => ({
-    condition,
-    held: lists.get(found[at] ?? [])?.some(prepareForLists(condition)) ?? false,
-    found: found[at] ?? [],
-  }));
-}
+/** Evaluates conditions one by one: the plain meaning of filters, which the picker is compared with. */
+export const matches = (
+  conditions: readonly RootedCondition[],
+  event: unknown,
+  record: EventRecord = {},
+): boolean =>
+  conditions.every((condition) => createConditionTest(condition)(condition.ofRecord ? record : event));
 
 function parseMemberFilter(member: FilterMember, text: string): ReturnType<typeof parseFilter> {
   try {

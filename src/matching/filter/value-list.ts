@@ -1,20 +1,34 @@
-import type { Condition } from "./filter.ts";
-import { createComparison, createValueTest, type ValueTest } from "./match.ts";
 import { toComparable, compare, compareTexts, type Comparable } from "./compare.ts";
+import { isComparison, type Condition } from "./filter.ts";
+import {
+  createComparison,
+  createValueTest,
+  isNumber,
+  toNumberText,
+  toText,
+  type Scalar,
+  type ValueTest,
+} from "./match.ts";
 
 /** An event's values at one path. */
 export interface ValueList {
-  /** In the event's order. */
-  readonly texts: readonly string[];
   /**
    * Whether one of the values satisfies a condition. Takes at most as many steps as the condition has values:
    * the list itself is read once, however many conditions ask.
    */
   some(condition: ListCondition): boolean;
+  /** Calls back with each distinct text, until a callback returns true. Returns whether one did. */
+  someText(test: (text: string) => boolean): boolean;
 }
 
 export type ListCondition =
-  | { readonly kind: "equal"; readonly values: readonly string[]; readonly test: ValueTest }
+  | {
+      readonly kind: "equal";
+      readonly values: readonly string[];
+      /** How numbers print that equal one of the values. */
+      readonly numbers: readonly string[];
+      readonly test: ValueTest;
+    }
   | { readonly kind: "unequal"; readonly test: ValueTest }
   | {
       readonly kind: "comparison";
@@ -27,10 +41,14 @@ export type ListCondition =
 /** An operand is compared as its kind with values of the same kind, and as a text with all others. */
 type Kind = "number" | "instant" | "text";
 
+/** For equalities, their negation and comparisons. */
 export function prepareForLists(condition: Pick<Condition, "operator" | "values">): ListCondition {
   const { operator, values } = condition;
-  if (operator === "eq") return { kind: "equal", values, test: createValueTest(condition) };
-  if (operator === "ne") return { kind: "unequal", test: createValueTest(condition) };
+  if (operator === "eq") {
+    const numbers = values.flatMap((value) => toNumberText(value) ?? []);
+    return { kind: "equal", values, numbers, test: createValueTest(condition) };
+  }
+  if (!isComparison(operator)) return { kind: "unequal", test: createValueTest(condition) };
   const operand = toComparable(values[0] ?? "");
   return {
     kind: "comparison",
@@ -43,37 +61,59 @@ export function prepareForLists(condition: Pick<Condition, "operator" | "values"
 /** The smallest and the largest values, one per order in which they are compared. */
 type Extremes = Readonly<Record<"min" | "max", readonly Comparable[]>>;
 
-export function createValueList(texts: readonly string[]): ValueList {
-  let distinct: ReadonlySet<string> | undefined;
+/** Distinct texts, apart from how numbers print: "10" is another value than 10. */
+interface Distinct {
+  readonly texts: Set<string>;
+  readonly numbers: Set<string>;
+}
+
+export function createValueList(values: readonly Scalar[]): ValueList {
+  let distinct: Distinct | undefined;
   let extremes: Readonly<Record<Kind, Extremes>> | undefined;
+  const getDistinct = (): Distinct => (distinct ??= findDistinct(values));
+  const someText = (test: ValueTest): boolean => {
+    const { texts, numbers } = getDistinct();
+    for (const text of texts) if (test(text, false)) return true;
+    for (const text of numbers) if (test(text, true)) return true;
+    return false;
+  };
 
   return {
-    texts,
+    someText,
     some(condition) {
       switch (condition.kind) {
-        case "equal":
-          distinct ??= new Set(texts);
-          return condition.values.some((value) => distinct?.has(value));
+        case "equal": {
+          const { texts, numbers } = getDistinct();
+          return (
+            condition.values.some((value) => texts.has(value) || numbers.has(value)) ||
+            condition.numbers.some((text) => numbers.has(text))
+          );
+        }
         case "unequal":
-          distinct ??= new Set(texts);
           // Ends at the first value that is not one of the condition's.
-          for (const text of distinct) if (condition.test(text)) return true;
-          return false;
+          return someText(condition.test);
         case "comparison":
-          extremes ??= findExtremesByKind(texts.map(toComparable));
+          extremes ??= findExtremesByKind(values.map((value) => toComparable(toText(value))));
           return extremes[condition.operandKind][condition.extreme].some(condition.holds);
       }
     },
   };
 }
 
+function findDistinct(values: readonly Scalar[]): Distinct {
+  const distinct: Distinct = { texts: new Set(), numbers: new Set() };
+  for (const value of values) (isNumber(value) ? distinct.numbers : distinct.texts).add(toText(value));
+  return distinct;
+}
+
 /** For a single value, the usual case. */
-export function createSingleValue(text: string): ValueList {
+export function createSingleValue(value: Scalar): ValueList {
+  const text = toText(value);
   let comparable: Comparable | undefined;
   return {
-    texts: [text],
+    someText: (test) => test(text),
     some(condition) {
-      if (condition.kind !== "comparison") return condition.test(text);
+      if (condition.kind !== "comparison") return condition.test(text, isNumber(value));
       comparable ??= toComparable(text);
       return condition.holds(comparable);
     },

@@ -1,11 +1,13 @@
-import type { Slots, SlotsOfPath } from "./slots.ts";
+import { isNumber, toText, type Scalar } from "../filter/match.ts";
+import type { EventRecord } from "../filter/record.ts";
+import { absent, present, type Slots, type SlotsOfPath } from "./slots.ts";
 
 /**
  * The values that the current event has in each slot. Reused for every event, so that reading creates no
  * garbage.
  */
 export interface EventValues {
-  read(slots: Slots, event: unknown): void;
+  read(slots: Slots, event: unknown, record: EventRecord | undefined): void;
   /** The slots that have a value. */
   readonly slots: readonly number[];
   /** The first value of a slot; 0 for none. */
@@ -59,20 +61,29 @@ export function createEventValues(): EventValues {
     else addValue(list, value);
   }
 
-  function visit({ equal, present }: SlotsOfPath, text: string): void {
-    if (present !== undefined) add(present.number, 1);
-    if (equal === undefined) return;
-    const value = equal.values.find(text);
-    if (value !== 0) add(equal.number, value);
+  function visit({ equal, pattern, exists }: SlotsOfPath, scalar: Scalar | undefined): void {
+    if (exists !== undefined) add(exists.number, present);
+    if (scalar === undefined) return;
+    const text = toText(scalar);
+    if (equal !== undefined) {
+      const value = equal.findText(text);
+      if (value !== 0) add(equal.number, value);
+      const numberValue = isNumber(scalar) ? equal.findNumber(text) : 0;
+      if (numberValue !== 0) add(equal.number, numberValue);
+    }
+    pattern?.findPatterns(text, (value) => {
+      add(pattern.number, value);
+    });
   }
 
   return {
-    read(slots, event) {
+    read(slots, event, record) {
       for (const slot of filledSlots) firstValues[slot] = 0;
       filledSlots.length = 0;
       if (lists.size > 0) lists.clear();
       eventNumber += 1;
-      slots.walk(event, visit);
+      slots.walk(event, record, visit);
+      for (const slot of slots.existing) if ((firstValues[slot] ?? 0) === 0) add(slot, absent);
     },
     slots: filledSlots,
     first: (slot) => firstValues[slot] ?? 0,

@@ -9,6 +9,8 @@ export {
   type Condition,
   type Operator,
 } from "../filter/filter.ts";
+export { LongNumber, parseEvent } from "../filter/numbers.ts";
+export type { EventRecord } from "../filter/record.ts";
 export { canonicalize } from "../filter/canonical.ts";
 export { parseFilter } from "../filter/parse.ts";
 export { printFilter } from "../filter/to-text.ts";

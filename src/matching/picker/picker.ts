@@ -1,9 +1,13 @@
+import { isComparison, type Condition } from "../filter/filter.ts";
+import { toNumberText } from "../filter/match.ts";
+import { toIndexedPattern, type IndexedPattern } from "../filter/patterns.ts";
+import type { EventRecord } from "../filter/record.ts";
 import { readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
-import { createChecks, type Check } from "./checks.ts";
+import { Checks, type Check } from "./checks.ts";
 import { createEventValues } from "./event-values.ts";
 import type { KeyTable } from "./key-table.ts";
 import { KeyTables } from "./key-tables.ts";
-import { createSlots, type Slot, type SlotKind } from "./slots.ts";
+import { Slots, type Alternative, type Slot, type SlotKind } from "./slots.ts";
 
 /** An index of topics by their filters: finds the topics that an event belongs to. */
 export interface Picker {
@@ -11,8 +15,11 @@ export interface Picker {
   set(externalId: string, filters: FilterTexts): void;
   /** Returns whether the topic was there. */
   delete(externalId: string): boolean;
-  /** Returns the external ids of the topics that an event belongs to, each once, in no particular order. */
-  pick(event: unknown): string[];
+  /**
+   * Returns the external ids of the topics that an event belongs to, each once, in no particular order.
+   * `record`: what is known of the record that carries the event, for filters that look at it.
+   */
+  pick(event: unknown, record?: EventRecord): string[];
   readonly size: number;
   /** How many topics have no conditions, so that every event belongs to them. */
   readonly unconditional: number;
@@ -47,9 +54,9 @@ class KeyedPicker implements Picker {
   /** By topic number, as stored in the key tables. */
   readonly #topics: (KeyedTopic | undefined)[] = [];
   readonly #freeNumbers: number[] = [];
-  readonly #slots = createSlots();
+  readonly #slots = new Slots();
   readonly #tables = new KeyTables();
-  readonly #checks = createChecks();
+  readonly #checks = new Checks();
   readonly #eventValues = createEventValues();
 
   set(externalId: string, filters: FilterTexts): void {
@@ -67,11 +74,11 @@ class KeyedPicker implements Picker {
     return true;
   }
 
-  pick(event: unknown): string[] {
+  pick(event: unknown, record?: EventRecord): string[] {
     const picked = this.#unconditional.slice();
     const [topics, checks, eventValues] = [this.#topics, this.#checks, this.#eventValues];
-    eventValues.read(this.#slots, event);
-    checks.read(event);
+    eventValues.read(this.#slots, event, record);
+    checks.read(event, record);
     this.#tables.find(eventValues, (number) => {
       const topic = topics[number];
       if (topic === undefined) return;
@@ -97,9 +104,9 @@ class KeyedPicker implements Picker {
       return;
     }
     const { keyParts, checked } = planKeys(conditions);
-    const parts = keyParts.map(({ path, kind, values }) => ({
-      slot: this.#slots.acquire(path, kind),
-      values,
+    const parts = keyParts.map(({ place, kind, alternatives }) => ({
+      slot: this.#slots.acquire(place, kind),
+      alternatives,
     }));
     parts.sort((a, b) => a.slot.number - b.slot.number);
     const table = this.#tables.getOrAdd(parts.map(({ slot }) => slot));
@@ -118,7 +125,7 @@ class KeyedPicker implements Picker {
 
   #removeKeyed({ number, table, lastEntry, checks }: KeyedTopic): void {
     table.remove(lastEntry, (key) => {
-      for (const [at, value] of key.entries()) table.slots[at]?.values.release(value);
+      for (const [at, value] of key.entries()) table.slots[at]?.release(value);
     });
     for (const slot of table.slots) this.#slots.release(slot);
     for (const check of checks) this.#checks.remove(check);
@@ -136,11 +143,16 @@ class KeyedPicker implements Picker {
   }
 }
 
-/** What one condition adds to a topic's keys: one of the values, at the path. */
+/** What one condition adds to a topic's keys: one of the alternatives, at the path. */
 interface KeyPart {
-  readonly path: readonly string[];
+  readonly place: Condition;
   readonly kind: SlotKind;
-  readonly values: readonly string[];
+  readonly alternatives: readonly Alternative[];
+}
+
+interface KeyPlan {
+  readonly keyParts: readonly KeyPart[];
+  readonly checked: readonly RootedCondition[];
 }
 
 /** A topic has at most this many keys, unless a single condition has more alternatives. */
@@ -148,58 +160,112 @@ const maxKeysPerTopic = 64;
 
 /**
  * Splits conditions (at least one) into those that make the keys and those to check afterwards. Equalities
- * make the keys, those with the fewest alternatives first. A topic without any is found by having a value at
- * its first path.
+ * make the keys, those with the fewest alternatives first. A topic without any is found by one pattern, by
+ * what must be present or absent, or by having anything at one of its paths.
  */
-function planKeys(conditions: readonly RootedCondition[]): {
-  keyParts: readonly KeyPart[];
-  checked: readonly RootedCondition[];
-} {
-  const equalities: (KeyPart & { readonly condition: RootedCondition })[] = [];
-  for (const condition of conditions) {
-    const { path, operator, values } = condition;
-    if (operator !== "eq") continue;
-    const distinct = values.length === 1 ? values : [...new Set(values)];
-    equalities.push({ path, kind: "equal", values: distinct, condition });
-  }
-  equalities.sort((a, b) => a.values.length - b.values.length);
+function planKeys(conditions: readonly RootedCondition[]): KeyPlan {
+  const equalities: KeyPart[] = [];
+  for (const condition of conditions)
+    if (condition.operator === "eq")
+      equalities.push({ place: condition, kind: "equal", alternatives: toAlternatives(condition.values) });
+  if (equalities.length === 0) return planOtherKey(conditions);
+  equalities.sort((a, b) => a.alternatives.length - b.alternatives.length);
   let keyed = 0;
   let keyCount = 1;
-  for (const { values } of equalities) {
-    if (keyed > 0 && keyCount * values.length > maxKeysPerTopic) break;
-    keyCount *= values.length;
+  for (const { alternatives } of equalities) {
+    if (keyed > 0 && keyCount * alternatives.length > maxKeysPerTopic) break;
+    keyCount *= alternatives.length;
     keyed += 1;
   }
   if (keyed === conditions.length) return { keyParts: equalities, checked: [] };
   const keyParts = equalities.slice(0, keyed);
-  const inKeys = new Set(keyParts.map(({ condition }) => condition));
+  const inKeys = new Set<Condition>(keyParts.map(({ place }) => place));
+  return { keyParts, checked: conditions.filter((condition) => !inKeys.has(condition)) };
+}
+
+/** A value of an equality is a text, and a number if it is one in another notation. */
+function toAlternatives(values: readonly string[]): Alternative[] {
+  const distinct = values.length === 1 ? values : [...new Set(values)];
+  const alternatives: Alternative[] = distinct.map((text) => ({ kind: "text", text }));
+  const numbers = new Set(distinct.flatMap((value) => toNumberText(value) ?? []));
+  // A number that prints as one of the values is found by that.
+  for (const text of numbers) if (!distinct.includes(text)) alternatives.push({ kind: "number", text });
+  return alternatives;
+}
+
+function planOtherKey(conditions: readonly RootedCondition[]): KeyPlan {
+  const indexed = conditions.flatMap((condition) => toPatternKey(condition) ?? []);
+  const [best] = indexed.toSorted((one, other) => other.shortest - one.shortest);
+  if (best !== undefined) {
+    const checked = best.isExact ? conditions.filter((one) => one !== best.part.place) : conditions;
+    return { keyParts: [best.part], checked };
+  }
+  // Every other condition requires a value.
+  const required = conditions.find((one) => !(one.operator === "exists" && one.values[0] === "false"));
   const [first] = conditions;
+  const place = required ?? first;
+  if (place === undefined) return { keyParts: [], checked: [] };
   return {
-    keyParts:
-      keyed > 0 || first === undefined ? keyParts : [{ path: first.path, kind: "present", values: [""] }],
-    checked: conditions.filter((condition) => !inKeys.has(condition)),
+    keyParts: [
+      { place, kind: "exists", alternatives: [{ kind: "exists", isPresent: required !== undefined }] },
+    ],
+    checked: place.operator === "exists" ? conditions.filter((one) => one !== place) : conditions,
   };
 }
 
-interface SlotValues {
-  readonly slot: Slot;
-  readonly values: readonly string[];
+interface PatternKey {
+  readonly part: KeyPart;
+  /** Whether a text that satisfies one of the alternatives satisfies the condition. */
+  readonly isExact: boolean;
+  /** The shortest alternative's length: the longer, the fewer events it applies to. */
+  readonly shortest: number;
 }
 
-/** Adds an entry for every way to take one value of each part. Returns the last one. */
-function addKeys(table: KeyTable, parts: readonly SlotValues[], topic: number): number {
-  const chosen = parts.map(({ values: [first = ""] }) => first);
+/** Undefined for conditions that no index finds. */
+function toPatternKey(condition: RootedCondition): PatternKey | undefined {
+  const { operator, values } = condition;
+  if (operator === "eq" || operator === "ne" || operator === "exists" || isComparison(operator))
+    return undefined;
+  // Several values may have one pattern: texts that differ in case, or wildcards after the same beginning.
+  const patterns = new Map<string, IndexedPattern>();
+  for (const value of values) {
+    const pattern = toIndexedPattern(operator, value);
+    if (pattern === undefined) return undefined;
+    patterns.set(`${pattern.operator} ${pattern.value}`, pattern);
+  }
+  return {
+    part: {
+      place: condition,
+      kind: "pattern",
+      alternatives: [...patterns.values()].map((pattern) => ({ kind: "pattern", pattern })),
+    },
+    isExact: operator !== "like" && operator !== "regex",
+    shortest: Math.min(...[...patterns.values()].map(({ value }) => value.length)),
+  };
+}
+
+interface SlotAlternatives {
+  readonly slot: Slot;
+  readonly alternatives: readonly Alternative[];
+}
+
+/** Adds an entry for every way to take one alternative of each part. Returns the last one. */
+function addKeys(table: KeyTable, parts: readonly SlotAlternatives[], topic: number): number {
+  const chosen: (Alternative | undefined)[] = parts.map(({ alternatives }) => alternatives[0]);
   let lastEntry = 0;
 
   function choose(from: number): void {
     const part = parts[from];
     if (part === undefined) {
-      const key = parts.map(({ slot }, at) => slot.values.acquire(chosen[at] ?? ""));
+      const key = parts.map(({ slot }, at) => {
+        const alternative = chosen[at];
+        return alternative === undefined ? 0 : slot.acquire(alternative);
+      });
       lastEntry = table.add(key, topic, lastEntry);
       return;
     }
-    for (const value of part.values) {
-      chosen[from] = value;
+    for (const alternative of part.alternatives) {
+      chosen[from] = alternative;
       choose(from + 1);
     }
   }

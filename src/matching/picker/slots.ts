@@ -1,94 +1,121 @@
-import { createPathTree } from "../filter/path-tree.ts";
+import type { Scalar } from "../filter/match.ts";
+import { createPathTree, type Place } from "../filter/path-tree.ts";
+import type { IndexedPattern } from "../filter/patterns.ts";
+import type { EventRecord } from "../filter/record.ts";
+import { Numbering, TextPatterns } from "../filter/text-patterns.ts";
 
-/** "equal": the slot's value is the text at the path. "present": its value is 1 if there is any text. */
-export type SlotKind = "equal" | "present";
+/**
+ * What the values of a slot say of a path: which values in use it has, which patterns in use a text there
+ * satisfies, or whether there is anything.
+ */
+export type SlotKind = "equal" | "pattern" | "exists";
+
+/** A value of a slot. */
+export type Alternative =
+  | { readonly kind: "text"; readonly text: string }
+  /** A number that a filter writes in another notation than it prints, such as `1e3`. */
+  | { readonly kind: "number"; readonly text: string }
+  | { readonly kind: "pattern"; readonly pattern: IndexedPattern }
+  | { readonly kind: "exists"; readonly isPresent: boolean };
+
+export const present = 1;
+export const absent = 2;
 
 /** A path that keys are made of. Its values are numbered, so that a key is a few integers. */
-export interface Slot {
+export class Slot {
   readonly number: number;
-  readonly path: readonly string[];
+  readonly place: Place;
   readonly kind: SlotKind;
-  readonly values: ValueNumbers;
-}
+  uses = 0;
+  readonly #texts = new Numbering();
+  #numbers: Numbering | undefined;
+  #patterns: TextPatterns | undefined;
 
-/** The paths that keys are made of, counted by use. */
-export interface Slots {
-  acquire(path: readonly string[], kind: SlotKind): Slot;
-  release(slot: Slot): void;
-  /** Calls back with every value that an event has at a path of slots. */
-  walk(event: unknown, visit: (slots: SlotsOfPath, text: string) => void): void;
+  constructor(number: number, { path, ofRecord }: Place, kind: SlotKind) {
+    this.number = number;
+    this.place = ofRecord ? { path, ofRecord } : { path };
+    this.kind = kind;
+  }
+
+  acquire(alternative: Alternative): number {
+    switch (alternative.kind) {
+      case "text":
+        return this.#texts.acquire(alternative.text).number;
+      case "number":
+        return -(this.#numbers ??= new Numbering()).acquire(alternative.text).number;
+      case "pattern":
+        return (this.#patterns ??= new TextPatterns()).acquire(alternative.pattern);
+      case "exists":
+        return alternative.isPresent ? present : absent;
+    }
+  }
+
+  release(value: number): void {
+    if (this.kind === "exists") return;
+    if (value < 0) this.#numbers?.release(-value);
+    else if (this.kind === "equal") this.#texts.release(value);
+    else this.#patterns?.release(value);
+  }
+
+  /** Returns 0 for a text that is not in use. */
+  findText(text: string): number {
+    return this.#texts.find(text);
+  }
+
+  /** Returns 0 for a number that is not in use in another notation. */
+  findNumber(text: string): number {
+    return this.#numbers === undefined ? 0 : -this.#numbers.find(text);
+  }
+
+  findPatterns(text: string, onFound: (value: number) => void): void {
+    this.#patterns?.find(text, onFound);
+  }
 }
 
 export type SlotsOfPath = Readonly<Record<SlotKind, Slot | undefined>>;
-type CountedSlots = Record<SlotKind, (Slot & { uses: number }) | undefined>;
 
-export function createSlots(): Slots {
-  const tree = createPathTree<CountedSlots>();
-  const free: number[] = [];
-  let count = 0;
+/** The paths that keys are made of, counted by use. */
+export class Slots {
+  readonly #tree = createPathTree<Record<SlotKind, Slot | undefined>>();
+  readonly #free: number[] = [];
+  #count = 0;
+  /** The numbers of the slots of kind "exists". */
+  readonly existing = new Set<number>();
 
-  return {
-    acquire(path, kind) {
-      const slot = (tree.getOrAdd(path, () => ({ equal: undefined, present: undefined }))[kind] ??= {
-        number: free.pop() ?? count++,
-        path,
-        kind,
-        values: kind === "equal" ? createValueNumbers() : presence,
-        uses: 0,
-      });
-      slot.uses += 1;
-      return slot;
-    },
-    release({ path, kind }) {
-      const slots = tree.get(path);
-      const slot = slots?.[kind];
-      if (slots === undefined || slot === undefined || (slot.uses -= 1) > 0) return;
-      free.push(slot.number);
-      slots[kind] = undefined;
-      if (slots.equal === undefined && slots.present === undefined) tree.delete(path);
-    },
-    walk(event, visit) {
-      tree.walk(event, visit);
-    },
-  };
-}
+  acquire(place: Place, kind: SlotKind): Slot {
+    const slots = this.#tree.getOrAdd(place, () => ({
+      equal: undefined,
+      pattern: undefined,
+      exists: undefined,
+    }));
+    const slot = (slots[kind] ??= this.#create(place, kind));
+    slot.uses += 1;
+    return slot;
+  }
 
-/** Numbers, from 1, for the texts in use; counted by use. */
-export interface ValueNumbers {
-  acquire(text: string): number;
-  release(number: number): void;
-  /** 0 for a text that is not in use. */
-  find(text: string): number;
-}
+  release(slot: Slot): void {
+    slot.uses -= 1;
+    const slots = this.#tree.get(slot.place);
+    if (slots === undefined || slot.uses > 0) return;
+    this.#free.push(slot.number);
+    this.existing.delete(slot.number);
+    slots[slot.kind] = undefined;
+    if (slots.equal === undefined && slots.pattern === undefined && slots.exists === undefined)
+      this.#tree.delete(slot.place);
+  }
 
-/** Every text has the number 1. */
-const presence: ValueNumbers = { acquire: () => 1, release: () => undefined, find: () => 1 };
+  /** Calls back with every value that an event has at a path of slots; undefined for an object. */
+  walk(
+    event: unknown,
+    record: EventRecord | undefined,
+    visit: (slots: SlotsOfPath, value: Scalar | undefined) => void,
+  ): void {
+    this.#tree.walk(event, record, visit);
+  }
 
-function createValueNumbers(): ValueNumbers {
-  const numbers = new Map<string, number>();
-  const texts: string[] = [""];
-  const uses: number[] = [0];
-  const free: number[] = [];
-  return {
-    acquire(text) {
-      const known = numbers.get(text);
-      const number = known ?? free.pop() ?? texts.length;
-      if (known === undefined) {
-        numbers.set(text, number);
-        texts[number] = text;
-        uses[number] = 0;
-      }
-      uses[number] = (uses[number] ?? 0) + 1;
-      return number;
-    },
-    release(number) {
-      const left = (uses[number] ?? 0) - 1;
-      uses[number] = left;
-      if (left > 0) return;
-      numbers.delete(texts[number] ?? "");
-      texts[number] = "";
-      free.push(number);
-    },
-    find: (text) => numbers.get(text) ?? 0,
-  };
+  #create(place: Place, kind: SlotKind): Slot {
+    const number = this.#free.pop() ?? this.#count++;
+    if (kind === "exists") this.existing.add(number);
+    return new Slot(number, place, kind);
+  }
 }

@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 /** What parses requests: our own code, and what Express and we use of others. */
 const sources = [
   "{http,schemas}/**/*.ts",
-  "src/{users,sessions,lib,topics,installations,dead-letters}/**/*.ts",
+  "src/{users,sessions,lib,topics,installations,dead-letters,matching}/**/*.ts",
   "node_modules/{accepts,basic-auth,content-type,cookie,forwarded,media-typer,negotiator,parseurl,proxy-addr,type-is}/**/*.js",
 ];
 

@@ -46,7 +46,7 @@ const envelopes: Record<string, Wrap> = {
 
 const text = (minLength: number) =>
   fc.string({ unit: "grapheme", minLength, maxLength: 12 }).filter((one) => !one.includes("\0"));
-const filter = text(0).map((value) => (value.trim() === "" ? value : `name=${encodeURIComponent(value)}`));
+const filter = text(0).map((value) => (value.trim() === "" ? value : `name.eq=${encodeURIComponent(value)}`));
 const definitions = fc.record(
   { externalId: text(1), name: text(1), namespace: text(0), headerQuery: filter, contentQuery: filter },
   { noNullPrototype: true },

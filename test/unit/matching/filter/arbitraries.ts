@@ -1,39 +1,91 @@
 import fc from "fast-check";
 
-import { operators, type Condition, type Filter } from "../../../../src/matching/filter/filter.ts";
-import type { FilterTexts } from "../../../../src/matching/filter/topic-filters.ts";
+import {
+  operators,
+  type Condition,
+  type Filter,
+  type Operator,
+} from "../../../../src/matching/filter/filter.ts";
+import { escapeLike } from "../../../../src/matching/filter/like.ts";
+import type { EventRecord } from "../../../../src/matching/filter/record.ts";
 import { printFilter } from "../../../../src/matching/filter/to-text.ts";
+import type { FilterTexts } from "../../../../src/matching/filter/topic-filters.ts";
 
 /** Few names and values, so that filters often match events. */
-const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "gt", "constructor", "event");
-const value = fc.constantFrom("1", "2", "3", "x", "true");
+const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "gt", "constructor", "event", "between");
+const value = fc.constantFrom("1", "2", "3", "x", "true", "1.0", "20e-1", "xY", "X", "aXb");
 
 const path = fc.array(name, { minLength: 1, maxLength: 2 });
 
-const createCondition = (names: typeof path, values: fc.Arbitrary<string>): fc.Arbitrary<Condition> =>
-  fc.oneof(
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        path: names,
-        operator: fc.constant("eq" as const),
-        values: createValues(values),
-      }),
-    },
-    fc.record({ path: names, operator: fc.constant("ne" as const), values: createValues(values) }),
-    fc.record({
-      path: names,
-      operator: fc.constantFrom(...operators),
-      values: values.map((one) => [one]),
-    }),
-  );
-
-const createValues = (values: fc.Arbitrary<string>): fc.Arbitrary<string[]> =>
+const toList = (values: fc.Arbitrary<string>): fc.Arbitrary<string[]> =>
   fc.array(values, { minLength: 1, maxLength: 3 });
+
+const wildcard = fc.constantFrom("*", "?");
+
+const regex = fc.constantFrom(
+  "x",
+  "^x",
+  "1|3",
+  "^[0-9]+$",
+  "X.*",
+  "(?i)x",
+  "^a.*b$",
+  "^.$",
+  "x+y?",
+  "^a*X",
+  "^$",
+);
+
+/** What a condition of each operator may compare with. */
+function createValues(operator: Operator, values: fc.Arbitrary<string>): fc.Arbitrary<string[]> {
+  switch (operator) {
+    case "exists":
+      return fc.constantFrom(["true"], ["false"]);
+    case "regex":
+      return regex.map((one) => [one]);
+    case "like":
+      return toList(
+        fc
+          .array(fc.oneof(values.map(escapeLike), wildcard), { minLength: 1, maxLength: 4 })
+          .map((parts) => parts.join("")),
+      );
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte":
+      return values.map((one) => [one]);
+    default:
+      return toList(values);
+  }
+}
+
+const createCondition = (names: typeof path, values: fc.Arbitrary<string>): fc.Arbitrary<Condition> =>
+  fc
+    .oneof(
+      { weight: 3, arbitrary: fc.constant("eq" as const) },
+      { weight: 1, arbitrary: fc.constant("ne" as const) },
+      { weight: 4, arbitrary: fc.constantFrom(...operators) },
+    )
+    .chain((operator) =>
+      fc.record({ path: names, operator: fc.constant(operator), values: createValues(operator, values) }),
+    );
+
+const recordPath = fc.constantFrom(["$key"], ["$header", "a"], ["$header", "a.b"], ["$ce", "type"]);
+
+/** A condition of the record's own data. */
+const recordCondition: fc.Arbitrary<Condition> = fc
+  .record({ condition: createCondition(path, value), path: recordPath })
+  .map(({ condition, path: names }) => ({ ...condition, path: names, ofRecord: true }));
 
 /** A filter over the few names and values. */
 export const filters: fc.Arbitrary<Filter> = fc.record({
   conditions: fc.array(createCondition(path, value), { maxLength: 4 }),
+});
+
+const headerFilters: fc.Arbitrary<Filter> = fc.record({
+  conditions: fc.array(fc.oneof({ weight: 6, arbitrary: createCondition(path, value) }, recordCondition), {
+    maxLength: 4,
+  }),
 });
 
 const anyText = fc.string({ unit: "binary", minLength: 1, maxLength: 8 });
@@ -41,12 +93,36 @@ const anyText = fc.string({ unit: "binary", minLength: 1, maxLength: 8 });
 /** A filter of any names and values that a text can hold. */
 export const wildFilters: fc.Arbitrary<Filter> = fc.record({
   conditions: fc.array(
-    createCondition(
-      fc.array(fc.oneof(anyText, fc.constantFrom(...operators, " a ", "?", "a.b")), {
-        minLength: 1,
-        maxLength: 3,
-      }),
-      fc.oneof(anyText, fc.constantFrom("=", "a,b", "&;", "%41", " ")),
+    fc.oneof(
+      createCondition(
+        fc.array(
+          fc.oneof(
+            anyText,
+            fc.constantFrom(...operators, "in", "GT", "isnull", " a ", "?", "a.b", "$key", "/a", "(x)"),
+          ),
+          { minLength: 1, maxLength: 3 },
+        ),
+        fc.oneof(
+          anyText,
+          fc.constantFrom(
+            "=",
+            "a,b",
+            "&;",
+            "%41",
+            " ",
+            "a*",
+            "<1",
+            '"x"',
+            "[1]",
+            "(1",
+            "'x'",
+            "{}",
+            "~x",
+            "^|",
+          ),
+        ),
+      ),
+      recordCondition,
     ),
     { maxLength: 4 },
   ),
@@ -54,13 +130,30 @@ export const wildFilters: fc.Arbitrary<Filter> = fc.record({
 
 /** The two filters of a topic. */
 export const topicFilters: fc.Arbitrary<FilterTexts> = fc.record({
-  headerQuery: filters.map(printFilter),
+  headerQuery: headerFilters.map(printFilter),
   contentQuery: filters.map(printFilter),
 });
 
+const scalar = fc.constantFrom<unknown>(
+  "1",
+  "2",
+  "3",
+  "x",
+  1,
+  2,
+  3,
+  true,
+  "1.0",
+  "xY",
+  "xy",
+  "aXb",
+  "",
+  1e21,
+);
 const leaf = fc.oneof(
-  fc.constantFrom<unknown>("1", "2", "3", "x", 1, 2, 3, true, null),
-  fc.array(fc.constantFrom<unknown>(1, "2", 3, "x", [1]), { maxLength: 3 }),
+  scalar,
+  fc.constant(null),
+  fc.array(fc.oneof(scalar, fc.constantFrom<unknown>([1], [], null)), { maxLength: 3 }),
 );
 
 const createObject = (member: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
@@ -72,3 +165,15 @@ const deep = fc.oneof(leaf, createObject(leaf), fc.array(createObject(leaf), { m
 export const events: fc.Arbitrary<unknown> = fc
   .record({ members: createObject(deep), event: fc.oneof(createObject(deep), deep) })
   .map(({ members, event }) => ({ ...(members as object), event }));
+
+/** The record of an event. */
+export const eventRecords: fc.Arbitrary<EventRecord> = fc.record(
+  {
+    $key: fc.constantFrom("1", "x", "xY", null),
+    $header: fc.dictionary(fc.constantFrom("a", "a.b"), fc.oneof(value, toList(value)), {
+      noNullPrototype: true,
+    }),
+    $ce: fc.record({ type: value }),
+  },
+  { requiredKeys: [] },
+);

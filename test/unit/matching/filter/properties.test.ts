@@ -4,28 +4,26 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { canonicalize } from "../../../../src/matching/filter/canonical.ts";
-import {
-  FilterSyntaxError,
-  operators,
-  type Condition,
-  type Filter,
-} from "../../../../src/matching/filter/filter.ts";
-import { createValueTest, readTexts } from "../../../../src/matching/filter/match.ts";
+import { FilterSyntaxError, type Condition, type Filter } from "../../../../src/matching/filter/filter.ts";
+import { createValueTest, isNumber, toText } from "../../../../src/matching/filter/match.ts";
 import { parseFilter } from "../../../../src/matching/filter/parse.ts";
 import { printFilter } from "../../../../src/matching/filter/to-text.ts";
-import {
-  explain,
-  findFilterFaults,
-  matches,
-  readFilters,
-} from "../../../../src/matching/filter/topic-filters.ts";
+import { findFilterFaults, matches, readFilters } from "../../../../src/matching/filter/topic-filters.ts";
+import { explain } from "../../../../src/matching/picker/explain.ts";
 import { createPicker } from "../../../../src/matching/picker/index.ts";
 import {
   createSingleValue,
   createValueList,
   prepareForLists,
 } from "../../../../src/matching/filter/value-list.ts";
-import { events as eventsOfSmallNames, filters, wildFilters } from "./arbitraries.ts";
+import {
+  eventRecords,
+  events as eventsOfSmallNames,
+  filters,
+  topicFilters,
+  wildFilters,
+} from "./arbitraries.ts";
+import { satisfiesAll } from "./model.ts";
 
 const matchesHeader = (filter: Filter, event: unknown): boolean =>
   matches(readFilters({ headerQuery: printFilter(filter) }), event);
@@ -111,6 +109,14 @@ describe("a filter", () => {
       "%2",
       "gt",
       ".gt=",
+      "$",
+      "$key",
+      "*",
+      "~",
+      "(",
+      ".like=",
+      ".regex=",
+      ".exists=true",
       "😀",
       "\u0000",
       "\ud800",
@@ -203,24 +209,42 @@ describe("a contentQuery", () => {
   /** Without the prefix, its own first name would count as the prefix. */
   const needsRoot = ({ path }: Condition): boolean => path[0] === "event" && path.length > 1;
 
-  /** Contract, section 5: the equalities of one name are OR, everything else is AND. */
-  function matchesPlainly(conditions: readonly Condition[], event: unknown): boolean {
-    return conditions.every(({ path, operator, values }) => {
-      const texts = readTexts(event, ["event", ...path]);
-      if (operator !== "eq") return texts.some(createValueTest({ operator, values }));
-      return conditions.some(
-        (other) =>
-          other.operator === "eq" &&
-          other.path.join() === path.join() &&
-          texts.some((text) => other.values.includes(text)),
-      );
-    });
-  }
+  const matchesPlainly = (conditions: readonly Condition[], event: unknown): boolean =>
+    satisfiesAll(
+      conditions.map((condition) => ({ ...condition, path: ["event", ...condition.path] })),
+      event,
+    );
+});
+
+describe("the two filters of a topic", () => {
+  it("mean what the model says, evaluated one by one, explained and picked for", () => {
+    fc.assert(
+      fc.property(
+        topicFilters,
+        fc.array(fc.tuple(eventsOfSmallNames, eventRecords), { minLength: 5, maxLength: 5 }),
+        (texts, given) => {
+          const conditions = readFilters(texts);
+          const picker = createPicker();
+          picker.set("topic", texts);
+          for (const [event, record] of given) {
+            const expected = satisfiesAll(conditions, event, record);
+            assert.equal(matches(conditions, event, record), expected);
+            assert.equal(
+              explain(conditions, event, record).every(({ held }) => held),
+              expected,
+            );
+            assert.equal(picker.pick(event, record).length === 1, expected);
+          }
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
 });
 
 describe("a condition", () => {
   const anyValue = fc.oneof(
-    fc.constantFrom("1", "9", "10", "-2.5", "1e2", "010", "", "x", "10x", "\u{1f600}", "\uffff"),
+    fc.constantFrom("1", "9", "10", "10.0", "-2.5", "1e2", "010", "", "x", "10x", "\u{1f600}", "\uffff"),
     fc.constantFrom(
       "2026-03-01T12:00:00Z",
       "2026-03-01T12:00:00.5+01:00",
@@ -229,20 +253,25 @@ describe("a condition", () => {
     ),
     fc.integer({ min: -20, max: 20 }).map(String),
   );
+  const listOperators = ["eq", "ne", "gt", "gte", "lt", "lte"] as const;
+
   it("holds for a list exactly if it holds for one of its values", () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(...operators),
+        fc.constantFrom(...listOperators),
         fc.array(anyValue, { minLength: 1, maxLength: 3 }),
-        fc.array(anyValue, { maxLength: 8 }),
-        (operator, values, texts) => {
+        fc.array(fc.oneof(anyValue, fc.constantFrom(1, 10, 100, -2.5, true)), { maxLength: 8 }),
+        (operator, values, scalars) => {
           const condition = {
             operator,
             values: operator === "eq" || operator === "ne" ? values : values.slice(0, 1),
           };
-          const [prepared, test] = [prepareForLists(condition), createValueTest(condition)];
-          assert.equal(createValueList(texts).some(prepared), texts.some(test));
-          for (const text of texts) assert.equal(createSingleValue(text).some(prepared), test(text));
+          const prepared = prepareForLists(condition);
+          const valueTest = createValueTest(condition);
+          const test = (value: string | number | boolean): boolean =>
+            valueTest(toText(value), isNumber(value));
+          assert.equal(createValueList(scalars).some(prepared), scalars.some(test));
+          for (const one of scalars) assert.equal(createSingleValue(one).some(prepared), test(one));
         },
       ),
       { numRuns: 5_000 },

@@ -3,9 +3,11 @@ import { describe, it } from "node:test";
 
 import { canonicalize } from "../../../../src/matching/filter/canonical.ts";
 import { FilterSyntaxError, limits } from "../../../../src/matching/filter/filter.ts";
+import { parseEvent } from "../../../../src/matching/filter/numbers.ts";
 import { parseFilter } from "../../../../src/matching/filter/parse.ts";
 import { describeFilter, printFilter } from "../../../../src/matching/filter/to-text.ts";
-import { explain, readFilters } from "../../../../src/matching/filter/topic-filters.ts";
+import { readFilters } from "../../../../src/matching/filter/topic-filters.ts";
+import { explain } from "../../../../src/matching/picker/explain.ts";
 import { createPicker } from "../../../../src/matching/picker/index.ts";
 
 // Work inside of Node's own functions (regular expressions, conversions) shows in time only. So texts are
@@ -53,7 +55,28 @@ function assertLinear(maxLength: number, run: (text: string) => void): void {
   assert.ok(isLinear, `${growth} times the length takes more than ${maxRatio} times as long`);
 }
 
-const conditions = ["a>5", "a>=2026-01-01T00:00:00.5Z", "a<x", "a!=x", "a=x"];
+const manyA = "a".repeat(200);
+const conditions = [
+  "a>5",
+  "a>=2026-01-01T00:00:00.5Z",
+  "a<x",
+  "a!=x",
+  "a=x",
+  "a=5.0",
+  "a.exists=true",
+  "a.eqi=X",
+  ...["prefix", "suffix", "contains"].flatMap((operator) => [
+    `a.${operator}=a,aa,aaa,${manyA}`,
+    `a.${operator}=b${manyA},${manyA}b,00,0`,
+  ]),
+  `a.like=*${manyA}b*`,
+  "a.like=*a?*a??b",
+  "a.like=*0*0*0*1",
+  "a.regex=(a+)+b",
+  "a.regex=(a|aa)*(0|00)*$",
+  "a.regex=^(.*)(.*)(.*)x$",
+  "a.regex=a.{20}b",
+];
 
 describe("the time for long texts is proportional to their length", () => {
   it("in an event that is picked for", () => {
@@ -62,6 +85,18 @@ describe("the time for long texts is proportional to their length", () => {
     assertLinear(100_000, (text) => {
       picker.pick({ a: text });
       picker.pick({ a: [text, `${text}0`], [text]: 1 });
+    });
+  });
+
+  it("in an event that is parsed", () => {
+    assertLinear(400_000, (text) => {
+      for (const json of [`{"a":${JSON.stringify(text)}}`, `{"a":${text}}`, `[${text}]`]) {
+        try {
+          parseEvent(json);
+        } catch (error) {
+          assert.ok(error instanceof SyntaxError, String(error));
+        }
+      }
     });
   });
 
@@ -75,7 +110,15 @@ describe("the time for long texts is proportional to their length", () => {
   it("in a filter that is parsed, described and picked with", () => {
     const picker = createPicker();
     assertLinear(limits.characters - 2, (text) => {
-      for (const filter of [text, `a>${text}`, `${text}=1`]) {
+      for (const filter of [
+        text,
+        `a>${text}`,
+        `${text}=1`,
+        `$header.${text}=1`,
+        `a.like=${text}`,
+        `a.regex=${text}`,
+        `a.contains=${text}`,
+      ]) {
         try {
           canonicalize(parseFilter(filter));
           describeFilter(parseFilter(filter));

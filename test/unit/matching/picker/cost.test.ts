@@ -5,6 +5,7 @@ import { after, before, describe, it, mock } from "node:test";
 import fc from "fast-check";
 
 import type * as topicFilters from "../../../../src/matching/filter/topic-filters.ts";
+import type * as explanations from "../../../../src/matching/picker/explain.ts";
 import type { FilterTexts, Picker } from "../../../../src/matching/picker/index.ts";
 
 // Steps are block counts of V8's coverage, so the picker needs no counters. Work inside of Node's own
@@ -13,6 +14,7 @@ const session = new Session();
 let createPicker: () => Picker;
 /** Its `matches` is the oracle: it examines one topic. */
 let oracle: typeof topicFilters;
+let explain: (typeof explanations)["explain"];
 
 /** Steps for each unit of the bound; ordinary events take one to ten. */
 const maxStepsPerUnit = 30;
@@ -26,6 +28,7 @@ before(async () => {
   // Only code that is compiled after this is counted by block.
   ({ createPicker } = await import("../../../../src/matching/picker/index.ts"));
   oracle = await import("../../../../src/matching/filter/topic-filters.ts");
+  ({ explain } = await import("../../../../src/matching/picker/explain.ts"));
 });
 
 after(async () => {
@@ -66,11 +69,14 @@ function countTopicParts(filters: FilterTexts): number {
   return values + 64 * conditions.length;
 }
 
-/** Picks, and compares the result with the oracle and the steps with the bound. */
+/**
+ * Picks, and compares the result with the oracle and the steps with the bound. `characters`: of the event and
+ * the topics, where there are patterns, which read texts.
+ */
 async function pickWithinBound(
   topics: ReadonlyMap<string, FilterTexts>,
   event: unknown,
-  expected?: readonly string[],
+  { expected, characters = 0 }: { expected?: readonly string[]; characters?: number } = {},
 ): Promise<void> {
   const picker = createPicker();
   for (const [id, filters] of topics) picker.set(id, filters);
@@ -83,7 +89,9 @@ async function pickWithinBound(
       .sort();
   assert.deepEqual(result.sort(), matching);
   const units =
-    countParts(event) + [...topics.values()].reduce((sum, filters) => sum + countTopicParts(filters), 0);
+    characters +
+    countParts(event) +
+    [...topics.values()].reduce((sum, filters) => sum + countTopicParts(filters), 0);
   assert.ok(steps > 0, "no steps were counted");
   assert.ok(
     steps <= baseSteps + maxStepsPerUnit * units,
@@ -151,8 +159,12 @@ describe("the work for an event", () => {
         range(count).map((i) => ({ headerQuery: paths.map((path) => `${path}=${i}`).join("&") })),
       );
       const list = range(count);
-      await pickWithinBound(topics, createEvent(paths.map(() => list)), [...topics.keys()].sort());
-      await pickWithinBound(topics, createEvent(paths.map((path) => (path === "g" ? [] : list))), []);
+      await pickWithinBound(topics, createEvent(paths.map(() => list)), {
+        expected: [...topics.keys()].sort(),
+      });
+      await pickWithinBound(topics, createEvent(paths.map((path) => (path === "g" ? [] : list))), {
+        expected: [],
+      });
     }
   });
 
@@ -179,6 +191,34 @@ describe("the work for an event", () => {
     }
   });
 
+  it("does not multiply the texts of a list by the patterns of the topics", async () => {
+    const texts = range(300).map((i) => `${"a".repeat(i % 30)}${i}`);
+    const alike = range(300).map((i) => "a".repeat(1 + (i % 40)));
+    for (const operator of ["prefix", "suffix", "contains", "eqi"]) {
+      for (const key of ["", "k=1&"]) {
+        const topics = toNamed(
+          [...alike, ...texts].map((text) => ({ headerQuery: `${key}a.${operator}=${text}x,${text}` })),
+        );
+        const inTopics = [...topics.values()].reduce((sum, one) => sum + (one.headerQuery ?? "").length, 0);
+        for (const a of [texts, "a".repeat(5_000)])
+          await pickWithinBound(topics, { k: 1, a }, { characters: inTopics + [a].flat().join().length });
+      }
+    }
+  });
+
+  it("does not grow with topics of patterns that do not apply", async () => {
+    const topics = toNamed(
+      range(2_000).map((i) => ({
+        headerQuery: `a.${["prefix", "suffix", "contains", "eqi"][i % 4]}=name${i}`,
+      })),
+    );
+    const picker = createPicker();
+    for (const [id, filters] of topics) picker.set(id, filters);
+    const { result, steps } = await countSteps(() => picker.pick({ a: "name7 of nobody" }));
+    assert.deepEqual(result, []);
+    assert.ok(steps < baseSteps, `${steps} steps`);
+  });
+
   it("does not multiply a list of objects by the paths through it", async () => {
     const topics = toNamed(range(400).map((i) => ({ headerQuery: `k=1&list.m${i}.n>5` })));
     await pickWithinBound(topics, { k: 1, list: range(2_000).map((i) => ({ [`m${i}`]: { n: i } })) });
@@ -190,7 +230,7 @@ describe("the work for an event", () => {
       .join("&");
     const conditions = oracle.readFilters({ headerQuery });
     const event = { a: range(3_000), list: range(3_000).map((i) => ({ [`m${i}`]: i })) };
-    const { result, steps } = await countSteps(() => oracle.explain(conditions, event));
+    const { result, steps } = await countSteps(() => explain(conditions, event));
     assert.equal(result.length, 90);
     const units = countParts(event) + countTopicParts({ headerQuery });
     assert.ok(steps <= baseSteps + maxStepsPerUnit * units, `${steps} steps for ${units} units`);

@@ -12,9 +12,9 @@ const topicCount = 1_000;
 const eventCount = 20_000;
 
 // The differences, and how they are bridged:
-// - A filter's value matches a string, number or boolean with the same text; a rule's string matches strings
-//   only. So a value that is also a number or boolean becomes two alternatives: 1 is "1" or 1, but 01 is only
-//   "01".
+// - A filter's value matches a string with the same text, and the number or boolean that it stands for; a
+//   rule's string matches strings only. So a value that is also a number or boolean becomes two alternatives:
+//   1.0 is "1.0" or 1, but 01 is only "01".
 // - Event Ruler compares numbers up to 5e9 with six decimals; the vocabulary stays within that.
 // - A rule has each member once and is not empty: no topic here has one path in both filters, a path through
 //   the end of another, or no condition.
@@ -128,10 +128,10 @@ function createTopic(random: Random, id: string): Topic {
 /** The alternatives of a rule for a value. */
 const toAlternatives = (value: string): unknown[] => [value, ...toScalars(value)];
 
-/** The number or boolean with this text. */
+/** The number or boolean that the text stands for. */
 function toScalars(text: string): unknown[] {
   if (text === "true" || text === "false") return [text === "true"];
-  return String(Number(text)) === text ? [Number(text)] : [];
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) ? [Number(text)] : [];
 }
 
 function createEvent(random: Random): Readonly<Record<string, unknown>> {

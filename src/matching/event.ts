@@ -1,0 +1,14 @@
+import { eventSchema, type Event } from "../../schemas/pick.ts";
+import type { ValidationResult } from "../lib/validation.ts";
+import { createValidator } from "../lib/validation.ts";
+import { LongNumber } from "./filter/numbers.ts";
+
+const checkSchema = createValidator<Event>(eventSchema);
+
+/** Checks an event that `parseEvent` returned. */
+export function checkEvent(json: unknown): ValidationResult<Event> {
+  // To a JSON Schema, a LongNumber is an object.
+  if (json instanceof LongNumber) return checkSchema(0);
+  const content = typeof json === "object" && json !== null && "event" in json ? json.event : undefined;
+  return checkSchema(content instanceof LongNumber ? { ...(json as object), event: 0 } : json);
+}

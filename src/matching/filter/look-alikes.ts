@@ -1,0 +1,162 @@
+import { FilterSyntaxError, getOperator, suffixes } from "./filter.ts";
+
+/**
+ * What other filter languages write for an operator, and what to write here. Without these rules such a text
+ * would be a literal, and never match: nothing is silently a literal.
+ */
+const foreignSuffixes: ReadonlyMap<string, string> = new Map([
+  ...spell("between", "write a.gte=1&a.lte=5"),
+  ...spell("isnull isempty isnotnull notnull isnotempty notempty", "write .exists=true or .exists=false"),
+  ...spell("matches match regexp rlike", "write .regex="),
+  ...spell("wildcard glob ilike", "write .like="),
+  ...spell(
+    "nlike notlike notcontains ncontains nregex",
+    "patterns have no negation; write != for values that must not be equal",
+  ),
+  ...spell("notin not_in anythingbut anything-but neq not nsameas", "write != or .nin="),
+  ...spell("equals equal sameas oneof isoneof anyof", "write = or .in="),
+  ...spell("iequals equalsignorecase equals-ignore-case iexact ieq", "write .eqi="),
+  ...spell("starts-with starts_with beginswith istartswith", "write .prefix="),
+  ...spell("ends-with ends_with iendswith", "write .suffix="),
+  ...spell("icontains substring", "write .contains="),
+  ...spell("ge greaterthanorequal greater_than_or_equal", "write .gte="),
+  ...spell("le lessthanorequal less_than_or_equal", "write .lte="),
+  ...spell("greaterthan greater_than", "write .gt="),
+  ...spell("lessthan less_than", "write .lt="),
+]);
+
+function spell(names: string, cure: string): (readonly [string, string])[] {
+  return names.split(" ").map((name) => [name, cure] as const);
+}
+
+/** Whether a name at the end of a path must be followed by an operator, because it looks like one. */
+export const needsOperator = (name: string): boolean => findCure(name.toLowerCase()) !== undefined;
+
+const findCure = (lower: string): string | undefined =>
+  getOperator(lower) === undefined ? foreignSuffixes.get(lower) : `write .${lower}=`;
+
+/** By length: a bit for each letter that a suffix of this length begins with. Others are passed over. */
+const firstLetters = new Int32Array(32);
+for (const suffix of [...suffixes, ...foreignSuffixes.keys()])
+  firstLetters[suffix.length] = (firstLetters[suffix.length] ?? 0) | toLetterBit(suffix.charCodeAt(0));
+
+/** The same for capitals. */
+function toLetterBit(code: number): number {
+  return 1 << (code & 0x1f);
+}
+
+/** Whether a name can be an operator, here or elsewhere: false for most names. */
+export const mayBeSuffix = (text: string, start: number, end: number): boolean =>
+  ((firstLetters[end - start] ?? 0) & toLetterBit(text.charCodeAt(start))) !== 0;
+
+/** Throws if the last name of a path is an operator elsewhere, or one of ours in capitals. */
+export function rejectForeignSuffix(name: string, position: number): void {
+  const cure = findCure(name.toLowerCase());
+  if (cure === undefined) return;
+  throw new FilterSyntaxError(
+    `has ".${name}", which is not an operator; ${cure}, or .${name}.eq= for a member of this name`,
+    position,
+  );
+}
+
+/** Characters that no name has unencoded, and why they are written there. */
+const foreignInNames: Readonly<Record<string, string>> = {
+  "(": "there are no parentheses",
+  ")": "there are no parentheses",
+  "!": "a condition is negated by its operator: a!=1, a.exists=false",
+  "~": "write .like= or .regex=",
+  "|": "alternatives are values: a=1,2",
+  "[": "a list matches if one of its elements does; leave the index out",
+  "]": "a list matches if one of its elements does; leave the index out",
+  "*": "a path has no wildcards",
+  "^": 'conditions are joined by "&"; write .prefix= for beginnings',
+  $: "only $key, $header.NAME and $ce.ATTRIBUTE begin with it, in a headerQuery",
+  '"': "names are not quoted",
+};
+const foreignInName = /[()!~|[\]*^$"]/u;
+
+/** The character codes that are looked at. Others are passed over quickly: a million filters are parsed. */
+const suspects = new Uint8Array(128);
+for (const character of `()!~|[]*^$"'{<>/`) suspects[character.charCodeAt(0)] = 1;
+
+function hasSuspect(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (suspects[text.charCodeAt(at)] === 1) return true;
+  return false;
+}
+
+/** Throws if a name has a character that is an operator elsewhere. */
+export function rejectForeignName(text: string, start: number, end: number): void {
+  if (!hasSuspect(text, start, end)) return;
+  const name = text.slice(start, end);
+  if (name.startsWith("/"))
+    throw new FilterSyntaxError('begins a name with "/"; names of a path are joined by dots: a.b', start);
+  const at = name.search(foreignInName);
+  if (at < 0) return;
+  const character = name[at] ?? "";
+  throw new FilterSyntaxError(
+    `has "${character}" in a name: ${foreignInNames[character] ?? ""}; write "${percentEncode(character)}" for the character itself`,
+    start + at,
+  );
+}
+
+const quoted = /^(?:"[^]*"|'[^]*')$/u;
+const bracketed = /^(?:\([^]*\)|\[[^]*\]|\{[^]*\})$/u;
+/** Operators of other languages at the beginning of a value: `a=>5`, `a<>1`, `a=!1`. */
+const misplacedOperator = /^[<>!~]/u;
+
+/**
+ * Throws if the values after a sign are written as in another language. After `.eq=` and other suffixes they
+ * are what they are.
+ */
+export function rejectForeignValues(text: string, start: number, end: number): void {
+  if (!hasSuspect(text, start, end)) return;
+  rejectBrackets(text, start, end);
+  const values = text.slice(start, end).trim();
+  const from = text.indexOf(values, start);
+  const operator = misplacedOperator.exec(values)?.[0];
+  if (operator !== undefined) throw createValueError(operator, "the operators are = != > >= < <=, or", from);
+  for (const [character, cure] of foreignInValues) {
+    const at = values.indexOf(character);
+    if (at >= 0) throw createValueError(character, cure, from + at);
+  }
+  rejectQuotes(values, from);
+}
+
+/** Throws if all values are in brackets. */
+export function rejectBrackets(text: string, start: number, end: number): void {
+  const values = text.slice(start, end).trim();
+  if (bracketed.test(values))
+    throw createValueError(
+      values[0] ?? "",
+      "alternatives are joined by commas without brackets, as in a=1,2; or",
+      text.indexOf(values, start),
+    );
+}
+
+const createValueError = (character: string, cure: string, position: number): FilterSyntaxError =>
+  new FilterSyntaxError(
+    `has "${character}" in a value; ${cure} write "${percentEncode(character)}" for the character itself`,
+    position,
+  );
+
+const foreignInValues = [
+  ["*", "write .like= for wildcards, or"],
+  ["^", 'write "&" between conditions, .regex= for regular expressions, or'],
+  ["|", 'write "," between alternatives, or'],
+] as const;
+
+function rejectQuotes(values: string, from: number): void {
+  let at = from;
+  for (const value of values.split(",")) {
+    if (quoted.test(value.trim()))
+      throw new FilterSyntaxError(
+        `has a value in quotation marks; leave them out, or write "${percentEncode(value.trim())}" for the characters themselves`,
+        at,
+      );
+    at += value.length + 1;
+  }
+}
+
+/** The first character, encoded. */
+const percentEncode = (text: string): string =>
+  `%${text.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;

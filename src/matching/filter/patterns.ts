@@ -1,0 +1,96 @@
+import type { Comparison, Operator } from "./filter.ts";
+import { foldCase } from "./fold.ts";
+import { compileLike, splitLike } from "./like.ts";
+import { compileRegex } from "./regex.ts";
+import { contains } from "./substrings.ts";
+
+/** The operators that test the text of a value on its own. */
+export type PatternOperator = Exclude<Operator, Comparison | "eq" | "ne" | "exists">;
+
+export const isPatternOperator = (operator: Operator): operator is PatternOperator =>
+  operator === "prefix" ||
+  operator === "suffix" ||
+  operator === "contains" ||
+  operator === "eqi" ||
+  operator === "like" ||
+  operator === "regex";
+
+type TextTest = (text: string) => boolean;
+
+/** Whether a text satisfies one of the values. */
+export function createPatternTest(operator: PatternOperator, values: readonly string[]): TextTest {
+  const tests = values.map((value) => createTest(operator, value));
+  const [first] = tests;
+  if (first !== undefined && tests.length === 1) return first;
+  return (text) => tests.some((test) => test(text));
+}
+
+export function createTest(operator: PatternOperator, value: string): TextTest {
+  switch (operator) {
+    case "prefix":
+      return (text) => text.startsWith(value);
+    case "suffix":
+      return (text) => text.endsWith(value);
+    case "contains":
+      return (text) => contains(text, value);
+    case "eqi": {
+      const folded = foldCase(value);
+      return (text) => foldCase(text) === folded;
+    }
+    case "like": {
+      const expression = compileLike(value);
+      return (text) => expression.test(text);
+    }
+    case "regex": {
+      const expression = compileRegex(value);
+      return (text) => expression.test(text);
+    }
+  }
+}
+
+/** A simpler pattern: texts that an index finds. */
+export interface IndexedPattern {
+  readonly operator: "prefix" | "suffix" | "contains" | "eqi";
+  /** Folded for "eqi". */
+  readonly value: string;
+}
+
+/**
+ * Returns a pattern that every text has to which the given one applies; undefined if there is none. Whether
+ * the given one applies must be tested then, unless both are the same.
+ */
+export function toIndexedPattern(operator: PatternOperator, value: string): IndexedPattern | undefined {
+  if (operator === "like") return findRequiredByLike(value);
+  if (operator === "regex") return findRequiredByRegex(value);
+  return { operator, value: operator === "eqi" ? foldCase(value) : value };
+}
+
+function findRequiredByLike(pattern: string): IndexedPattern | undefined {
+  const parts = splitLike(pattern);
+  const [first, last] = [parts[0], parts.at(-1)];
+  const texts = parts.flatMap((part) => ("text" in part ? part.text : []));
+  const longest = texts.reduce((best, text) => (text.length > best.length ? text : best), "");
+  if (longest === "") return undefined;
+  if (first !== undefined && "text" in first && first.text === longest)
+    return { operator: "prefix", value: longest };
+  if (last !== undefined && "text" in last && last.text === longest)
+    return { operator: "suffix", value: longest };
+  return { operator: "contains", value: longest };
+}
+
+/** Only expressions of letters, digits and dots with the simplest repetitions: the usual ones. */
+const plainRegex = /^\^?(?:[\w -]|\.[*+]?|[\w -][*+?])*\$?$/u;
+
+function findRequiredByRegex(pattern: string): IndexedPattern | undefined {
+  if (!plainRegex.test(pattern)) return undefined;
+  const isAnchored = pattern.startsWith("^");
+  // What is repeated is not part of a required text, except that one or more is at least one.
+  const texts = pattern
+    .replaceAll(/[\w -][*?]/gu, "\0")
+    .replaceAll(/([\w -])\+/gu, "$1\0")
+    .split(/[^\w -]/u);
+  const [, beginning = ""] = texts;
+  const longest = texts.reduce((best, text) => (text.length > best.length ? text : best), "");
+  if (isAnchored && beginning !== "") return { operator: "prefix", value: beginning };
+  return longest === "" ? undefined : { operator: "contains", value: longest };
+}

@@ -1,0 +1,10 @@
+/**
+ * What filters see of the record that carries an event. A list has the values of a header that is repeated.
+ */
+export interface EventRecord {
+  /** Null and absent are the same. */
+  readonly $key?: string | null | undefined;
+  readonly $header?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  /** The attributes of the CloudEvent that the event is the data of. */
+  readonly $ce?: Readonly<Record<string, unknown>> | undefined;
+}

@@ -1,0 +1,105 @@
+import { foldCase } from "./fold.ts";
+import type { IndexedPattern } from "./patterns.ts";
+import { Substrings } from "./substrings.ts";
+import { TextTree } from "./text-tree.ts";
+
+/** Numbers, from 1, for things in use; counted by use. */
+export class Numbering {
+  readonly #numbers = new Map<string, number>();
+  readonly #texts: string[] = [""];
+  readonly #uses: number[] = [0];
+  readonly #free: number[] = [];
+
+  /** `isNew`: whether it was not in use before. */
+  acquire(text: string): { readonly number: number; readonly isNew: boolean } {
+    const known = this.#numbers.get(text);
+    const number = known ?? this.#free.pop() ?? this.#texts.length;
+    if (known === undefined) {
+      this.#numbers.set(text, number);
+      this.#texts[number] = text;
+      this.#uses[number] = 0;
+    }
+    this.#uses[number] = (this.#uses[number] ?? 0) + 1;
+    return { number, isNew: known === undefined };
+  }
+
+  /** Returns the text if it is no longer in use. */
+  release(number: number): string | undefined {
+    const left = (this.#uses[number] ?? 0) - 1;
+    this.#uses[number] = left;
+    if (left > 0) return undefined;
+    const text = this.#texts[number] ?? "";
+    this.#numbers.delete(text);
+    this.#texts[number] = "";
+    this.#free.push(number);
+    return text;
+  }
+
+  /** 0 for a text that is not in use. */
+  find(text: string): number {
+    return this.#numbers.get(text) ?? 0;
+  }
+}
+
+/**
+ * The patterns that topics use at one path, numbered. Finds those that a text satisfies in time proportional
+ * to the text and to what is found.
+ */
+export class TextPatterns {
+  readonly #numbering = new Numbering();
+  readonly #folded = new Map<string, number>();
+  readonly #prefixes = new TextTree();
+  readonly #suffixes = new TextTree();
+  readonly #substrings = new Substrings();
+  readonly #counts = { eqi: 0, prefix: 0, suffix: 0, contains: 0 };
+
+  acquire({ operator, value }: IndexedPattern): number {
+    const { number, isNew } = this.#numbering.acquire(`${operator} ${value}`);
+    if (isNew) {
+      this.#counts[operator] += 1;
+      this.#add(operator, value, number);
+    }
+    return number;
+  }
+
+  release(number: number): void {
+    const name = this.#numbering.release(number);
+    if (name === undefined) return;
+    const space = name.indexOf(" ");
+    const operator = name.slice(0, space) as IndexedPattern["operator"];
+    this.#counts[operator] -= 1;
+    this.#remove(operator, name.slice(space + 1));
+  }
+
+  /** Calls back with the number of each pattern that a text satisfies. */
+  find(text: string, onFound: (number: number) => void): void {
+    const { eqi, prefix, suffix, contains } = this.#counts;
+    if (prefix > 0) this.#prefixes.find(text, onFound);
+    if (suffix > 0) this.#suffixes.find(reverse(text), onFound);
+    if (contains > 0) this.#substrings.find(text, onFound);
+    if (eqi === 0) return;
+    const number = this.#folded.get(foldCase(text));
+    if (number !== undefined) onFound(number);
+  }
+
+  #add(operator: IndexedPattern["operator"], text: string, number: number): void {
+    if (operator === "eqi") this.#folded.set(text, number);
+    else if (operator === "prefix") this.#prefixes.set(text, number);
+    else if (operator === "suffix") this.#suffixes.set(reverse(text), number);
+    else this.#substrings.set(text, number);
+  }
+
+  #remove(operator: IndexedPattern["operator"], text: string): void {
+    if (operator === "eqi") this.#folded.delete(text);
+    else if (operator === "prefix") this.#prefixes.delete(text);
+    else if (operator === "suffix") this.#suffixes.delete(reverse(text));
+    else this.#substrings.delete(text);
+  }
+}
+
+/** By code units. */
+function reverse(text: string): string {
+  let reversed = "";
+  for (let at = text.length - 1; at >= 0; at -= 1) reversed += text[at] ?? "";
+  return reversed;
+}

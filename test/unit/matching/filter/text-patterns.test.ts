@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import fc from "fast-check";
+
+import type { IndexedPattern } from "../../../../src/matching/filter/patterns.ts";
+import { contains } from "../../../../src/matching/filter/substrings.ts";
+import { TextPatterns } from "../../../../src/matching/filter/text-patterns.ts";
+
+const text = fc.string({ unit: fc.constantFrom("a", "b", "😀", "\ud83d"), maxLength: 12 });
+const pattern: fc.Arbitrary<IndexedPattern> = fc.record({
+  operator: fc.constantFrom("prefix", "suffix", "contains", "eqi"),
+  value: fc.string({ unit: fc.constantFrom("a", "b", "😀", "\ud83d"), minLength: 1, maxLength: 6 }),
+});
+
+const isSatisfied = (given: string, { operator, value }: IndexedPattern): boolean =>
+  operator === "prefix"
+    ? given.startsWith(value)
+    : operator === "suffix"
+      ? given.endsWith(value)
+      : operator === "contains"
+        ? given.includes(value)
+        : given === value;
+
+describe("the patterns of a path", () => {
+  it("finds those that a text satisfies, each once, after any changes", () => {
+    const changes = fc.array(fc.oneof({ weight: 3, arbitrary: pattern }, fc.nat({ max: 80 })), {
+      maxLength: 120,
+      size: "max",
+    });
+    fc.assert(
+      fc.property(changes, fc.array(text, { minLength: 3, maxLength: 6 }), (steps, texts) => {
+        const patterns = new TextPatterns();
+        const inUse: { number: number; pattern: IndexedPattern }[] = [];
+        for (const step of steps) {
+          if (typeof step === "object") {
+            inUse.push({ number: patterns.acquire(step), pattern: step });
+            continue;
+          }
+          const [removed] = inUse.splice(step % (inUse.length + 1), 1);
+          if (removed !== undefined) patterns.release(removed.number);
+        }
+        for (const given of texts) {
+          const found: number[] = [];
+          patterns.find(given, (number) => found.push(number));
+          const expected = inUse.filter((one) => isSatisfied(given, one.pattern)).map(({ number }) => number);
+          assert.deepEqual(found.sort(), [...new Set(expected)].sort());
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("finds each of thousands of texts that one contains", () => {
+    const patterns = new TextPatterns();
+    const numbers = Array.from({ length: 5_000 }, (_, i) =>
+      patterns.acquire({ operator: "contains", value: `<${i}>` }),
+    );
+    for (const number of numbers.slice(0, 2_000)) patterns.release(number);
+    const found: number[] = [];
+    patterns.find(Array.from({ length: 5_000 }, (_, i) => `<${i}>`).join(" "), (number) =>
+      found.push(number),
+    );
+    assert.deepEqual(
+      found.sort((a, b) => a - b),
+      numbers.slice(2_000).sort((a, b) => a - b),
+    );
+  });
+});
+
+describe("a text in a text", () => {
+  it("is found as Node finds it", () => {
+    fc.assert(
+      fc.property(text, fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 50 }), (part, given) => {
+        const long = part.repeat(10);
+        assert.equal(contains(given + long + given, long), true);
+        assert.equal(contains(given, part.repeat(8)), given.includes(part.repeat(8)));
+      }),
+    );
+  });
+});
