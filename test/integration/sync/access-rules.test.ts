@@ -33,6 +33,7 @@ const { admin, producer, grant, createSceneAs } = await stageWithRights([
   "no_letters",
   "creates",
   "routes",
+  "writes",
 ]);
 
 /** Starts a service that must exit with 78, and returns the message of its fatal error. */
@@ -170,6 +171,15 @@ describe("a Kafka user with access rules", () => {
     ]);
     const message = await getFatalError(at.asUser);
     assert.match(message, new RegExp(`topic "${at.topic}", topic "${at.deadLetterTopic}", and Create`));
+  });
+
+  it("ends a command that needs stored dead letters, with the right that is missing", async () => {
+    const at = await createSceneAs("writes", (one) => [writeDeadLetters(one), useGroups(one)]);
+    await createBothTopics(at);
+    await producer.send({ topic: at.deadLetterTopic, messages: [{ value: "a dead letter" }] });
+    const { code, errors } = await runCli(["dead-letters", "list"], at.asUser);
+    assert.equal(code, 69, errors);
+    assert.match(errors, /are still being read, 1 are left: Kafka denies its user Read on topic "[^"]*dead/);
   });
 
   it("pauses the sync until the right to write dead letters is granted", async () => {
