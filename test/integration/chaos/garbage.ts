@@ -80,7 +80,7 @@ const plainSpoilers: readonly (readonly [weight: number, spoil: Spoiler])[] = [
       { id: "1" },
     ),
   ],
-  [3, withMembers({ headerQuery: "eventType" }, { contentQuery: "a==1" })],
+  [3, withMembers({ headerQuery: "eventType" }, { contentQuery: "a=1=1" })],
   [
     1,
     ({ externalId, name }) =>

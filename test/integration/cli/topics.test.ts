@@ -177,7 +177,7 @@ describe("topicsync topics list and show", () => {
 
   it("escape control characters, and show which filter is invalid", async () => {
     await stored.insertOne({
-      ...createTopicRecord({ externalId: "evil\u001B[2J", headerQuery: "a=\u0007", contentQuery: "a==1" }),
+      ...createTopicRecord({ externalId: "evil\u001B[2J", headerQuery: "a=\u0007", contentQuery: "a=1=1" }),
       ...{ topic_name: "n\u202Ename", namespace: "s\rspace", source: { kind: "http", user: "u\u009Buser" } },
     });
     for (const args of [["show", "evil\u001B[2J"], ["list"]]) {

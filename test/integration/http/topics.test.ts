@@ -176,14 +176,14 @@ describe("an invalid topic", () => {
 
   it("is rejected for an invalid filter, with its path and position", async () => {
     const externalId = unique("id");
-    const filters = { headerQuery: "eventType==A", contentQuery: "a=1;b=2" };
+    const filters = { headerQuery: "eventType=A=B", contentQuery: "a=1;b=2" };
     const response = await create({ ...definition(externalId), ...filters });
     assertError(response, 400, "BAD_FILTER");
     assert.deepEqual(
       response.json.error.details.map(({ path }: { path: string }) => path),
       ["/headerQuery", "/contentQuery"],
     );
-    assert.match(response.json.error.details[0].message, /second "=".*at character 11$/);
+    assert.match(response.json.error.details[0].message, /second "=".*at character 12$/);
     assert.match(response.json.error.details[1].message, /TMF630.*at character 4$/);
     assert.equal(await records.findOne({ topic_id: externalId }), null);
   });

@@ -33,7 +33,7 @@ describe("the live index of topics", () => {
   before(async () => {
     [here, there] = await Promise.all([connectIndex(uri), connectIndex(uri)]);
     await here.service.create(createBody("early", "a=1"), "user");
-    await records.insertOne(createTopicRecord({ externalId: "unreadable", contentQuery: "a==1" }));
+    await records.insertOne(createTopicRecord({ externalId: "unreadable", contentQuery: "a=1=1" }));
   });
   after(async () => {
     await Promise.all([here.close(), there.close()]);
