@@ -147,7 +147,7 @@ async function runTests(files: readonly string[]): Promise<boolean> {
     TEST_LOGS: logs,
     // Without it, each of hundreds of processes would compile the same sources. It is kept for the next run.
     NODE_COMPILE_CACHE: resolve(root, ".topicsync/compile-cache"),
-    // Each would also look for symbolic links in every path that it loads, a sixth of the computing of a start.
+    // Each would also look for symbolic links in every path that it loads: a sixth of the work of a start.
     NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --preserve-symlinks`.trim(),
   });
   const passed = await runFiles(files);

@@ -13,7 +13,7 @@ export const isScalar = (value: unknown): value is Scalar =>
   value instanceof LongNumber;
 
 /** Returns a scalar as it prints; a number the same in every notation. */
-export const toText = (scalar: Scalar): string =>
+export const printScalar = (scalar: Scalar): string =>
   typeof scalar === "string" ? scalar : scalar instanceof LongNumber ? scalar.text : String(scalar);
 
 export const isNumber = (scalar: Scalar): boolean =>
@@ -73,7 +73,7 @@ export function createConditionTest({ path, operator, values }: Condition): (eve
   if (operator === "exists") return (event) => readValues(event, path).length > 0 === (values[0] === "true");
   const test = createValueTest({ operator, values });
   return (event) =>
-    readValues(event, path).some((value) => isScalar(value) && test(toText(value), isNumber(value)));
+    readValues(event, path).some((value) => isScalar(value) && test(printScalar(value), isNumber(value)));
 }
 
 /** Returned for a path through a list, where an event may have several values. */

@@ -17,7 +17,7 @@ import {
   rejectForeignValues,
 } from "./look-alikes.ts";
 import { compileRegex } from "./regex.ts";
-import { decode, split, trimEnd, trimStart } from "./scan.ts";
+import { decodePart, split, trimEnd, trimStart } from "./scan.ts";
 
 /**
  * Parses a filter (specification 2.4, contract section 5):
@@ -104,7 +104,7 @@ function readValues(operator: Operator, text: string, start: number, end: number
 function readRegex(text: string, start: number, end: number): string {
   const first = trimStart(text, start, end);
   if (first === end) throw new FilterSyntaxError(emptyValueProblem, end);
-  const pattern = decode(text, first, trimEnd(text, first, end));
+  const pattern = decodePart(text, first, trimEnd(text, first, end));
   requireShort(pattern, first);
   try {
     compileRegex(pattern);
@@ -119,7 +119,7 @@ function readLike(text: string, start: number, end: number): string {
   let pattern = "";
   for (let from = start; from < end;) {
     const at = findWildcard(text, from, end);
-    pattern += escapeLike(decode(text, from, at)) + text.slice(at, Math.min(at + 1, end));
+    pattern += escapeLike(decodePart(text, from, at)) + text.slice(at, Math.min(at + 1, end));
     from = at + 1;
   }
   requireShort(pattern, start);
@@ -257,7 +257,7 @@ function parseRecordName(text: string, start: number, end: number, member: Filte
   if (member === "contentQuery" && recordRoots.includes(root))
     fail(`has "${root}", which belongs in the headerQuery: it is data of the record, not of the event`);
   if (name === "$key") return [name];
-  const rest = dot < 0 ? "" : decode(text, start + dot + 1, end);
+  const rest = dot < 0 ? "" : decodePart(text, start + dot + 1, end);
   if (root === "$header" && rest !== "") return [root, rest];
   if (root === "$ce" && rest !== "") {
     if (/^[a-z0-9]+$/u.test(rest)) return [root, rest];
@@ -288,5 +288,5 @@ function findValuesEnd(text: string, start: number): number {
 
 const emptyValueProblem = "has an empty value; expected a value";
 
-const parseValues = (text: string, start: number, end: number, read = decode): string[] =>
+const parseValues = (text: string, start: number, end: number, read = decodePart): string[] =>
   split(text, { start, end, separator: codes.comma, emptyProblem: emptyValueProblem }, read);

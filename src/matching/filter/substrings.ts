@@ -10,7 +10,7 @@ export class Automaton {
   readonly #suffix: number[] = [root];
   /** By state: the number of the text that ends here, or 0. */
   readonly #numbers: number[] = [0];
-  /** By state: the nearest state on its chain of suffixes, itself excluded, where a text ends, or the root. */
+  /** By state: the nearest other state on its chain of suffixes where a text ends, or the root. */
   readonly #nextEnd: number[] = [root];
   /** By state: the last search that reached it. */
   readonly #reached: number[] = [0];

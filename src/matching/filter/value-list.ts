@@ -5,7 +5,7 @@ import {
   createValueTest,
   isNumber,
   toNumberText,
-  toText,
+  printScalar,
   type Scalar,
   type ValueTest,
 } from "./match.ts";
@@ -93,7 +93,7 @@ export function createValueList(values: readonly Scalar[]): ValueList {
           // Ends at the first value that is not one of the condition's.
           return someText(condition.test);
         case "comparison":
-          extremes ??= findExtremesByKind(values.map((value) => toComparable(toText(value))));
+          extremes ??= findExtremesByKind(values.map((value) => toComparable(printScalar(value))));
           return extremes[condition.operandKind][condition.extreme].some(condition.holds);
       }
     },
@@ -102,13 +102,13 @@ export function createValueList(values: readonly Scalar[]): ValueList {
 
 function findDistinct(values: readonly Scalar[]): Distinct {
   const distinct: Distinct = { texts: new Set(), numbers: new Set() };
-  for (const value of values) (isNumber(value) ? distinct.numbers : distinct.texts).add(toText(value));
+  for (const value of values) (isNumber(value) ? distinct.numbers : distinct.texts).add(printScalar(value));
   return distinct;
 }
 
 /** For a single value, the usual case. */
 export function createSingleValue(value: Scalar): ValueList {
-  const text = toText(value);
+  const text = printScalar(value);
   let comparable: Comparable | undefined;
   return {
     someText: (test) => test(text),

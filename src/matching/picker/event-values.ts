@@ -1,4 +1,4 @@
-import { isNumber, toText, type Scalar } from "../filter/match.ts";
+import { isNumber, printScalar, type Scalar } from "../filter/match.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { absent, present, type Slots, type SlotsOfPath } from "./slots.ts";
 
@@ -64,7 +64,7 @@ export function createEventValues(): EventValues {
   function visit({ equal, pattern, exists }: SlotsOfPath, scalar: Scalar | undefined): void {
     if (exists !== undefined) add(exists.number, present);
     if (scalar === undefined) return;
-    const text = toText(scalar);
+    const text = printScalar(scalar);
     if (equal !== undefined) {
       const value = equal.findText(text);
       if (value !== 0) add(equal.number, value);

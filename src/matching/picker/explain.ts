@@ -1,4 +1,4 @@
-import { toText } from "../filter/match.ts";
+import { printScalar } from "../filter/match.ts";
 import { createPathTree } from "../filter/path-tree.ts";
 import type { EventRecord } from "../filter/record.ts";
 import type { RootedCondition } from "../filter/topic-filters.ts";
@@ -22,7 +22,7 @@ export function explain(
   const found = conditions.map((condition) => tree.getOrAdd(condition, () => []));
   const added = conditions.map((condition) => checks.add(condition));
   tree.walk(event, record, (texts, value) => {
-    if (value !== undefined) texts.push(toText(value));
+    if (value !== undefined) texts.push(printScalar(value));
   });
   checks.read(event, record);
   return conditions.map((condition, at) => {

@@ -7,7 +7,7 @@ const isSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdfff;
 
 describe("folding the case of a text", () => {
   it("makes two characters equal exactly if they are by Unicode's simple case folding", () => {
-    // The oracle is V8's own regular expressions: /…/iu compares by simple case folding (ECMA-262, 22.2.2.7.3).
+    // The oracle is V8's regular expressions: /…/iu compares by simple case folding (ECMA-262, 22.2.2.7.3).
     const byFold = new Map<string, string[]>();
     for (let code = 0; code <= 0x10ffff; code += 1) {
       if (isSurrogate(code)) continue;

@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { canonicalize } from "../../../../src/matching/filter/canonical.ts";
 import { FilterSyntaxError, type Condition, type Filter } from "../../../../src/matching/filter/filter.ts";
-import { createValueTest, isNumber, toText } from "../../../../src/matching/filter/match.ts";
+import { createValueTest, isNumber, printScalar } from "../../../../src/matching/filter/match.ts";
 import { parseFilter } from "../../../../src/matching/filter/parse.ts";
 import { printFilter } from "../../../../src/matching/filter/to-text.ts";
 import { findFilterFaults, matches, readFilters } from "../../../../src/matching/filter/topic-filters.ts";
@@ -269,7 +269,7 @@ describe("a condition", () => {
           const prepared = prepareForLists(condition);
           const valueTest = createValueTest(condition);
           const test = (value: string | number | boolean): boolean =>
-            valueTest(toText(value), isNumber(value));
+            valueTest(printScalar(value), isNumber(value));
           assert.equal(createValueList(scalars).some(prepared), scalars.some(test));
           for (const one of scalars) assert.equal(createSingleValue(one).some(prepared), test(one));
         },
