@@ -6,7 +6,6 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
@@ -16,9 +15,11 @@ import { getErrorMessage } from "../src/lib/errors.ts";
 import { prepareKafkaJava } from "../src/embedded/kafka-java.ts";
 import { startBroker, startStore, type ResolveOptions } from "../src/embedded/resolve.ts";
 import type { Running, RunningBroker } from "../src/embedded/stack.ts";
+import { useBroker } from "./support/broker-use.ts";
 import { startChromium } from "./support/chromium.ts";
 import { findOnPath } from "./support/path.ts";
 import { findLeaks } from "./support/secrets.ts";
+import { importUntrackedPromises } from "./support/untracked-promises.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
@@ -52,7 +53,9 @@ const longFiles = [
   "integration/docs/commands",
   "integration/http/schemathesis",
   "integration/sync/faults",
+  "integration/sync/outages",
   "integration/sync/broker-outages",
+  "integration/sync/instances",
   "simulation/conformance/cluster",
   "integration/cli/dead-letters",
   "integration/release/",
@@ -146,6 +149,8 @@ async function runTests(files: readonly string[]): Promise<boolean> {
     TEST_LOGS: logs,
     // Without it, each of hundreds of processes would compile the same sources. It is kept for the next run.
     NODE_COMPILE_CACHE: resolve(root, ".topicsync/compile-cache"),
+    // Each would also look for symbolic links in every path that it loads: a sixth of its start.
+    NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --preserve-symlinks`.trim(),
   });
   const passed = await runFiles(files);
   print(`The tests ran on ${broker.description} and ${store}.`);
@@ -153,8 +158,9 @@ async function runTests(files: readonly string[]): Promise<boolean> {
 }
 
 /**
- * Starts the broker, twice if there is no archive of Kafka's classes yet: a broker writes it when it stops,
- * and without it each broker that a test starts would compute for ten seconds instead of two.
+ * Starts the broker, twice if there is no archive of Kafka's classes yet: a broker writes the classes that it
+ * has loaded when it stops, and without them each broker that a test starts would compute for ten seconds
+ * instead of two.
  */
 async function startSharedBroker(
   options: ResolveOptions,
@@ -162,6 +168,7 @@ async function startSharedBroker(
 ): Promise<RunningBroker> {
   const broker = await use(startBroker(options));
   if (broker.pid === undefined || existsSync((await prepareKafkaJava(options)).archive)) return broker;
+  await useBroker(broker.address);
   // Its own `stop` kills it after ten seconds, within which a busy machine does not write the archive.
   process.kill(broker.pid, "SIGTERM");
   await broker.ended;
@@ -177,11 +184,13 @@ async function runFiles(files: readonly string[]): Promise<boolean> {
     process.once(signal, () => {
       abort.abort();
     });
+  // Loaded after the module above, which this process needs as well: it relays the browser's messages.
+  const { run } = await import("node:test");
   const events = run({
     files: files.map((file) => resolve(root, file)),
     cwd: root,
     concurrency: maxConcurrentFiles,
-    execArgv: fewCollections,
+    execArgv: [...fewCollections, importUntrackedPromises],
     timeout: fileTimeoutMs,
     signal: abort.signal,
   });
