@@ -9,7 +9,7 @@ import { call } from "./http.ts";
 import { createKafkaTopics, waitForTransactions } from "./kafka-topics.ts";
 import { unique } from "./names.ts";
 import { until } from "./poll.ts";
-import { stage } from "./scene.ts";
+import { getSyncStatus, stage } from "./scene.ts";
 import type { StackAddresses } from "./stack.ts";
 import { runCli, type TestService } from "./service.ts";
 
@@ -57,6 +57,7 @@ export function routerStage(addresses?: StackAddresses) {
     const own = scene({ KAFKA_EVENTS_TOPIC: events, KAFKA_EGRESS_TOPIC: egress, ...moreSettings });
     const groupId = `${own.key.group}.router`;
     let produced = 0;
+    let service: TestService | undefined;
 
     async function readAll(topic: string): Promise<ReadRecord[]> {
       await waitForTransactions(broker, topic);
@@ -87,6 +88,19 @@ export function routerStage(addresses?: StackAddresses) {
       egress,
       groupId,
       deadLetterTopic: `${events}.dead-letter`,
+      start: async (overrides?: Readonly<Record<string, string>>): Promise<TestService> =>
+        (service = await own.start(overrides)),
+      /** Also waits until the last router that was started knows the topics, which it does a little later. */
+      async stored(expected: number, limitMs?: number): Promise<void> {
+        await own.stored(expected, limitMs);
+        const started = service;
+        if (started === undefined) throw new Error("no router was started");
+        await until(
+          `the router knows ${expected} topics`,
+          async () => (await getSyncStatus(started)).router?.index?.topics === expected,
+          limitMs,
+        );
+      },
       createTopics: (partitions = 1, egressPartitions = partitions) =>
         createKafkaTopics(
           admin,
