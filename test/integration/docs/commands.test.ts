@@ -40,7 +40,7 @@ const env: NodeJS.ProcessEnv = {
     HTTP_PORT: String(port),
     AUDIT_LOG: join(folder, "audit.log"),
   }),
-  NODE_OPTIONS: importCheapHashes,
+  NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} ${importCheapHashes}`,
   PATH: `${join(folder, "bin")}:${join(root, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,
 };
 let service: ChildProcess | undefined;
