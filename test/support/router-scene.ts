@@ -90,7 +90,7 @@ export function routerStage(addresses?: StackAddresses) {
       deadLetterTopic: `${events}.dead-letter`,
       start: async (overrides?: Readonly<Record<string, string>>): Promise<TestService> =>
         (service = await own.start(overrides)),
-      /** Also waits until the router that was started last knows the topics, a little later. */
+      /** Also waits until the last router that was started knows the topics, which it does a little later. */
       async stored(expected: number, limitMs?: number): Promise<void> {
         await own.stored(expected, limitMs);
         const started = service;
