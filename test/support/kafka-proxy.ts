@@ -3,8 +3,10 @@ import { startTcpProxy, type Messages, type TcpProxy } from "./tcp-proxy.ts";
 /** A proxy before a broker. */
 export interface KafkaProxy extends TcpProxy {
   readonly address: string;
-  /** Truncates every response after its header from now on. */
-  truncateAnswers(): void;
+  /** Truncates every response after its header, until switched off. */
+  truncateAnswers(truncated: boolean): void;
+  /** Puts an error code into every answer to a heartbeat from now on. */
+  failHeartbeats(errorCode: number): void;
   /** Resets every connection that asks for the coordinator of a group, until switched off. */
   hideCoordinators(hidden: boolean): void;
   /** Resets every connection in place of the next answer to a request of this kind. */
@@ -22,6 +24,7 @@ export interface KafkaProxy extends TcpProxy {
 export const apiKeys = {
   listOffsets: 2,
   findCoordinator: 10,
+  heartbeat: 12,
   syncGroup: 14,
   describeGroups: 15,
   endTxn: 26,
@@ -38,6 +41,9 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   let proxyAddress = brokerAddress;
   let isTruncating = false;
   let hidden = false;
+  let heartbeatError: number | undefined;
+  /** Of heartbeats that were not answered yet. */
+  const heartbeats = new Set<number>();
   /** The answer that is lost: to a request of a kind, and once there is one, with its id. */
   let lost: { readonly apiKey: number; readonly correlationId?: number } | undefined;
   const counts = new Map<number, number>();
@@ -49,6 +55,7 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
     request(message, pass) {
       const apiKey = message.readInt16BE(4);
       counts.set(apiKey, (counts.get(apiKey) ?? 0) + 1);
+      if (apiKey === apiKeys.heartbeat) heartbeats.add(message.readInt32BE(8));
       if (lost?.apiKey === apiKey) lost = { correlationId: message.readInt32BE(8), ...lost };
       if (held.has(apiKey) && !blocked.has(pass)) blocked.set(pass, []);
       const waiting = blocked.get(pass);
@@ -62,6 +69,9 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
         proxy.reset();
       }
       if (isTruncating) return truncateToHead(message);
+      // From version 1 on, the code follows the throttle time.
+      if (heartbeats.delete(message.readInt32BE(4)) && heartbeatError !== undefined)
+        message.writeInt16BE(heartbeatError, 12);
       for (let at = message.indexOf(brokerAddress); at !== -1; at = message.indexOf(brokerAddress, at + 1))
         proxyAddress.copy(message, at);
       return message;
@@ -72,7 +82,8 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   return {
     ...proxy,
     address: `${host}:${proxy.port}`,
-    truncateAnswers: () => void (isTruncating = true),
+    truncateAnswers: (to) => void (isTruncating = to),
+    failHeartbeats: (errorCode) => void (heartbeatError = errorCode),
     hideCoordinators: (to) => void (hidden = to),
     loseAnswer: (apiKey) => void (lost = { apiKey }),
     hasLostAnswer: () => lost === undefined,

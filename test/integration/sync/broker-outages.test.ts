@@ -186,6 +186,29 @@ describe("a broker that does not find the group's coordinator", () => {
   });
 });
 
+describe("a broker whose responses end too early", () => {
+  it("does not stop the sync, which continues once they are whole", async () => {
+    const broker = await startKafkaProxy(stack.kafka);
+    const own = scene();
+    await own.createTopic();
+    const service = await startTopicsyncHere({ ...own.settings, KAFKA_BROKERS: broker.address });
+    await waitUntilReady(service);
+    broker.truncateAnswers(true);
+    await until(
+      "the service is not ready",
+      async () => (await getReadiness(service).catch(() => ({ status: 0 }))).status !== 200,
+    );
+    broker.truncateAnswers(false);
+    await own.announce(0, 100);
+    await own.inStep();
+    await waitUntilReady(service);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+/** Kafka's INVALID_GROUP_ID: no retry can help. */
+const invalidGroupId = 24;
+
 describe("a consumer that crashed", () => {
   it("makes the service unready and ends the process with 70, since it cannot recover", async () => {
     const broker = await startKafkaProxy(stack.kafka);
@@ -194,8 +217,7 @@ describe("a consumer that crashed", () => {
     const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
     await waitUntilReady(service);
     const ended = once(service.process, "exit");
-    // kafkajs treats a truncated response as an error that is not retriable.
-    broker.truncateAnswers();
+    broker.failHeartbeats(invalidGroupId);
     await until(
       "the service is not ready",
       async () => (await getReadiness(service).catch(() => ({ status: 0 }))).status !== 200,
