@@ -22,6 +22,7 @@ import type { WorkerReport, WorkerTask } from "./worker.ts";
 interface Options {
   readonly seed?: string;
   readonly steps?: string;
+  readonly tries: string;
   readonly from: string;
   readonly seeds: string;
   readonly minutes?: string;
@@ -33,7 +34,7 @@ interface Options {
   readonly json?: true;
 }
 
-const { seed, steps, from, seeds, minutes, world, length, trace, mutants, record, json } = program
+const { seed, steps, tries, from, seeds, minutes, world, length, trace, mutants, record, json } = program
   .name("npm run simulate --")
   .description(
     "Runs the sync, the registrations and the router in simulated worlds, in which time, network, broker, store and every fault follow from a seed. " +
@@ -41,6 +42,7 @@ const { seed, steps, from, seeds, minutes, world, length, trace, mutants, record
   )
   .option("--seed <number>", "run one seed, and shorten its schedule if it fails")
   .option("--steps <file>", "with --seed: run this schedule, a JSON array as printed for a failing seed")
+  .option("--tries <count>", "with --steps: run the schedule with so many seeds, until one fails", "1")
   .option("--trace", "with --seed: print everything that happens")
   .option("--from <number>", "the first seed", "1")
   .option("--seeds <count>", "how many seeds to run", "400")
@@ -157,13 +159,13 @@ async function runOne(options: RunOptions): Promise<boolean> {
 
 async function main(): Promise<boolean> {
   if (mutants !== undefined) return runMutants(mutants === true ? "" : mutants, { json, record });
-  if (seed !== undefined)
-    return runOne({
-      seed: Number(seed),
-      world: world ?? chooseWorld(Number(seed)),
-      length: Number(length),
-      onTrace: trace && console.log,
-    });
+  if (seed !== undefined) {
+    const options = { world: world ?? chooseWorld(Number(seed)), length: Number(length) };
+    for (let tried = 0; tried < Number(tries); tried += 1)
+      if (!(await runOne({ ...options, seed: Number(seed) + tried, onTrace: trace && console.log })))
+        return false;
+    return true;
+  }
   const summary = await runMany();
   if (json === undefined) printSummary(summary);
   else console.log(JSON.stringify(summary));

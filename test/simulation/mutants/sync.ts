@@ -204,7 +204,7 @@ export const syncMutants: readonly Mutant[] = [
     world: "sync",
     file: positions,
     replace: "const $set = { claim: new UUID(newId()) };",
-    by: "const $set = { claim: processId };",
+    by: "const $set = { claim: (context.claimOfProcess ??= new UUID(newId())) };",
     schedule: "late-commit-after-a-claim-of-the-same-process",
   },
   {
