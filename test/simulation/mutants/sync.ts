@@ -205,7 +205,6 @@ export const syncMutants: readonly Mutant[] = [
     file: positions,
     replace: "const $set = { claim: new UUID(newId()) };",
     by: "const $set = { claim: (context.claimOfProcess ??= new UUID(newId())) };",
-    schedule: "late-commit-after-a-claim-of-the-same-process",
   },
   {
     name: "a reader starts while another of its process may still write",
