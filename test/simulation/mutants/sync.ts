@@ -205,6 +205,8 @@ export const syncMutants: readonly Mutant[] = [
     file: positions,
     replace: "const $set = { claim: new UUID(newId()) };",
     by: "const $set = { claim: (context.claimOfProcess ??= new UUID(newId())) };",
+    isEquivalent:
+      "a process has one session per partition, and its next transaction aborts one that is still open; after a late commit, the position is compared",
   },
   {
     name: "a reader starts while another of its process may still write",
