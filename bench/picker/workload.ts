@@ -1,11 +1,13 @@
 import type { FilterTexts } from "../../src/matching/picker/index.ts";
 import { createRandom, type Random } from "../../test/support/random.ts";
+import { createPatternWorkload } from "./pattern-workload.ts";
 
 /**
- * "all" has every kind of filter; "equalities" omits those that Event Ruler cannot express; in "unique" every
- * topic also has its own customer, so that the number of matches does not depend on the number of topics.
+ * "all" has equalities, ranges, negations and empty filters; "equalities" omits those that Event Ruler cannot
+ * express; in "unique" every topic also has its own customer, so that the number of matches does not depend
+ * on the number of topics; "patterns" has topics without an equality (pattern-workload.ts).
  */
-export const workloads = ["all", "equalities", "unique"] as const;
+export const workloads = ["all", "equalities", "unique", "patterns"] as const;
 export type WorkloadName = (typeof workloads)[number];
 
 /** A topic's conditions, before they are formatted as filters or as a rule. */
@@ -38,6 +40,10 @@ export interface Workload {
    * of the same events.
    */
   events(count: number, topics: number): string[];
+}
+
+/** A workload with events for a certain topic. */
+export interface EqualityWorkload extends Workload {
   /** An event for one topic, which matches no other one in "unique". A `description` makes it larger. */
   matchingEvent(number: number, topic: number, description: string): string;
 }
@@ -48,8 +54,11 @@ const ticketTypes = 1_000;
 const sharedCustomers = 1_000;
 const eventSeed = 20_000;
 
+export const createWorkload = (name: WorkloadName): Workload =>
+  name === "patterns" ? createPatternWorkload() : createEqualityWorkload(name);
+
 /** A topic depends only on its number. */
-export function createWorkload(name: WorkloadName): Workload {
+export function createEqualityWorkload(name: Exclude<WorkloadName, "patterns">): EqualityWorkload {
   return {
     *topics(from, to) {
       for (let number = from; number < to; number += 1) yield toTopic(createDraft(name, number));

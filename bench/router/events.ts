@@ -1,10 +1,10 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import { createRandom } from "../../test/support/random.ts";
-import { createWorkload } from "../picker/workload.ts";
+import { createEqualityWorkload } from "../picker/workload.ts";
 import { openTopic } from "../support/announcements.ts";
 
 /** Every topic has its own customer, so each event matches exactly one topic. */
-const workload = createWorkload("unique");
+const workload = createEqualityWorkload("unique");
 /** Makes an event about 500 bytes large. */
 const description = "The link between the exchange and the customer is interrupted. ".repeat(4);
 const keyPrefix = "event";

@@ -25,6 +25,14 @@ export function toComparable(text: string): Comparable {
   return { text, number, instant: number === undefined ? parseInstant(text) : undefined };
 }
 
+/** An operand is compared as its kind with values of the same kind, and as a text with all others. */
+export type Kind = "number" | "instant" | "text";
+
+export function getKind({ number, instant }: Comparable): Kind {
+  if (number !== undefined) return "number";
+  return instant === undefined ? "text" : "instant";
+}
+
 /**
  * Compares two numbers as numbers, two RFC 3339 times as instants, and everything else as strings by code
  * points.

@@ -1,3 +1,5 @@
+import { GrowingIndex } from "./growing-index.ts";
+
 const root = 0;
 
 /**
@@ -132,59 +134,21 @@ class Edges {
   }
 }
 
-/** So few texts are searched one by one. */
-const maxRecent = 16;
-
-/** Texts that were put into an automaton together. */
-interface Part {
-  readonly automaton: Automaton;
-  /** Without those that were removed since. */
-  readonly texts: Map<string, number>;
-  readonly initialSize: number;
-}
-
-/**
- * Numbered texts that change, and those of them that a text contains. New ones are searched one by one, then
- * become an automaton together with all smaller ones. So there are few automata, and each text is moved a few
- * times (Bentley and Saxe 1980).
- */
+/** Numbered texts that change, and those of them that a text contains. */
 export class Substrings {
-  #recent = new Map<string, number>();
-  /** The largest first. */
-  readonly #parts: Part[] = [];
+  readonly #texts = new GrowingIndex((texts: ReadonlyMap<string, number>) => new Automaton(texts));
 
   set(text: string, number: number): void {
-    this.#recent.set(text, number);
-    if (this.#recent.size <= maxRecent) return;
-    const texts = this.#recent;
-    this.#recent = new Map();
-    this.#addPart(texts);
+    this.#texts.add(text, number);
   }
 
   delete(text: string): void {
-    if (this.#recent.delete(text)) return;
-    const at = this.#parts.findIndex(({ texts }) => texts.delete(text));
-    const part = this.#parts[at];
-    if (part === undefined) return;
-    part.automaton.delete(text);
-    if (2 * part.texts.size > part.initialSize) return;
-    this.#parts.splice(at, 1);
-    if (part.texts.size > 0) this.#addPart(part.texts);
+    this.#texts.delete(text);
   }
 
   find(text: string, onFound: (number: number) => void): void {
-    for (const { automaton } of this.#parts) automaton.find(text, onFound);
-    for (const [part, number] of this.#recent) if (contains(text, part)) onFound(number);
-  }
-
-  #addPart(texts: Map<string, number>): void {
-    for (let last = this.#parts.at(-1); last !== undefined; last = this.#parts.at(-1)) {
-      if (last.texts.size > 2 * texts.size) break;
-      for (const [text, number] of last.texts) texts.set(text, number);
-      this.#parts.pop();
-    }
-    this.#parts.push({ automaton: new Automaton(texts), texts, initialSize: texts.size });
-    this.#parts.sort((one, other) => other.texts.size - one.texts.size);
+    for (const { index } of this.#texts.parts) index.find(text, onFound);
+    for (const [part, number] of this.#texts.recent) if (contains(text, part)) onFound(number);
   }
 }
 

@@ -1,4 +1,4 @@
-import { toComparable, compare, compareTexts, type Comparable } from "./compare.ts";
+import { toComparable, compare, compareTexts, getKind, type Comparable, type Kind } from "./compare.ts";
 import { isComparison, type Condition } from "./filter.ts";
 import {
   createComparison,
@@ -37,9 +37,6 @@ export type ListCondition =
       readonly extreme: "min" | "max";
       readonly holds: (value: Comparable) => boolean;
     };
-
-/** An operand is compared as its kind with values of the same kind, and as a text with all others. */
-type Kind = "number" | "instant" | "text";
 
 /** For equalities, their negation and comparisons. */
 export function prepareForLists(condition: Pick<Condition, "operator" | "values">): ListCondition {
@@ -118,11 +115,6 @@ export function createSingleValue(value: Scalar): ValueList {
       return condition.holds(comparable);
     },
   };
-}
-
-function getKind({ number, instant }: Comparable): Kind {
-  if (number !== undefined) return "number";
-  return instant === undefined ? "text" : "instant";
 }
 
 function findExtremesByKind(values: readonly Comparable[]): Record<Kind, Extremes> {

@@ -1,6 +1,6 @@
 import { isNumber, printScalar, type Scalar } from "../filter/match.ts";
 import type { EventRecord } from "../filter/record.ts";
-import { absent, present, type Slots, type SlotsOfPath } from "./slots.ts";
+import { isFalse, isTrue, type Slot, type Slots, type SlotsOfPath } from "./slots.ts";
 
 /**
  * The values that the current event has in each slot. Reused for every event, so that reading creates no
@@ -41,6 +41,8 @@ export function createEventValues(): EventValues {
   let firstValues = new Int32Array(16);
   const filledSlots: number[] = [];
   const lists = new Map<number, ValueSet>();
+  /** The slots of kind "range" at whose paths the event has values. */
+  const rangeSlots: Slot[] = [];
   let eventNumber = 0;
 
   function add(slot: number, value: number): void {
@@ -61,8 +63,9 @@ export function createEventValues(): EventValues {
     else addValue(list, value);
   }
 
-  function visit({ equal, pattern, exists }: SlotsOfPath, scalar: Scalar | undefined): void {
-    if (exists !== undefined) add(exists.number, present);
+  function visit({ equal, pattern, range, present, absent }: SlotsOfPath, scalar: Scalar | undefined): void {
+    if (present !== undefined) add(present.number, isTrue);
+    if (absent !== undefined) add(absent.number, isFalse);
     if (scalar === undefined) return;
     const text = printScalar(scalar);
     if (equal !== undefined) {
@@ -74,6 +77,17 @@ export function createEventValues(): EventValues {
     pattern?.findPatterns(text, (value) => {
       add(pattern.number, value);
     });
+    if (range?.addToRanges(text) === true) rangeSlots.push(range);
+  }
+
+  /** Called once all values are known, as each bound of a range may be satisfied by another one. */
+  function addRanges(): void {
+    for (const slot of rangeSlots) {
+      slot.findRanges((value) => {
+        add(slot.number, value);
+      });
+    }
+    rangeSlots.length = 0;
   }
 
   return {
@@ -83,7 +97,8 @@ export function createEventValues(): EventValues {
       if (lists.size > 0) lists.clear();
       eventNumber += 1;
       slots.walk(event, record, visit);
-      for (const slot of slots.existing) if ((firstValues[slot] ?? 0) === 0) add(slot, absent);
+      if (rangeSlots.length > 0) addRanges();
+      for (const slot of slots.absences) if ((firstValues[slot] ?? 0) === 0) add(slot, isTrue);
     },
     slots: filledSlots,
     first: (slot) => firstValues[slot] ?? 0,

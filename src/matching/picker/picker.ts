@@ -1,6 +1,7 @@
-import { isComparison, type Condition } from "../filter/filter.ts";
+import { hasSamePath, isComparison, type Condition } from "../filter/filter.ts";
 import { toNumberText } from "../filter/match.ts";
 import { toIndexedPattern, type IndexedPattern } from "../filter/patterns.ts";
+import { toRange } from "../filter/ranges.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
 import { Checks, type Check } from "./checks.ts";
@@ -200,6 +201,8 @@ function planOtherKey(conditions: readonly RootedCondition[]): KeyPlan {
     const checked = best.isExact ? conditions.filter((one) => one !== best.part.place) : conditions;
     return { keyParts: [best.part], checked };
   }
+  const rangeKey = planRangeKey(conditions);
+  if (rangeKey !== undefined) return { keyParts: [rangeKey], checked: conditions };
   // Every other condition requires a value.
   const required = conditions.find((one) => !(one.operator === "exists" && one.values[0] === "false"));
   const [first] = conditions;
@@ -207,10 +210,24 @@ function planOtherKey(conditions: readonly RootedCondition[]): KeyPlan {
   if (place === undefined) return { keyParts: [], checked: [] };
   return {
     keyParts: [
-      { place, kind: "exists", alternatives: [{ kind: "exists", isPresent: required !== undefined }] },
+      { place, kind: required === undefined ? "absent" : "present", alternatives: [{ kind: "fact" }] },
     ],
     checked: place.operator === "exists" ? conditions.filter((one) => one !== place) : conditions,
   };
+}
+
+/** Prefers a path with a lower and an upper bound. Undefined without comparisons. */
+function planRangeKey(conditions: readonly RootedCondition[]): KeyPart | undefined {
+  const comparisons = conditions.filter(({ operator }) => isComparison(operator));
+  let best: KeyPart | undefined;
+  for (const place of comparisons) {
+    const range = toRange(comparisons.filter((one) => hasSamePath(one, place)));
+    const isBounded = Number.isFinite(range.lower) && Number.isFinite(range.upper);
+    if (best === undefined || isBounded)
+      best = { place, kind: "range", alternatives: [{ kind: "range", range }] };
+    if (isBounded) break;
+  }
+  return best;
 }
 
 interface PatternKey {

@@ -1,14 +1,16 @@
 import type { Scalar } from "../filter/match.ts";
 import { createPathTree, type Place } from "../filter/path-tree.ts";
 import type { IndexedPattern } from "../filter/patterns.ts";
+import { Ranges, type Range } from "../filter/ranges.ts";
 import type { EventRecord } from "../filter/record.ts";
-import { Numbering, TextPatterns } from "../filter/text-patterns.ts";
+import { Numbering } from "../filter/numbering.ts";
+import { TextPatterns } from "../filter/text-patterns.ts";
 
 /**
  * What the values of a slot say of a path: which values in use it has, which patterns in use a text there
- * satisfies, or whether there is anything.
+ * satisfies, which ranges in use its values are in, or whether there is anything or nothing.
  */
-export type SlotKind = "equal" | "pattern" | "exists";
+export type SlotKind = "equal" | "pattern" | "range" | "present" | "absent";
 
 /** A value of a slot. */
 export type Alternative =
@@ -16,10 +18,12 @@ export type Alternative =
   /** A number that a filter writes in another notation than it prints, such as `1e3`. */
   | { readonly kind: "number"; readonly text: string }
   | { readonly kind: "pattern"; readonly pattern: IndexedPattern }
-  | { readonly kind: "exists"; readonly isPresent: boolean };
+  | { readonly kind: "range"; readonly range: Range }
+  | { readonly kind: "fact" };
 
-export const present = 1;
-export const absent = 2;
+/** The values of slots of the kinds "present" and "absent". */
+export const isTrue = 1;
+export const isFalse = 2;
 
 /** A path that keys are made of. Its values are numbered, so that a key is a few integers. */
 export class Slot {
@@ -30,6 +34,7 @@ export class Slot {
   readonly #texts = new Numbering();
   #numbers: Numbering | undefined;
   #patterns: TextPatterns | undefined;
+  #ranges: Ranges | undefined;
 
   constructor(number: number, { path, ofRecord }: Place, kind: SlotKind) {
     this.number = number;
@@ -45,16 +50,28 @@ export class Slot {
         return -(this.#numbers ??= new Numbering()).acquire(alternative.text).number;
       case "pattern":
         return (this.#patterns ??= new TextPatterns()).acquire(alternative.pattern);
-      case "exists":
-        return alternative.isPresent ? present : absent;
+      case "range":
+        return (this.#ranges ??= new Ranges()).acquire(alternative.range);
+      case "fact":
+        return isTrue;
     }
   }
 
   release(value: number): void {
-    if (this.kind === "exists") return;
-    if (value < 0) this.#numbers?.release(-value);
-    else if (this.kind === "equal") this.#texts.release(value);
-    else this.#patterns?.release(value);
+    switch (this.kind) {
+      case "equal":
+        if (value < 0) this.#numbers?.release(-value);
+        else this.#texts.release(value);
+        return;
+      case "pattern":
+        this.#patterns?.release(value);
+        return;
+      case "range":
+        this.#ranges?.release(value);
+        return;
+      case "present":
+      case "absent":
+    }
   }
 
   /** Returns 0 for a text that is not in use. */
@@ -70,6 +87,16 @@ export class Slot {
   findPatterns(text: string, onFound: (value: number) => void): void {
     this.#patterns?.find(text, onFound);
   }
+
+  /** Adds a value of the current event, for `findRanges`. Returns whether it is the first one. */
+  addToRanges(text: string): boolean {
+    return this.#ranges?.addValue(text) ?? false;
+  }
+
+  /** Calls back with the ranges that the added values are in, and forgets the values. */
+  findRanges(onFound: (value: number) => void): void {
+    this.#ranges?.find(onFound);
+  }
 }
 
 export type SlotsOfPath = Readonly<Record<SlotKind, Slot | undefined>>;
@@ -79,14 +106,16 @@ export class Slots {
   readonly #tree = createPathTree<Record<SlotKind, Slot | undefined>>();
   readonly #free: number[] = [];
   #count = 0;
-  /** The numbers of the slots of kind "exists". */
-  readonly existing = new Set<number>();
+  /** The numbers of the slots of kind "absent". */
+  readonly absences = new Set<number>();
 
   acquire(place: Place, kind: SlotKind): Slot {
     const slots = this.#tree.getOrAdd(place, () => ({
       equal: undefined,
       pattern: undefined,
-      exists: undefined,
+      range: undefined,
+      present: undefined,
+      absent: undefined,
     }));
     const slot = (slots[kind] ??= this.#create(place, kind));
     slot.uses += 1;
@@ -98,10 +127,9 @@ export class Slots {
     const slots = this.#tree.get(slot.place);
     if (slots === undefined || slot.uses > 0) return;
     this.#free.push(slot.number);
-    this.existing.delete(slot.number);
+    this.absences.delete(slot.number);
     slots[slot.kind] = undefined;
-    if (slots.equal === undefined && slots.pattern === undefined && slots.exists === undefined)
-      this.#tree.delete(slot.place);
+    if (Object.values(slots).every((one) => one === undefined)) this.#tree.delete(slot.place);
   }
 
   /** Calls back with every value that an event has at a path of slots; undefined for an object. */
@@ -115,7 +143,7 @@ export class Slots {
 
   #create(place: Place, kind: SlotKind): Slot {
     const number = this.#free.pop() ?? this.#count++;
-    if (kind === "exists") this.existing.add(number);
+    if (kind === "absent") this.absences.add(number);
     return new Slot(number, place, kind);
   }
 }
