@@ -24,6 +24,24 @@ export type Event = FromSchema<typeof eventSchema>;
 
 const text = { type: "string" } as const;
 
+/** What filters see of the record that carries an event. */
+export const eventRecordSchema = {
+  $id: "event-record",
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    $key: text,
+    $header: {
+      type: "object",
+      additionalProperties: { anyOf: [text, { type: "array", items: text }] },
+    },
+    $ce: {
+      type: "object",
+      additionalProperties: { type: ["string", "number", "boolean"] },
+    },
+  },
+} as const;
+
 /** The maximum number of values per path in an explanation. */
 export const maxFoundValues = 100;
 

@@ -1,8 +1,9 @@
 import { eventSchema, pickResponseSchema, type Event, type PickResponse } from "../../schemas/pick.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
-import { checkEvent } from "../../src/matching/event.ts";
+import { checkEvent, readEventRecord } from "../../src/matching/event.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
 import { parseEvent } from "../../src/matching/filter/numbers.ts";
+import type { EventRecord } from "../../src/matching/filter/record.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { toExplanation } from "../../src/matching/explanation.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
@@ -11,8 +12,8 @@ import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation } from "../framework/operation.ts";
 
 /**
- * `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. `egressNaming` is undefined
- * without a router.
+ * `POST …/topic/pick[?explain=EXTERNALID][&record=JSON]`: the topics that an event belongs to. `egressNaming`
+ * is undefined without a router.
  */
 export const pickOperations = (
   topicIndex: LiveTopicIndex,
@@ -36,6 +37,12 @@ export const pickOperations = (
         description: "External id of a topic. The response then also explains each of its conditions.",
         schema: { type: "string", minLength: 1 },
       },
+      {
+        name: "record",
+        description:
+          'What filters see of the record that carries the event, as JSON: `{"$key": "…", "$header": {"NAME": "…"}, "$ce": {"type": "…"}}`, each optional.',
+        schema: { type: "string", minLength: 1 },
+      },
     ],
     replies: {
       200: {
@@ -46,7 +53,8 @@ export const pickOperations = (
     rejections: ["BAD_FILTER", "NOT_FOUND"],
     async handle({ query, body: event }) {
       const explainedId = readExplainedId(query);
-      const { topics, total } = await topicIndex.pick(event);
+      const record = readRecord(query);
+      const { topics, total } = await topicIndex.pick(event, record);
       const json: PickResponse = {
         total,
         topics: topics.map(({ id, externalId, name, namespace }) => ({
@@ -54,7 +62,8 @@ export const pickOperations = (
           ...toEgressView(egressNaming, { externalId, namespace }),
         })),
       };
-      if (explainedId !== undefined) json.explain = await explainTopic(topicIndex, explainedId, event);
+      if (explainedId !== undefined)
+        json.explain = await explainTopic(topicIndex, explainedId, { event, record });
       return { status: 200, json };
     },
   }),
@@ -66,21 +75,44 @@ function readExplainedId({ explain }: Call["query"]): string | undefined {
   throw new HttpError("BAD_REQUEST", "The query parameter explain must be given once, with an external id.");
 }
 
+function readRecord({ record }: Call["query"]): EventRecord | undefined {
+  if (record === undefined) return undefined;
+  if (typeof record !== "string")
+    throw new HttpError("BAD_REQUEST", "The query parameter record must be given once.");
+  const read = readEventRecord(record);
+  if (read.ok) return read.value;
+  throw new RejectionError(
+    "SCHEMA_VIOLATION",
+    "The query parameter record does not describe a record.",
+    read.faults.map(({ path, message }) => ({ path: `/record${path}`, message })),
+  );
+}
+
+/** An event, and what is known of its record. */
+interface PickedEvent {
+  readonly event: Event;
+  readonly record: EventRecord | undefined;
+}
+
 async function explainTopic(
   topicIndex: LiveTopicIndex,
   externalId: string,
-  event: Event,
+  picked: PickedEvent,
 ): Promise<NonNullable<PickResponse["explain"]>> {
-  const results = await explainConditions(topicIndex, externalId, event);
+  const results = await explainConditions(topicIndex, externalId, picked);
   if (results === undefined)
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
   return toExplanation(externalId, results);
 }
 
 /** A topic from before filters were checked may have one that cannot be read. */
-async function explainConditions(topicIndex: LiveTopicIndex, externalId: string, event: Event) {
+async function explainConditions(
+  topicIndex: LiveTopicIndex,
+  externalId: string,
+  { event, record }: PickedEvent,
+) {
   try {
-    return await topicIndex.explain(externalId, event);
+    return await topicIndex.explain(externalId, event, record);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
     throw new RejectionError("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [

@@ -32,8 +32,9 @@ const progressIntervalMs = 5_000;
 /**
  * The modes of the index:
  *
- *   idle ── start ──▶ loading ── all read ──▶ live ── feed lost ──▶ reloading ── all read ──▶ live └─ failed:
- *   again                              └─ failed: again closed, from each of them.
+ *   idle ── start ──▶ loading ── all read ──▶ live ── feed lost ──▶ reloading ── all read ──▶ live
+ *
+ * A load that fails begins again, in the same mode. Each mode may change to `closed`.
  *
  * `serving` is used by picks. `load` is being filled, and replaces it; there is none while the feed opens.
  * Both are kept up to date.
@@ -64,9 +65,10 @@ interface Load {
  *     be read again;
  *   - what is read again while this process writes the topic (`RereadQueue.overtake`), or while a load reads
  *     it (`RereadQueue.catchUp`);
- *   - an own write that is reported late (`OwnWrites.isLate`). It is read again. The times of versions cannot
- *     replace this order (ARCHITECTURE.md, "An event"). Invariant: the index is live only while it follows
- *     the feed, so every change is known, or is being read.
+ *   - an own write that is reported late (`OwnWrites.isLate`). It is read again.
+ * The times of versions cannot replace this order (ARCHITECTURE.md, "An event").
+ *
+ * Invariant: the index is live only while it follows the feed, so every change is known, or is being read.
  */
 export class LiveTopicIndex {
   readonly #feed: TopicFeed;
@@ -110,9 +112,9 @@ export class LiveTopicIndex {
    * Returns the topics of an event as they are stored. Starts loading if necessary, and waits up to 10 s for
    * the first load. Throws NotLoadedError after that, and UnavailableError.
    */
-  async pick(event: unknown): Promise<PickedTopics> {
+  async pick(event: unknown, record?: EventRecord): Promise<PickedTopics> {
     const index = await this.#waitForIndex();
-    return readPickedTopics(this.#feed, index.pick(event));
+    return readPickedTopics(this.#feed, index.pick(event, record));
   }
 
   /** Starts loading if necessary, and resolves once every change is known. */
@@ -138,9 +140,13 @@ export class LiveTopicIndex {
    * Evaluates each condition of a topic against an event; undefined if the topic is not stored. Throws
    * UnavailableError and FilterSyntaxError.
    */
-  async explain(externalId: string, event: unknown): Promise<ConditionResult[] | undefined> {
+  async explain(
+    externalId: string,
+    event: unknown,
+    record?: EventRecord,
+  ): Promise<ConditionResult[] | undefined> {
     const [topic] = await this.#feed.find([externalId]);
-    return topic === undefined ? undefined : explain(readFilters(topic), event);
+    return topic === undefined ? undefined : explain(readFilters(topic), event, record);
   }
 
   /** Applies what this process has written. */

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import type { PickResponse } from "../../../schemas/pick.ts";
@@ -16,13 +17,20 @@ const formatEvent = (event: object): string => JSON.stringify(event, null, 2);
 
 export function Picker() {
   const [text, setText] = useState(formatEvent(samples[0].event));
+  const [record, setRecord] = useState("");
   const [response, setResponse] = useState<PickResponse>();
   const { busy, error, run } = useAction();
-  const fault = findJsonFault(text);
+  const fault = findJsonFault(text, "An event");
+  const recordFault = record.trim() === "" ? undefined : findJsonFault(record, "A record");
+  const isFaulty = fault !== undefined || recordFault !== undefined;
 
   function pick(explain?: string): void {
-    const query = explain === undefined ? "" : `?explain=${encodeURIComponent(explain)}`;
-    run(() => api.postJson<PickResponse>(pickPath + query, text), setResponse);
+    const query = new URLSearchParams({
+      ...(explain !== undefined && { explain }),
+      ...(record.trim() !== "" && { record }),
+    });
+    const path = query.size === 0 ? pickPath : `${pickPath}?${query.toString()}`;
+    run(() => api.postJson<PickResponse>(path, text), setResponse);
   }
 
   return (
@@ -33,32 +41,55 @@ export function Picker() {
         }}
       >
         <SampleField onChange={setText} />
-        <label>
-          Event
-          <textarea
-            class="code"
-            rows={14}
-            spellcheck={false}
-            value={text}
-            aria-invalid={fault === undefined ? undefined : true}
-            aria-describedby="fault"
-            onInput={({ currentTarget: { value } }) => {
-              setText(value);
-            }}
-          />
-          <small id="fault">{fault ?? "JSON, as sent by the broker."}</small>
-        </label>
-        <button type="submit" disabled={fault !== undefined} aria-busy={busy}>
+        <JsonField label="Event" rows={14} value={text} fault={fault} onChange={setText}>
+          JSON, as sent by the broker.
+        </JsonField>
+        <details>
+          <summary>The record that carries the event</summary>
+          <JsonField label="Record" rows={5} value={record} fault={recordFault} onChange={setRecord}>
+            For filters on its key, headers or CloudEvents attributes:{" "}
+            <code>{'{ "$key": "a", "$header": { "NAME": "a" }, "$ce": { "type": "a" } }'}</code>
+          </JsonField>
+        </details>
+        <button type="submit" disabled={isFaulty} aria-busy={busy}>
           Find topics
         </button>
       </Form>
       {error !== undefined && <ErrorMessage error={error} />}
       {response !== undefined && <MatchingTopics {...response} explain={pick} />}
       {response?.explain !== undefined && <ExplanationTable explanation={response.explain} />}
-      <ExplainForm disabled={fault !== undefined} onSubmit={pick} />
+      <ExplainForm disabled={isFaulty} onSubmit={pick} />
     </Page>
   );
 }
+
+interface JsonFieldProps {
+  readonly label: string;
+  readonly rows: number;
+  readonly value: string;
+  readonly fault: string | undefined;
+  readonly onChange: (value: string) => void;
+  /** Shown below a valid text. */
+  readonly children: ComponentChildren;
+}
+
+const JsonField = ({ label, rows, value, fault, onChange, children }: JsonFieldProps) => (
+  <label>
+    {label}
+    <textarea
+      class="code"
+      rows={rows}
+      spellcheck={false}
+      value={value}
+      aria-invalid={fault === undefined ? undefined : true}
+      aria-describedby={`about-${label}`}
+      onInput={({ currentTarget }) => {
+        onChange(currentTarget.value);
+      }}
+    />
+    <small id={`about-${label}`}>{fault ?? children}</small>
+  </label>
+);
 
 const SampleField = ({ onChange }: { readonly onChange: (event: string) => void }) => (
   <label>
@@ -102,12 +133,12 @@ function ExplainForm({ disabled, onSubmit }: ExplainFormProps) {
   );
 }
 
-/** Returns why a text is not an event; undefined if it is one. */
-function findJsonFault(text: string): string | undefined {
+/** Returns why a text is not a JSON object; undefined if it is one. */
+function findJsonFault(text: string, what: string): string | undefined {
   try {
     const event: unknown = JSON.parse(text);
     if (typeof event === "object" && event !== null && !Array.isArray(event)) return undefined;
-    return "An event must be a JSON object: { … }.";
+    return `${what} must be a JSON object: { … }.`;
   } catch (error) {
     return `Invalid JSON: ${error instanceof Error ? error.message : ""}`;
   }

@@ -1,5 +1,6 @@
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
 import { parseEvent } from "../../matching/filter/numbers.ts";
+import type { EventRecord } from "../../matching/filter/record.ts";
 import type { CommandContext } from "../context.ts";
 import { tryParseJson, readLines, type Line } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
@@ -12,6 +13,8 @@ import { createTableWriter } from "../output/table.ts";
 /** Files with one event per line. */
 interface EventLines {
   readonly topics: StoredTopics;
+  /** The data of every event's record. */
+  readonly record: EventRecord | undefined;
   readonly files: readonly string[];
   /** Size of all files, as far as known. */
   readonly bytes: number;
@@ -49,7 +52,7 @@ export async function pickLines({ abort }: CommandContext, work: EventLines): Pr
       if (abort.aborted) throw new UnavailableError(`stopped after ${tally.events} events`);
       bytes = line.bytes;
       progress.at((before + bytes) / kilobyte);
-      const picked = pickLine(topics, line, { file, tally });
+      const picked = pickLine(work, line, { file, tally });
       if (picked === undefined || !json) continue;
       const { naming } = topics;
       const result = { file: `${file}:${line.number}`, topics: picked, explained: undefined, naming };
@@ -66,7 +69,7 @@ export async function pickLines({ abort }: CommandContext, work: EventLines): Pr
 
 /** Returns the topics of the event in a line; undefined for an empty or invalid line. */
 function pickLine(
-  topics: StoredTopics,
+  { topics, record }: EventLines,
   { text, number }: Line,
   { file, tally }: { readonly file: string; readonly tally: Tally },
 ): PickedTopic[] | undefined {
@@ -78,7 +81,7 @@ function pickLine(
       printError(sanitize(`${file}:${number}: is not JSON: ${event.message}`));
     return undefined;
   }
-  const picked = topics.pick(event);
+  const picked = topics.pick(event, record);
   tally.events += 1;
   if (picked.length === 0) tally.unmatched += 1;
   for (const topic of picked) tally.counts.set(topic, (tally.counts.get(topic) ?? 0) + 1);

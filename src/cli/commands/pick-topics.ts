@@ -1,4 +1,5 @@
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
+import type { EventRecord } from "../../matching/filter/record.ts";
 import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { createPicker } from "../../matching/picker/index.ts";
 import { UnavailableError } from "../../lib/errors.ts";
@@ -16,7 +17,7 @@ export type PickedTopic = Omit<PickableTopic, "headerQuery" | "contentQuery">;
 /** The stored topics, indexed. */
 export interface StoredTopics {
   /** Returns the topics that match an event, sorted by external id. */
-  pick(event: unknown): PickedTopic[];
+  pick(event: unknown, record: EventRecord | undefined): PickedTopic[];
   readonly size: number;
   /** The filters of the requested topic, even if invalid; undefined if it does not exist. */
   readonly explainedFilters: FilterTexts | undefined;
@@ -50,9 +51,9 @@ export async function loadTopics(
   progress.end(`read ${formatCount(read, "topic")}`);
   warnSkipped(read - picker.size);
   return {
-    pick: (event) =>
+    pick: (event, record) =>
       picker
-        .pick(event)
+        .pick(event, record)
         .toSorted()
         .flatMap((externalId) => shown.get(externalId) ?? []),
     size: picker.size,

@@ -1,8 +1,10 @@
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 
 import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
+import { readEventRecord } from "../../matching/event.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { parseEvent } from "../../matching/filter/numbers.ts";
+import type { EventRecord } from "../../matching/filter/record.ts";
 import { readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { explain } from "../../matching/picker/explain.ts";
 import { formatFilterError } from "../output/caret.ts";
@@ -17,6 +19,7 @@ interface Flags {
   readonly json?: true;
   readonly ndjson?: true;
   readonly explain?: string;
+  readonly record?: EventRecord;
 }
 
 export function definePick(command: Command): void {
@@ -27,6 +30,11 @@ export function definePick(command: Command): void {
       "--explain <externalId>",
       "also show which conditions of this topic match, with the values in the event",
     )
+    .option(
+      "--record <json>",
+      'the data of the record that carries the event: {"$key": "…", "$header": {"NAME": "…"}, "$ce": {"type": "…"}}',
+      parseRecord,
+    )
     .option("--json", "print one line of JSON per event (NDJSON) instead of tables")
     .action(async (files: string[], flags: Flags, command: Command) => {
       if (flags.ndjson && flags.explain !== undefined)
@@ -36,13 +44,21 @@ export function definePick(command: Command): void {
       if (flags.ndjson) {
         await runWithContext(async (connection) => {
           const topics = await loadTopics(connection, undefined);
-          await pickLines(connection, { topics, files, bytes, json: flags.json ?? false });
+          const { record, json = false } = flags;
+          await pickLines(connection, { topics, record, files, bytes, json });
         });
         return;
       }
       const events = await readEvents(files);
       if (events.length > 0) await runWithContext((connection) => pick(connection, events, flags));
     });
+}
+
+function parseRecord(json: string): EventRecord {
+  const read = readEventRecord(json);
+  if (read.ok) return read.value;
+  const faults = read.faults.map(({ path, message }) => `${path} ${message}`.trim());
+  throw new InvalidArgumentError(`${faults.join("; ")}.`);
 }
 
 interface NamedEvent {
@@ -68,12 +84,14 @@ async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
 async function pick(connection: CommandContext, events: readonly NamedEvent[], flags: Flags): Promise<void> {
   const topics = await loadTopics(connection, flags.explain);
   const explained =
-    flags.explain === undefined ? undefined : createExplainer(flags.explain, topics.explainedFilters);
+    flags.explain === undefined
+      ? undefined
+      : createExplainer(flags.explain, topics.explainedFilters, flags.record);
   const output = openOutput();
   for (const { file, event } of events) {
     const result = {
       file,
-      topics: topics.pick(event),
+      topics: topics.pick(event, flags.record),
       explained: explained?.(event),
       naming: topics.naming,
     };
@@ -91,12 +109,13 @@ async function pick(connection: CommandContext, events: readonly NamedEvent[], f
 function createExplainer(
   externalId: string,
   filters: FilterTexts | undefined,
+  record: EventRecord | undefined,
 ): ((event: unknown) => ExplainedTopic) | undefined {
   if (filters === undefined)
     throw new Error(`there is no topic with the external id "${sanitize(externalId)}"`);
   try {
     const conditions = readFilters(filters);
-    return (event) => ({ externalId, results: explain(conditions, event) });
+    return (event) => ({ externalId, results: explain(conditions, event, record) });
   } catch (error) {
     if (!(error instanceof FilterSyntaxError) || error.member === undefined) throw error;
     printError(sanitize(`the ${error.member} of ${externalId} is invalid:`));

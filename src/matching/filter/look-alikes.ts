@@ -1,4 +1,4 @@
-import { FilterSyntaxError, getOperator, suffixes } from "./filter.ts";
+import { FilterSyntaxError, getOperator, isComparison, suffixes, type Operator } from "./filter.ts";
 
 /**
  * What other filter languages write for an operator, and what to write here. Without these rules such a text
@@ -6,7 +6,10 @@ import { FilterSyntaxError, getOperator, suffixes } from "./filter.ts";
  */
 const foreignSuffixes: ReadonlyMap<string, string> = new Map([
   ...spell("between", "write a.gte=1&a.lte=5"),
-  ...spell("isnull isempty isnotnull notnull isnotempty notempty", "write .exists=true or .exists=false"),
+  ...spell(
+    "isnull isempty isblank isnotnull notnull isnotempty notempty isnotblank notblank",
+    "write .exists=true or .exists=false",
+  ),
   ...spell("matches match regexp rlike", "write .regex="),
   ...spell("wildcard glob ilike", "write .like="),
   ...spell(
@@ -14,11 +17,12 @@ const foreignSuffixes: ReadonlyMap<string, string> = new Map([
     "patterns have no negation; write != for values that must not be equal",
   ),
   ...spell("notin not_in anythingbut anything-but neq not nsameas", "write != or .nin="),
-  ...spell("equals equal sameas oneof isoneof anyof", "write = or .in="),
+  ...spell("equals equal sameas exact oneof isoneof anyof", "write = or .in="),
   ...spell("iequals equalsignorecase equals-ignore-case iexact ieq", "write .eqi="),
-  ...spell("starts-with starts_with beginswith istartswith", "write .prefix="),
-  ...spell("ends-with ends_with iendswith", "write .suffix="),
-  ...spell("icontains substring", "write .contains="),
+  ...spell("starts-with starts_with beginswith istartswith hasprefix", "write .prefix="),
+  ...spell("ends-with ends_with iendswith hassuffix", "write .suffix="),
+  ...spell("icontains substring containsany", "write .contains="),
+  ...spell("cidr", "networks have no operator; write .prefix=10.0.0."),
   ...spell("ge greaterthanorequal greater_than_or_equal", "write .gte="),
   ...spell("le lessthanorequal less_than_or_equal", "write .lte="),
   ...spell("greaterthan greater_than", "write .gt="),
@@ -75,6 +79,24 @@ const foreignInNames: Readonly<Record<string, string>> = {
 };
 const foreignInName = /[()!~|[\]*^$"]/u;
 
+/** Operators that are words elsewhere, and what to write here. */
+const foreignWords: readonly (readonly [RegExp, string])[] = [
+  [/^\s*[{[]/u, "a filter is written as a.b=1&c=2, not as JSON"],
+  [/STARTSWITH/u, "write .prefix="],
+  [/ENDSWITH/u, "write .suffix="],
+  [/LIKE|CONTAINS/iu, "write .like= or .contains="],
+  [/BETWEEN/iu, "write a>=1&a<=5"],
+  [/EMPTY|IS ?NULL|IS NOT NULL|^\s*EXISTS\b/iu, "write .exists=true or .exists=false"],
+  [/NOT ?IN|\bne\b/u, "write !="],
+  [/IN\s*\(|IN\d|\bIN\b|SAMEAS|\beq\b|:/u, "write =, with commas between alternatives"],
+  [/\b[gl][te]\b/u, "write >, >=, < or <="],
+  [/~/u, "write .like= or .regex="],
+];
+
+/** Returns what to write instead of a condition without a sign; undefined if it resembles nothing. */
+export const findCureOfWords = (text: string): string | undefined =>
+  foreignWords.find(([word]) => word.test(text))?.[1];
+
 /** The character codes that are looked at. Others are passed over quickly: a million filters are parsed. */
 const suspects = new Uint8Array(128);
 for (const character of `()!~|[]*^$"'{<>/`) suspects[character.charCodeAt(0)] = 1;
@@ -86,6 +108,11 @@ function hasSuspect(text: string, start: number, end: number): boolean {
 
 /** Throws if a name has a character that is an operator elsewhere. */
 export function rejectForeignName(text: string, start: number, end: number): void {
+  if ((text[start] === "N" || text[start] === "n") && /^not /iu.test(text.slice(start, end)))
+    throw new FilterSyntaxError(
+      "begins a condition with NOT; a condition is negated by its operator: a!=1, a.exists=false",
+      start,
+    );
   if (!hasSuspect(text, start, end)) return;
   const name = text.slice(start, end);
   if (name.startsWith("/"))
@@ -108,18 +135,33 @@ const misplacedOperator = /^[<>!~]/u;
  * Throws if the values after a sign are written as in another language. After `.eq=` and other suffixes they
  * are what they are.
  */
-export function rejectForeignValues(text: string, start: number, end: number): void {
+export function rejectForeignValues(
+  text: string,
+  { start, end, operator }: { readonly start: number; readonly end: number; readonly operator: Operator },
+): void {
   if (!hasSuspect(text, start, end)) return;
+  if (isComparison(operator)) rejectSecondBound(text, start, end);
   rejectBrackets(text, start, end);
   const values = text.slice(start, end).trim();
   const from = text.indexOf(values, start);
-  const operator = misplacedOperator.exec(values)?.[0];
-  if (operator !== undefined) throw createValueError(operator, "the operators are = != > >= < <=, or", from);
+  const misplaced = misplacedOperator.exec(values)?.[0];
+  if (misplaced !== undefined)
+    throw createValueError(misplaced, "the operators are = != > >= < <=, or", from);
   for (const [character, cure] of foreignInValues) {
     const at = values.indexOf(character);
     if (at >= 0) throw createValueError(character, cure, from + at);
   }
   rejectQuotes(values, from);
+}
+
+function rejectSecondBound(text: string, start: number, end: number): void {
+  const at = text.slice(start + 1, end).search(/[<>]/u);
+  if (at >= 0)
+    throw createValueError(
+      text[start + 1 + at] ?? "",
+      "write two conditions, as in a>1&a<5, or",
+      start + 1 + at,
+    );
 }
 
 /** Throws if all values are in brackets. */

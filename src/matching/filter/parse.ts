@@ -10,6 +10,7 @@ import {
 } from "./filter.ts";
 import { escapeLike } from "./like.ts";
 import {
+  findCureOfWords,
   mayBeSuffix,
   rejectBrackets,
   rejectForeignName,
@@ -84,7 +85,8 @@ function parseCondition(
   }
   const operator = suffix === undefined ? sign.operator : (getOperator(suffix) ?? "eq");
   const end = findValuesEnd(text, sign.end);
-  if (suffix === undefined && operator !== "regex") rejectForeignValues(text, sign.end, end);
+  if (suffix === undefined && operator !== "regex")
+    rejectForeignValues(text, { start: sign.end, end, operator });
   else if (suffix === "in" || suffix === "nin") rejectBrackets(text, sign.end, end);
   const values = readValues(operator, text, sign.end, end);
   return { condition: ofRecord ? { path, ofRecord, operator, values } : { path, operator, values }, end };
@@ -197,7 +199,8 @@ const isEqualSign = (text: string, at: number): boolean => text.charCodeAt(at) =
 function createMissingSignError(text: string, start: number, end: number): FilterSyntaxError {
   const name = text.slice(start, end).trim();
   if (name !== "") {
-    return new FilterSyntaxError(`has no operator after "${name}"; expected =, !=, >, >=, < or <=`, end);
+    const cure = findCureOfWords(name) ?? "expected =, !=, >, >=, < or <=";
+    return new FilterSyntaxError(`has no operator after "${name}"; ${cure}`, end);
   }
   return new FilterSyntaxError('has no condition here; expected "name=value"', end);
 }

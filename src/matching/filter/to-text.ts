@@ -27,8 +27,8 @@ const printLike = (pattern: string): string =>
     .join("");
 
 /** What other languages write in names and values is encoded. */
-const encodeName = (name: string): string => encode(name, /[%&=<>!;.?()~|[\]*^$"]|^\//gu);
-const encodeValue = (value: string): string => encode(value, /[%&,=;*^|]|^[<>!~"([{]|^'(?=[^]*'$)/gu);
+const encodeName = (name: string): string => encode(name, /[%&=<>!;.?()~|[\]*^$"]|^\/|(?<=^not) /giu);
+const encodeValue = (value: string): string => encode(value, /[%&,=;*^|<>]|^[!~"([{]|^'(?=[^]*'$)/gu);
 
 const encode = (text: string, special: RegExp): string =>
   encodeOuterSpace(text.replaceAll(special, percentEncode));

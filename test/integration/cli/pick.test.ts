@@ -21,6 +21,7 @@ const records = [
     contentQuery: "severity=Critical,Major",
   }),
   createTopicRecord({ externalId: "urgent", contentQuery: "priority>3" }),
+  createTopicRecord({ externalId: "keyed", headerQuery: "$key=a&$ce.type.exists=true" }),
   createTopicRecord({ externalId: "broken", headerQuery: "eventType=Alarm;severity=1" }),
 ];
 before(async () => {
@@ -62,6 +63,19 @@ describe("topicsync pick", () => {
       table.output,
       /alarm\.json matches 3 topics:\nexternal id +name +namespace\nalarms +name of alarms +space\n/,
     );
+  });
+
+  it("matches filters on the record that carries the event", async () => {
+    const path = folder.createFile("calm.json", JSON.stringify(calm));
+    const record = '{"$key":"a","$ce":{"type":"b"}}';
+    assert.deepEqual((await pickJson([path, "--record", record])).picked, [[path, ["every", "keyed"]]]);
+    const lines = await pickJson(["--ndjson", path, "--record", record]);
+    assert.deepEqual(lines.picked, [[`${path}:1`, ["every", "keyed"]]]);
+    const { output } = await pick([path, "--record", record, "--explain", "keyed"]);
+    assert.match(output, /\$key/);
+    const wrong = await pick([path, "--record", '{"key":"a"}']);
+    assert.deepEqual([wrong.code, wrong.output], [64, ""]);
+    assert.match(wrong.errors, /--record <json>.*\/key .*\$key/s);
   });
 
   it("names the Kafka topic of each topic, or why there can be none, when a router is configured", async () => {
@@ -195,7 +209,7 @@ describe("topicsync pick --ndjson", () => {
       ["2002", "every", "name of every", "space"],
       ["2", "alarms", "name of alarms", "space"],
       ["2", "urgent", "name of urgent", "space"],
-      ["2002 events, 0 without a topic; 3 of 3 topics have events"],
+      ["2002 events, 0 without a topic; 3 of 4 topics have events"],
     ]);
   });
 

@@ -71,13 +71,30 @@ describe("the picker", () => {
 
   it("shows what is wrong with an event while typing", async () => {
     const page = await openConsole("Picker");
-    await page.getByLabel("Event").fill('{"eventId": ');
+    await page.getByRole("textbox", { name: /^Event/ }).fill('{"eventId": ');
     await page.getByText("Invalid JSON").waitFor();
     assert.equal(await page.getByRole("button", { name: "Find topics" }).isEnabled(), false);
     await assertAccessible(page);
     await page.getByLabel("Sample").selectOption("A sensor that is offline");
     await page.getByRole("button", { name: "Find topics" }).click();
     await page.getByRole("heading", { name: "The event matches no topic" }).waitFor();
+  });
+
+  it("matches filters on the record that carries the event", async () => {
+    const keyed = { ...minor, name: "Of key a", externalId: unique("keyed") };
+    const filters = { headerQuery: "$key=a", contentQuery: null };
+    const body = { ...keyed, ...filters };
+    assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body })).status, 201);
+    const page = await openConsole("Picker");
+    await page.getByText("The record that carries the event").click();
+    await page.getByLabel("Record").fill('{"$key":');
+    await page.getByText("Invalid JSON").waitFor();
+    await page.getByLabel("Record").fill('{"$key":"a"}');
+    await page.getByRole("button", { name: "Find topics" }).click();
+    await page.getByRole("row", { name: keyed.externalId }).waitFor();
+    await page.getByRole("button", { name: "Why Of key a?" }).click();
+    await page.getByRole("cell", { name: "$key=a" }).waitFor();
+    await assertAccessible(page);
   });
 
   it("is hidden from users without the role", async () => {

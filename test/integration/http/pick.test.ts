@@ -152,11 +152,43 @@ describe("picking the topics of an event", () => {
     await other.stop();
   });
 
+  it("matches filters on the record that carries the event, if it is given", async () => {
+    const filter = "$key=a&$header.source=crm&$ce.type.prefix=com.";
+    const carried = { ...event, eventType: unique("type") };
+    const headerQuery = `eventType=${carried.eventType}&${filter}`;
+    assert.equal((await create("carried", { headerQuery })).status, 201);
+    const ask = (record: string): Promise<HttpResponse> =>
+      pick(carried, `?explain=carried&record=${encodeURIComponent(record)}`);
+
+    const record = { $key: "a", $header: { source: ["mail", "crm"] }, $ce: { type: "com.example" } };
+    const response = await ask(JSON.stringify(record));
+    assert.ok(getExternalIds(response).includes("carried"));
+    const { explain } = response.json as PickResponse;
+    assert.equal(explain?.matches, true);
+    assert.deepEqual(explain.conditions.map(({ found }) => found).slice(1), [
+      ["a"],
+      ["mail", "crm"],
+      ["com.example"],
+    ]);
+    assert.ok(!getExternalIds(await ask(`{"$key":"b"}`)).includes("carried"));
+
+    for (const [wrong, fault] of [
+      ["", { path: "/record", message: "is not JSON" }],
+      ['{"$key', { path: "/record", message: "is not JSON" }],
+      ['{"$key":1}', { path: "/record/$key", message: "must be a string, but is a number" }],
+    ] as const) {
+      const rejected = await ask(wrong);
+      assertError(rejected, 400, "SCHEMA_VIOLATION");
+      assert.deepEqual((rejected.json as { error: { details: unknown } }).error.details, [fault]);
+    }
+    assertError(await pick(carried, "?record={}&record={}"), 400, "BAD_REQUEST");
+  });
+
   it("counts topics with valid and invalid filters, and without any, in the metrics", async () => {
     const readMetrics = async (): Promise<string> =>
       (await call(`${service.url}/metrics`, { method: "GET", as: undefined })).text;
     const text = await readMetrics();
-    assert.match(text, /^topicsync_picker_topics 4$/m);
+    assert.match(text, /^topicsync_picker_topics 5$/m);
     assert.match(text, /^topicsync_picker_unreadable_topics 1$/m);
     assert.match(text, /^topicsync_picker_unconditional_topics 0$/m);
     await create("all", {});
