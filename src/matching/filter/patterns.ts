@@ -78,19 +78,44 @@ function findRequiredByLike(pattern: string): IndexedPattern | undefined {
   return { operator: "contains", value: longest };
 }
 
-/** Only expressions of letters, digits and dots with the simplest repetitions: the usual ones. */
-const plainRegex = /^\^?(?:[\w -]|\.[*+]?|[\w -][*+?])*\$?$/u;
+/** The parts of an expression: escapes, classes, counted repetitions, and single characters. */
+const regexParts = /\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{\d+(?:,\d*)?\}|./gsu;
+
+/** Flags and names of groups, and escapes of more than a character, are not examined. */
+const opaqueRegex = /\(\?(?!:)|\\(?![dDwWsSbB])[\p{L}\p{N}]/u;
+
+/** Whatever matches a text that is not known, or nothing. */
+const gap = /^(?:[().^$+|]|\[.*\]|\\[dDwWsSbB]|\{[^0].*)$/su;
+/** What is before it may be missing. */
+const optional = /^(?:[*?]|\{0.*)$/u;
 
 function findRequiredByRegex(pattern: string): IndexedPattern | undefined {
-  if (!plainRegex.test(pattern)) return undefined;
-  const isAnchored = pattern.startsWith("^");
-  // What is repeated is not part of a required text, except that one or more is at least one.
-  const texts = pattern
-    .replaceAll(/[\w -][*?]/gu, "\0")
-    .replaceAll(/([\w -])\+/gu, "$1\0")
-    .split(/[^\w -]/u);
+  const texts = opaqueRegex.test(pattern) ? undefined : findTexts(pattern);
+  if (texts === undefined) return undefined;
   const [, beginning = ""] = texts;
+  if (pattern.startsWith("^") && beginning !== "") return { operator: "prefix", value: beginning };
   const longest = texts.reduce((best, text) => (text.length > best.length ? text : best), "");
-  if (isAnchored && beginning !== "") return { operator: "prefix", value: beginning };
   return longest === "" ? undefined : { operator: "contains", value: longest };
+}
+
+/**
+ * Returns the texts between the gaps of an expression, outside groups: each is a part of every text that it
+ * matches. Undefined if there are alternatives.
+ */
+function findTexts(pattern: string): string[] | undefined {
+  const texts: string[] = [];
+  let text = "";
+  let depth = 0;
+  for (const [part] of pattern.matchAll(regexParts)) {
+    if (part === "|" && depth === 0) return undefined;
+    if (part === "(") depth += 1;
+    if (part === ")") depth -= 1;
+    if (depth === 0 && !gap.test(part) && !optional.test(part)) {
+      text += part.length > 1 && part.startsWith("\\") ? part.slice(1) : part;
+      continue;
+    }
+    texts.push(depth === 0 && optional.test(part) ? text.replace(/.$/su, "") : text);
+    text = "";
+  }
+  return [...texts, text];
 }

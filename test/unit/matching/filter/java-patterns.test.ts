@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { findJava } from "../../../../src/embedded/toolchain.ts";
+import { createTest, toIndexedPattern } from "../../../../src/matching/filter/patterns.ts";
 import { createPicker } from "../../../../src/matching/picker/index.ts";
 
 const letters = ["a", "b", "c", "B", "1", "_", " ", "-", "é"];
@@ -59,6 +60,11 @@ describe("regular expressions compared with Java's", () => {
       return (picker.pick({ a: given }).length === 1) !== expected[at];
     });
     assert.deepEqual(different.slice(0, 5), []);
+    // A text that an expression matches has what the index looks for.
+    for (const [pattern, given] of cases.filter((_, at) => expected[at])) {
+      const required = toIndexedPattern("regex", pattern);
+      if (required !== undefined) assert.ok(createTest(required.operator, required.value)(given), pattern);
+    }
     const matching = expected.filter(Boolean).length;
     assert.ok(matching > 1_000 && matching < cases.length - 1_000, `${matching} of ${cases.length} match`);
   });
