@@ -22,83 +22,86 @@ export interface Inference {
 }
 
 /**
- * Decides whether some conditions imply other ones. Each condition selects its list element by itself, so
- * they do if and only if each of the other ones follows from a single condition, or from those of one place
- * that has at most one value. Takes time in proportion to the values, for a limited number of conditions.
+ * Decides whether the conditions of a topic imply those of another one. Each condition selects its list
+ * element by itself, so they do if and only if each of the others follows from a single condition, or from
+ * those of one place that has at most one value. Takes time in proportion to the values, for a limited number
+ * of conditions.
  */
-export function implies(
-  conditions: readonly RootedCondition[],
-  others: readonly RootedCondition[],
-): Implication {
-  const premises = new Premises(conditions);
-  const contradiction = premises.findContradiction();
+export function implies(one: TopicConditions, other: TopicConditions): Implication {
+  const contradiction = one.findContradiction();
   const proof: Inference[] = [];
-  const open: RootedCondition[] = [];
-  for (const condition of others) {
-    const from = contradiction ?? premises.prove(condition);
-    if (from === undefined) open.push(condition);
-    else proof.push({ condition, from });
+  const open: Tested[] = [];
+  for (const tested of other.all) {
+    const from = contradiction ?? one.prove(tested);
+    if (from === undefined) open.push(tested);
+    else proof.push({ condition: tested.condition, from });
   }
   if (open.length === 0) return { verdict: "implied", proof };
-  for (const condition of open) {
-    const witness = premises.createWitness({ against: condition });
-    if (witness === undefined || matches(others, witness.event, witness.record)) continue;
+  for (const against of open) {
+    const witness = one.createWitness({ against });
+    if (witness === undefined || other.areMet(witness)) continue;
     return { verdict: "refuted", witness };
   }
   return { verdict: "undecided" };
 }
 
-/**
- * Returns conditions that no event meets all at once; undefined if none are found. `withoutLists`: that no
- * event meets whose members are not lists.
- */
-export const findContradiction = (
-  conditions: readonly RootedCondition[],
-  { withoutLists = false } = {},
-): readonly RootedCondition[] | undefined => new Premises(conditions).findContradiction(withoutLists);
-
-/** Returns an event that meets the conditions; undefined if none is found. `fromEnd`: prefers another one. */
-export const createWitness = (
-  conditions: readonly RootedCondition[],
-  { fromEnd = false } = {},
-): Witness | undefined => new Premises(conditions).createWitness({ fromEnd });
-
-interface WitnessOptions {
-  readonly against?: RootedCondition;
-  readonly fromEnd?: boolean;
+/** A condition, and the values that satisfy it; undefined for "exists". */
+interface Tested {
+  readonly condition: RootedCondition;
+  readonly set: ValueSet | undefined;
 }
-
-const isAbsence = ({ operator, values }: RootedCondition): boolean =>
-  operator === "exists" && values[0] === "false";
 
 /** All conditions on the values of one place. */
 interface PlaceSets {
   readonly place: RootedCondition;
   readonly content: Content;
-  readonly sets: ValueSet<RootedCondition>[];
+  readonly conditions: RootedCondition[];
+  readonly sets: ValueSet[];
 }
 
-/** The conditions that an event is assumed to meet. */
-class Premises {
+interface WitnessOptions {
+  /** The event must not meet this condition. */
+  readonly against?: Tested;
+  /** Prefers the last value of each condition. */
+  readonly fromEnd?: boolean;
+}
+
+/** The conditions of a topic, prepared to be compared with others. */
+export class TopicConditions {
+  readonly all: readonly Tested[];
   readonly #conditions: readonly RootedCondition[];
   readonly #places: PlaceSets[] = [];
 
   constructor(conditions: readonly RootedCondition[]) {
     this.#conditions = conditions;
-    for (const condition of conditions) {
-      if (condition.operator === "exists") continue;
-      const known = this.#findPlace(condition);
-      const set = getValueSet(condition);
-      if (known !== undefined) known.sets.push(set);
-      else this.#places.push({ place: condition, content: getContent(condition), sets: [set] });
-    }
+    this.all = conditions.map((condition) => ({ condition, set: this.#addSet(condition) }));
+  }
+
+  #addSet(condition: RootedCondition): ValueSet | undefined {
+    if (condition.operator === "exists") return undefined;
+    const content = getContent(condition);
+    const set = new ValueSet(condition, content !== "any");
+    const known = this.#findPlace(condition);
+    known?.sets.push(set);
+    known?.conditions.push(condition);
+    if (known === undefined)
+      this.#places.push({ place: condition, content, conditions: [condition], sets: [set] });
+    return set;
   }
 
   #findPlace(condition: RootedCondition): PlaceSets | undefined {
     return this.#places.find(({ place }) => hasSamePath(place, condition));
   }
 
-  findContradiction(withoutLists = false): readonly RootedCondition[] | undefined {
+  areMet({ event, record }: Witness): boolean {
+    return matches(this.#conditions, event, record);
+  }
+
+  /**
+   * Returns conditions that no event meets all at once; undefined if none are found. `withoutLists`: that no
+   * event meets whose members are not lists.
+   */
+  findContradiction({ withoutLists = false } = {}): readonly RootedCondition[] | undefined {
     const present = this.#conditions.filter((one) => !isAbsence(one));
     for (const one of this.#conditions) {
       const content = getContent(one);
@@ -107,25 +110,28 @@ class Premises {
         if (other !== undefined) return [one, other];
       } else if (content === "nothing" || (content === "object" && one.operator !== "exists")) return [one];
     }
-    for (const { place, content, sets } of this.#places) {
+    for (const { place, content, conditions, sets } of this.#places) {
       if (!withoutLists && content !== "text") continue;
-      const all = sets.map(({ condition }) => condition);
-      if (hasNoValue(sets)) return all;
+      if (hasNoValue(sets)) return conditions;
       const within = present.find((one) => one.path.length > place.path.length && isAtOrAbove(place, one));
-      if (within !== undefined) return [...all, within];
+      if (within !== undefined) return [...conditions, within];
     }
     return undefined;
   }
 
+  /** Whether it is certain that no event meets these and other conditions. */
+  isDisjoint(other: TopicConditions): boolean {
+    const both = new TopicConditions([...this.#conditions, ...other.#conditions]);
+    return both.findContradiction() !== undefined;
+  }
+
   /** Returns conditions that another one follows from; undefined if no proof is found. */
-  prove(condition: RootedCondition): readonly RootedCondition[] | undefined {
-    if (condition.operator === "exists") return this.#proveExistence(condition);
-    const { content, sets = [] } = this.#findPlace(condition) ?? {};
-    const outer = getValueSet(condition);
-    const single = sets.find((set) => isSubset(set, outer));
-    if (single !== undefined) return [single.condition];
-    if (content !== "text" || !isWithin(sets, outer)) return undefined;
-    return sets.map((set) => set.condition);
+  prove({ condition, set: outer }: Tested): readonly RootedCondition[] | undefined {
+    if (outer === undefined) return this.#proveExistence(condition);
+    const { content, conditions, sets = [] } = this.#findPlace(condition) ?? {};
+    const single = conditions?.find((_one, at) => sets[at] !== undefined && isSubset(sets[at], outer));
+    if (single !== undefined) return [single];
+    return content === "text" && isWithin(sets, outer) ? conditions : undefined;
   }
 
   #proveExistence(condition: RootedCondition): readonly RootedCondition[] | undefined {
@@ -136,15 +142,12 @@ class Premises {
     return found && [found];
   }
 
-  /**
-   * Creates an event that meets the conditions, but not the one that it is `against`; undefined if none is
-   * found.
-   */
-  createWitness({ against, fromEnd }: WitnessOptions): Witness | undefined {
+  /** Creates an event that meets the conditions; undefined if none is found. */
+  createWitness({ against, fromEnd }: WitnessOptions = {}): Witness | undefined {
     const builder = new WitnessBuilder();
     const add = (place: RootedCondition, sets: readonly ValueSet[]): boolean => {
-      const isAvoided = against !== undefined && against.operator !== "exists" && hasSamePath(against, place);
-      const value = findValue(sets, isAvoided ? getValueSet(against) : undefined, fromEnd);
+      const isAvoided = against?.set !== undefined && hasSamePath(against.condition, place);
+      const value = findValue(sets, isAvoided ? against.set : undefined, fromEnd);
       if (value !== undefined) builder.add(place, value);
       return value !== undefined;
     };
@@ -153,26 +156,19 @@ class Premises {
       const groups = content === "text" ? [sets] : sets.map((set) => [set]);
       if (!groups.every((group) => add(place, group))) return undefined;
     }
-    for (const one of this.#conditions) {
-      if (one.operator !== "exists" || isAbsence(one)) continue;
-      if (getContent(one) !== "text") builder.addAnything(one);
-      else if (this.#findPlace(one) === undefined && !add(one, [])) return undefined;
+    for (const { condition, set } of this.all) {
+      if (set !== undefined || isAbsence(condition)) continue;
+      if (getContent(condition) !== "text") builder.addAnything(condition);
+      else if (this.#findPlace(condition) === undefined && !add(condition, [])) return undefined;
     }
-    if (against !== undefined && isAbsence(against)) builder.addAnything(against);
+    if (against !== undefined && isAbsence(against.condition)) builder.addAnything(against.condition);
     const witness = builder.build();
-    return matches(this.#conditions, witness.event, witness.record) ? witness : undefined;
+    return this.areMet(witness) ? witness : undefined;
   }
 }
 
-/** For conditions that are compared more than once. */
-const knownSets = new WeakMap<RootedCondition, ValueSet<RootedCondition>>();
-
-function getValueSet(condition: RootedCondition): ValueSet<RootedCondition> {
-  let set = knownSets.get(condition);
-  if (set === undefined)
-    knownSets.set(condition, (set = new ValueSet(condition, getContent(condition) !== "any")));
-  return set;
-}
+const isAbsence = ({ operator, values }: RootedCondition): boolean =>
+  operator === "exists" && values[0] === "false";
 
 /** Whether it is certain that no value is in all sets. */
 function hasNoValue(sets: readonly ValueSet[]): boolean {

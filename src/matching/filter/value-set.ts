@@ -23,9 +23,8 @@ const maxPatternTests = 10_000;
  * The values that satisfy a condition; every operator but "exists" has such a set. Takes time in proportion
  * to the condition.
  */
-export class ValueSet<C extends Test = Test> {
-  readonly condition: C;
-  /** The condition in a simpler form, if there is one: `like=a*` is `prefix=a`. */
+export class ValueSet {
+  /** The condition, in a simpler form if there is one: `like=a*` is `prefix=a`. */
   readonly simple: Test;
   /** Whether numbers do not occur at the path. */
   readonly textsOnly: boolean;
@@ -33,8 +32,7 @@ export class ValueSet<C extends Test = Test> {
   #members: readonly SampleValue[] | undefined;
   #excluded: readonly SampleValue[] | undefined;
 
-  constructor(condition: C, textsOnly = false) {
-    this.condition = condition;
+  constructor(condition: Test, textsOnly = false) {
     this.simple = condition.operator === "like" ? simplifyLike(condition) : condition;
     this.textsOnly = textsOnly;
   }
