@@ -2,7 +2,7 @@ import { toComparable } from "./compare.ts";
 import { isComparison, type Operator } from "./filter.ts";
 import { splitLike } from "./like.ts";
 import { createRegexSample } from "./regex-sample.ts";
-import { canTest, type SampleValue, type ValueSet } from "./value-set.ts";
+import { countTestable, type SampleValue, type ValueSet } from "./value-set.ts";
 
 /**
  * Finds a value that is in all of the sets and not in `outside`; undefined if none of the values is that are
@@ -16,9 +16,12 @@ export function findValue(
   const fits = (one: SampleValue): boolean => sets.every((set) => set.has(one)) && outside?.has(one) !== true;
   const members = sets.find((set) => set.members !== undefined)?.members ?? outside?.excluded;
   const given = outside === undefined ? sets : [...sets, outside];
-  if (members !== undefined && !canTest(members, given)) return undefined;
+  let testable = countTestable(given);
+  if (members !== undefined && members.length > testable) return undefined;
   if (members !== undefined) return fromEnd ? members.findLast(fits) : members.find(fits);
   for (const text of createTexts(given)) {
+    testable -= 1;
+    if (testable < 0) return undefined;
     const sample = { text, isNumber: false };
     if (fits(sample)) return sample;
   }

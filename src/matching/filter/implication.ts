@@ -2,7 +2,7 @@ import { hasSamePath } from "./filter.ts";
 import { findValue } from "./find-value.ts";
 import { getContent, isAtOrAbove, type Content } from "./places.ts";
 import { matches, type RootedCondition } from "./topic-filters.ts";
-import { canTest, isDisjoint, isSubset, ValueSet, type SampleValue } from "./value-set.ts";
+import { countTestable, isDisjoint, isSubset, ValueSet, type SampleValue } from "./value-set.ts";
 import { WitnessBuilder, type Witness } from "./witness.ts";
 
 /**
@@ -174,7 +174,7 @@ const isAbsence = ({ operator, values }: RootedCondition): boolean =>
 function hasNoValue(sets: readonly ValueSet[]): boolean {
   const members = sets.find((set) => set.members !== undefined)?.members;
   if (members !== undefined)
-    return canTest(members, sets) && !members.some((one) => sets.every((set) => set.has(one)));
+    return members.length <= countTestable(sets) && !members.some((one) => sets.every((set) => set.has(one)));
   return sets.some((one, at) => sets.slice(at + 1).some((other) => isDisjoint(one, other)));
 }
 
@@ -183,6 +183,6 @@ function isWithin(sets: readonly ValueSet[], outer: ValueSet): boolean {
   const isInAll = (one: SampleValue): boolean => sets.every((set) => set.has(one));
   const members = sets.find((set) => set.members !== undefined)?.members;
   const tested = members ?? outer.excluded;
-  if (tested === undefined || !canTest(tested, [...sets, outer])) return false;
+  if (tested === undefined || tested.length > countTestable([...sets, outer])) return false;
   return tested.filter(isInAll).every((one) => outer.has(one));
 }

@@ -1,9 +1,11 @@
 import { compare, compareTexts, toComparable } from "./compare.ts";
 import { isComparison, type Condition, type Operator } from "./filter.ts";
+import { foldCase } from "./fold.ts";
 import { splitLike } from "./like.ts";
 import { createValueTest, type ValueTest } from "./match.ts";
 import { parseNumber, printNumber } from "./numbers.ts";
 import { toIndexedPattern, type IndexedPattern } from "./patterns.ts";
+import { Automaton } from "./substrings.ts";
 import { TextPatterns } from "./text-patterns.ts";
 
 /** A value as conditions see it: its text, and whether it is a number. */
@@ -77,14 +79,16 @@ const isIndexed = (operator: Operator): operator is IndexedPattern["operator"] =
 function createIndexedTest(test: Test): ValueTest {
   const { operator, values } = test;
   if (!isIndexed(operator) || values.length <= maxTestedValues) return createValueTest(test);
-  const patterns = new TextPatterns();
-  for (const value of values) {
-    const pattern = toIndexedPattern(operator, value);
-    if (pattern !== undefined) patterns.acquire(pattern);
+  if (operator === "eqi") {
+    const folded = new Set(values.map(foldCase));
+    return (text) => folded.has(foldCase(text));
   }
+  const index =
+    operator === "contains" ? new Automaton(values.map((value) => [value, 1])) : new TextPatterns();
+  if (index instanceof TextPatterns) for (const value of values) index.acquire({ operator, value });
   return (text) => {
     let isFound = false;
-    patterns.find(text, () => {
+    index.find(text, () => {
       isFound = true;
     });
     return isFound;
@@ -125,9 +129,11 @@ const opposites: Readonly<Partial<Record<Operator, Operator>>> = {
 /** Whether it is certain that all values of one set are in another one. */
 export function isSubset(inner: ValueSet, outer: ValueSet): boolean {
   const { members } = inner;
-  if (members !== undefined) return canTest(members, [outer]) && members.every((one) => outer.has(one));
+  if (members !== undefined)
+    return members.length <= countTestable([outer]) && members.every((one) => outer.has(one));
   const { excluded } = outer;
-  if (excluded !== undefined) return canTest(excluded, [inner]) && excluded.every((one) => !inner.has(one));
+  if (excluded !== undefined)
+    return excluded.length <= countTestable([inner]) && excluded.every((one) => !inner.has(one));
   const [a, b] = [inner.simple, outer.simple];
   if (b.operator === "like" && b.values.some((value) => /^\*+$/u.test(value))) return true;
   if (a.operator === "ne" || b.operator === "eq" || isComparison(a.operator))
@@ -164,12 +170,15 @@ function isOutside(inner: ValueSet, outer: ValueSet): boolean {
   );
 }
 
-/** Whether values are few enough to be tested: wildcards and regular expressions are tested one by one. */
-export const canTest = (samples: readonly SampleValue[], sets: readonly ValueSet[]): boolean =>
-  sets.every(
-    ({ simple: { operator, values } }) =>
-      (operator !== "like" && operator !== "regex") || samples.length * values.length <= maxPatternTests,
+/** How many values can be tested: wildcards and regular expressions are tested one by one. */
+export function countTestable(sets: readonly ValueSet[]): number {
+  const patterns = sets.reduce(
+    (sum, { simple: { operator, values } }) =>
+      sum + (operator === "like" || operator === "regex" ? values.length : 0),
+    0,
   );
+  return patterns === 0 ? Infinity : maxPatternTests / patterns;
+}
 
 /** What every text has that satisfies one value of a pattern condition. */
 function findRequired({ operator }: Test, value: string): IndexedPattern[] {

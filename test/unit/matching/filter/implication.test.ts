@@ -205,6 +205,8 @@ describe("an implication", () => {
     ["a>1&a<2", "a=1.5"],
     ["a.prefix=Al", "a.prefix=Alarm"],
     ["a.prefix=x", "a=x"],
+    ["a.prefix=m", "a>m"],
+    ["a.prefix=m", "a<mz"],
     ["a.contains=ab", "a.prefix=ab"],
     ["a.eqi=x", "a=x"],
     ["a.regex=^Al.*", "a.prefix=Alarm"],
