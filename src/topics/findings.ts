@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 
 import { scheduleSoon } from "../lib/platform.ts";
 import { compareTexts } from "../matching/filter/compare.ts";
-import { implies, TopicConditions } from "../matching/filter/implication.ts";
+import { areImplied, TopicConditions } from "../matching/filter/implication.ts";
 import { printCondition } from "../matching/filter/to-text.ts";
 import { readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
 import { createPicker } from "../matching/picker/index.ts";
@@ -112,8 +112,8 @@ export class TopicAnalysis {
       const other = this.#groups[Number(candidate)];
       if (candidate === id || other === undefined) continue;
       const otherConditions = this.#read(other);
-      if (implies(conditions, otherConditions).verdict !== "implied") continue;
-      if (implies(otherConditions, conditions).verdict === "implied") linkGroups(group, other);
+      if (!areImplied(conditions, otherConditions)) continue;
+      if (areImplied(otherConditions, conditions)) linkGroups(group, other);
       else containing.push(...other.externalIds);
     }
     const [externalId] = group.externalIds;

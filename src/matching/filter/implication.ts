@@ -28,6 +28,22 @@ export interface Inference {
  * of conditions.
  */
 export function implies(one: TopicConditions, other: TopicConditions): Implication {
+  const { proof, open } = prove(one, other);
+  if (open.length === 0) return { verdict: "implied", proof };
+  for (const against of open) {
+    const witness = one.createWitness({ against });
+    if (witness === undefined || other.areMet(witness)) continue;
+    return { verdict: "refuted", witness };
+  }
+  return { verdict: "undecided" };
+}
+
+/** Whether it can be proved that the conditions of a topic imply those of another one. */
+export const areImplied = (one: TopicConditions, other: TopicConditions): boolean =>
+  prove(one, other).open.length === 0;
+
+/** `open`: the conditions that do not follow. */
+function prove(one: TopicConditions, other: TopicConditions): { proof: Inference[]; open: Tested[] } {
   const contradiction = one.findContradiction();
   const proof: Inference[] = [];
   const open: Tested[] = [];
@@ -36,13 +52,7 @@ export function implies(one: TopicConditions, other: TopicConditions): Implicati
     if (from === undefined) open.push(tested);
     else proof.push({ condition: tested.condition, from });
   }
-  if (open.length === 0) return { verdict: "implied", proof };
-  for (const against of open) {
-    const witness = one.createWitness({ against });
-    if (witness === undefined || other.areMet(witness)) continue;
-    return { verdict: "refuted", witness };
-  }
-  return { verdict: "undecided" };
+  return { proof, open };
 }
 
 /** A condition, and the values that satisfy it; undefined for "exists". */
