@@ -28,7 +28,14 @@ export interface Inference {
  * of conditions.
  */
 export function implies(one: TopicConditions, other: TopicConditions): Implication {
-  const { proof, open } = prove(one, other);
+  const contradiction = one.findContradiction();
+  const proof: Inference[] = [];
+  const open: Tested[] = [];
+  for (const tested of other.all) {
+    const from = contradiction ?? one.prove(tested);
+    if (from === undefined) open.push(tested);
+    else proof.push({ condition: tested.condition, from });
+  }
   if (open.length === 0) return { verdict: "implied", proof };
   for (const against of open) {
     const witness = one.createWitness({ against });
@@ -38,22 +45,9 @@ export function implies(one: TopicConditions, other: TopicConditions): Implicati
   return { verdict: "undecided" };
 }
 
-/** Whether it can be proved that the conditions of a topic imply those of another one. */
+/** Whether the verdict is "implied", without a witness if it is not. */
 export const areImplied = (one: TopicConditions, other: TopicConditions): boolean =>
-  prove(one, other).open.length === 0;
-
-/** `open`: the conditions that do not follow. */
-function prove(one: TopicConditions, other: TopicConditions): { proof: Inference[]; open: Tested[] } {
-  const contradiction = one.findContradiction();
-  const proof: Inference[] = [];
-  const open: Tested[] = [];
-  for (const tested of other.all) {
-    const from = contradiction ?? one.prove(tested);
-    if (from === undefined) open.push(tested);
-    else proof.push({ condition: tested.condition, from });
-  }
-  return { proof, open };
-}
+  other.all.every((tested) => one.prove(tested) !== undefined) || one.findContradiction() !== undefined;
 
 /** A condition, and the values that satisfy it; undefined for "exists". */
 interface Tested {

@@ -48,7 +48,7 @@ async function compareWithinBound(...sides: readonly [Side, Side]): Promise<void
 const createEven: CreateText = (number) => `v${2 * number}`;
 const createAny: CreateText = (number) => `v${number}`;
 const createNumber: CreateText = (number) => `${number}.0`;
-const createNested: CreateText = (number) => "a".repeat(1 + (number % 100));
+const createNested: CreateText = (number) => "a".repeat(1 + (number % 20));
 
 describe("the work for an implication", () => {
   const indexed = ["eq", "ne", "prefix", "suffix", "contains", "eqi"] as const;
@@ -70,12 +70,12 @@ describe("the work for an implication", () => {
 
   it("does not test all values with all wildcards and regular expressions", async () => {
     for (const operator of ["like", "regex"] as const) {
-      const count = operator === "like" ? 500 : 1;
+      const count = operator === "like" ? 200 : 1;
       for (const createText of [(number: number) => `v?${number}*x`, (number: number) => `v*${number}`])
-        for (const other of [...indexed, "like"] as const) {
+        for (const other of ["eq", "ne", "contains", "like"] as const) {
           const sides = [
             { operator, count, createText },
-            { operator: other, count: other === "like" ? 500 : 10_000, createText: createAny },
+            { operator: other, count: other === "like" ? 200 : 10_000, createText: createAny },
           ] as const;
           await compareWithinBound(...sides);
           await compareWithinBound(sides[1], sides[0]);
