@@ -4,6 +4,7 @@
  */
 import { Command } from "commander";
 
+import { analysisCommand } from "./analysis/analysis.ts";
 import { checkCommand } from "./check.ts";
 import { deadLettersCommand } from "./dead-letters.ts";
 import { floodCommand } from "./http/flood.ts";
@@ -41,6 +42,7 @@ const commands = [
   latencyCommand(),
   memoryCommand(),
   pickerCommand(),
+  analysisCommand(),
   routerCommand(),
   scalingCommand(),
   httpCommand(),

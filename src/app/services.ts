@@ -40,6 +40,7 @@ import { createTopicReader } from "../storage/topic-reader.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../sync/positions.ts";
+import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
@@ -65,6 +66,7 @@ export interface Services {
   readonly topicReader: TopicReader;
   readonly topics: TopicService;
   readonly topicIndex: LiveTopicIndex;
+  readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
   readonly logStore: LogStore;
 
   readonly catalogStore: CatalogStore;
@@ -105,6 +107,10 @@ export function createServices(options: ServicesOptions): Services {
     topicReader: () => createTopicReader(database),
     topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
     topicIndex: () => createTopicIndex(options),
+    createTopicAnalysis:
+      ({ topicReader }) =>
+      (analysis) =>
+        new TopicAnalysis(topicReader, analysis),
     logStore: () => createLogStore(database),
 
     catalogStore: () => createCatalogStore(database),

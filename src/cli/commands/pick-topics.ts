@@ -62,7 +62,7 @@ export async function loadTopics(
   };
 }
 
-function warnSkipped(count: number): void {
+export function warnSkipped(count: number): void {
   if (count === 0) return;
   const skipped = formatCount(count, "topic");
   printError(`warning: skipped ${skipped} with invalid filters; \`topicsync filters check\` lists them`);

@@ -61,7 +61,7 @@ export async function switchTopic(
   print(found ?? { topic }, changed ? action : `already ${action}:`, json);
 }
 
-const createUnknownTopicError = (externalId: string): Error =>
+export const createUnknownTopicError = (externalId: string): Error =>
   new Error(
     `there is no topic with the external id "${externalId}"; \`topicsync topics list\` shows all topics`,
   );

@@ -1,9 +1,11 @@
 import { Option, type Command } from "commander";
 
 import type { TopicBody } from "../../../schemas/topic.ts";
+import { findingKinds } from "../../topics/finding.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
 import { parseCount, type JsonFlag } from "../input/options.ts";
+import type { AnalyzeFlags } from "./topic-analyze.ts";
 import { addTopicChoice } from "./topic-choice.ts";
 import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
@@ -19,6 +21,8 @@ export function defineTopics(topics: Command): void {
   addExportCommand(topics);
   addImportCommand(topics);
   addEgressCommand(topics);
+  addRelateCommand(topics);
+  addAnalyzeCommand(topics);
 }
 
 function addListCommand(topics: Command): void {
@@ -120,5 +124,38 @@ function addEgressCommand(topics: Command): void {
     .action(async (flags: EgressFlags) => {
       const { compareEgressTopics } = await import("./topic-egress.ts");
       await runWithContext((context) => compareEgressTopics(context, flags));
+    });
+}
+
+function addRelateCommand(topics: Command): void {
+  topics
+    .command("relate")
+    .description(
+      "compare the filters of a topic with those of all others: which have the same events, which contain them or are contained in them, and which have none in common; lists at most 20 of each",
+    )
+    .argument("<external-id>", "its external id")
+    .option("--json", "print JSON")
+    .action(async (externalId: string, flags: JsonFlag) => {
+      const { relate } = await import("./topic-relate.ts");
+      await runWithContext((context) => relate(context, externalId, flags));
+    });
+}
+
+function addAnalyzeCommand(topics: Command): void {
+  topics
+    .command("analyze")
+    .description(
+      "find topics that have the same events (same), whose events are all events of other topics (contained), that have no conditions (everything), that no event can match (impossible), or only an event with lists (list-only)",
+    )
+    .addOption(new Option("--kind <kind...>", "only findings of these kinds").choices(findingKinds))
+    .addOption(
+      new Option("--fail-on <kind...>", "exit with 3 if there are findings of these kinds").choices(
+        findingKinds,
+      ),
+    )
+    .option("--json", "print one line of JSON per finding (NDJSON) instead of a table")
+    .action(async (flags: AnalyzeFlags) => {
+      const { analyze } = await import("./topic-analyze.ts");
+      await runWithContext((context) => analyze(context, flags));
     });
 }

@@ -1,8 +1,7 @@
-import { hasSamePath, isComparison, mergeEquals, type Condition, type Filter } from "./filter.ts";
-import { createValueTest } from "./match.ts";
-import { compare, toComparable, compareTexts } from "./compare.ts";
-import { parseNumber, printNumber } from "./numbers.ts";
+import { compareTexts } from "./compare.ts";
+import { hasSamePath, mergeEquals, type Condition, type Filter } from "./filter.ts";
 import { printCondition } from "./to-text.ts";
+import { isSubset, ValueSet } from "./value-set.ts";
 
 /**
  * Returns the canonical form of a filter, which matches the same events: alternatives merged, no duplicates,
@@ -22,45 +21,11 @@ export function canonicalize(filter: Filter): Filter {
 
 const sortDistinct = (texts: readonly string[]): string[] => [...new Set(texts)].sort(compareTexts);
 
-/** Whether every event with a value that satisfies `a` also satisfies `b`. Sometimes false where it does. */
+/** Whether it is certain that every event with a value that satisfies `a` also satisfies `b`. */
 function implies(a: Condition, b: Condition): boolean {
   if (b.operator === "exists" && b.values[0] === "true")
     return a.operator !== "exists" || a.values[0] === "true";
-  if (a.operator === "exists" || b.operator === "exists") return isEqual(a, b);
-  const testB = createValueTest(b);
-  if (a.operator === "eq") return a.values.flatMap(toSamples).every((sample) => testB(...sample));
-  const testA = createValueTest(a);
-  if (b.operator === "ne") return b.values.flatMap(toSamples).every((sample) => !testA(...sample));
-  if (isComparison(a.operator) && isComparison(b.operator))
-    return isUpper(a) === isUpper(b) && isNarrower(a, b);
-  return a.operator === b.operator && a.values.every((value) => b.values.includes(value));
-}
-
-const isEqual = (a: Condition, b: Condition): boolean =>
-  a.operator === b.operator && a.values.join() === b.values.join();
-
-/** What is equal to a value: the text, and the number if it is one. */
-function toSamples(value: string): (readonly [text: string, isNumber: boolean])[] {
-  const number = parseNumber(value);
-  return number === undefined
-    ? [[value, false]]
-    : [
-        [value, false],
-        [printNumber(number), true],
-      ];
-}
-
-const isUpper = ({ operator }: Condition): boolean => operator === "lt" || operator === "lte";
-
-/** Whether the bound of `a` is at least as narrow as that of `b`, however a value is compared. */
-function isNarrower(a: Condition, b: Condition): boolean {
-  const [x, y] = [toComparable(a.values[0] ?? ""), toComparable(b.values[0] ?? "")];
-  const sameKind =
-    (x.number === undefined) === (y.number === undefined) &&
-    (x.instant === undefined) === (y.instant === undefined);
-  if (!sameKind) return false;
-  const direction = isUpper(a) ? -1 : 1;
-  const mayBeEqual = !(a.operator.endsWith("e") && !b.operator.endsWith("e"));
-  const holds = (order: number): boolean => order * direction > 0 || (order === 0 && mayBeEqual);
-  return holds(compare(x, y)) && holds(compareTexts(x.text, y.text));
+  if (a.operator === "exists" || b.operator === "exists")
+    return a.operator === b.operator && a.values[0] === b.values[0];
+  return isSubset(new ValueSet(a), new ValueSet(b));
 }

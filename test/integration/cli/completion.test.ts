@@ -21,7 +21,7 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
   [["top"], ["topics"]],
   [
     ["topics", ""],
-    ["list", "show", "add", "disable", "enable", "export", "import", "egress", "help"],
+    ["list", "show", "add", "disable", "enable", "export", "import", "egress", "relate", "analyze", "help"],
   ],
   [
     ["topics", "e"],

@@ -3,13 +3,14 @@
  * values of an event are collected by recursion, numbers are compared as fractions of integers, patterns
  * with JavaScript's own regular expressions.
  */
-import type { Condition } from "../../../../src/matching/filter/filter.ts";
+import type { Condition, FilterMember } from "../../../../src/matching/filter/filter.ts";
 
 type Operator = Condition["operator"];
+type MemberCondition = Condition & { readonly member?: FilterMember };
 
-/** Whether an event satisfies conditions; equalities of one name are OR. */
+/** Whether an event satisfies conditions; equalities of one name in one filter are OR. */
 export function satisfiesAll(
-  conditions: readonly Condition[],
+  conditions: readonly MemberCondition[],
   event: unknown,
   record: unknown = {},
 ): boolean {
@@ -25,8 +26,9 @@ export function satisfiesAll(
   });
 }
 
-const isSameEquality = (one: Condition, other: Condition): boolean =>
+const isSameEquality = (one: MemberCondition, other: MemberCondition): boolean =>
   other.operator === "eq" &&
+  other.member === one.member &&
   other.ofRecord === one.ofRecord &&
   JSON.stringify(other.path) === JSON.stringify(one.path);
 

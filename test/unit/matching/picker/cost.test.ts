@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { Session } from "node:inspector/promises";
 import { after, before, describe, it, mock } from "node:test";
 
 import fc from "fast-check";
@@ -7,10 +6,8 @@ import fc from "fast-check";
 import type * as topicFilters from "../../../../src/matching/filter/topic-filters.ts";
 import type * as explanations from "../../../../src/matching/picker/explain.ts";
 import type { FilterTexts, Picker } from "../../../../src/matching/picker/index.ts";
+import { countSteps, startCountingSteps, stopCountingSteps } from "../count-steps.ts";
 
-// Steps are block counts of V8's coverage, so the picker needs no counters. Work inside of Node's own
-// functions is not counted; cost-of-long-texts.test.ts measures it.
-const session = new Session();
 let createPicker: () => Picker;
 /** Its `matches` is the oracle: it examines one topic. */
 let oracle: typeof topicFilters;
@@ -22,31 +19,13 @@ const maxStepsPerUnit = 30;
 const baseSteps = 500;
 
 before(async () => {
-  session.connect();
-  await session.post("Profiler.enable");
-  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
-  // Only code that is compiled after this is counted by block.
+  await startCountingSteps();
   ({ createPicker } = await import("../../../../src/matching/picker/index.ts"));
   oracle = await import("../../../../src/matching/filter/topic-filters.ts");
   ({ explain } = await import("../../../../src/matching/picker/explain.ts"));
 });
 
-after(async () => {
-  await session.post("Profiler.stopPreciseCoverage");
-  session.disconnect();
-});
-
-/** Counts the steps of a function in the picker and the filter language. */
-async function countSteps<T>(run: () => T): Promise<{ result: T; steps: number }> {
-  await session.post("Profiler.takePreciseCoverage");
-  const result = run();
-  const { result: scripts } = await session.post("Profiler.takePreciseCoverage");
-  const steps = scripts
-    .filter(({ url }) => /\/src\/matching\/(?:picker|filter)\//.test(url))
-    .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
-    .reduce((sum, { count }) => sum + count, 0);
-  return { result, steps };
-}
+after(stopCountingSteps);
 
 /** Members, list elements and values. */
 function countParts(value: unknown): number {

@@ -1,0 +1,99 @@
+import { exitCodes, UnavailableError } from "../../lib/errors.ts";
+import { findingKinds, type Finding, type FindingKind } from "../../topics/finding.ts";
+import type { TopicAnalysis } from "../../topics/findings.ts";
+import type { CommandContext } from "../context.ts";
+import type { JsonFlag } from "../input/options.ts";
+import { formatCount } from "../output/format.ts";
+import { openOutput, printError, sanitize } from "../output/output.ts";
+import { createLongProgress, createTopicProgress, type Progress } from "../output/progress.ts";
+import { createTableWriter } from "../output/table.ts";
+import { warnSkipped } from "./pick-topics.ts";
+
+export interface AnalyzeFlags extends JsonFlag {
+  readonly kind?: readonly FindingKind[];
+  readonly failOn?: readonly FindingKind[];
+}
+
+/** With fewer different filters there is no progress bar. */
+const minComparisonProgress = 10_000;
+
+const columns = [{ head: "kind", width: 12 }, { head: "external id" }, { head: "finding" }];
+
+/** Prints findings as they are found. */
+export async function analyze(
+  { services, abort }: CommandContext,
+  { json, kind = findingKinds, failOn = [] }: AnalyzeFlags,
+): Promise<void> {
+  const { topicReader, createTopicAnalysis } = await services();
+  const reading = createTopicProgress("reading topics", await topicReader.estimateCount());
+  let comparing: Progress | undefined;
+  const requireNotAborted = (): void => {
+    if (abort.aborted) throw new UnavailableError("stopped before all topics were analyzed");
+  };
+  const analysis = createTopicAnalysis({
+    kinds: [...kind, ...failOn],
+    onRead(count) {
+      requireNotAborted();
+      reading.at(count);
+    },
+    onCompared(count, total) {
+      requireNotAborted();
+      if (comparing === undefined) reading.end(`read ${formatCount(analysis.topics, "topic")}`);
+      comparing ??= createLongProgress("comparing filters", total, minComparisonProgress);
+      comparing.at(count);
+    },
+  });
+  const output = openOutput();
+  const table = json ? undefined : await createTableWriter(output, columns);
+  const counts = new Map<FindingKind, number>();
+  for await (const finding of analysis.run()) {
+    counts.set(finding.kind, (counts.get(finding.kind) ?? 0) + 1);
+    // Rows and a progress bar would overwrite each other on a terminal.
+    if (process.stdout.isTTY)
+      (comparing ?? reading).end(`first finding after ${formatCount(analysis.topics, "topic")}`);
+    const isOpen =
+      table === undefined
+        ? await output.write(`${JSON.stringify(finding)}\n`)
+        : await table.add(toRow(finding).map(sanitize));
+    if (!isOpen) return;
+  }
+  reading.end(`read ${formatCount(analysis.topics, "topic")}`);
+  comparing?.end("compared all filters");
+  warnSkipped(analysis.invalid);
+  warnUncompared(analysis);
+  if (failOn.some((one) => counts.has(one))) process.exitCode = exitCodes.rejected;
+  if (table === undefined) return;
+  if (counts.size > 0) await table.end();
+  await output.write(`${summarize(analysis.topics, counts)}\n`);
+}
+
+function toRow(finding: Finding): string[] {
+  switch (finding.kind) {
+    case "everything":
+      return [finding.kind, finding.externalId, "every event matches"];
+    case "impossible":
+      return [finding.kind, finding.externalId, `no event matches: ${finding.conditions.join(" and ")}`];
+    case "list-only":
+      return [finding.kind, finding.externalId, `matches lists only: ${finding.conditions.join(" and ")}`];
+    case "contained":
+      return [finding.kind, finding.externalId, `all events are also in ${list(finding.in, finding.total)}`];
+    case "same": {
+      const [first = "", ...others] = finding.externalIds;
+      return [finding.kind, first, `same events as ${list(others, finding.total - 1)}`];
+    }
+  }
+}
+
+const list = (externalIds: readonly string[], total: number): string =>
+  externalIds.join(", ") + (total > externalIds.length ? ` and ${total - externalIds.length} more` : "");
+
+function warnUncompared({ uncompared }: TopicAnalysis): void {
+  if (uncompared === 0) return;
+  const topics = formatCount(uncompared, "topic");
+  printError(`warning: ${topics} could not be compared: no event was found that matches the filters`);
+}
+
+function summarize(topics: number, counts: ReadonlyMap<FindingKind, number>): string {
+  const found = findingKinds.flatMap((kind) => (counts.has(kind) ? `${counts.get(kind)} ${kind}` : []));
+  return `${formatCount(topics, "topic")}: ${found.length === 0 ? "no findings" : found.join(", ")}`;
+}
