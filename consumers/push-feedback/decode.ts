@@ -4,6 +4,7 @@ import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedba
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../../src/lib/errors.ts";
 import { parseStrictJson } from "../../src/lib/json.ts";
+import { toTime } from "../../src/lib/time.ts";
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
@@ -12,8 +13,6 @@ import { createBatchRejection } from "../envelopes/open.ts";
 
 const checkFeedback = createValidator<PushFeedback>(pushFeedbackSchema);
 const maxReasonCharacters = 200;
-/** The largest time that a Date can hold (ECMAScript, section 21.4.1.1). */
-const maxDateMs = 8.64e15;
 
 /** Reads a record of the push feedback topic. Never throws: an unusable record carries its rejection. */
 export function decodeReport(record: LogRecord): DecodedReport {
@@ -67,8 +66,8 @@ function readJson(value: Buffer | null): unknown {
  */
 function getReportTime([reportedOn, firstWritten, timestamp]: readonly (string | undefined)[]): Date {
   const times = [Date.parse(reportedOn ?? ""), Number(firstWritten), Number(timestamp)];
-  const known = times.filter((time) => time >= 0 && time <= maxDateMs);
-  if (known.length > 0) return new Date(Math.min(...known));
+  const [earliest] = times.flatMap((time) => toTime(time) ?? []).sort((a, b) => Number(a) - Number(b));
+  if (earliest !== undefined) return earliest;
   throw createViolation([{ path: "/reportedOn", message: "is required: the record has no timestamp" }]);
 }
 

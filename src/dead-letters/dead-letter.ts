@@ -1,6 +1,7 @@
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { rejectionCodes, type Fault, type RejectionCode } from "../lib/errors.ts";
+import { toTime } from "../lib/time.ts";
 import {
   formatRecordPosition,
   getHeaderText,
@@ -83,7 +84,7 @@ export function parseDeadLetter(
     id: formatRecordPosition(isOurs ? source : position),
     position,
     source,
-    time: parseTime(text(deadLetterHeader.time) ?? record.timestamp),
+    time: toTime(Number(text(deadLetterHeader.time) ?? record.timestamp)),
     code,
     message: cut(text(deadLetterHeader.message) ?? text(deadLetterHeader.className)) ?? "",
     details: isOurs ? parseDetails(text(deadLetterHeader.details)) : [],
@@ -126,15 +127,6 @@ function parsePosition(
   if (!isNumber(partition) || !isNumber(offset)) return undefined;
   const position = { topic, partition: Number(partition), offset: Number(offset) };
   return isNumber(epoch) && Number(epoch) > 1 ? { ...position, epoch: Number(epoch) } : position;
-}
-
-/**
- * Undefined for -1, which is Kafka's "none", and for anything that is not a time: producers may send any
- * value.
- */
-function parseTime(timestamp: string): Date | undefined {
-  const time = new Date(Number(timestamp));
-  return Number(timestamp) >= 0 && !Number.isNaN(time.getTime()) ? time : undefined;
 }
 
 function parseDetails(text = "[]"): Fault[] {

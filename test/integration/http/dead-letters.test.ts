@@ -20,7 +20,7 @@ const manager = { user: unique("manager"), password: "a manager's password" };
 let service: TestService;
 
 before(async () => {
-  await own.createTopic();
+  await own.createTopic(1, { "message.timestamp.after.max.ms": "9223372036854775807" });
   service = await own.start({ KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic });
   await addUser(own.settings, manager.user, manager.password, "--role", roles.eventManagement);
   await addUser(own.settings, reader.user, reader.password);
@@ -307,5 +307,19 @@ describe("dead letters over HTTP", () => {
     assert.deepEqual([status, json.error.message], [503, "Kafka is unavailable."]);
     proxy.heal();
     await until("they are listed again", async () => (await list()).status === 200);
+  });
+
+  it("have no time if the record's timestamp is not one", async () => {
+    const times = {
+      "1795621585895000": null,
+      "9223372036854775807": null,
+      "253402300799999": "9999-12-31T23:59:59.999Z",
+    };
+    for (const [timestamp, time] of Object.entries(times)) {
+      await producer.send({ topic, messages: [{ key: "wild", value: "{", timestamp }] });
+      const id = `${topic}-0-${(await waitUntilApplied()) - 1}`;
+      await until("the dead letter is stored", async () => (await get(`/${id}`)).status === 200);
+      assert.equal((await get(`/${id}`)).json.time, time);
+    }
   });
 });
