@@ -187,13 +187,6 @@ export const routerMutants: readonly Mutant[] = [
     by: "const end = batch.end;",
   },
   {
-    name: "a fetch from before a seek is applied",
-    world: "router",
-    file: reader,
-    replace: "if (batch.fetchedFrom !== reading.next.offset) {",
-    by: "if (batch.fetchedFrom < 0) {",
-  },
-  {
     name: "acknowledgements are compared by Kafka topic only",
     world: "router",
     file: routedRequests,
