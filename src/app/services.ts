@@ -1,5 +1,7 @@
 import type { Config } from "../config.ts";
 import type { DeadLetterReader, DeadLetterStore, ReplayStore, SyncState } from "../dead-letters/stores.ts";
+import { createEventTypeService } from "../event-types/service.ts";
+import type { EventTypeService } from "../event-types/stores.ts";
 import { createCatalog, type Catalog } from "../installations/catalog-cache.ts";
 import {
   createCatalogAdministration,
@@ -25,6 +27,7 @@ import { createSessions, type Sessions, type SessionStore } from "../sessions/se
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
+import { createEventTypeStore } from "../storage/event-types.ts";
 import { createInstallationDeactivator } from "../storage/installation-deactivation.ts";
 import { createInstallationImportStore } from "../storage/installation-import.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
@@ -49,7 +52,7 @@ import { hashPassword } from "../users/password.ts";
 import type { UserStore } from "../users/user.ts";
 
 export interface ServicesOptions {
-  readonly config: Pick<Config, "kafka" | "signIn">;
+  readonly config: Pick<Config, "kafka" | "signIn" | "eventLearning">;
   readonly database: Database;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -66,6 +69,7 @@ export interface Services {
   readonly topics: TopicService;
   readonly topicIndex: LiveTopicIndex;
   readonly logStore: LogStore;
+  readonly eventTypes: EventTypeService;
 
   readonly catalogStore: CatalogStore;
   readonly catalog: Catalog;
@@ -106,6 +110,10 @@ export function createServices(options: ServicesOptions): Services {
     topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
     topicIndex: () => createTopicIndex(options),
     logStore: () => createLogStore(database),
+    eventTypes: () =>
+      createEventTypeService(createEventTypeStore(database), {
+        keepsValues: config.eventLearning === "values",
+      }),
 
     catalogStore: () => createCatalogStore(database),
     catalog: ({ catalogStore }) => createCatalog(catalogStore),

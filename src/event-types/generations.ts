@@ -1,0 +1,48 @@
+import { learningLimits, type EventType, type EventTypeSummary, type TypeStatistics } from "./event-type.ts";
+import { EventStructure } from "./structure.ts";
+import type { StoredEventType } from "./stores.ts";
+
+type Counts = Omit<TypeStatistics, "paths">;
+
+/** Adds what was seen to what is stored, within the limits. */
+export function addToStored(
+  { name, version, generations }: StoredEventType,
+  changes: TypeStatistics,
+  { keepsValues }: { readonly keepsValues: boolean },
+): StoredEventType {
+  const [latest, ...former] = generations;
+  const isFull = latest !== undefined && latest.sampled >= learningLimits.eventsPerGeneration;
+  const current = latest === undefined || isFull ? [changes] : [latest, changes];
+  const before = isFull ? [latest] : former;
+  return { name, version, generations: [joinStatistics(current, keepsValues), ...before.slice(0, 1)] };
+}
+
+/** Returns a stored type as one. */
+export const toEventType = ({ name, generations }: StoredEventType): EventType => ({
+  name,
+  ...joinStatistics(generations, true),
+});
+
+export const toSummary = (
+  name: string,
+  generations: readonly (Counts & { readonly pathCount: number })[],
+): EventTypeSummary => ({
+  name,
+  ...joinCounts(generations),
+  pathCount: Math.max(...generations.map(({ pathCount }) => pathCount)),
+});
+
+function joinStatistics(parts: readonly TypeStatistics[], keepsValues: boolean): TypeStatistics {
+  const structure = new EventStructure({ keepsValues });
+  for (const { paths } of parts) structure.add(paths);
+  const counts = joinCounts(parts);
+  return { ...counts, isComplete: counts.isComplete && structure.isComplete, paths: structure.list() };
+}
+
+const joinCounts = (parts: readonly Counts[]): Counts => ({
+  events: parts.reduce((sum, { events }) => sum + events, 0),
+  sampled: parts.reduce((sum, { sampled }) => sum + sampled, 0),
+  firstOn: new Date(Math.min(...parts.map(({ firstOn }) => firstOn.getTime()))),
+  lastOn: new Date(Math.max(...parts.map(({ lastOn }) => lastOn.getTime()))),
+  isComplete: parts.every(({ isComplete }) => isComplete),
+});
