@@ -9,7 +9,7 @@ export interface TypeChanges extends TypeStatistics {
 }
 
 interface LearningType {
-  readonly structure: EventStructure;
+  structure: EventStructure;
   /** Since the process began to see the type. */
   sampled: number;
   /** In the current second. */
@@ -74,6 +74,11 @@ export class EventLearner {
         continue;
       }
       type.changes = createChanges();
+      // A full structure would not learn paths that are new.
+      if (structure.size >= learningLimits.pathsPerType) {
+        type.structure = this.#createStructure();
+        this.#room.paths += structure.size;
+      }
       yield {
         name,
         ...changes,
@@ -96,7 +101,7 @@ export class EventLearner {
     if (known !== undefined) return known;
     if (this.#types.size >= learningLimits.types || name.length > learningLimits.typeLength) return undefined;
     const type: LearningType = {
-      structure: new EventStructure({ keepsValues: this.#keepsValues, room: this.#room }),
+      structure: this.#createStructure(),
       sampled: 0,
       sampledNow: 0,
       second: 0,
@@ -104,6 +109,10 @@ export class EventLearner {
     };
     this.#types.set(name, type);
     return type;
+  }
+
+  #createStructure(): EventStructure {
+    return new EventStructure({ keepsValues: this.#keepsValues, room: this.#room });
   }
 
   #maySample(type: LearningType, at: number): boolean {

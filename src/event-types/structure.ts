@@ -10,7 +10,8 @@ const counted = { string: 0, number: 1, boolean: 2, null: 3, object: 4, list: 5,
 
 /** A path with what was seen there. Counts are in events. */
 interface PathNode {
-  readonly children: Map<string, PathNode>;
+  /** Created with the first, like the values: most paths have none. */
+  children: Map<string, PathNode> | undefined;
   /** Characters of the path. */
   readonly length: number;
   events: number;
@@ -20,7 +21,7 @@ interface PathNode {
   lastCounted: number;
   firstOn: number;
   lastOn: number;
-  readonly values: Set<string>;
+  values: Set<string> | undefined;
   /** How often there was a value. */
   valueCount: number;
   hasManyValues: boolean;
@@ -101,6 +102,7 @@ export class EventStructure {
       node.events = 0;
       node.counts.fill(0);
     }
+    this.#isComplete = true;
     return changes;
   }
 
@@ -134,12 +136,18 @@ export class EventStructure {
     else if (value === null) this.#count(node, counted.null);
     else if (Array.isArray(value)) {
       this.#count(node, counted.list);
-      const visited = level < limits.levels ? Math.min(value.length, limits.elementsVisited) : 0;
-      for (let at = 0; at < visited && this.#visitsLeft > 0; at += 1) this.#visit(node, value[at], level + 1);
+      this.#visitElements(node, value, level + 1);
     } else if (typeof value === "object") {
       this.#count(node, counted.object);
       this.#visitMembers(node, value, level + 1);
     }
+  }
+
+  #visitElements(node: PathNode, list: readonly unknown[], level: number): void {
+    if (level > limits.levels) this.#isComplete = false;
+    else
+      for (let at = 0; at < list.length && at < limits.elementsVisited && this.#visitsLeft > 0; at += 1)
+        this.#visit(node, list[at], level);
   }
 
   #visitScalar(node: PathNode, value: Scalar): void {
@@ -166,7 +174,7 @@ export class EventStructure {
   }
 
   #addValue(node: PathNode, value: string): void {
-    const { values } = node;
+    const values = (node.values ??= new Set());
     if (values.has(value)) return;
     this.#valueCharacters += value.length;
     if (
@@ -180,19 +188,18 @@ export class EventStructure {
 
   #dropValues(node: PathNode, extra = 0): void {
     this.#valueCharacters -= extra;
-    for (const { length } of node.values) this.#valueCharacters -= length;
-    node.values.clear();
+    for (const { length } of node.values ?? []) this.#valueCharacters -= length;
+    node.values = undefined;
     node.hasManyValues = true;
   }
 
   /** Returns the member of a path; undefined if there is no room for it. */
   #getChild(node: PathNode, name: string, time: number): PathNode | undefined {
-    const { children } = node;
-    const known = children.get(name);
+    const known = node.children?.get(name);
     if (known !== undefined) return known;
     if (name !== anyName) {
       if (node.isMap || isUnusualName(name)) return this.#getChild(node, anyName, time);
-      if (children.size >= limits.namesPerMember) {
+      if (node.children !== undefined && node.children.size >= limits.namesPerMember) {
         this.#joinChildren(node);
         return this.#getChild(node, anyName, time);
       }
@@ -203,7 +210,7 @@ export class EventStructure {
       return undefined;
     }
     const child = createNode(length, time);
-    children.set(name, child);
+    (node.children ??= new Map()).set(name, child);
     this.#changeSize(1);
     return child;
   }
@@ -215,10 +222,10 @@ export class EventStructure {
 
   /** Replaces the names below a path by `*`. */
   #joinChildren(node: PathNode): void {
-    const former = [...node.children];
+    const former = [...(node.children ?? [])];
     const paths = former.flatMap(([name, child]) => [...walk(child, [name])]);
     node.isMap = true;
-    node.children.clear();
+    node.children = undefined;
     this.#changeSize(-paths.length);
     for (const { node: source, path } of paths) {
       let target: PathNode | undefined = node;
@@ -246,7 +253,7 @@ export class EventStructure {
     this.#joinDetails(target, {
       firstOn: other.firstOn.getTime(),
       lastOn: other.lastOn.getTime(),
-      values: other.values ?? [],
+      values: other.values,
       valueCount: Infinity,
       hasManyValues: other.hasManyValues === true,
     });
@@ -255,14 +262,14 @@ export class EventStructure {
   #joinDetails(
     target: PathNode,
     source: Pick<PathNode, "firstOn" | "lastOn" | "hasManyValues" | "valueCount"> & {
-      readonly values: Iterable<string>;
+      readonly values: Iterable<string> | undefined;
     },
   ): void {
     target.firstOn = Math.min(target.firstOn, source.firstOn);
     target.lastOn = Math.max(target.lastOn, source.lastOn);
     target.valueCount += source.valueCount;
     if (source.hasManyValues) this.#dropValues(target);
-    for (const value of source.values) if (!target.hasManyValues) this.#addValue(target, value);
+    for (const value of source.values ?? []) if (!target.hasManyValues) this.#addValue(target, value);
   }
 }
 
@@ -271,7 +278,7 @@ const addCount = ({ counts }: PathNode, index: number, count: number): void => {
 };
 
 const createNode = (length: number, time: number): PathNode => ({
-  children: new Map(),
+  children: undefined,
   length,
   events: 0,
   counts: [0, 0, 0, 0, 0, 0, 0, 0],
@@ -279,7 +286,7 @@ const createNode = (length: number, time: number): PathNode => ({
   lastCounted: 0,
   firstOn: time,
   lastOn: time,
-  values: new Set(),
+  values: undefined,
   valueCount: 0,
   hasManyValues: false,
   isMap: false,
@@ -297,7 +304,7 @@ interface Place {
 /** Yields the nodes below and including one, each after its parent. */
 function* walk(node: PathNode, path: readonly string[], isOnlyName = false): Generator<Place> {
   if (path.length > 0) yield { node, path, isOnlyName };
-  for (const [name, child] of node.children) yield* walk(child, [...path, name], node.isMap);
+  for (const [name, child] of node.children ?? []) yield* walk(child, [...path, name], node.isMap);
 }
 
 /** Values that hardly repeat are not a set that a filter can name, and may identify somebody. */
@@ -313,7 +320,7 @@ function toStatistics({ node, path, isOnlyName }: Place, keepsValues: boolean): 
     object: count(counted.object),
     list: count(counted.list),
   };
-  const { values, hasManyValues, valueCount } = node;
+  const { values = new Set(), hasManyValues, valueCount } = node;
   const areFew = keepsValues && values.size > 0 && valueCount >= values.size * minUsesPerValue;
   return {
     path,

@@ -52,7 +52,7 @@ export function rankPath(
   if (edits !== undefined) return [edits === 0 ? 0 : 1, edits, 0];
   const [last = "", other = ""] = [given.at(-1), candidate.at(-1)];
   if (last === other) return [2, -countRelatedNames(given, candidate), candidate.length];
-  const lastEdits = countEdits(last, other);
+  const lastEdits = last.length > shortLength ? countEdits(last, other) : undefined;
   return lastEdits === undefined ? undefined : [4, lastEdits, -countRelatedNames(given, candidate)];
 }
 

@@ -36,11 +36,11 @@ export function defineEvents(events: Command): void {
       ),
     )
     .option("--json", "print the result as JSON")
-    .action(async (files: string[] | undefined, flags: LearnFlags, command: Command) => {
-      if ((files === undefined) === (flags.last === undefined))
+    .action(async (files: string[], flags: LearnFlags, command: Command) => {
+      if ((files.length === 0) === (flags.last === undefined))
         command.error("error: give either files or --last");
       const { learnEvents } = await import("./event-learning.ts");
-      await runWithContext((context) => learnEvents(context, files ?? [], flags));
+      await runWithContext((context) => learnEvents(context, files, flags));
     });
   events
     .command("forget")

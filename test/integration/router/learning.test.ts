@@ -69,4 +69,38 @@ describe("a router that learns", () => {
       /^`troubleTicket\.severty` did not occur in 40 events since \d+ \w+ \d+; did you mean `troubleTicket\.severity` \(100 %\)\?$/,
     );
   });
+
+  it("stores no values, and forwards events although nothing can be stored", async () => {
+    const scene = routerScene();
+    await scene.createTopics();
+    const service = await scene.start();
+    await scene.db.collection<{ _id: string }>("topicsync_event_types").insertOne({ _id: "Broken" });
+    await scene.send(defineTopic("all", ""));
+    await scene.stored(1);
+    const mails = Array.from({ length: 50 }, (_, n) => `unique-${n}@example.org`);
+    await scene.produce(...mails.map((mail) => createTicket("Minor", { mail, byMail: { [mail]: 1 } })), {
+      value: createEvent("Broken"),
+    });
+    await scene.routed();
+    assert.equal(await scene.countCopies(), 51);
+    assert.equal(await service.stop(), 0);
+    const dumps = (await scene.db.collections()).map(async (one) =>
+      JSON.stringify(await one.find().toArray()),
+    );
+    const dump = (await Promise.all(dumps)).join();
+    assert.match(dump, /"byMail","\*"/);
+    assert.doesNotMatch(dump, /unique-|Minor/);
+  });
+
+  it("can be told not to", async () => {
+    const scene = routerScene({ EVENT_LEARNING: "off" });
+    await scene.createTopics();
+    const service = await scene.start();
+    await scene.send(defineTopic("all", ""));
+    await scene.stored(1);
+    await scene.produce(createTicket("Minor"));
+    await scene.routed();
+    await service.stop();
+    assert.equal(await scene.db.collection("topicsync_event_types").countDocuments(), 0);
+  });
 });
