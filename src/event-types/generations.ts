@@ -14,8 +14,14 @@ export function addToStored(
   const isFull = latest !== undefined && latest.sampled >= learningLimits.eventsPerGeneration;
   const current = latest === undefined || isFull ? [changes] : [latest, changes];
   const before = isFull ? [latest] : former;
-  return { name, version, generations: [joinStatistics(current, keepsValues), ...before.slice(0, 1)] };
+  const kept = keepsValues ? before : before.map(dropValues);
+  return { name, version, generations: [joinStatistics(current, keepsValues), ...kept.slice(0, 1)] };
 }
+
+const dropValues = ({ paths, ...counts }: TypeStatistics): TypeStatistics => ({
+  ...counts,
+  paths: paths.map((path) => ({ ...path, values: undefined })),
+});
 
 /** Returns a stored type as one. */
 export const toEventType = ({ name, generations }: StoredEventType): EventType => ({

@@ -32,8 +32,8 @@ interface PathNode extends KnownPath {
   statistics: PathStatistics | undefined;
 }
 
-/** Of all types together: some 50 MB. */
-const maxPaths = 100_000;
+/** Of all types together: some 25 MB. */
+const maxPaths = 50_000;
 
 /** Loads the types, the most frequent first. */
 export async function loadKnowledge(

@@ -52,14 +52,13 @@ export class EventLearner {
   learn(event: Event): void {
     const type = this.#getType(event.eventType);
     if (type === undefined) return;
-    const time = now();
     type.changes.events += 1;
-    type.changes.lastOn = time;
     const startedAt = elapsed();
     if (this.#isLimited && !this.#maySample(type, startedAt)) return;
     type.sampled += 1;
     type.changes.sampled += 1;
-    type.structure.learn(event, time);
+    type.changes.lastOn = now();
+    type.structure.learn(event, type.changes.lastOn);
     this.#spentMs += elapsed() - startedAt;
   }
 

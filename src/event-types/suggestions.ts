@@ -1,7 +1,6 @@
-/** What may have been meant, best first. */
 const maxSuggestions = 3;
 /** More frequent ones are compared first. */
-const maxCandidates = 20_000;
+const maxCandidates = 5_000;
 
 interface Ranked<T> {
   readonly candidate: T;

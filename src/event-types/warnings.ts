@@ -1,24 +1,23 @@
 import type { FilterWarning } from "../../schemas/topic-check.ts";
-import { toComparable } from "../matching/filter/compare.ts";
-import { isComparison, type FilterMember } from "../matching/filter/filter.ts";
 import { createConditionTest, createValueTest } from "../matching/filter/match.ts";
-import { parseNumber } from "../matching/filter/numbers.ts";
 import { isPatternOperator } from "../matching/filter/patterns.ts";
-import { printCondition } from "../matching/filter/to-text.ts";
 import {
   readValidFilters,
   type FilterTexts,
   type RootedCondition,
 } from "../matching/filter/topic-filters.ts";
-import type { PathStatistics, ValueKind } from "./event-type.ts";
+import type { ValueKind } from "./event-type.ts";
+import { Evidence } from "./evidence.ts";
 import { getEventType, type EventKnowledge, type KnownPath, type KnownType } from "./knowledge.ts";
 import { rankPath, rankText, suggest } from "./suggestions.ts";
+import { checkKind, checkValues } from "./value-checks.ts";
 import { printNames, toFilterPath } from "./view.ts";
+import { createWarning, formatDay, formatEvents, printName, printOwn } from "./warning-text.ts";
 
 type Suggestion = FilterWarning["suggestions"][number];
 
 /** Of one topic: suggestions take time. */
-const maxWarnings = 20;
+const maxWarnings = 10;
 
 /** Compares the filters of a topic with what is known about events. Invalid filters have no warnings. */
 export function findFilterWarnings(texts: FilterTexts, knowledge: EventKnowledge): FilterWarning[] {
@@ -28,24 +27,25 @@ export function findFilterWarnings(texts: FilterTexts, knowledge: EventKnowledge
   );
   const onTypes = conditions.filter(isOnType);
   const warnings: FilterWarning[] = [];
-  const types = new Set(knowledge.types.filter((type) => hasType(type, onTypes)));
+  const tests = onTypes.map(createConditionTest);
+  const isMeant = (eventType: string | undefined): boolean => tests.every((test) => test({ eventType }));
+  const types = new Set(knowledge.types.filter((type) => isMeant(getEventType(type))));
   for (const condition of onTypes) {
     for (const { warning, meant } of checkTypes(condition, knowledge)) {
       warnings.push(warning);
       if (meant !== undefined) types.add(meant);
     }
   }
-  if (types.size > 0)
+  if (types.size > 0) {
+    const evidence = new Evidence([...types], onTypes.length === 0);
     for (const condition of conditions)
       if (warnings.length < maxWarnings && !isOnType(condition))
-        warnings.push(...checkPath(condition, { types: [...types], isEvery: onTypes.length === 0 }));
+        warnings.push(...checkPath(condition, evidence));
+  }
   return warnings.slice(0, maxWarnings);
 }
 
 const isOnType = ({ path }: RootedCondition): boolean => path.length === 1 && path[0] === "eventType";
-
-const hasType = (type: KnownType, conditions: readonly RootedCondition[]): boolean =>
-  conditions.every((condition) => createConditionTest(condition)({ eventType: getEventType(type) }));
 
 interface TypeWarning {
   readonly warning: FilterWarning;
@@ -58,7 +58,7 @@ function checkTypes(condition: RootedCondition, { types, hasAllTypes }: EventKno
   const { operator, values } = condition;
   const names = types.flatMap((type) => getEventType(type) ?? []);
   const total = types.reduce((sum, { events }) => sum + events, 0);
-  const seen = `in ${formatNumber(total)} events since ${formatDay(types)}`;
+  const seen = `in ${formatEvents(total)} since ${formatDay(types)}`;
   const warn = (what: string, meant: readonly KnownType[]): TypeWarning => ({
     warning: createWarning("UNKNOWN_EVENT_TYPE", condition, `No event of ${what} ${seen}`, {
       suggestions: meant.map(({ name }) => ({ filter: condition.member, text: name })),
@@ -84,13 +84,6 @@ function checkTypes(condition: RootedCondition, { types, hasAllTypes }: EventKno
   return names.some((name) => test(name, false)) ? [] : [warn(`a type with \`${printOwn(condition)}\``, [])];
 }
 
-interface Evidence {
-  /** The types that the filter selects. */
-  readonly types: readonly KnownType[];
-  /** Whether it selects all. */
-  readonly isEvery: boolean;
-}
-
 function checkPath(condition: RootedCondition, evidence: Evidence): FilterWarning[] {
   const found = evidence.types.map((type) => type.find(condition.path));
   if (found.includes("open")) return [];
@@ -105,7 +98,7 @@ function checkPath(condition: RootedCondition, evidence: Evidence): FilterWarnin
 }
 
 function createUnknownPath(condition: RootedCondition, evidence: Evidence): FilterWarning {
-  const { path, member } = condition;
+  const { path } = condition;
   const other = path[0] === "event" && path.length > 1 ? path.slice(1) : ["event", ...path];
   const name = `\`${printName(condition)}\``;
   if (evidence.types.some((type) => typeof type.find(other) === "object")) {
@@ -119,16 +112,15 @@ function createUnknownPath(condition: RootedCondition, evidence: Evidence): Filt
       asks: false,
     });
   }
-  const candidates = listPaths(evidence.types, condition.operator !== "exists");
   const meant = suggest(
-    candidates,
-    (candidate) => rankEither(condition.path, other, candidate.path),
+    evidence.listPaths(),
+    ({ isValue, ...candidate }) =>
+      isValue || condition.operator === "exists" ? rankEither(path, other, candidate.path) : undefined,
     ({ events }) => events,
   );
-  const sampled = sumSampled(evidence);
-  return createWarning("UNKNOWN_PATH", condition, `${name} did not occur ${describe(evidence)}`, {
-    suggestions: meant.map((one) => toSuggestion(one.path, member)),
-    share: (meant[0]?.events ?? 0) / sampled,
+  return createWarning("UNKNOWN_PATH", condition, `${name} did not occur ${evidence.describe()}`, {
+    suggestions: meant.map((one) => toSuggestion(one.path)),
+    share: (meant[0]?.events ?? 0) / evidence.sampled,
     end: evidence.types.every(({ isComplete }) => isComplete)
       ? ""
       : " Not all paths of these events are known.",
@@ -147,27 +139,9 @@ function rankEither(
   return rank === undefined ? undefined : [rank < 2 ? 3 : rank + 3, ...rest];
 }
 
-interface Candidate {
-  readonly path: readonly string[];
-  readonly events: number;
-}
-
-/** The paths of some types, the most frequent first, with the number of events that have them. */
-function listPaths(types: readonly KnownType[], onlyValues: boolean): Candidate[] {
-  const byName = new Map<string, Candidate>();
-  for (const { paths = [] } of types)
-    for (const { path, events, kinds } of paths) {
-      if (onlyValues && kinds.string + kinds.number + kinds.boolean === 0) continue;
-      const name = JSON.stringify(path);
-      byName.set(name, { path, events: (byName.get(name)?.events ?? 0) + events });
-    }
-  return [...byName.values()].toSorted((a, b) => b.events - a.events);
-}
-
-/** A headerQuery can also lead into the `event` object, but a contentQuery reads better. */
-function toSuggestion(path: readonly string[], member: FilterMember): Suggestion {
-  const { filter, name } = toFilterPath(path);
-  return { filter: member === filter ? member : filter, text: name };
+function toSuggestion(path: readonly string[]): Suggestion {
+  const { filter, name: text } = toFilterPath(path);
+  return { filter, text };
 }
 
 function createNotAValue(
@@ -178,151 +152,10 @@ function createNotAValue(
   const members = [...new Set(known.flatMap(({ children }) => [...children.keys()]))];
   const shown = members.slice(0, 10).map((name) => `\`${printNames([name])}\``);
   const list = `${shown.join(", ")}${members.length > shown.length ? ", …" : ""}`;
-  const what = `\`${printName(condition)}\` is an object in all ${formatNumber(objects)} events that have it, not a value.`;
+  const what = `\`${printName(condition)}\` is an object in all ${formatEvents(objects)} that have it, not a value.`;
   const message = members.length === 0 ? what : `${what} Its members: ${list}`;
   return createWarning("NOT_A_VALUE", condition, message, {
-    suggestions: [...known.flatMap(({ statistics }) => statistics ?? [])]
-      .slice(0, 1)
-      .flatMap(({ path }) =>
-        members.slice(0, 3).map((name) => toSuggestion([...path, name], condition.member)),
-      ),
+    suggestions: members.slice(0, 3).map((name) => toSuggestion([...condition.path, name])),
     asks: false,
   });
 }
-
-interface Counts {
-  readonly statistics: readonly PathStatistics[];
-  readonly count: (kind: ValueKind) => number;
-}
-
-/** Checks whether values of the kind that the condition compares with occurred. */
-function checkKind(condition: RootedCondition, { statistics, count }: Counts): FilterWarning[] {
-  const sum = (kind: "number" | "time"): number =>
-    statistics.reduce((total, { texts }) => total + texts[kind], 0);
-  const events = statistics.reduce((total, one) => total + one.events, 0);
-  const name = `\`${printName(condition)}\``;
-  const seen = `in ${formatNumber(events)} events since ${formatDay(statistics)}`;
-  const kinds = listKinds(count);
-  const warn = (message: string): FilterWarning[] => [
-    createWarning("WRONG_KIND", condition, message, { suggestions: [], asks: false }),
-  ];
-  if (isComparison(condition.operator)) {
-    const { number, instant } = toComparable(condition.values[0] ?? "");
-    const hasNumbers = count("number") + sum("number") > 0;
-    const hasTexts = count("string") > sum("number") + sum("time") || count("boolean") > 0;
-    const [wanted, occurs] =
-      number !== undefined
-        ? ["number", hasNumbers]
-        : instant !== undefined
-          ? ["time", sum("time") > 0]
-          : ["text", hasTexts];
-    if (occurs) return [];
-    return warn(
-      `${name} was ${kinds} ${seen}, but never a ${wanted}: \`${printOwn(condition)}\` compares as strings`,
-    );
-  }
-  if (condition.operator !== "eq" || count("string") > 0) return [];
-  const unequal = condition.values.filter(
-    (value) =>
-      !(count("number") > 0 && parseNumber(value) !== undefined) &&
-      !(count("boolean") > 0 && (value === "true" || value === "false")),
-  );
-  if (unequal.length === 0) return [];
-  return warn(`${name} was ${kinds} ${seen}; \`${unequal[0] ?? ""}\` is not`);
-}
-
-const kindNames = { string: "a text", number: "a number", boolean: "a boolean" } as const;
-
-const listKinds = (count: (kind: ValueKind) => number): string =>
-  (["string", "number", "boolean"] as const)
-    .filter((kind) => count(kind) > 0)
-    .map((kind) => kindNames[kind])
-    .join(" or ");
-
-/** Checks values against those that occurred, if they are known. */
-function checkValues(condition: RootedCondition, statistics: readonly PathStatistics[]): FilterWarning[] {
-  const { operator, values, member } = condition;
-  if (operator !== "eq" && !isPatternOperator(operator)) return [];
-  const valued = statistics.filter(({ kinds }) => kinds.string + kinds.number + kinds.boolean > 0);
-  if (valued.some((one) => one.values === undefined)) return [];
-  const known = [...new Set(valued.flatMap((one) => one.values ?? []))];
-  const holds = (some: readonly string[]): boolean => {
-    const test = createValueTest({ operator, values: some });
-    return known.some((one) => test(one, true) || test(one, false));
-  };
-  const unknown = operator === "eq" ? values.filter((value) => !holds([value])) : holds(values) ? [] : values;
-  const events = valued.reduce((total, one) => total + one.events, 0);
-  const count = `${formatNumber(known.length)} ${known.length === 1 ? "value" : "values"}`;
-  return unknown.slice(0, 1).map((value) => {
-    const isText = operator === "eq" || operator === "eqi";
-    const meant = isText ? suggest(known, (candidate) => rankText(value, candidate)) : [];
-    const not = isText ? `not \`${value}\`` : `none with \`${printOwn(condition)}\``;
-    const message = `\`${printName(condition)}\` had ${count} in ${formatNumber(events)} events since ${formatDay(valued)}, ${not}`;
-    return createWarning("UNKNOWN_VALUE", condition, message, {
-      suggestions: meant.map((text) => ({ filter: member, text })),
-    });
-  });
-}
-
-interface WarningParts {
-  readonly suggestions: Suggestion[];
-  /** How frequent the first suggestion is. */
-  readonly share?: number;
-  /** Whether the message ends with the first suggestion, as a question. */
-  readonly asks?: boolean;
-  readonly end?: string;
-}
-
-function createWarning(
-  code: FilterWarning["code"],
-  condition: RootedCondition,
-  message: string,
-  { suggestions, share, asks = true, end = "" }: WarningParts,
-): FilterWarning {
-  const [first] = suggestions;
-  const { member: filter } = condition;
-  const place = first === undefined || first.filter === filter ? "" : ` in the ${first.filter}`;
-  const percent = share === undefined ? "" : ` (${Math.max(1, Math.round(share * 100))} %)`;
-  const question = first === undefined || !asks ? "." : `; did you mean \`${first.text}\`${place}${percent}?`;
-  return {
-    code,
-    filter,
-    condition: printOwn(condition),
-    message: message + question + end,
-    suggestions,
-  };
-}
-
-/** The path of a condition as its filter has it. */
-const toOwnPath = ({ path, member }: RootedCondition): readonly string[] =>
-  member === "contentQuery" && !(path[1] === "event" && path.length > 2) ? path.slice(1) : path;
-
-const printName = (condition: RootedCondition): string => printNames(toOwnPath(condition));
-const printOwn = (condition: RootedCondition): string =>
-  printCondition({ ...condition, path: toOwnPath(condition) });
-
-const sumSampled = ({ types }: Evidence): number => types.reduce((sum, { sampled }) => sum + sampled, 0);
-
-function describe(evidence: Evidence): string {
-  const { types, isEvery } = evidence;
-  const [only] = types;
-  const which = isEvery
-    ? ""
-    : types.length === 1 && only !== undefined
-      ? ` of type ${only.name}`
-      : ` of ${types.length} types`;
-  return `in ${formatNumber(sumSampled(evidence))} events${which} since ${formatDay(types)}`;
-}
-
-const formatNumber = (count: number): string => count.toLocaleString("en-US");
-
-const dayFormat = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  timeZone: "UTC",
-});
-
-/** The day since when something is known: "3 Nov 2026". */
-const formatDay = (all: readonly { readonly firstOn: Date }[]): string =>
-  dayFormat.format(Math.min(...all.map(({ firstOn }) => firstOn.getTime())));
