@@ -27,6 +27,8 @@ interface LearnerOptions {
 
 const firstSamples = 1_000;
 const samplesPerSecond = 10;
+/** Reading the clock takes longer than the rest. Fewer than `samplesPerSecond`, so that rare types are sampled. */
+const eventsPerClock = 8;
 /** The share of the time that looking into events may take, and how much of it may be saved up. */
 const timeShare = 0.01;
 const maxTimeMs = 10;
@@ -42,6 +44,8 @@ export class EventLearner {
   /** The time that looking into events has taken beyond what was allowed until `#spentUntil`. */
   #spentMs = 0;
   #spentUntil = 0;
+  #second = 0;
+  #eventsUntilClock = 0;
 
   constructor({ keepsValues, isLimited = true }: LearnerOptions) {
     this.#keepsValues = keepsValues;
@@ -53,8 +57,8 @@ export class EventLearner {
     const type = this.#getType(event.eventType);
     if (type === undefined) return;
     type.changes.events += 1;
+    if (this.#isLimited && !this.#maySample(type)) return;
     const startedAt = elapsed();
-    if (this.#isLimited && !this.#maySample(type, startedAt)) return;
     type.sampled += 1;
     type.changes.sampled += 1;
     type.changes.lastOn = now();
@@ -114,14 +118,21 @@ export class EventLearner {
     return new EventStructure({ keepsValues: this.#keepsValues, room: this.#room });
   }
 
-  #maySample(type: LearningType, at: number): boolean {
+  #readClock(): void {
+    const at = elapsed();
     this.#spentMs = Math.max(0, this.#spentMs - (at - this.#spentUntil) * timeShare);
     this.#spentUntil = at;
+    this.#second = Math.floor(at / 1_000);
+    this.#eventsUntilClock = eventsPerClock;
+  }
+
+  #maySample(type: LearningType): boolean {
+    if (this.#eventsUntilClock === 0) this.#readClock();
+    this.#eventsUntilClock -= 1;
     if (this.#spentMs >= maxTimeMs) return false;
     if (type.sampled < firstSamples) return true;
-    const second = Math.floor(at / 1_000);
-    if (type.second !== second) {
-      type.second = second;
+    if (type.second !== this.#second) {
+      type.second = this.#second;
       type.sampledNow = 0;
     }
     type.sampledNow += 1;

@@ -1,9 +1,10 @@
+import type { Event } from "../../schemas/pick.ts";
 import { cached } from "../lib/cached.ts";
 import { learningLimits, type EventType } from "./event-type.ts";
 import { addToStored, toEventType } from "./generations.ts";
-
 import { loadKnowledge } from "./knowledge.ts";
-import type { EventTypeService, EventTypeStore, StoredEventType } from "./stores.ts";
+import { EventLearner, type TypeChanges } from "./learner.ts";
+import type { EventTypeService, EventTypeStore, LearningResult, StoredEventType } from "./stores.ts";
 import { findFilterWarnings } from "./warnings.ts";
 
 /** Other instances store the same types at the same time. */
@@ -23,7 +24,6 @@ export function createEventTypeService(store: EventTypeStore, options: EventType
     if (stored !== undefined) return stored;
     return (await store.count()) < learningLimits.types ? { name, version: 0, generations: [] } : undefined;
   };
-
   const list = async () => (await store.list()).toSorted((a, b) => b.events - a.events);
   async function find(name: string): Promise<EventType | undefined> {
     const stored = await store.find(name);
@@ -31,16 +31,47 @@ export function createEventTypeService(store: EventTypeStore, options: EventType
   }
   const getKnowledge = cached(async () => loadKnowledge(await list(), find), knowledgeCache);
 
+  async function record({ name, ...changes }: TypeChanges): Promise<void> {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const stored = await findStored(name);
+      if (stored === undefined || (await store.replace(addToStored(stored, changes, options)))) return;
+    }
+  }
+
   return {
     list,
     find,
+    record,
+    learnAll: (events) => learnAll(events, record, options),
     findWarnings: async (filters) => findFilterWarnings(filters, await getKnowledge()),
-    async record({ name, ...changes }) {
-      for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-        const stored = await findStored(name);
-        if (stored === undefined || (await store.replace(addToStored(stored, changes, options)))) return;
-      }
-    },
     forget: (name) => store.delete(name),
   };
+}
+
+const eventsPerRecord = 20_000;
+
+async function learnAll(
+  all: AsyncIterable<Event | undefined>,
+  record: EventTypeService["record"],
+  { keepsValues }: EventTypeOptions,
+): Promise<LearningResult> {
+  const learner = new EventLearner({ keepsValues, isLimited: false });
+  const types = new Set<string>();
+  async function store(): Promise<void> {
+    for (const changes of learner.take()) {
+      await record(changes);
+      types.add(changes.name);
+    }
+  }
+  let [events, rejected] = [0, 0];
+  for await (const event of all) {
+    if (event === undefined) rejected += 1;
+    else {
+      learner.learn(event);
+      events += 1;
+      if (events % eventsPerRecord === 0) await store();
+    }
+  }
+  await store();
+  return { events, types: types.size, rejected };
 }

@@ -1,3 +1,4 @@
+import type { Event } from "../../schemas/pick.ts";
 import type { FilterWarning } from "../../schemas/topic-check.ts";
 import type { EventType, EventTypeSummary, TypeStatistics } from "./event-type.ts";
 import type { FilterTexts } from "../matching/filter/topic-filters.ts";
@@ -23,11 +24,20 @@ export interface EventTypeStore {
   delete(name: string): Promise<boolean>;
 }
 
+export interface LearningResult {
+  readonly events: number;
+  readonly types: number;
+  /** Records that are not events. */
+  readonly rejected: number;
+}
+
 /** Learned event types. Every function throws UnavailableError. */
 export interface EventTypeService {
   /** All types, the most frequent first. */
   list(): Promise<EventTypeSummary[]>;
   find(name: string): Promise<EventType | undefined>;
+  /** Learns from all of these events; undefined is what is not an event. */
+  learnAll(events: AsyncIterable<Event | undefined>): Promise<LearningResult>;
   /** Adds what was seen of a type. Nothing is stored if there are too many types already. */
   record(changes: TypeChanges): Promise<void>;
   /**

@@ -59,7 +59,7 @@ export class EventStructure {
       const time = statistics.firstOn.getTime();
       let parent: PathNode | undefined = this.#root;
       for (const name of statistics.path.slice(0, -1)) parent &&= this.#getChild(parent, name, time);
-      if (parent !== undefined && statistics.isOnlyName) this.#joinChildren(parent);
+      if (parent !== undefined && statistics.isOnlyName && !parent.isMap) this.#joinChildren(parent);
       const node = parent && this.#getChild(parent, statistics.path.at(-1) ?? "", time);
       if (node !== undefined) this.#addStatistics(node, statistics);
     }

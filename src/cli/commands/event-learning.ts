@@ -1,6 +1,5 @@
 import type { Event } from "../../../schemas/pick.ts";
 import { readEvent, readLastEvents } from "../../app/event-reader.ts";
-import { EventLearner } from "../../event-types/learner.ts";
 import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
 import { parseEvent } from "../../matching/filter/numbers.ts";
 import type { CommandContext } from "../context.ts";
@@ -13,47 +12,30 @@ export interface LearnFlags extends JsonFlag {
   readonly last?: number;
 }
 
-const eventsPerStore = 20_000;
-
 /** Learns from files with one event per line, or from the end of the events topic. */
 export async function learnEvents(
   context: CommandContext,
   files: readonly string[],
   { last, json }: LearnFlags,
 ): Promise<void> {
-  const { config, services, abort } = context;
-  const { eventTypes } = await services();
-  const learner = new EventLearner({ keepsValues: config.eventLearning === "values", isLimited: false });
-  const types = new Set<string>();
-  const store = async (): Promise<void> => {
-    for (const changes of learner.take()) {
-      await eventTypes.record(changes);
-      types.add(changes.name);
-    }
-  };
-
-  let [events, rejected] = [0, 0];
-  for await (const event of last === undefined ? readFiles(files) : readLast(context, last)) {
-    if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(events, "event")}`);
-    if (event === undefined) {
-      rejected += 1;
-      continue;
-    }
-    learner.learn(event);
-    events += 1;
-    if (events % eventsPerStore === 0) await store();
-  }
-  await store();
-  if (json) printJson({ events, types: types.size, rejected });
-  else printLine(`learned from ${formatCount(events, "event")} of ${formatCount(types.size, "type")}`);
+  const { eventTypes } = await context.services();
+  const result = await eventTypes.learnAll(
+    last === undefined ? readFiles(files, context.abort) : readLast(context, last),
+  );
+  const { events, types, rejected } = result;
+  if (json) printJson(result);
+  else printLine(`learned from ${formatCount(events, "event")} of ${formatCount(types, "type")}`);
   if (rejected === 0) return;
   printError(`${formatCount(rejected, files.length > 0 ? "line" : "record")} skipped: not a valid event`);
   if (files.length > 0) process.exitCode = exitCodes.rejected;
 }
 
-async function* readFiles(files: readonly string[]): AsyncGenerator<Event | undefined> {
+async function* readFiles(files: readonly string[], abort: AbortSignal): AsyncGenerator<Event | undefined> {
   for (const file of files)
-    for await (const { text } of readLines(file)) if (text.trim() !== "") yield parseLine(text);
+    for await (const { text, number } of readLines(file)) {
+      if (abort.aborted) throw new UnavailableError(`stopped at line ${number} of ${file}`);
+      if (text.trim() !== "") yield parseLine(text);
+    }
 }
 
 function parseLine(text: string): Event | undefined {
