@@ -9,12 +9,22 @@ const summary = {
   events: { ...count, description: "The number of events that the router has seen." },
   share: { ...share, description: "The share of all events." },
   sampled: { ...count, description: "The number of events that were looked into." },
+  sampledSince: { ...time, description: "When the first of these occurred. Older ones are forgotten." },
   firstOn: time,
   lastOn: time,
   complete: { type: "boolean", description: "False if there were more paths than are stored." },
 } as const;
 
-const summaryNames = ["name", "events", "share", "sampled", "firstOn", "lastOn", "complete"] as const;
+const summaryNames = [
+  "name",
+  "events",
+  "share",
+  "sampled",
+  "sampledSince",
+  "firstOn",
+  "lastOn",
+  "complete",
+] as const;
 
 export const eventTypeListSchema = {
   $id: "event-type-list",

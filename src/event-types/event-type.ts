@@ -39,14 +39,19 @@ export interface TypeStatistics extends EventCounts {
   readonly paths: readonly PathStatistics[];
 }
 
-/** An event type without its paths. */
-export interface EventTypeSummary extends EventCounts {
+interface KnownCounts extends EventCounts {
   readonly name: string;
+  /** The time of the first sampled event: what was seen before is forgotten. */
+  readonly sampledSince: Date;
+}
+
+/** An event type without its paths. */
+export interface EventTypeSummary extends KnownCounts {
   readonly pathCount: number;
 }
 
-export interface EventType extends TypeStatistics {
-  readonly name: string;
+export interface EventType extends KnownCounts {
+  readonly paths: readonly PathStatistics[];
 }
 
 /** Stands for the type of events without an `eventType`. */

@@ -30,7 +30,7 @@ export class Evidence {
     const which = this.#isEvery
       ? ""
       : ` of ${others.length === 0 ? `type ${first?.name ?? ""}` : `${this.types.length} types`}`;
-    return `in ${formatEvents(this.sampled)}${which} since ${formatDay(this.types)}`;
+    return `in ${formatEvents(this.sampled)}${which} since ${formatDay(this.types.map(({ sampledSince }) => sampledSince))}`;
   }
 
   /** The paths of all types, the most frequent first. */

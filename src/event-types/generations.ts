@@ -6,7 +6,7 @@ type Counts = Omit<TypeStatistics, "paths">;
 
 /** Adds what was seen to what is stored, within the limits. */
 export function addToStored(
-  { name, version, generations }: StoredEventType,
+  { name, version, events, firstOn, generations }: StoredEventType,
   changes: TypeStatistics,
   { keepsValues }: { readonly keepsValues: boolean },
 ): StoredEventType {
@@ -15,7 +15,13 @@ export function addToStored(
   const current = latest === undefined || isFull ? [changes] : [latest, changes];
   const before = isFull ? [latest] : former;
   const kept = keepsValues ? before : before.map(dropValues);
-  return { name, version, generations: [joinStatistics(current, keepsValues), ...kept.slice(0, 1)] };
+  return {
+    name,
+    version,
+    events: events + changes.events,
+    firstOn: firstOn < changes.firstOn ? firstOn : changes.firstOn,
+    generations: [joinStatistics(current, keepsValues), ...kept.slice(0, 1)],
+  };
 }
 
 const dropValues = ({ paths, ...counts }: TypeStatistics): TypeStatistics => ({
@@ -24,19 +30,24 @@ const dropValues = ({ paths, ...counts }: TypeStatistics): TypeStatistics => ({
 });
 
 /** Returns a stored type as one. */
-export const toEventType = ({ name, generations }: StoredEventType): EventType => ({
-  name,
+export const toEventType = ({ generations, ...type }: StoredEventType): EventType => ({
   ...joinStatistics(generations, true),
+  ...toTotals(type, generations),
 });
 
 export const toSummary = (
-  name: string,
+  type: Omit<StoredEventType, "generations">,
   generations: readonly (Counts & { readonly pathCount: number })[],
 ): EventTypeSummary => ({
-  name,
   ...joinCounts(generations),
+  ...toTotals(type, generations),
   pathCount: Math.max(...generations.map(({ pathCount }) => pathCount)),
 });
+
+const toTotals = (
+  { name, events, firstOn }: Omit<StoredEventType, "generations">,
+  generations: readonly Counts[],
+) => ({ name, events, firstOn, sampledSince: joinCounts(generations).firstOn });
 
 function joinStatistics(parts: readonly TypeStatistics[], keepsValues: boolean): TypeStatistics {
   const structure = new EventStructure({ keepsValues });

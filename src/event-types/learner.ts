@@ -27,7 +27,7 @@ interface LearnerOptions {
 
 const firstSamples = 1_000;
 const samplesPerSecond = 10;
-/** Reading the clock takes longer than the rest. Fewer than `samplesPerSecond`, so that rare types are sampled. */
+/** Reading the clock takes time. Fewer than `samplesPerSecond`, so that rare types are sampled. */
 const eventsPerClock = 8;
 /** The share of the time that looking into events may take, and how much of it may be saved up. */
 const timeShare = 0.01;

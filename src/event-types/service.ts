@@ -1,4 +1,5 @@
 import type { Event } from "../../schemas/pick.ts";
+import { currentDate } from "../lib/platform.ts";
 import { cached } from "../lib/cached.ts";
 import { learningLimits, type EventType } from "./event-type.ts";
 import { addToStored, toEventType } from "./generations.ts";
@@ -22,7 +23,8 @@ export function createEventTypeService(store: EventTypeStore, options: EventType
   const findStored = async (name: string): Promise<StoredEventType | undefined> => {
     const stored = await store.find(name);
     if (stored !== undefined) return stored;
-    return (await store.count()) < learningLimits.types ? { name, version: 0, generations: [] } : undefined;
+    if ((await store.count()) >= learningLimits.types) return undefined;
+    return { name, version: 0, events: 0, firstOn: currentDate(), generations: [] };
   };
   const list = async () => (await store.list()).toSorted((a, b) => b.events - a.events);
   async function find(name: string): Promise<EventType | undefined> {

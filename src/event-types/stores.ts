@@ -8,6 +8,9 @@ export interface StoredEventType {
   readonly name: string;
   /** Grows with each change; 0 if the type is not stored yet. */
   readonly version: number;
+  /** All events, also those of generations that are forgotten. */
+  readonly events: number;
+  readonly firstOn: Date;
   /** What was seen last, and what was seen before. */
   readonly generations: readonly TypeStatistics[];
 }

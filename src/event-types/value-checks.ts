@@ -20,7 +20,7 @@ export function checkKind(condition: RootedCondition, { statistics, count }: Cou
     statistics.reduce((total, { texts }) => total + texts[kind], 0);
   const events = statistics.reduce((total, one) => total + one.events, 0);
   const name = `\`${printName(condition)}\``;
-  const seen = `in ${formatEvents(events)} since ${formatDay(statistics)}`;
+  const seen = `in ${formatEvents(events)} since ${formatDay(statistics.map(({ firstOn }) => firstOn))}`;
   const kinds = listKinds(count);
   const warn = (message: string): FilterWarning[] => [
     createWarning("WRONG_KIND", condition, message, { suggestions: [], asks: false }),
@@ -79,7 +79,7 @@ export function checkValues(
     const isText = operator === "eq" || operator === "eqi";
     const meant = isText ? suggest(known, (candidate) => rankText(value, candidate)) : [];
     const not = isText ? `not \`${value}\`` : `none with \`${printOwn(condition)}\``;
-    const message = `\`${printName(condition)}\` had ${count} in ${formatEvents(events)} since ${formatDay(valued)}, ${not}`;
+    const message = `\`${printName(condition)}\` had ${count} in ${formatEvents(events)} since ${formatDay(valued.map(({ firstOn }) => firstOn))}, ${not}`;
     return createWarning("UNKNOWN_VALUE", condition, message, {
       suggestions: meant.map((text) => ({ filter: member, text })),
     });

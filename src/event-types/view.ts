@@ -46,13 +46,14 @@ const countEvents = (types: readonly EventTypeSummary[]): number =>
 const toShare = (count: number, total: number): number => (total === 0 ? 0 : Math.min(1, count / total));
 
 const toSummaryView = (
-  { name, events, sampled, firstOn, lastOn, isComplete }: Omit<EventType, "paths">,
+  { name, events, sampled, firstOn, lastOn, sampledSince, isComplete }: Omit<EventType, "paths">,
   total: number,
 ) => ({
   name,
   events,
   share: toShare(events, total),
   sampled,
+  sampledSince: sampledSince.toISOString(),
   firstOn: firstOn.toISOString(),
   lastOn: lastOn.toISOString(),
   complete: isComplete,

@@ -53,5 +53,5 @@ const dayFormat = new Intl.DateTimeFormat("en-GB", {
 });
 
 /** The day since when something is known: "3 Nov 2026". */
-export const formatDay = (all: readonly { readonly firstOn: Date }[]): string =>
-  dayFormat.format(Math.min(...all.map(({ firstOn }) => firstOn.getTime())));
+export const formatDay = (times: readonly Date[]): string =>
+  dayFormat.format(Math.min(...times.map((time) => time.getTime())));

@@ -58,7 +58,7 @@ function checkTypes(condition: RootedCondition, { types, hasAllTypes }: EventKno
   const { operator, values } = condition;
   const names = types.flatMap((type) => getEventType(type) ?? []);
   const total = types.reduce((sum, { events }) => sum + events, 0);
-  const seen = `in ${formatEvents(total)} since ${formatDay(types)}`;
+  const seen = `in ${formatEvents(total)} since ${formatDay(types.map(({ firstOn }) => firstOn))}`;
   const warn = (what: string, meant: readonly KnownType[]): TypeWarning => ({
     warning: createWarning("UNKNOWN_EVENT_TYPE", condition, `No event of ${what} ${seen}`, {
       suggestions: meant.map(({ name }) => ({ filter: condition.member, text: name })),

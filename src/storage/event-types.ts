@@ -15,6 +15,8 @@ interface TypeRecord {
   /** The event type. */
   _id: string;
   version: number;
+  events: number;
+  first_on: Date;
   generations: GenerationRecord[];
 }
 
@@ -46,8 +48,13 @@ interface PathRecord {
 export function createEventTypeStore(database: Database): EventTypeStore {
   const types = database.collection<TypeRecord>(collections.eventTypes);
 
-  async function replace({ name, version, generations }: StoredEventType): Promise<boolean> {
-    const record = { version: version + 1, generations: generations.map(toGeneration) };
+  async function replace({ name, version, ...type }: StoredEventType): Promise<boolean> {
+    const record = {
+      version: version + 1,
+      events: type.events,
+      first_on: type.firstOn,
+      generations: type.generations.map(toGeneration),
+    };
     const options = { maxTimeMS: maxUpdateMs };
     if (version > 0)
       return (await types.replaceOne({ _id: name, version }, record, options)).matchedCount === 1;
@@ -65,10 +72,10 @@ export function createEventTypeStore(database: Database): EventTypeStore {
       database.run(async () => {
         const projection = { "generations.paths": 0 };
         const records = await types.find({}, { projection, sort: { _id: 1 } }).toArray();
-        return records.map(({ _id, generations }) =>
+        return records.map((record) =>
           toSummary(
-            _id,
-            generations.map((one) => ({
+            fromRecord(record),
+            record.generations.map((one) => ({
               ...fromGeneration({ ...one, paths: [] }),
               pathCount: one.path_count,
             })),
@@ -79,8 +86,7 @@ export function createEventTypeStore(database: Database): EventTypeStore {
       database.run(async () => {
         const record = await types.findOne({ _id: name });
         if (record === null) return undefined;
-        const { version, generations } = record;
-        return { name, version, generations: generations.map(fromGeneration) };
+        return { ...fromRecord(record), generations: record.generations.map(fromGeneration) };
       }),
     replace: (type) => database.run(() => replace(type)),
     count: () => database.run(() => types.estimatedDocumentCount()),
@@ -91,6 +97,13 @@ export function createEventTypeStore(database: Database): EventTypeStore {
       }),
   };
 }
+
+const fromRecord = ({ _id: name, version, events, first_on: firstOn }: TypeRecord) => ({
+  name,
+  version,
+  events,
+  firstOn,
+});
 
 const toGeneration = ({ paths, ...counts }: TypeStatistics): GenerationRecord => ({
   events: counts.events,

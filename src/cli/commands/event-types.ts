@@ -40,7 +40,7 @@ export async function showEventType(
   if (json) printJson(view);
   else {
     await printTable(pathColumns, view.paths.map(toRow));
-    const seen = `${formatCount(view.sampled, "event")} of ${view.events} looked into, since ${formatTime(view.firstOn)}`;
+    const seen = `${formatCount(view.sampled, "event")} of ${view.events} looked into, since ${formatTime(view.sampledSince)}`;
     printLine(view.complete ? seen : `${seen}; there are more paths than these`);
   }
 }

@@ -17,7 +17,9 @@ const events = Array.from({ length: 10_000 }, () => createTmfEvent(random));
 function learnAll(all: readonly Event[], keepsValues = true): Promise<EventKnowledge> {
   const learner = new EventLearner({ keepsValues, isLimited: false });
   for (const event of all) learner.learn(event);
-  const types = [...learner.take()].toSorted((a, b) => b.events - a.events);
+  const types = [...learner.take()]
+    .map((type) => ({ ...type, sampledSince: type.firstOn }))
+    .toSorted((a, b) => b.events - a.events);
   const summaries = types.map((type) => ({ ...type, pathCount: type.paths.length }));
   return loadKnowledge(summaries, (name) => Promise.resolve(types.find((type) => type.name === name)));
 }

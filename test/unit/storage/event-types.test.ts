@@ -49,6 +49,7 @@ describe("stored event types", () => {
         sampled: 60,
         pathCount: 5,
         isComplete: true,
+        sampledSince: found.firstOn,
         firstOn: found.firstOn,
         lastOn: found.lastOn,
       },
@@ -109,7 +110,10 @@ describe("stored event types", () => {
     await service.record({ ...later, sampled: 100_000 });
     await service.record(later);
     assert.deepEqual(await paths(), ["eventType", "new"]);
-    assert.equal((await service.find("B"))?.sampled, 100_002);
+    const found = await service.find("B");
+    assert.equal(found?.sampled, 100_002);
+    // All events are counted, not only those that are remembered.
+    assert.equal(found.events, 100_003);
   });
 
   it("lose their values when values are not kept any more", async () => {

@@ -26,12 +26,13 @@ export function EventTypePage({ name }: { readonly name: string }) {
 }
 
 function Details({ type }: { readonly type: EventTypeView }) {
-  const { events, sampled, firstOn, lastOn, complete, paths } = type;
+  const { events, sampled, sampledSince, firstOn, lastOn, complete, paths } = type;
   return (
     <>
       <p>
         {formatCount(events)} events since <TimeAgo time={firstOn} />, the last <TimeAgo time={lastOn} />.{" "}
-        {formatCount(sampled)} of them were looked into. {!complete && "There are more paths than these."}
+        {formatCount(sampled)} of them were looked into since <TimeAgo time={sampledSince} />.{" "}
+        {!complete && "There are more paths than these."}
       </p>
       <Table label="Paths" columns={["Path", "Events", "Kinds", "Values", "Last event"]}>
         {paths.map(({ path, share, kinds, values = [], lastOn, ...place }) => (
