@@ -38,21 +38,18 @@ const maxPaths = 50_000;
 /** Loads the types, the most frequent first. */
 export async function loadKnowledge(
   summaries: readonly EventTypeSummary[],
-  find: (name: string) => Promise<EventType | undefined>,
+  findAll: (names: readonly string[]) => Promise<readonly EventType[]>,
 ): Promise<EventKnowledge> {
-  const types: KnownType[] = [];
   let room = maxPaths;
-  for (const summary of summaries) {
-    const isWanted = summary.pathCount <= room;
-    const type = isWanted ? await find(summary.name) : undefined;
-    if (isWanted && type === undefined) continue;
-    room -= type?.paths.length ?? 0;
-    types.push(toKnownType(summary, type));
-  }
-  return { types, hasAllTypes: summaries.length < learningLimits.types };
+  const wanted = summaries.filter(({ pathCount }) => pathCount <= room && (room -= pathCount) >= 0);
+  const found = new Map((await findAll(wanted.map(({ name }) => name))).map((type) => [type.name, type]));
+  return {
+    types: summaries.map((summary) => toKnownType(summary, found.get(summary.name))),
+    hasAllTypes: summaries.length < learningLimits.types,
+  };
 }
 
-export function toKnownType(summary: EventTypeSummary, type: EventType | undefined): KnownType {
+function toKnownType(summary: EventTypeSummary, type: EventType | undefined): KnownType {
   const root = createNode();
   for (const statistics of type?.paths ?? []) {
     let node = root;

@@ -20,18 +20,16 @@ interface EventTypeOptions {
 }
 
 export function createEventTypeService(store: EventTypeStore, options: EventTypeOptions): EventTypeService {
-  const findStored = async (name: string): Promise<StoredEventType | undefined> => {
-    const stored = await store.find(name);
+  const findAll = async (names: readonly string[]): Promise<EventType[]> =>
+    (await store.find(names)).map(toEventType);
+  async function findStored(name: string): Promise<StoredEventType | undefined> {
+    const [stored] = await store.find([name]);
     if (stored !== undefined) return stored;
     if ((await store.count()) >= learningLimits.types) return undefined;
     return { name, version: 0, events: 0, firstOn: currentDate(), generations: [] };
-  };
-  const list = async () => (await store.list()).toSorted((a, b) => b.events - a.events);
-  async function find(name: string): Promise<EventType | undefined> {
-    const stored = await store.find(name);
-    return stored && toEventType(stored);
   }
-  const getKnowledge = cached(async () => loadKnowledge(await list(), find), knowledgeCache);
+  const list = async () => (await store.list()).toSorted((a, b) => b.events - a.events);
+  const getKnowledge = cached(async () => loadKnowledge(await list(), findAll), knowledgeCache);
 
   async function record({ name, ...changes }: TypeChanges): Promise<void> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
@@ -42,7 +40,7 @@ export function createEventTypeService(store: EventTypeStore, options: EventType
 
   return {
     list,
-    find,
+    find: async (name) => (await findAll([name]))[0],
     record,
     learnAll: (events) => learnAll(events, record, options),
     findWarnings: async (filters) => findFilterWarnings(filters, await getKnowledge()),

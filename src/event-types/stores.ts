@@ -19,7 +19,7 @@ export interface StoredEventType {
 export interface EventTypeStore {
   /** All types, by name. */
   list(): Promise<EventTypeSummary[]>;
-  find(name: string): Promise<StoredEventType | undefined>;
+  find(names: readonly string[]): Promise<StoredEventType[]>;
   /** Stores a type as the next version. Returns false if the stored version is not the given one. */
   replace(type: StoredEventType): Promise<boolean>;
   count(): Promise<number>;

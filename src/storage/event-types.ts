@@ -82,11 +82,13 @@ export function createEventTypeStore(database: Database): EventTypeStore {
           ),
         );
       }),
-    find: (name) =>
+    find: (names) =>
       database.run(async () => {
-        const record = await types.findOne({ _id: name });
-        if (record === null) return undefined;
-        return { ...fromRecord(record), generations: record.generations.map(fromGeneration) };
+        const records = await types.find({ _id: { $in: [...names] } }).toArray();
+        return records.map((record) => ({
+          ...fromRecord(record),
+          generations: record.generations.map(fromGeneration),
+        }));
       }),
     replace: (type) => database.run(() => replace(type)),
     count: () => database.run(() => types.estimatedDocumentCount()),
