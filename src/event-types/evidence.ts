@@ -43,7 +43,8 @@ function joinPaths(types: readonly KnownType[]): Candidate[] {
   const byName = new Map<string, Candidate>();
   for (const { paths = [] } of types)
     for (const { path, events, kinds } of paths) {
-      if (path.includes(anyName)) continue;
+      // Filters have neither wildcards nor empty names.
+      if (path.includes(anyName) || path.includes("")) continue;
       const name = JSON.stringify(path);
       const other = byName.get(name);
       const isValue = other?.isValue === true || kinds.string + kinds.number + kinds.boolean > 0;

@@ -69,7 +69,7 @@ function toKnownType(summary: EventTypeSummary, type: EventType | undefined): Kn
       let node = root;
       for (const name of path) {
         const child = node.children.get(name);
-        if (child === undefined) return node.children.has(anyName) ? "open" : undefined;
+        if (child === undefined || name === anyName) return node.children.has(anyName) ? "open" : undefined;
         node = child;
       }
       return node;

@@ -9,6 +9,7 @@ import {
 import type { ValueKind } from "./event-type.ts";
 import { Evidence } from "./evidence.ts";
 import { getEventType, type EventKnowledge, type KnownPath, type KnownType } from "./knowledge.ts";
+import { anyName } from "./structure.ts";
 import { rankPath, rankText, suggest } from "./suggestions.ts";
 import { checkKind, checkValues } from "./value-checks.ts";
 import { printNames, toFilterPath } from "./view.ts";
@@ -149,7 +150,8 @@ function createNotAValue(
   known: readonly KnownPath[],
   objects: number,
 ): FilterWarning {
-  const members = [...new Set(known.flatMap(({ children }) => [...children.keys()]))];
+  const names = new Set(known.flatMap(({ children }) => [...children.keys()]));
+  const members = [...names].filter((name) => name !== anyName && name !== "");
   const shown = members.slice(0, 10).map((name) => `\`${printNames([name])}\``);
   const list = `${shown.join(", ")}${members.length > shown.length ? ", …" : ""}`;
   const what = `\`${printName(condition)}\` is an object in all ${formatEvents(objects)} that have it, not a value.`;

@@ -142,6 +142,7 @@ describe("warnings about filters", () => {
     const find = (contentQuery: string, headerQuery = "eventType=E") =>
       findFilterWarnings({ headerQuery, contentQuery }, known);
     assert.deepEqual(find("id-999.state=off"), []);
+    assert.deepEqual(find("%2A=1"), []);
     assert.deepEqual(find("other.exists=false", ""), []);
     assert.deepEqual(find("other=1", "eventType.exists=false"), []);
     assert.deepEqual(find("=", "$header.x=1&eventType!=X"), []);
