@@ -39,11 +39,12 @@ export function startEventRecorder({
     } catch (error) {
       log.warn({ err: error }, "event types not stored");
     }
-    storing = undefined;
   }
 
   const cancel = repeat(intervalMs, () => {
-    storing ??= store();
+    storing ??= store().finally(() => {
+      storing = undefined;
+    });
   });
 
   return {

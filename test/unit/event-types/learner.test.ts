@@ -34,6 +34,8 @@ afterEach(() => {
   if (former !== undefined) replacePlatform(former);
 });
 
+const flushPromises = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
 function runScheduled(): void {
   const due = scheduled;
   scheduled = [];
@@ -103,9 +105,16 @@ describe("storing what was learned", () => {
   it("happens every minute, and at the end", async () => {
     const stored: TypeChanges[] = [];
     const recorder = await createRecorder((changes) => Promise.resolve(void stored.push(changes)));
+    // A minute without events.
+    runScheduled();
+    await flushPromises();
     recorder.learn({ eventType: "A" });
     runScheduled();
-    await Promise.resolve();
+    await flushPromises();
+    assert.deepEqual(
+      stored.map(({ name }) => name),
+      ["A"],
+    );
     recorder.learn({ eventType: "B" });
     await recorder.stop();
     assert.deepEqual(
