@@ -65,7 +65,7 @@ function toKnownType(summary: EventTypeSummary, type: EventType | undefined): Kn
     ...type,
     paths: type?.paths,
     find(path) {
-      if (type === undefined) return "open";
+      if (type === undefined || type.sampled === 0) return "open";
       let node = root;
       for (const name of path) {
         const child = node.children.get(name);

@@ -147,6 +147,11 @@ describe("warnings about filters", () => {
     assert.deepEqual(find("other=1", "eventType.exists=false"), []);
     assert.deepEqual(find("=", "$header.x=1&eventType!=X"), []);
     assert.deepEqual(findFilterWarnings({ contentQuery: "x=1" }, { types: [], hasAllTypes: true }), []);
+    const [counted] = known.types;
+    assert.ok(counted !== undefined);
+    const summary = { ...counted, name: "Counted", sampled: 0, paths: [] };
+    const unsampled = await loadKnowledge([summary], () => Promise.resolve([summary]));
+    assert.deepEqual(findFilterWarnings({ contentQuery: "x=1" }, unsampled), []);
   });
 });
 
