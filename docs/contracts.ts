@@ -16,6 +16,7 @@ const operations = listOperations({
   topicReader: uncalled,
   topicIndex: uncalled,
   egressNaming: undefined,
+  eventTypes: uncalled,
   installations: uncalled,
   users: uncalled,
   applications: uncalled,

@@ -3,6 +3,7 @@ import express, { type Express } from "express";
 import type { Overview } from "../schemas/overview.ts";
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
+import type { EventTypeService } from "../src/event-types/stores.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import type { EgressNaming } from "../src/routing/egress.ts";
@@ -28,6 +29,7 @@ import { documentationOperations } from "./openapi/docs-page.ts";
 import { applicationOperations, platformOperations } from "./routes/catalog.ts";
 import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
 import { deadLetterOperations, type DeadLetterServices } from "./routes/dead-letters.ts";
+import { eventTypeOperations } from "./routes/event-types.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./routes/health.ts";
 import { installationOperations, type InstallationServices } from "./routes/installations.ts";
 import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
@@ -44,6 +46,7 @@ export interface AppOptions {
   readonly topicIndex: LiveTopicIndex;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
+  readonly eventTypes: EventTypeService;
   readonly installations: InstallationServices;
   readonly users: UserAdministration;
   readonly applications: CatalogAdministration;
@@ -86,6 +89,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...topicOperations(options),
     ...pickOperations(options.topicIndex, options.egressNaming),
     ...statusOperations(options),
+    ...eventTypeOperations(options.eventTypes),
     ...deadLetterOperations(options.deadLetters),
     ...healthOperations(options.checkReadiness, options.metrics),
     ...userOperations(options.users),

@@ -20,11 +20,22 @@ export const topicDraftSchema = {
 
 export type TopicDraft = FromSchema<typeof topicDraftSchema>;
 
+const filter = { enum: ["headerQuery", "contentQuery"] } as const;
+
+export const filterWarningCodes = [
+  "UNKNOWN_EVENT_TYPE",
+  "UNKNOWN_PATH",
+  "WRONG_MEMBER",
+  "NOT_A_VALUE",
+  "UNKNOWN_VALUE",
+  "WRONG_KIND",
+] as const;
+
 export const topicCheckSchema = {
   $id: "topic-check",
   type: "object",
   additionalProperties: false,
-  required: ["faults"],
+  required: ["faults", "warnings"],
   properties: {
     faults: {
       type: "array",
@@ -42,7 +53,39 @@ export const topicCheckSchema = {
         },
       },
     },
+    warnings: {
+      type: "array",
+      description:
+        "Conditions that no event met that the router has looked into. They are evidence, not proof, and do not prevent creating the topic.",
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["code", "filter", "condition", "message", "suggestions"],
+        properties: {
+          code: { enum: filterWarningCodes },
+          filter,
+          condition: { type: "string", description: "The condition, as the filter has it." },
+          message: { type: "string" },
+          suggestions: {
+            type: "array",
+            description: "What may have been meant, best first.",
+            items: {
+              type: "object",
+              additionalProperties: false,
+              required: ["filter", "text"],
+              properties: {
+                filter,
+                text: { type: "string", description: "A path, a value or an event type." },
+              },
+            },
+          },
+        },
+      },
+    },
   },
 } as const;
 
 export type TopicCheck = FromSchema<typeof topicCheckSchema>;
+
+/** A condition that no event is known to meet. */
+export type FilterWarning = TopicCheck["warnings"][number];

@@ -73,6 +73,11 @@ const entries: readonly CommandEntry[] = [
     load: async () => (await import("./cli/commands/filters.ts")).defineFilters,
   },
   {
+    name: "events",
+    description: "show what the events of each type look like",
+    load: async () => (await import("./cli/commands/events.ts")).defineEvents,
+  },
+  {
     name: "pick",
     description: "list the stored topics that match events",
     load: async () => (await import("./cli/commands/pick.ts")).definePick,

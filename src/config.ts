@@ -43,6 +43,7 @@ export interface Config {
   readonly signIn: SignInConfig | undefined;
   readonly push: { readonly applications: readonly string[]; readonly platforms: readonly string[] };
   readonly pickerLoad: Settings["PICKER_LOAD"];
+  readonly eventLearning: Settings["EVENT_LEARNING"];
   readonly logLevel: Settings["LOG_LEVEL"];
   /** `stdout`, `off`, or a file's path. */
   readonly auditLog: string;
@@ -154,6 +155,7 @@ function toConfig(settings: Settings, faults: string[]): Config {
       platforms: settings.PUSH_PLATFORMS,
     }),
     pickerLoad: settings.PICKER_LOAD,
+    eventLearning: settings.EVENT_LEARNING,
     logLevel: settings.LOG_LEVEL,
     auditLog: settings.AUDIT_LOG,
     stack: Object.freeze({

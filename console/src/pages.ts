@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { roles } from "../../schemas/roles.ts";
 import { DeadLetters } from "./pages/dead-letters.tsx";
 import { Applications } from "./pages/applications.tsx";
+import { EventTypes } from "./pages/event-types.tsx";
 import { Events } from "./pages/events.tsx";
 import { Installations } from "./pages/installations.tsx";
 import { Overview } from "./pages/overview.tsx";
@@ -25,6 +26,7 @@ const pages: readonly ConsolePage[] = [
   { path: "/events", name: "Events", component: Events },
   { path: "/dead-letters", name: "Dead letters", role: roles.eventManagement, component: DeadLetters },
   { path: "/topics", name: "Topics", role: roles.eventManagement, component: Topics },
+  { path: "/event-types", name: "Event types", role: roles.eventManagement, component: EventTypes },
   { path: "/picker", name: "Picker", role: roles.eventManagement, component: Picker },
   { path: "/installations", name: "Installations", role: roles.pushAdmin, component: Installations },
   { path: "/applications", name: "Applications", role: roles.admin, component: Applications },

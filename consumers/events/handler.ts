@@ -1,3 +1,4 @@
+import type { Event } from "../../schemas/pick.ts";
 import { isProvenReplay } from "../../src/dead-letters/replay-proof.ts";
 import {
   NotLoadedError,
@@ -43,6 +44,8 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly getProofKey: () => Promise<Buffer>;
   /** The size of the largest value that is read. */
   readonly maxEventBytes: number;
+  /** Called with each event. Must not throw. Undefined: nothing is learned from events. */
+  readonly learn?: ((event: Event) => void) | undefined;
   /** Called with each batch that is forwarded. */
   readonly routed: (batch: RoutedBatch) => void;
   readonly tracing: Tracing | undefined;
@@ -185,13 +188,14 @@ function addEvent(
   plan: RoutePlan,
   record: LogRecord,
   epoch: number,
-  { options: { partition, index, maxEventBytes }, poison }: RouteContext,
+  { options: { partition, index, maxEventBytes, learn }, poison }: RouteContext,
 ): boolean | "not loaded" {
   poison.check(record);
   const decoded = decodeEvent(record, maxEventBytes);
   if ("rejection" in decoded) throw decoded.rejection;
   const picked = index.pickNow(decoded.event, decoded.record);
   if (picked === undefined) return "not loaded";
+  learn?.(decoded.event);
   return plan.add(toRoutedEvent(record, { partition, epoch, picked }));
 }
 

@@ -83,6 +83,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   "dead letters": "Rejected records, and how to replay them.",
   users: "Users and their roles.",
   catalog: "Push applications and platforms.",
+  "event types": "What the events of each type look like.",
   operation: "Health, status and metrics.",
   console: "The console, and signing in to it.",
   documentation: "This document and the page that shows it.",

@@ -17,6 +17,7 @@ import {
   type TopicBody,
   type TopicResponse,
 } from "../../schemas/topic.ts";
+import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
@@ -38,6 +39,7 @@ const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults
 interface TopicServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
+  readonly eventTypes: Pick<EventTypeService, "findWarnings">;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
@@ -120,7 +122,7 @@ const getTopic = ({ topicReader }: TopicServices): Operation =>
     },
   });
 
-const validateTopic = ({ topics }: TopicServices): Operation =>
+const validateTopic = ({ topics, eventTypes }: TopicServices): Operation =>
   operation<TopicDraft>({
     id: "checkTopic",
     method: "POST",
@@ -129,14 +131,19 @@ const validateTopic = ({ topics }: TopicServices): Operation =>
     tag: "topics",
     summary: "Validate a topic definition",
     description:
-      "Lists every problem that creating the topic would report, including unique values already in use. Incomplete definitions are allowed. Read-only.",
+      "Lists every problem that creating the topic would report, including unique values already in use, and conditions that no event is known to meet. Incomplete definitions are allowed. Read-only.",
     body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
     replies: { 200: { description: "The problems found.", schema: topicCheckSchema } },
     async handle({ body }) {
       const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
       const checked = checkTopic(draft);
-      const faults = [...(checked.ok ? [] : checked.faults), ...(await topics.check(toDefinition(draft)))];
-      const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })) };
+      const definition = toDefinition(draft);
+      const [found, warnings] = await Promise.all([
+        topics.check(definition),
+        eventTypes.findWarnings(definition),
+      ]);
+      const faults = [...(checked.ok ? [] : checked.faults), ...found];
+      const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })), warnings };
       return { status: 200, json };
     },
   });

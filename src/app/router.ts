@@ -1,8 +1,11 @@
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
+import { EventLearner } from "../event-types/learner.ts";
+import { startEventRecorder, type EventRecorder } from "../event-types/recorder.ts";
 import type { RouterConfig } from "../kafka-config.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
 import type { EgressNaming } from "../routing/egress.ts";
+import type { Logger } from "../lib/logger.ts";
 import { createRouterTally } from "../routing/tally.ts";
 import type { WatchedRouter } from "../sync/status.ts";
 import type { Context } from "./context.ts";
@@ -26,6 +29,7 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
     },
   });
   const tally = createRouterTally();
+  const learning = startLearning(context, log);
   const consumer = createGroupConsumer({
     // The offsets are committed in the transactions.
     member: broker.createMember({ topic, groupId, commitsOffsets: false }),
@@ -44,6 +48,7 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
         unmatchedTopic,
         maxCopies,
         getProofKey: getReplayKey,
+        learn: learning?.learn,
         choosePartition,
         routed(batch) {
           tally.add(batch);
@@ -67,4 +72,14 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
     tally,
     getIndex: topicIndex.status,
   };
+}
+
+/** Registered before the router, so that it stops after it. */
+function startLearning({ config, services, lifecycle }: Context, log: Logger): EventRecorder | undefined {
+  const { eventLearning } = config;
+  if (eventLearning === "off") return undefined;
+  const learner = new EventLearner({ keepsValues: eventLearning === "values" });
+  const recorder = startEventRecorder({ learner, eventTypes: services.eventTypes, log });
+  lifecycle.onStop("event learning", () => recorder.stop());
+  return recorder;
 }

@@ -128,10 +128,11 @@ async function createAppOptions(
   { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
-  const { topics, topicReader, topicIndex, users, sessions, applications, platforms } = services;
+  const { topics, topicReader, topicIndex, eventTypes, users, sessions, applications, platforms } = services;
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
-    ...{ topics, topicReader, topicIndex, egressNaming, users, sessions, applications, platforms },
+    ...{ topics, topicReader, topicIndex, egressNaming, eventTypes },
+    ...{ users, sessions, applications, platforms },
     ...(await createSignIn(config, services.userStore, log.child({ component: "users" }))),
     installations: {
       service: services.installations,

@@ -1,5 +1,7 @@
 import type { Config } from "../config.ts";
 import type { DeadLetterReader, DeadLetterStore, ReplayStore, SyncState } from "../dead-letters/stores.ts";
+import { createEventTypeService } from "../event-types/service.ts";
+import type { EventTypeService } from "../event-types/stores.ts";
 import { createCatalog, type Catalog } from "../installations/catalog-cache.ts";
 import {
   createCatalogAdministration,
@@ -25,6 +27,7 @@ import { createSessions, type Sessions, type SessionStore } from "../sessions/se
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
+import { createEventTypeStore } from "../storage/event-types.ts";
 import { createInstallationDeactivator } from "../storage/installation-deactivation.ts";
 import { createInstallationImportStore } from "../storage/installation-import.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
@@ -50,7 +53,7 @@ import { hashPassword } from "../users/password.ts";
 import type { UserStore } from "../users/user.ts";
 
 export interface ServicesOptions {
-  readonly config: Pick<Config, "kafka" | "signIn">;
+  readonly config: Pick<Config, "kafka" | "signIn" | "eventLearning">;
   readonly database: Database;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -68,6 +71,7 @@ export interface Services {
   readonly topicIndex: LiveTopicIndex;
   readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
   readonly logStore: LogStore;
+  readonly eventTypes: EventTypeService;
 
   readonly catalogStore: CatalogStore;
   readonly catalog: Catalog;
@@ -112,6 +116,10 @@ export function createServices(options: ServicesOptions): Services {
       (analysis) =>
         new TopicAnalysis(topicReader, analysis),
     logStore: () => createLogStore(database),
+    eventTypes: () =>
+      createEventTypeService(createEventTypeStore(database), {
+        keepsValues: config.eventLearning === "values",
+      }),
 
     catalogStore: () => createCatalogStore(database),
     catalog: ({ catalogStore }) => createCatalog(catalogStore),

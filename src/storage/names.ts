@@ -6,6 +6,7 @@ export const collections = {
   logs: "topicsync_logs",
   deadLetters: "topicsync_dead_letters",
   replays: "topicsync_replays",
+  eventTypes: "topicsync_event_types",
   applications: "sys_push_application",
   platforms: "sys_push_platform",
   installations: "sys_push_notif_app_install",

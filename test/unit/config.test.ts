@@ -57,6 +57,7 @@ describe("the settings", () => {
       signIn: undefined,
       push: { applications: [], platforms: [] },
       pickerLoad: "first-use",
+      eventLearning: "paths",
       logLevel: "info",
       auditLog: "stdout",
       stack: {

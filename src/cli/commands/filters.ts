@@ -12,6 +12,7 @@ import { parseFilter } from "../../matching/filter/parse.ts";
 import { printFilter } from "../../matching/filter/to-text.ts";
 import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
+import type { FilterWarning } from "../../../schemas/topic-check.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
@@ -28,6 +29,10 @@ interface Flags {
 
 interface ExplainFlags extends Flags {
   readonly contentQuery?: true;
+}
+
+interface CheckFlags extends Flags {
+  readonly againstEvents?: true;
 }
 
 export function defineFilters(filters: Command): void {
@@ -51,7 +56,11 @@ export function defineFilters(filters: Command): void {
       "list the stored topics with invalid filters, which match no event, and those that events cannot be forwarded to because no Kafka topic can have the name",
     )
     .option("--json", "print one line of JSON per fault (NDJSON) instead of a table")
-    .action((flags: Flags) => runWithContext((connection) => check(connection, flags)));
+    .option(
+      "--against-events",
+      "also list the conditions that no event is known to meet (see `events types`); they do not change the exit code",
+    )
+    .action((flags: CheckFlags) => runWithContext((connection) => check(connection, flags)));
 }
 
 /** Prints the error and returns undefined if the filter is invalid. */
@@ -89,7 +98,13 @@ interface BadEgressName {
   readonly egressFault: string;
 }
 
-type TopicFault = InvalidFilter | BadEgressName;
+/** A condition that no event is known to meet. */
+interface UnmetCondition {
+  readonly topic: PickableTopic;
+  readonly warning: FilterWarning;
+}
+
+type TopicFault = InvalidFilter | BadEgressName | UnmetCondition;
 
 const findInvalidFilters = (topic: PickableTopic): InvalidFilter[] =>
   findFilterErrors(topic).flatMap((error) =>
@@ -108,15 +123,20 @@ interface CheckedTopics {
   faulty: number;
   /** Those with a bad egress name. */
   misnamed: number;
+  /** Conditions that no event is known to meet; undefined if they were not looked for. */
+  unmet: number | undefined;
 }
 
-async function check({ config, services, abort }: CommandContext, { json }: Flags): Promise<void> {
+async function check(
+  { config, services, abort }: CommandContext,
+  { json, againstEvents }: CheckFlags,
+): Promise<void> {
   const naming = createEgressNamingFromConfig(config.kafka);
-  const { topicReader } = await services();
+  const { topicReader, eventTypes } = await services();
   const progress = createTopicProgress("checking topics", await topicReader.estimateCount());
   const output = openOutput();
   const rows = json ? undefined : await createTableWriter(output, columns);
-  const checked: CheckedTopics = { topics: 0, faulty: 0, misnamed: 0 };
+  const checked: CheckedTopics = { topics: 0, faulty: 0, misnamed: 0, unmet: againstEvents && 0 };
   for await (const topic of topicReader.streamPickable()) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${checked.topics} topics`);
     checked.topics += 1;
@@ -124,7 +144,10 @@ async function check({ config, services, abort }: CommandContext, { json }: Flag
     const misnamed = findBadEgressName(topic, naming);
     if (invalid.length > 0) checked.faulty += 1;
     checked.misnamed += misnamed.length;
-    for (const fault of [...invalid, ...misnamed]) {
+    const warnings = againstEvents ? await eventTypes.findWarnings(topic) : [];
+    if (checked.unmet !== undefined) checked.unmet += warnings.length;
+    const unmet = warnings.map((warning) => ({ topic, warning }));
+    for (const fault of [...invalid, ...misnamed, ...unmet]) {
       // Rows and a progress bar would overwrite each other on a terminal.
       if (process.stdout.isTTY) progress.end(`first fault after ${formatCount(checked.topics, "topic")}`);
       const isOpen =
@@ -139,7 +162,7 @@ async function check({ config, services, abort }: CommandContext, { json }: Flag
   const hasFaults = checked.faulty + checked.misnamed > 0;
   if (hasFaults) process.exitCode = exitCodes.rejected;
   if (rows === undefined) return;
-  if (hasFaults) await rows.end();
+  if (hasFaults || (checked.unmet ?? 0) > 0) await rows.end();
   await output.write(
     summarize(checked)
       .map((line) => `${line}\n`)
@@ -157,6 +180,7 @@ const columns = [
 function toRow(fault: TopicFault): string[] {
   const topic = [fault.topic.externalId, fault.topic.name].map(sanitize);
   if ("egressFault" in fault) return [...topic, "kafka topic", sanitize(fault.egressFault)];
+  if ("warning" in fault) return [...topic, fault.warning.filter, sanitize(fault.warning.message)];
   const { filter, error } = fault;
   return [...topic, filter, formatFilterError(fault.topic[filter], error).join("\n")];
 }
@@ -166,6 +190,10 @@ function toJson(fault: TopicFault): object {
   if ("egressFault" in fault) {
     const { egressTopic, egressFault } = fault;
     return { ...topic, code: "BAD_EGRESS_NAME", egressTopic, problem: egressFault };
+  }
+  if ("warning" in fault) {
+    const { message, ...warning } = fault.warning;
+    return { ...topic, ...warning, problem: message };
   }
   const { filter, error } = fault;
   return {
@@ -178,16 +206,18 @@ function toJson(fault: TopicFault): object {
   };
 }
 
-function summarize({ topics, faulty, misnamed }: CheckedTopics): string[] {
+function summarize({ topics, faulty, misnamed, unmet }: CheckedTopics): string[] {
   const all = formatCount(topics, "topic");
   const filters =
     faulty === 0
       ? `${all}, all filters are valid`
       : `${faulty} of ${all} ${faulty === 1 ? "has an invalid filter and matches" : "have invalid filters and match"} no event`;
-  if (misnamed === 0) return [filters];
+  const lines = [filters];
   const verb = misnamed === 1 ? "has" : "have";
-  return [
-    filters,
-    `${misnamed} of ${all} ${verb} no legal name for a Kafka topic: matching events become dead letters`,
-  ];
+  if (misnamed > 0)
+    lines.push(
+      `${misnamed} of ${all} ${verb} no legal name for a Kafka topic: matching events become dead letters`,
+    );
+  if (unmet !== undefined) lines.push(`${formatCount(unmet, "condition")} that no known event meets`);
+  return lines;
 }

@@ -1,4 +1,8 @@
-import { UnavailableError } from "../../lib/errors.ts";
+import { RejectionError, UnavailableError } from "../../lib/errors.ts";
+import { FilterSyntaxError } from "../../matching/filter/filter.ts";
+import { parseFilter } from "../../matching/filter/parse.ts";
+import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
+import { hasUse } from "../../matching/filter/uses.ts";
 import { toTopicView } from "../../topics/topic-view.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -11,6 +15,8 @@ export interface ListFlags extends TopicChoiceFlags {
   readonly limit?: number;
   readonly all?: true;
   readonly json?: true;
+  readonly usesPath?: string;
+  readonly usesValue?: string;
 }
 
 const defaultRowLimit = 100;
@@ -19,6 +25,7 @@ const defaultRowLimit = 100;
 export async function listTopics({ services, abort }: CommandContext, flags: ListFlags): Promise<void> {
   const { json } = flags;
   const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : defaultRowLimit));
+  const isUser = createUseTest(flags);
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, topicColumns);
   const { topicReader } = await services();
@@ -26,6 +33,7 @@ export async function listTopics({ services, abort }: CommandContext, flags: Lis
   let hasMore = false;
   for await (const listed of topicReader.readAll(toTopicQuery(flags))) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
+    if (!isUser(listed.topic)) continue;
     hasMore = count === limit;
     if (hasMore) break;
     count += 1;
@@ -41,9 +49,32 @@ export async function listTopics({ services, abort }: CommandContext, flags: Lis
   else if (table !== undefined) await output.write(`${summarize(count, flags)}\n`);
 }
 
-function summarize(count: number, { state, externalId, name, namespace, source }: ListFlags): string {
+/** Whether a topic has the condition that the flags ask for. */
+function createUseTest({ usesPath, usesValue }: ListFlags): (topic: FilterTexts) => boolean {
+  if (usesPath === undefined) return () => true;
+  const path = parsePath(usesPath);
+  return (topic) => hasUse(topic, { path, value: usesValue });
+}
+
+function parsePath(text: string): readonly string[] {
+  try {
+    const [condition] = parseFilter(`${text}.exists=true`).conditions;
+    if (condition !== undefined && !condition.ofRecord) return condition.path;
+  } catch (error) {
+    if (!(error instanceof FilterSyntaxError)) throw error;
+  }
+  throw new RejectionError(
+    "BAD_FILTER",
+    `"${text}" is not a path of an event, such as troubleTicket.severity`,
+  );
+}
+
+function summarize(
+  count: number,
+  { state, externalId, name, namespace, source, usesPath }: ListFlags,
+): string {
   const noun = state === undefined || state === "active" ? "topic" : `${state} topic`;
   if (count > 0) return formatCount(count, noun);
-  const isNarrowed = [externalId, name, namespace, source].some((flag) => flag !== undefined);
+  const isNarrowed = [externalId, name, namespace, source, usesPath].some((flag) => flag !== undefined);
   return isNarrowed ? `No ${noun}s match.` : `There are no ${noun}s.`;
 }

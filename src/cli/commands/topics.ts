@@ -32,8 +32,12 @@ function addListCommand(topics: Command): void {
     )
     .addOption(new Option("--limit <count>", "show at most this many").argParser(parseCount).conflicts("all"))
     .option("--all", "show all topics")
+    .option("--uses-path <path>", "only topics with a condition on this path of events, or on one below it")
+    .option("--uses-value <value>", "with --uses-path: only those whose condition names this value")
     .option("--json", "print all of them, one line of JSON each (NDJSON)")
-    .action(async (flags: ListFlags) => {
+    .action(async (flags: ListFlags, command: Command) => {
+      if (flags.usesValue !== undefined && flags.usesPath === undefined)
+        command.error("error: --uses-value needs --uses-path");
       const { listTopics } = await import("./topic-list.ts");
       await runWithContext((context) => listTopics(context, flags));
     });

@@ -8,10 +8,13 @@ export const printFilter = ({ conditions }: Filter): string => conditions.map(pr
 
 export function printCondition({ path, ofRecord, operator, values }: Condition): string {
   const last = path.at(-1) ?? "";
-  const name = ofRecord ? printRecordName(path) : path.map(encodeName).join(".");
+  const name = ofRecord ? printRecordName(path) : printPath(path);
   const sign = path.length > 1 && needsOperator(last) ? undefined : signs[operator];
   return (sign === undefined ? `${name}.${operator}=` : name + sign) + printValues(operator, values);
 }
+
+/** Formats a path of the event as the name of a condition. */
+export const printPath = (path: readonly string[]): string => path.map(encodeName).join(".");
 
 const printRecordName = ([root = "", ...names]: readonly string[]): string =>
   [root, ...names.map((name) => encodeOuterSpace(name.replaceAll(/[%&=<>!;*]/gu, percentEncode)))].join(".");

@@ -38,6 +38,15 @@ export function readFilters(texts: FilterTexts): RootedCondition[] {
   return rooted;
 }
 
+/** As `readFilters`, but an invalid filter has no conditions. */
+export function readValidFilters(texts: FilterTexts): RootedCondition[] {
+  const invalid = new Set(findFilterErrors(texts).map(({ member }) => member));
+  return readFilters({
+    headerQuery: invalid.has("headerQuery") ? "" : texts.headerQuery,
+    contentQuery: invalid.has("contentQuery") ? "" : texts.contentQuery,
+  });
+}
+
 /** Returns at most one error per filter. */
 export function findFilterErrors(texts: FilterTexts): FilterSyntaxError[] {
   return members.flatMap((member) => {

@@ -74,6 +74,7 @@ const requests: Readonly<Record<string, Request>> = {
   },
   "GET /api/topicsync/v1/installations": {},
   "POST /api/topicsync/v1/installations/deactivate": { body: { ids: ["x"], reason: "lost" } },
+  "GET /api/topicsync/v1/event-types": {},
   "GET /api/topicsync/v1/sync": {},
   "GET /api/topicsync/v1/overview": {},
   "GET /readyz": {},
@@ -84,7 +85,7 @@ const requests: Readonly<Record<string, Request>> = {
  * Operations without a MongoDB command of their own. Dead letters and sessions are requested further below.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/session(?:\/end|\/list|\/list\/\{id\}\/end|\/password)?$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|event-types\/|\/session(?:\/end|\/list|\/list\/\{id\}\/end|\/password)?$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -92,6 +93,10 @@ const commands: readonly (readonly string[])[] = [
   ["topics", "import", "definitions.ndjson"],
   ["topics", "export"],
   ["filters", "check"],
+  ["events", "learn", "events.ndjson"],
+  ["events", "learn", "events.ndjson"],
+  ["events", "show", "A"],
+  ["events", "forget", "A"],
   ["installations", "export", "--out", "installations.ndjson"],
   ["installations", "import", "installations.ndjson"],
   ["installations", "sweep", "--unseen-for", "270d", "--yes"],
@@ -186,6 +191,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   );
 
   folder.createFile("definitions.ndjson", JSON.stringify(definition("c")));
+  folder.createFile("events.ndjson", '{"eventType":"A"}');
   for (const command of commands) {
     const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder.path, word) : word));
     const { code, errors } = await runCli(args, settings);

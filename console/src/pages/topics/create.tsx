@@ -1,20 +1,21 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 
+import type { FilterWarning } from "../../../../schemas/topic-check.ts";
 import type { TopicResponse } from "../../../../schemas/topic.ts";
 import { api, ApiError } from "../../api.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";
 import { useAction } from "../../query.ts";
 import {
-  emptyDraft,
   toFaults,
-  useConflicts,
+  useDraftCheck,
   validateDraft,
   type Draft,
   type DraftMember,
   type Faults,
 } from "./draft.ts";
+import { Completions, useEventStructure, type EventStructure } from "./completion.tsx";
 import { FilterDescription, findFilterError } from "./filter.tsx";
 import { getTopicPath } from "./source.ts";
 
@@ -26,12 +27,13 @@ const fields: readonly { readonly name: DraftMember; readonly label: string; rea
   { name: "contentQuery", label: "Content query" },
 ];
 
-export function CreateTopic() {
-  const [draft, setDraft] = useState<Draft>(emptyDraft);
+export function CreateTopic({ from }: { readonly from: Draft }) {
+  const [draft, setDraft] = useState(from);
   const [serverFaults, setServerFaults] = useState<Faults>({});
   const [wasSubmitted, setWasSubmitted] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const conflicts = useConflicts(draft);
+  const { conflicts, warnings } = useDraftCheck(draft);
+  const structure = useEventStructure(draft.headerQuery);
   const action = useAction();
   const [, navigate] = useLocation();
   const faults: Faults = { ...conflicts, ...serverFaults, ...validateDraft(draft, { wasSubmitted }) };
@@ -72,6 +74,8 @@ export function CreateTopic() {
             {...field}
             value={draft[field.name]}
             fault={faults[field.name]}
+            warnings={warnings.filter(({ filter }) => filter === field.name)}
+            structure={structure}
             onChange={(value) => {
               setServerFaults({});
               setDraft({ ...draft, [field.name]: value });
@@ -103,17 +107,33 @@ function focusFirstFault(form: HTMLFormElement | null, faults: Faults, draft: Dr
   if (position !== undefined) element.setSelectionRange(position, position);
 }
 
+/** What is between backticks is code. */
+const Message = ({ text }: { readonly text: string }) => (
+  <>{text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</>
+);
+
 interface TopicFieldProps {
   readonly name: DraftMember;
   readonly label: string;
   readonly hint?: string;
   readonly value: string;
   readonly fault: string | undefined;
+  readonly warnings: readonly FilterWarning[];
+  readonly structure: EventStructure;
   readonly onChange: (value: string) => void;
 }
 
 /** A field with its fault below it, or for a valid filter its description. */
-function TopicField({ name, label, hint = "", value, fault, onChange }: TopicFieldProps) {
+function TopicField({
+  name,
+  label,
+  hint = "",
+  value,
+  fault,
+  warnings,
+  structure,
+  onChange,
+}: TopicFieldProps) {
   const isFilter = name === "headerQuery" || name === "contentQuery";
   const hintId = `${name}-hint`;
   const shared = {
@@ -123,6 +143,10 @@ function TopicField({ name, label, hint = "", value, fault, onChange }: TopicFie
     "aria-invalid": fault === undefined ? undefined : true,
     "aria-describedby": hintId,
   };
+  function complete(text: string): void {
+    onChange(text);
+    document.getElementById(name)?.focus();
+  }
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -147,7 +171,13 @@ function TopicField({ name, label, hint = "", value, fault, onChange }: TopicFie
       )}
       <div class="hint" id={hintId} aria-live="polite">
         {isFilter ? <FilterDescription member={name} text={value} /> : (fault ?? hint)}
+        {warnings.map(({ code, condition, message }) => (
+          <p key={`${code} ${condition} ${message}`} class="warning">
+            <Message text={message} />
+          </p>
+        ))}
       </div>
+      {isFilter && <Completions member={name} text={value} structure={structure} onChoose={complete} />}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { TopicCheck } from "../../../../schemas/topic-check.ts";
+import type { FilterWarning, TopicCheck } from "../../../../schemas/topic-check.ts";
 import { api } from "../../api.ts";
 import { findFilterError } from "./filter.tsx";
 
@@ -13,13 +13,20 @@ export interface Draft {
   readonly contentQuery: string;
 }
 
-export const emptyDraft: Draft = {
+const emptyDraft: Draft = {
   name: "",
   externalId: "",
   namespace: "",
   headerQuery: "",
   contentQuery: "",
 };
+
+/** The draft in an address, which other pages may link to. */
+export const readDraft = (query: URLSearchParams): Draft => ({
+  ...emptyDraft,
+  headerQuery: query.get("headerQuery") ?? "",
+  contentQuery: query.get("contentQuery") ?? "",
+});
 
 export type DraftMember = keyof Draft;
 
@@ -50,17 +57,26 @@ const formatFaults = (path: string, message: string): string =>
 
 const typingDelayMs = 300;
 
-/** Asks the service for conflicts with other topics, after a pause in typing. */
-export function useConflicts(draft: Draft): Faults {
-  const [conflicts, setConflicts] = useState<Faults>({});
+interface DraftCheck {
+  /** With other topics. */
+  readonly conflicts: Faults;
+  readonly warnings: readonly FilterWarning[];
+}
+
+const nothingFound: DraftCheck = { conflicts: {}, warnings: [] };
+
+/** Asks the service about other topics and about events, after a pause in typing. */
+export function useDraftCheck(draft: Draft): DraftCheck {
+  const [found, setFound] = useState(nothingFound);
   useEffect(() => {
-    setConflicts({});
-    if (draft.externalId === "" && draft.name === "") return undefined;
+    setFound(nothingFound);
+    if (Object.values(draft).every((text) => text === "")) return undefined;
     const aborted = new AbortController();
     const timer = setTimeout(() => {
       api.post<TopicCheck>("/api/topicsync/v1/topic-check", draft, aborted.signal).then(
-        ({ faults }) => {
-          setConflicts(toFaults(faults.filter(({ path }) => isConflict(path, draft))));
+        ({ faults, warnings }) => {
+          const conflicts = toFaults(faults.filter(({ path }) => isConflict(path, draft)));
+          setFound({ conflicts, warnings });
         },
         // Creating the topic will report it.
         () => undefined,
@@ -71,7 +87,7 @@ export function useConflicts(draft: Draft): Faults {
       aborted.abort();
     };
   }, [draft]);
-  return conflicts;
+  return found;
 }
 
 /** Whether a fault is one that `validateDraft` cannot find. */

@@ -1,0 +1,258 @@
+import { toComparable } from "../matching/filter/compare.ts";
+import { isNumber, isScalar, printScalar, type Scalar } from "../matching/filter/match.ts";
+import { learningLimits as limits, valueKinds, type PathStatistics } from "./event-type.ts";
+import { counted, createNode, toStatistics, walk, type PathNode } from "./path-node.ts";
+
+/** Stands for any name. */
+export const anyName = "*";
+
+/** Paths that structures may still add, if they share a limit. */
+export interface Room {
+  paths: number;
+}
+
+interface StructureOptions {
+  readonly keepsValues: boolean;
+  readonly room?: Room;
+}
+
+/**
+ * The paths of the events of a type, with counts. Invariant: it has at most `pathsPerType` paths, whatever is
+ * added. A member with more than `namesPerMember` names below it has the single name `*`.
+ */
+export class EventStructure {
+  readonly #root = createNode(0, 0);
+  readonly #keepsValues: boolean;
+  readonly #room: Room;
+  #size = 0;
+  #valueCharacters = 0;
+  #isComplete = true;
+  #eventNumber = 0;
+  #visitsLeft = 0;
+  #time = 0;
+
+  constructor({ keepsValues, room = { paths: Infinity } }: StructureOptions) {
+    this.#keepsValues = keepsValues;
+    this.#room = room;
+  }
+
+  /** The number of paths. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** Counts the paths of an event, which occurred at a time in milliseconds since 1970. */
+  learn(event: object, time: number): void {
+    this.#eventNumber += 1;
+    this.#visitsLeft = limits.valuesVisited;
+    this.#time = time;
+    this.#visitMembers(this.#root, event, 1);
+  }
+
+  /** Adds what was seen elsewhere. */
+  add(paths: readonly PathStatistics[]): void {
+    for (const statistics of paths) {
+      const time = statistics.firstOn.getTime();
+      let parent: PathNode | undefined = this.#root;
+      for (const name of statistics.path.slice(0, -1)) parent &&= this.#getChild(parent, name, time);
+      if (parent !== undefined && statistics.isOnlyName && !parent.isMap) this.#joinChildren(parent);
+      const node = parent && this.#getChild(parent, statistics.path.at(-1) ?? "", time);
+      if (node !== undefined) this.#addStatistics(node, statistics);
+    }
+  }
+
+  /** The paths that were seen, each after the path of its parent. */
+  list(): PathStatistics[] {
+    return [...walk(this.#root, [])].flatMap((place) =>
+      place.node.events === 0 ? [] : toStatistics(place, this.#keepsValues),
+    );
+  }
+
+  /** Lists what was seen since the last call. Values are not forgotten. */
+  takeChanges(): PathStatistics[] {
+    const changes = this.list();
+    for (const { node } of walk(this.#root, [])) {
+      node.events = 0;
+      node.counts.fill(0);
+    }
+    this.#isComplete = true;
+    return changes;
+  }
+
+  #visitMembers(node: PathNode, value: object, level: number): void {
+    if (level > limits.levels) {
+      this.#isComplete = false;
+      return;
+    }
+    let visited = 0;
+    for (const name of Object.keys(value)) {
+      if (this.#visitsLeft <= 0) {
+        this.#isComplete = false;
+        return;
+      }
+      visited += 1;
+      if (node.isMap && visited > limits.elementsVisited) return;
+      const child = this.#getChild(node, name, this.#time);
+      if (child !== undefined) this.#visit(child, (value as Record<string, unknown>)[name], level);
+    }
+  }
+
+  #visit(node: PathNode, value: unknown, level: number): void {
+    this.#visitsLeft -= 1;
+    if (node.lastEvent !== this.#eventNumber) {
+      node.lastEvent = this.#eventNumber;
+      node.lastCounted = 0;
+      node.events += 1;
+      node.lastOn = this.#time;
+    }
+    if (isScalar(value)) this.#visitScalar(node, value);
+    else if (value === null) this.#count(node, counted.null);
+    else if (Array.isArray(value)) {
+      this.#count(node, counted.list);
+      this.#visitElements(node, value, level + 1);
+    } else if (typeof value === "object") {
+      this.#count(node, counted.object);
+      this.#visitMembers(node, value, level + 1);
+    }
+  }
+
+  #visitElements(node: PathNode, list: readonly unknown[], level: number): void {
+    if (level > limits.levels) this.#isComplete = false;
+    else
+      for (let at = 0; at < list.length && at < limits.elementsVisited && this.#visitsLeft > 0; at += 1)
+        this.#visit(node, list[at], level);
+  }
+
+  #visitScalar(node: PathNode, value: Scalar): void {
+    if (typeof value === "string") {
+      this.#count(node, counted.string);
+      const first = value.charCodeAt(0);
+      // Numbers and times begin with a digit or a minus sign.
+      if ((first >= 0x30 && first <= 0x39) || first === 0x2d) {
+        const { number, instant } = toComparable(value.slice(0, limits.valueLength));
+        if (number !== undefined) this.#count(node, counted.numberText);
+        if (instant !== undefined) this.#count(node, counted.timeText);
+      }
+    } else this.#count(node, isNumber(value) ? counted.number : counted.boolean);
+    if (!this.#keepsValues || node.hasManyValues) return;
+    node.valueCount += 1;
+    this.#addValue(node, printScalar(value));
+  }
+
+  #count(node: PathNode, index: number): void {
+    const bit = 1 << index;
+    if ((node.lastCounted & bit) !== 0) return;
+    node.lastCounted |= bit;
+    node.counts[index] = (node.counts[index] ?? 0) + 1;
+  }
+
+  #addValue(node: PathNode, value: string): void {
+    const values = (node.values ??= new Set());
+    if (values.has(value)) return;
+    this.#valueCharacters += value.length;
+    if (
+      value.length > limits.valueLength ||
+      values.size === limits.valuesPerPath ||
+      this.#valueCharacters > limits.valueCharactersPerType
+    )
+      this.#dropValues(node, value.length);
+    else values.add(value);
+  }
+
+  #dropValues(node: PathNode, extra = 0): void {
+    this.#valueCharacters -= extra;
+    for (const { length } of node.values ?? []) this.#valueCharacters -= length;
+    node.values = undefined;
+    node.hasManyValues = true;
+  }
+
+  /** Returns the member of a path; undefined if there is no room for it. */
+  #getChild(node: PathNode, name: string, time: number): PathNode | undefined {
+    const known = node.children?.get(name);
+    if (known !== undefined) return known;
+    if (name !== anyName) {
+      if (node.isMap || isUnusualName(name)) return this.#getChild(node, anyName, time);
+      if (node.children !== undefined && node.children.size >= limits.namesPerMember) {
+        this.#joinChildren(node);
+        return this.#getChild(node, anyName, time);
+      }
+    }
+    const length = node.length + name.length + 1;
+    if (this.#size >= limits.pathsPerType || this.#room.paths <= 0 || length > limits.pathLength) {
+      this.#isComplete = false;
+      return undefined;
+    }
+    const child = createNode(length, time);
+    (node.children ??= new Map()).set(name, child);
+    this.#changeSize(1);
+    return child;
+  }
+
+  #changeSize(by: number): void {
+    this.#size += by;
+    this.#room.paths -= by;
+  }
+
+  /** Replaces the names below a path by `*`. */
+  #joinChildren(node: PathNode): void {
+    const former = [...(node.children ?? [])];
+    const paths = former.flatMap(([name, child]) => [...walk(child, [name])]);
+    node.isMap = true;
+    node.children = undefined;
+    this.#changeSize(-paths.length);
+    for (const { node: source, path } of paths) {
+      let target: PathNode | undefined = node;
+      for (const name of [anyName, ...path.slice(1)]) target &&= this.#getChild(target, name, source.firstOn);
+      if (target !== undefined) this.#joinNode(target, source);
+    }
+  }
+
+  /** The names occur in the same events, so the larger count is the better estimate. */
+  #joinNode(target: PathNode, source: PathNode): void {
+    target.events = Math.max(target.events, source.events);
+    target.lastEvent = Math.max(target.lastEvent, source.lastEvent);
+    target.lastCounted |= source.lastCounted;
+    target.isMap ||= source.isMap;
+    for (const [at, count] of source.counts.entries())
+      target.counts[at] = Math.max(target.counts[at] ?? 0, count);
+    this.#joinDetails(target, source);
+  }
+
+  #addStatistics(target: PathNode, { events, kinds, texts, ...other }: PathStatistics): void {
+    target.events += events;
+    for (const kind of valueKinds) addCount(target, counted[kind], kinds[kind]);
+    addCount(target, counted.numberText, texts.number);
+    addCount(target, counted.timeText, texts.time);
+    this.#joinDetails(target, {
+      firstOn: other.firstOn.getTime(),
+      lastOn: other.lastOn.getTime(),
+      values: other.values,
+      valueCount: Infinity,
+      hasManyValues: other.hasManyValues === true,
+    });
+  }
+
+  #joinDetails(
+    target: PathNode,
+    source: Pick<PathNode, "firstOn" | "lastOn" | "hasManyValues" | "valueCount"> & {
+      readonly values: Iterable<string> | undefined;
+    },
+  ): void {
+    target.firstOn = Math.min(target.firstOn, source.firstOn);
+    target.lastOn = Math.max(target.lastOn, source.lastOn);
+    target.valueCount += source.valueCount;
+    if (source.hasManyValues) this.#dropValues(target);
+    for (const value of source.values ?? []) if (!target.hasManyValues) this.#addValue(target, value);
+  }
+}
+
+const addCount = ({ counts }: PathNode, index: number, count: number): void => {
+  counts[index] = (counts[index] ?? 0) + count;
+};
+
+/** Names that are data, such as addresses of mail, are not stored. */
+const isUnusualName = (name: string): boolean => name.length > limits.nameLength || name.lastIndexOf("@") > 0;

@@ -1,0 +1,87 @@
+import type { FilterWarning } from "../../schemas/topic-check.ts";
+import { toComparable } from "../matching/filter/compare.ts";
+import { isComparison } from "../matching/filter/filter.ts";
+import { createValueTest } from "../matching/filter/match.ts";
+import { parseNumber } from "../matching/filter/numbers.ts";
+import { isPatternOperator } from "../matching/filter/patterns.ts";
+import type { RootedCondition } from "../matching/filter/topic-filters.ts";
+import type { PathStatistics, ValueKind } from "./event-type.ts";
+import { rankText, suggest } from "./suggestions.ts";
+import { createWarning, formatDay, formatEvents, printName, printOwn } from "./warning-text.ts";
+
+interface Counts {
+  readonly statistics: readonly PathStatistics[];
+  readonly count: (kind: ValueKind) => number;
+}
+
+/** Checks whether values of the kind that the condition compares with occurred. */
+export function checkKind(condition: RootedCondition, { statistics, count }: Counts): FilterWarning[] {
+  const sum = (kind: "number" | "time"): number =>
+    statistics.reduce((total, { texts }) => total + texts[kind], 0);
+  const events = statistics.reduce((total, one) => total + one.events, 0);
+  const name = `\`${printName(condition)}\``;
+  const seen = `in ${formatEvents(events)} since ${formatDay(statistics.map(({ firstOn }) => firstOn))}`;
+  const kinds = listKinds(count);
+  const warn = (message: string): FilterWarning[] => [
+    createWarning("WRONG_KIND", condition, message, { suggestions: [], asks: false }),
+  ];
+  if (isComparison(condition.operator)) {
+    const { number, instant } = toComparable(condition.values[0] ?? "");
+    const hasNumbers = count("number") + sum("number") > 0;
+    const hasTexts = count("string") > sum("number") + sum("time") || count("boolean") > 0;
+    const [wanted, occurs] =
+      number !== undefined
+        ? ["number", hasNumbers]
+        : instant !== undefined
+          ? ["time", sum("time") > 0]
+          : ["text", hasTexts];
+    if (occurs) return [];
+    return warn(
+      `${name} was ${kinds} ${seen}, but never a ${wanted}: \`${printOwn(condition)}\` compares as strings`,
+    );
+  }
+  if (condition.operator !== "eq" || count("string") > 0) return [];
+  const unequal = condition.values.filter(
+    (value) =>
+      !(count("number") > 0 && parseNumber(value) !== undefined) &&
+      !(count("boolean") > 0 && (value === "true" || value === "false")),
+  );
+  if (unequal.length === 0) return [];
+  return warn(`${name} was ${kinds} ${seen}; \`${unequal[0] ?? ""}\` is not`);
+}
+
+const kindNames = { string: "a text", number: "a number", boolean: "a boolean" } as const;
+
+const listKinds = (count: (kind: ValueKind) => number): string =>
+  (["string", "number", "boolean"] as const)
+    .filter((kind) => count(kind) > 0)
+    .map((kind) => kindNames[kind])
+    .join(" or ");
+
+/** Checks values against those that occurred, if they are known. */
+export function checkValues(
+  condition: RootedCondition,
+  statistics: readonly PathStatistics[],
+): FilterWarning[] {
+  const { operator, values, member } = condition;
+  if (operator !== "eq" && !isPatternOperator(operator)) return [];
+  const valued = statistics.filter(({ kinds }) => kinds.string + kinds.number + kinds.boolean > 0);
+  if (valued.some((one) => one.values === undefined)) return [];
+  const known = [...new Set(valued.flatMap((one) => one.values ?? []))];
+  const holds = (some: readonly string[]): boolean => {
+    const test = createValueTest({ operator, values: some });
+    return known.some((one) => test(one, true) || test(one, false));
+  };
+  const unknown = operator === "eq" ? values.filter((value) => !holds([value])) : holds(values) ? [] : values;
+  const events = valued.reduce((total, one) => total + one.events, 0);
+  const count = `${known.length} ${known.length === 1 ? "value" : "values"}`;
+  return unknown.slice(0, 1).map((value) => {
+    const isText = operator === "eq" || operator === "eqi";
+    const meant = isText ? suggest(known, (candidate) => rankText(value, candidate)) : [];
+    const not = isText ? `not \`${value}\`` : `none with \`${printOwn(condition)}\``;
+    const message = `\`${printName(condition)}\` had ${count} in ${formatEvents(events)} since ${formatDay(valued.map(({ firstOn }) => firstOn))}, ${not}`;
+    return createWarning("UNKNOWN_VALUE", condition, message, {
+      suggestions: meant.map((text) => ({ filter: member, text })),
+    });
+  });
+}

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import type { Event } from "../../../schemas/pick.ts";
+import { loadKnowledge, type EventKnowledge } from "../../../src/event-types/knowledge.ts";
+import { EventLearner } from "../../../src/event-types/learner.ts";
+import { findFilterWarnings } from "../../../src/event-types/warnings.ts";
+import { readValues } from "../../../src/matching/filter/match.ts";
+import { printCondition } from "../../../src/matching/filter/to-text.ts";
+import { matches, readFilters, type FilterTexts } from "../../../src/matching/filter/topic-filters.ts";
+import { createRandom, type Random } from "../../support/random.ts";
+import { createTmfEvent } from "../../support/tmf-events.ts";
+
+const random = createRandom(7);
+const events = Array.from({ length: 10_000 }, () => createTmfEvent(random));
+
+function learnAll(all: readonly Event[], keepsValues = true): Promise<EventKnowledge> {
+  const learner = new EventLearner({ keepsValues, isLimited: false });
+  for (const event of all) learner.learn(event);
+  const types = [...learner.take()]
+    .map((type) => ({ ...type, sampledSince: type.firstOn }))
+    .toSorted((a, b) => b.events - a.events);
+  const summaries = types.map((type) => ({ ...type, pathCount: type.paths.length }));
+  return loadKnowledge(summaries, () => Promise.resolve(types));
+}
+
+const knowledge = await learnAll(events);
+
+const ticket = "eventType=TroubleTicketCreateEvent";
+const tickets = "eventType.prefix=TroubleTicket";
+const order = "eventType=ProductOrderStateChangeEvent";
+
+/** A filter with a mistake, the code of its warning, and the first suggestion. */
+const mistakes: readonly (readonly [
+  headerQuery: string,
+  contentQuery: string,
+  code: string,
+  meant: string,
+])[] = [
+  ["eventType=TroubleTicketCreatedEvent", "", "UNKNOWN_EVENT_TYPE", "TroubleTicketCreateEvent"],
+  ["eventType=troubleTicketStatusChangeEvent", "", "UNKNOWN_EVENT_TYPE", "TroubleTicketStatusChangeEvent"],
+  ["eventType=AlarmCreateEvnet,CustomerBillCreateEvent", "", "UNKNOWN_EVENT_TYPE", "AlarmCreateEvent"],
+  [ticket, "troubleTicket.severty=Critical", "UNKNOWN_PATH", "troubleTicket.severity"],
+  [ticket, "troubleticket.severity=Critical", "UNKNOWN_PATH", "troubleTicket.severity"],
+  [tickets, "troubleTicket.relatedparty.role=customer", "UNKNOWN_PATH", "troubleTicket.relatedParty.role"],
+  [tickets, "severity=Critical", "UNKNOWN_PATH", "troubleTicket.severity"],
+  [
+    tickets,
+    "troubleTicket.relatedParty.emailAddress.exists=true",
+    "UNKNOWN_PATH",
+    "troubleTicket.relatedParty.contactMedium.emailAddress",
+  ],
+  ["", "alarm.percievedSeverity=MAJOR", "UNKNOWN_PATH", "alarm.perceivedSeverity"],
+  [order, "productOrder.item.action=add", "UNKNOWN_PATH", "productOrder.productOrderItem.action"],
+  [order, "productOrder.stat=failed", "UNKNOWN_PATH", "productOrder.state"],
+  ["@tpye=Event", "", "UNKNOWN_PATH", "@type"],
+  ["", "eventType=AlarmCreateEvent", "WRONG_MEMBER", "eventType"],
+  ["troubleTicket.priority=high", "", "WRONG_MEMBER", "troubleTicket.priority"],
+  ["", "domian=assurance", "UNKNOWN_PATH", "domain"],
+  [ticket, "troubleTicket.channel=web", "NOT_A_VALUE", "troubleTicket.channel.id"],
+  [ticket, "troubleTicket.severity=critical", "UNKNOWN_VALUE", "Critical"],
+  [tickets, "troubleTicket.status=in-progress,closed", "UNKNOWN_VALUE", "inProgress"],
+  [order, "productOrder.category=B2b,B2C", "UNKNOWN_VALUE", "B2B"],
+  ["domain=fulfilment", "", "UNKNOWN_VALUE", "fulfillment"],
+];
+
+describe("warnings about filters", () => {
+  it("find planted mistakes, with the right suggestion first", () => {
+    const found = mistakes.map(([headerQuery, contentQuery]) => {
+      const [first, ...others] = findFilterWarnings({ headerQuery, contentQuery }, knowledge);
+      return [headerQuery, contentQuery, first?.code, first?.suggestions[0]?.text, ...others];
+    });
+    assert.deepEqual(found, mistakes);
+  });
+
+  it("are not given for filters that events meet", () => {
+    for (let n = 0; n < 1_000; n += 1) {
+      const event = random.pickOptional(events);
+      assert.ok(event !== undefined);
+      const filters = createMetFilters(event);
+      assert.ok(matches(readFilters(filters), event), JSON.stringify(filters));
+      assert.deepEqual(findFilterWarnings(filters, knowledge), [], JSON.stringify(filters));
+    }
+  });
+
+  it("say the number of events, the day and the share", async () => {
+    const messages = (filters: FilterTexts, known = knowledge): string[] =>
+      findFilterWarnings(filters, known).map(({ message }) =>
+        message.replace(/\d+ \w{3} \d{4}/, "3 Nov 2026"),
+      );
+    const count = (eventType: string): number => events.filter((one) => one.eventType === eventType).length;
+    const alarms = count("AlarmCreateEvent").toLocaleString("en-US");
+    assert.deepEqual(messages({ headerQuery: "eventType=AlarmCreatedEvent" }), [
+      `No event of type \`AlarmCreatedEvent\` in 10,000 events since 3 Nov 2026; did you mean \`AlarmCreateEvent\` (20 %)?`,
+    ]);
+    assert.deepEqual(messages({ headerQuery: "eventType.suffix=DeleteEvent", contentQuery: "x=1" }), [
+      "No event of a type with `eventType.suffix=DeleteEvent` in 10,000 events since 3 Nov 2026.",
+    ]);
+    assert.deepEqual(
+      messages({ headerQuery: "eventType=AlarmCreateEvent", contentQuery: "nothing.like.it=1" }),
+      [`\`nothing.like.it\` did not occur in ${alarms} events of type AlarmCreateEvent since 3 Nov 2026.`],
+    );
+    assert.deepEqual(messages({ contentQuery: "eventType=A" }), [
+      "`eventType` is a member of the event, not of its `event` object: use it in the headerQuery.",
+    ]);
+    assert.deepEqual(
+      messages({ headerQuery: "eventType=AlarmCreateEvent", contentQuery: "alarm.alarmedObject=x" }),
+      [
+        `\`alarm.alarmedObject\` is an object in all ${alarms} events that have it, not a value. Its members: \`id\`, \`href\`, \`@referredType\`.`,
+      ],
+    );
+    assert.deepEqual(
+      messages(
+        { contentQuery: "troubleTicket.priority>3&alarm.isRootCause=maybe" },
+        await learnAll(events, false),
+      ),
+      [
+        `\`troubleTicket.priority\` was a text in ${(count("TroubleTicketCreateEvent") + count("TroubleTicketStatusChangeEvent")).toLocaleString("en-US")} events since 3 Nov 2026, but never a number: \`troubleTicket.priority>3\` compares as strings.`,
+        `\`alarm.isRootCause\` was a boolean in ${alarms} events since 3 Nov 2026; \`maybe\` is not.`,
+      ],
+    );
+  });
+
+  it("know which numbers and times compare as such", () => {
+    const code = (contentQuery: string): string | undefined =>
+      findFilterWarnings({ contentQuery }, knowledge)[0]?.code;
+    assert.equal(code("productOrder.priority>3"), undefined);
+    assert.equal(code("customerBill.amountDue.value>=100.50"), undefined);
+    assert.equal(code("troubleTicket.creationDate>2026-10-01"), undefined);
+    assert.equal(code("troubleTicket.status>2026-10-01"), "WRONG_KIND");
+    assert.equal(code("productOrder.productOrderItem.quantity>many"), "WRONG_KIND");
+    assert.equal(code("productOrder.productOrderItem.quantity=many"), "WRONG_KIND");
+    assert.equal(code("productOrder.productOrderItem.quantity=1e1"), undefined);
+  });
+
+  it("are not given for what may occur unseen", async () => {
+    const byId = Array.from({ length: 300 }, (_, n) => ({
+      eventType: "E",
+      event: { [`id-${n}`]: { state: "on" } },
+    }));
+    const known = await learnAll([...byId, { event: { other: 1 } }]);
+    const find = (contentQuery: string, headerQuery = "eventType=E") =>
+      findFilterWarnings({ headerQuery, contentQuery }, known);
+    assert.deepEqual(find("id-999.state=off"), []);
+    assert.deepEqual(find("%2A=1"), []);
+    assert.deepEqual(find("other.exists=false", ""), []);
+    assert.deepEqual(find("other=1", "eventType.exists=false"), []);
+    assert.deepEqual(find("=", "$header.x=1&eventType!=X"), []);
+    assert.deepEqual(findFilterWarnings({ contentQuery: "x=1" }, { types: [], hasAllTypes: true }), []);
+    const [counted] = known.types;
+    assert.ok(counted !== undefined);
+    const summary = { ...counted, name: "Counted", sampled: 0, paths: [] };
+    const unsampled = await loadKnowledge([summary], () => Promise.resolve([summary]));
+    assert.deepEqual(findFilterWarnings({ contentQuery: "x=1" }, unsampled), []);
+  });
+});
+
+/** One to three conditions that an event meets, at random paths. */
+function createMetFilters(event: Event): FilterTexts {
+  const paths = listPaths(event, []);
+  const conditions = Array.from({ length: random.between(1, 3) }, () => createMet(event, paths));
+  const isContent = (path: readonly string[]): boolean => path[0] === "event";
+  const print = (wanted: boolean): string =>
+    conditions
+      .filter(({ path }) => isContent(path) === wanted)
+      .map((one) => printCondition(wanted ? { ...one, path: one.path.slice(1) } : one))
+      .join("&");
+  const type = random.chance(0.7) ? `eventType=${event.eventType ?? ""}` : "";
+  return {
+    headerQuery: [type, print(false)].filter((part) => part !== "").join("&"),
+    contentQuery: print(true),
+  };
+}
+
+function createMet(event: Event, paths: readonly (readonly string[])[]) {
+  const path = random.pickOptional(paths) ?? [];
+  const value = readValues(event, path)[0];
+  const text = String(value);
+  const isNumber = typeof value === "number";
+  return createOneOf(random, [
+    { path, operator: "eq", values: [text] },
+    { path, operator: "exists", values: ["true"] },
+    { path, operator: "prefix", values: [text.slice(0, 3)] },
+    { path, operator: "eqi", values: [text.toUpperCase()] },
+    { path, operator: "ne", values: ["something else"] },
+    { path, operator: isNumber ? "gte" : "eq", values: [text] },
+  ] as const);
+}
+
+const createOneOf = <T>(from: Random, choices: readonly [T, ...T[]]): T => from.pick(choices);
+
+/** The paths that lead to values. */
+const listPaths = (value: unknown, path: readonly string[]): (readonly string[])[] =>
+  Array.isArray(value)
+    ? value.slice(0, 1).flatMap((element) => listPaths(element, path))
+    : typeof value === "object" && value !== null
+      ? Object.entries(value).flatMap(([name, member]) => listPaths(member, [...path, name]))
+      : [path];
