@@ -19,7 +19,6 @@ import { useBroker } from "./support/broker-use.ts";
 import { startChromium } from "./support/chromium.ts";
 import { findOnPath } from "./support/path.ts";
 import { findLeaks } from "./support/secrets.ts";
-import { importUntrackedPromises } from "./support/untracked-promises.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
@@ -190,7 +189,7 @@ async function runFiles(files: readonly string[]): Promise<boolean> {
     files: files.map((file) => resolve(root, file)),
     cwd: root,
     concurrency: maxConcurrentFiles,
-    execArgv: [...fewCollections, importUntrackedPromises],
+    execArgv: fewCollections,
     timeout: fileTimeoutMs,
     signal: abort.signal,
   });
