@@ -27,8 +27,8 @@ const maxConcurrentFiles = 6;
 /** One store for each: SecantusDB executes one command at a time. */
 const maxStores = maxConcurrentFiles;
 /**
- * Java's optimising compiler takes half of a broker's first minutes; few test brokers live longer. Threads that
- * collect garbage concurrently do not pay for small heaps.
+ * Java's optimising compiler takes half of a broker's first minutes; few test brokers live longer. Collecting
+ * garbage concurrently does not pay for small heaps.
  */
 const quickJava = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData";
 
