@@ -1,6 +1,6 @@
 /**
  * `npm run docs`: writes the contracts into this folder, the schema of the Helm chart's values into the
- * chart, and the list of mutants into the page of the simulation.
+ * chart, and the count of mutants into the page of the simulation.
  */
 import { writeFile } from "node:fs/promises";
 

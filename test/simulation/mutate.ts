@@ -90,7 +90,7 @@ function toResult({ mutant, failure, seeds, seconds }: Outcome): MutantResult {
   return as === undefined ? effort : { ...effort, as };
 }
 
-/** Keeps the results for the list of mutants in README.md. */
+/** Keeps the results, which README.md counts. */
 function recordOutcomes(outcomes: readonly Outcome[]): void {
   recordResults(new Map(outcomes.map((outcome) => [outcome.mutant.name, toResult(outcome)])));
 }

@@ -57,6 +57,13 @@ export interface Summary {
   }[];
 }
 
+/** A schedule in a world. */
+export interface Schedule {
+  readonly seed: number;
+  readonly world: WorldName;
+  readonly steps: readonly AnyStep[];
+}
+
 export interface RunOptions {
   readonly seed: number;
   readonly world: WorldName;

@@ -1,10 +1,12 @@
 import { describe, it } from "node:test";
 
-import { getSteps, runSteps, type AnyStep, type WorldName } from "./run.ts";
+import { getSteps, type AnyStep, type WorldName } from "./run.ts";
+import { useScheduleThread } from "./schedule-thread.ts";
 import { messages, type MessageName } from "./wire/messages.ts";
 
 const names = Object.keys(messages) as MessageName[];
 const seedsPerWorld = 12;
+const { runSteps } = useScheduleThread();
 
 /** Lets the next response of each kind end too early, after every few steps those of another kind. */
 function addShortResponses(steps: readonly AnyStep[], seed: number): AnyStep[] {
@@ -21,7 +23,7 @@ describe("responses that end too early", () => {
     it(`are handled as failures of their requests: ${world}`, async () => {
       for (let seed = 1; seed <= seedsPerWorld; seed += 1) {
         const steps = addShortResponses(getSteps({ seed, world, length: 150 }), seed);
-        await runSteps({ seed, world }, steps).catch((error: unknown) => {
+        await runSteps({ seed, world, steps }).catch((error: unknown) => {
           throw new Error(`seed ${seed}: ${String(error)}`, { cause: error });
         });
       }

@@ -4,20 +4,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
 
-import { chooseWorld, runSeed, runSteps, type AnyStep, type WorldName } from "./run.ts";
+import { chooseWorld, type Schedule } from "./run.ts";
 import { mutants } from "./mutants/index.ts";
+import { useScheduleThread } from "./schedule-thread.ts";
 
 const seeds = 240;
 const routerSeeds = 60;
 const length = 150;
 const folder = resolve(import.meta.dirname, "regressions");
-
-/** A schedule that once failed, or that fails with a mutant. */
-interface Regression {
-  readonly seed: number;
-  readonly world: WorldName;
-  readonly steps: readonly AnyStep[];
-}
+const { runSeed, runSteps } = useScheduleThread();
 
 describe("the simulation", () => {
   it(`finds no violation in the first ${seeds} seeds`, async () => {
@@ -44,10 +39,10 @@ describe("the simulation", () => {
     }
   });
 
+  // A schedule once failed, or fails with a mutant.
   for (const name of readdirSync(folder))
     it(`finds no violation in a schedule: ${name.replace(".json", "").replaceAll("-", " ")}`, async () => {
-      const { seed, world, steps } = JSON.parse(readFileSync(join(folder, name), "utf8")) as Regression;
-      await runSteps({ seed, world }, steps);
+      await runSteps(JSON.parse(readFileSync(join(folder, name), "utf8")) as Schedule);
     });
 
   it("has mutants whose text occurs in the product", () => {

@@ -13,10 +13,11 @@ const unsettledExitCode = 13;
 let running: { readonly marker: string; isSettled: boolean } | undefined;
 let started = 0;
 
-process.on("message", ({ program, args, environment, input, marker }: HostedCommand) => {
+process.on("message", ({ program, folder, args, environment, input, marker }: HostedCommand) => {
   const command = { marker, isSettled: false };
   running = command;
   process.channel?.unref();
+  if (folder !== undefined) process.chdir(folder);
   process.argv = [process.execPath, program, ...args];
   process.env = environment;
   process.exitCode = undefined;

@@ -9,6 +9,9 @@ import { importCheapHashes } from "./cheap-hashes.ts";
 /** The program, as its sources. */
 export const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
+/** Node's options for a process of a test: cheap hashes, and few garbage collections while it starts. */
+export const nodeOptions = [importCheapHashes, "--min-semi-space-size=16"] as const;
+
 /** A command, and everything that its process gets. */
 export interface Command {
   readonly args: readonly string[];
@@ -19,6 +22,8 @@ export interface Command {
 /** A command for `command-host.ts`. */
 export interface HostedCommand extends Command {
   readonly program: string;
+  /** Where it runs; by default in the folder of the previous one. */
+  readonly folder?: string;
   /** Ends both outputs; on standard output the exit code follows. */
   readonly marker: string;
 }
@@ -31,7 +36,7 @@ export interface CommandEnd {
 
 /** Runs a command in a process of its own. */
 export async function spawnCommand({ args, environment, input }: Command): Promise<CommandEnd> {
-  const child = spawn(process.execPath, [importCheapHashes, cli, ...args], { env: environment });
+  const child = spawn(process.execPath, [...nodeOptions, cli, ...args], { env: environment });
   let output = "";
   let errors = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
@@ -45,7 +50,9 @@ export async function spawnCommand({ args, environment, input }: Command): Promi
  * Runs a command in a process that has run others, which takes a fifth of the computing, since the modules
  * are loaded already. If the process exits, its exit code is that of the command.
  */
-export async function runHostedCommand(command: Command): Promise<CommandEnd> {
+export async function runHostedCommand(
+  command: Command & Pick<HostedCommand, "folder">,
+): Promise<CommandEnd> {
   const host = idleHosts.pop() ?? new CommandHost();
   const end = await host.run(command);
   if (host.isRunning) idleHosts.push(host);
@@ -66,7 +73,7 @@ class CommandHost {
 
   constructor() {
     const host = fileURLToPath(new URL("command-host.ts", import.meta.url));
-    this.#process = fork(host, { execArgv: [importCheapHashes], stdio: ["ignore", "pipe", "pipe", "ipc"] });
+    this.#process = fork(host, { execArgv: [...nodeOptions], stdio: ["ignore", "pipe", "pipe", "ipc"] });
     hosts.add(this);
     for (const name of ["stdout", "stderr"] as const)
       this.#process[name]?.setEncoding("utf8").on("data", (text: string) => {
@@ -84,7 +91,7 @@ class CommandHost {
     if (this.#process.connected) this.#process.disconnect();
   }
 
-  run(command: Command): Promise<CommandEnd> {
+  run(command: Command & Pick<HostedCommand, "folder">): Promise<CommandEnd> {
     const marker = `the end of command ${randomUUID()} `;
     const outputs = this.#outputs;
     Object.assign(outputs, { stdout: "", stderr: "" });

@@ -4,8 +4,7 @@ import { once } from "node:events";
 import { after } from "node:test";
 import { createInterface } from "node:readline";
 
-import { importCheapHashes } from "./cheap-hashes.ts";
-import { cli, runHostedCommand, spawnCommand, type CommandEnd } from "./commands.ts";
+import { cli, nodeOptions, runHostedCommand, spawnCommand, type CommandEnd } from "./commands.ts";
 import { unique } from "./names.ts";
 import { addWaitContext, until } from "./poll.ts";
 import { keepLog, keepSecret } from "./secrets.ts";
@@ -155,7 +154,7 @@ export async function startTopicsync(
   program = cli,
 ): Promise<ServiceProcess> {
   const all = complete(settings);
-  const child = spawn(process.execPath, [importCheapHashes, program, "start"], {
+  const child = spawn(process.execPath, [...nodeOptions, program, "start"], {
     env: environment(all),
     stdio: ["ignore", "pipe", "pipe"],
   });

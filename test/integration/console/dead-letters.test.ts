@@ -5,7 +5,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 
 import {
   assertAccessible,
-  assertLooks,
+  assertAllLooks,
   saveScreenshot,
   useConsole,
   viewports,
@@ -164,19 +164,17 @@ describe("the dead-letter pages", () => {
     assert.equal(await page.getByRole("link", { name: "Dead letters" }).count(), 0);
   });
 
-  for (const [look, options] of Object.entries(viewports)) {
-    it(`are accessible: ${look}`, async () => {
-      const page = await openDeadLetters(options);
-      await page.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
-      await page.getByRole("row", { name: "UNDECODABLE" }).first().waitFor({ state: "detached" });
-      await page
-        .getByRole("row", { name: nameless[0]?.externalId ?? "" })
-        .first()
-        .waitFor();
-      await assertLooks(page, `dead-letters-${look}`);
-      await page.getByRole("row", { name: "rejected again" }).getByRole("link").first().click();
-      await page.getByRole("region", { name: "JSON" }).getByText("✗ must not be empty").waitFor();
-      await assertLooks(page, `dead-letter-${look}`);
-    });
-  }
+  it("are accessible", async () => {
+    const page = await openDeadLetters(viewports.narrow);
+    await page.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
+    await page.getByRole("row", { name: "UNDECODABLE" }).first().waitFor({ state: "detached" });
+    await page
+      .getByRole("row", { name: nameless[0]?.externalId ?? "" })
+      .first()
+      .waitFor();
+    await assertAllLooks(page, "dead-letters");
+    await page.getByRole("row", { name: "rejected again" }).getByRole("link").first().click();
+    await page.getByRole("region", { name: "JSON" }).getByText("✗ must not be empty").waitFor();
+    await assertAllLooks(page, "dead-letter");
+  });
 });

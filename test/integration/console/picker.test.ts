@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { PickResponse } from "../../../schemas/pick.ts";
-import { assertAccessible, assertLooks, useConsole, viewports } from "../../support/console.ts";
+import { assertAccessible, assertAllLooks, useConsole, viewports } from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { useService } from "../../support/scene.ts";
@@ -107,13 +107,11 @@ describe("the picker", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
 
-  for (const [look, options] of Object.entries(viewports)) {
-    it(`is accessible: ${look}`, async () => {
-      const page = await openConsole("Picker", options);
-      await page.getByLabel("Why does a topic not match?").fill(minor.externalId);
-      await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "The event matches 1 topic" }).waitFor();
-      await assertLooks(page, `picker-${look}`);
-    });
-  }
+  it("is accessible", async () => {
+    const page = await openConsole("Picker", viewports.narrow);
+    await page.getByLabel("Why does a topic not match?").fill(minor.externalId);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "The event matches 1 topic" }).waitFor();
+    await assertAllLooks(page, "picker");
+  });
 });

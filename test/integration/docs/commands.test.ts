@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import type { Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -20,8 +13,9 @@ import { importCheapHashes } from "../../support/cheap-hashes.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { until } from "../../support/poll.ts";
 import { keepLog, keepSecret } from "../../support/secrets.ts";
-import { cli, environment } from "../../support/service.ts";
+import { environment } from "../../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+import { startHostedProgram } from "./hosted-program.ts";
 import { parseBlocks, findPages, root, type Block } from "./pages.ts";
 import { isAsShown, runBlocks } from "./shell.ts";
 
@@ -49,19 +43,12 @@ keepSecret(password, "9f86d081884c7d65");
 /**
  * Links the repository without hidden files, and puts a `topicsync` on the PATH that is given the password.
  */
-function prepare(): void {
+function prepare(): Promise<Server> {
   for (const name of readdirSync(root))
     if (!name.startsWith(".") && name !== "dist") symlinkSync(join(root, name), join(folder, name));
-  mkdirSync(join(folder, "bin"));
-  writeFileSync(join(folder, "typed"), `${password}\n`);
-  writeFileSync(
-    join(folder, "bin/topicsync"),
-    `#!/bin/sh
-case "$1 $2" in "users add" | "users passwd") exec <'${join(folder, "typed")}' ;; esac
-exec '${process.execPath}' '${cli}' "$@"
-`,
-    { mode: 0o755 },
-  );
+  const typed = join(folder, "typed");
+  writeFileSync(typed, `${password}\n`);
+  return startHostedProgram({ folder, typed });
 }
 
 /** Starts the service with the command of the page, and waits until it is ready. */
@@ -130,7 +117,7 @@ const guides = [first, ...findPages().filter((page) => page !== first)].map((pag
   })),
 }));
 
-prepare();
+const program = await prepare();
 const { admin } = testKafka(sharedStack().kafka);
 before(async () => {
   // For the push feedback, which this service does not read.
@@ -139,6 +126,7 @@ before(async () => {
     await createKafkaTopics(admin, { topic });
 });
 after(() => {
+  program.close();
   if (service?.pid !== undefined && service.exitCode === null) process.kill(-service.pid, "SIGKILL");
   rmSync(folder, { recursive: true, force: true });
 });

@@ -1,4 +1,4 @@
-/** The list of mutants in test/simulation/README.md is what the code and the kept results say. */
+/** The count of mutants in test/simulation/README.md is what the code and the kept results say. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";

@@ -256,6 +256,7 @@ export const syncMutants: readonly Mutant[] = [
     file: positions,
     replace: "      this.#requirePrimary();\n      const { session }",
     by: "      const { session }",
+    schedule: "elections-while-topics-are-looked-up",
   },
   {
     name: "the primary is asked for after the decision",
@@ -305,6 +306,7 @@ export const syncMutants: readonly Mutant[] = [
     file: reader,
     replace: "if (log.topicId !== reading.topicId || log.high < reading.next.offset)",
     by: "if (log.high < 0)",
+    schedule: "log-replaced-by-one-that-ends-at-the-position",
   },
   {
     name: "a process that its group has given up claims positions",

@@ -1,6 +1,6 @@
 /**
- * The list of mutants in test/simulation/README.md: what is known from their last runs, in the order of the
- * code.
+ * What is known of the mutants from their last runs, and the list of their violations in
+ * test/simulation/README.md.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -45,35 +45,26 @@ export function recordResults(found: ReadonlyMap<string, MutantResult>): void {
 }
 
 /** The violation without its numbers, which differ between runs. */
-const toViolation = (result: MutantResult | undefined): string =>
-  result?.as?.replaceAll(/ \d+\b/g, "") ?? "not found yet";
+const toViolation = (result: MutantResult | undefined): string | undefined =>
+  result?.as?.replaceAll(/ \d+\b/g, "");
 
-/** Lists the mutants by how they are found, in the order of the code. */
+/** Counts the mutants of each violation, in the order of the code, and names those that are not found yet. */
 function formatList(): string {
   const results = readResults();
-  const groups = Map.groupBy(mutants, (mutant) =>
-    mutant.isEquivalent === undefined ? toViolation(results[mutant.name]) : "changes nothing",
+  const groups = Map.groupBy(
+    mutants.filter(({ isEquivalent }) => isEquivalent === undefined),
+    ({ name }) => toViolation(results[name]),
   );
-  return [...groups]
-    .map(([violation, group]) => {
-      const items = group.map(({ name, schedule }) => (schedule === undefined ? name : `${name} (schedule)`));
-      return wrap(`- **${violation}:** ${items.join("; ")}`).join("\n");
-    })
-    .join("\n");
+  return Array.from(groups, ([violation, group]) =>
+    violation === undefined
+      ? ["- not found yet:", ...group.map(({ name }) => `  - ${name}`)].join("\n")
+      : `- ${violation}: ${formatCount(group)}`,
+  ).join("\n");
 }
 
-const maxLineLength = 110;
-
-/** Breaks the text of a list item into lines. */
-function wrap(item: string): string[] {
-  const lines = [""];
-  for (const word of item.split(" ")) {
-    const line = lines.at(-1) ?? "";
-    const longer = line === "" ? word : `${line} ${word}`;
-    if (longer.length <= maxLineLength) lines[lines.length - 1] = longer;
-    else lines.push(`  ${word}`);
-  }
-  return lines;
+function formatCount(group: readonly Mutant[]): string {
+  const scheduled = group.filter(({ schedule }) => schedule !== undefined).length;
+  return scheduled === 0 ? `${group.length}` : `${group.length} (${scheduled} by schedule)`;
 }
 
 /** Returns the page with the current list between its markers. */
