@@ -126,7 +126,8 @@ async function assertLooks(page: Page, name: string): Promise<void> {
 /** Asserts the same in each viewport; the page stays in the last one. */
 export async function assertAllLooks(page: Page, name: string): Promise<void> {
   for (const [look, { colorScheme, viewport }] of Object.entries(viewports)) {
-    await page.emulateMedia({ colorScheme });
+    // With motion, colors change over some time.
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.setViewportSize(viewport);
     // Charts follow the width of the window a frame later.
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
