@@ -131,6 +131,8 @@ export async function assertAllLooks(page: Page, name: string): Promise<void> {
     await page.setViewportSize(viewport);
     // Charts follow the width of the window a frame later.
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    const colors = await page.evaluate<string>("getComputedStyle(document.documentElement).colorScheme");
+    assert.equal(colors, colorScheme);
     await assertLooks(page, `${name}-${look}`);
   }
 }

@@ -1,14 +1,16 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 type Theme = "light" | "dark";
 
 const storageKey = "topicsync-theme";
 
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
 /** The user's choice, else the system's preference. */
-function getInitialTheme(): Theme {
+function getTheme(): Theme {
   const chosen = localStorage.getItem(storageKey);
   if (chosen === "light" || chosen === "dark") return chosen;
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  return prefersDark.matches ? "dark" : "light";
 }
 
 function applyTheme(theme: Theme): Theme {
@@ -17,7 +19,16 @@ function applyTheme(theme: Theme): Theme {
 }
 
 export function ThemeButton() {
-  const [theme, setTheme] = useState<Theme>(() => applyTheme(getInitialTheme()));
+  const [theme, setTheme] = useState<Theme>(() => applyTheme(getTheme()));
+  useEffect(() => {
+    const follow = (): void => {
+      setTheme(applyTheme(getTheme()));
+    };
+    prefersDark.addEventListener("change", follow);
+    return () => {
+      prefersDark.removeEventListener("change", follow);
+    };
+  }, []);
   const other = theme === "dark" ? "light" : "dark";
   return (
     <button
