@@ -2,25 +2,6 @@ import { isNumber, printScalar, type Scalar } from "../filter/match.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { isFalse, isTrue, type Slot, type Slots, type SlotsOfPath } from "./slots.ts";
 
-/**
- * The values that the current event has in each slot. Reused for every event, so that reading creates no
- * garbage.
- */
-export interface EventValues {
-  read(slots: Slots, event: unknown, record: EventRecord | undefined): void;
-  /** The slots that have a value. */
-  readonly slots: readonly number[];
-  /** The first value of a slot; 0 for none. */
-  first(slot: number): number;
-  readonly has: (slot: number, value: number) => boolean;
-  /** All values of a slot that has more than one; undefined for every other slot. */
-  all(slot: number): readonly number[] | undefined;
-  /** Whether any slot has more than one value: a topic may then be found by several keys. */
-  hasLists(): boolean;
-  /** A number that no other event had. */
-  eventNumber(): number;
-}
-
 /** Distinct values in the event's order. Long lists have a set of them as well. */
 interface ValueSet {
   readonly values: number[];
@@ -37,78 +18,96 @@ function addValue(known: ValueSet, value: number): void {
   else if (values.length === minValuesForSet) known.set = new Set(values);
 }
 
-export function createEventValues(): EventValues {
-  let firstValues = new Int32Array(16);
-  const filledSlots: number[] = [];
-  const lists = new Map<number, ValueSet>();
+/**
+ * The values that the current event has in each slot. Reused for every event, so that reading creates no
+ * garbage.
+ */
+export class EventValues {
+  /** The slots that have a value. */
+  readonly slots: number[] = [];
+  /** A number that no other event had. */
+  number = 0;
+  #firstValues = new Int32Array(16);
+  readonly #lists = new Map<number, ValueSet>();
   /** The slots of kind "range" at whose paths the event has values. */
-  const rangeSlots: Slot[] = [];
-  let eventNumber = 0;
+  readonly #rangeSlots: Slot[] = [];
 
-  function add(slot: number, value: number): void {
-    if (slot >= firstValues.length) {
-      const larger = new Int32Array(2 * slot);
-      larger.set(firstValues);
-      firstValues = larger;
-    }
-    const first = firstValues[slot] ?? 0;
-    if (first === 0) {
-      firstValues[slot] = value;
-      filledSlots.push(slot);
-      return;
-    }
-    if (first === value) return;
-    const list = lists.get(slot);
-    if (list === undefined) lists.set(slot, { values: [first, value], set: undefined });
-    else addValue(list, value);
+  read(slots: Slots, event: unknown, record: EventRecord | undefined): void {
+    for (const slot of this.slots) this.#firstValues[slot] = 0;
+    this.slots.length = 0;
+    if (this.#lists.size > 0) this.#lists.clear();
+    this.number += 1;
+    slots.walk(event, record, this.#visit);
+    if (this.#rangeSlots.length > 0) this.#addRanges();
+    for (const slot of slots.absences) if (this.first(slot) === 0) this.#add(slot, isTrue);
   }
 
-  function visit({ equal, pattern, range, present, absent }: SlotsOfPath, scalar: Scalar | undefined): void {
-    if (present !== undefined) add(present.number, isTrue);
-    if (absent !== undefined) add(absent.number, isFalse);
+  /** The first value of a slot; 0 for none. */
+  first(slot: number): number {
+    return this.#firstValues[slot] ?? 0;
+  }
+
+  readonly has = (slot: number, value: number): boolean => {
+    if (this.#firstValues[slot] === value) return true;
+    const list = this.#lists.get(slot);
+    return list !== undefined && (list.set?.has(value) ?? list.values.includes(value));
+  };
+
+  /** All values of a slot that has more than one; undefined for every other slot. */
+  all(slot: number): readonly number[] | undefined {
+    return this.#lists.get(slot)?.values;
+  }
+
+  /** Whether any slot has more than one value: a topic may then be found by several keys. */
+  hasLists(): boolean {
+    return this.#lists.size > 0;
+  }
+
+  readonly #visit = (
+    { equal, pattern, range, present, absent }: SlotsOfPath,
+    scalar: Scalar | undefined,
+  ): void => {
+    if (present !== undefined) this.#add(present.number, isTrue);
+    if (absent !== undefined) this.#add(absent.number, isFalse);
     if (scalar === undefined) return;
     const text = printScalar(scalar);
     if (equal !== undefined) {
       const value = equal.findText(text);
-      if (value !== 0) add(equal.number, value);
+      if (value !== 0) this.#add(equal.number, value);
       const numberValue = isNumber(scalar) ? equal.findNumber(text) : 0;
-      if (numberValue !== 0) add(equal.number, numberValue);
+      if (numberValue !== 0) this.#add(equal.number, numberValue);
     }
     pattern?.findPatterns(text, (value) => {
-      add(pattern.number, value);
+      this.#add(pattern.number, value);
     });
-    if (range?.addToRanges(text) === true) rangeSlots.push(range);
-  }
+    if (range?.addToRanges(text) === true) this.#rangeSlots.push(range);
+  };
 
   /** Called once all values are known, as each bound of a range may be satisfied by another one. */
-  function addRanges(): void {
-    for (const slot of rangeSlots) {
+  #addRanges(): void {
+    for (const slot of this.#rangeSlots) {
       slot.findRanges((value) => {
-        add(slot.number, value);
+        this.#add(slot.number, value);
       });
     }
-    rangeSlots.length = 0;
+    this.#rangeSlots.length = 0;
   }
 
-  return {
-    read(slots, event, record) {
-      for (const slot of filledSlots) firstValues[slot] = 0;
-      filledSlots.length = 0;
-      if (lists.size > 0) lists.clear();
-      eventNumber += 1;
-      slots.walk(event, record, visit);
-      if (rangeSlots.length > 0) addRanges();
-      for (const slot of slots.absences) if ((firstValues[slot] ?? 0) === 0) add(slot, isTrue);
-    },
-    slots: filledSlots,
-    first: (slot) => firstValues[slot] ?? 0,
-    has(slot, value) {
-      if (firstValues[slot] === value) return true;
-      const list = lists.get(slot);
-      return list !== undefined && (list.set?.has(value) ?? list.values.includes(value));
-    },
-    all: (slot) => lists.get(slot)?.values,
-    hasLists: () => lists.size > 0,
-    eventNumber: () => eventNumber,
-  };
+  #add(slot: number, value: number): void {
+    if (slot >= this.#firstValues.length) {
+      const larger = new Int32Array(2 * slot);
+      larger.set(this.#firstValues);
+      this.#firstValues = larger;
+    }
+    const first = this.#firstValues[slot] ?? 0;
+    if (first === 0) {
+      this.#firstValues[slot] = value;
+      this.slots.push(slot);
+      return;
+    }
+    if (first === value) return;
+    const list = this.#lists.get(slot);
+    if (list === undefined) this.#lists.set(slot, { values: [first, value], set: undefined });
+    else addValue(list, value);
+  }
 }

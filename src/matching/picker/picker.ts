@@ -5,7 +5,7 @@ import { toRange } from "../filter/ranges.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
 import { Checks, type Check } from "./checks.ts";
-import { createEventValues } from "./event-values.ts";
+import { EventValues } from "./event-values.ts";
 import type { KeyTable } from "./key-table.ts";
 import { KeyTables } from "./key-tables.ts";
 import { Slots, type Alternative, type Slot, type SlotKind } from "./slots.ts";
@@ -58,7 +58,7 @@ class KeyedPicker implements Picker {
   readonly #slots = new Slots();
   readonly #tables = new KeyTables();
   readonly #checks = new Checks();
-  readonly #eventValues = createEventValues();
+  readonly #eventValues = new EventValues();
 
   set(externalId: string, filters: FilterTexts): void {
     const conditions = readFilters(filters);
@@ -83,8 +83,8 @@ class KeyedPicker implements Picker {
     this.#tables.find(eventValues, (number) => {
       const topic = topics[number];
       if (topic === undefined) return;
-      if (eventValues.hasLists() && topic.lastEventNumber === eventValues.eventNumber()) return;
-      topic.lastEventNumber = eventValues.eventNumber();
+      if (eventValues.hasLists() && topic.lastEventNumber === eventValues.number) return;
+      topic.lastEventNumber = eventValues.number;
       for (const check of topic.checks) if (!checks.passes(check)) return;
       picked.push(topic.externalId);
     });
