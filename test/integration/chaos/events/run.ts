@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { createKafkaTopics } from "../../../support/kafka-topics.ts";
+import { getMetric } from "../../../support/scene.ts";
 import { createRandom } from "../../../support/random.ts";
 import { acceptAnyTimestamp, keepEveryRecord, type Environment } from "../environment.ts";
 import { moveHeader } from "../generator.ts";
@@ -111,6 +112,11 @@ export async function runEventChaos(options: EventChaosOptions): Promise<EventCh
   injector.start();
   await announce(topicGenerator.createAll());
   await waitUntilApplied(scene, announcements, await endLog(scene, announcements, announcer));
+  // Its index has them a little after the store.
+  await deadline.waitUntil("the only instance knows the topics", async () => {
+    const url = scene.instances.running()[0]?.url();
+    return url !== undefined && (await getMetric({ url }, "topicsync_picker_topics")) === topics;
+  });
   const applied = createHistory(announcements);
   const forwarded = createHistory(input);
   await applied.refresh();
