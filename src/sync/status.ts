@@ -25,7 +25,7 @@ export interface WatchedRouter {
 }
 
 /** The limit of each query to the broker or the store. */
-const queryTimeoutMs = 3_000;
+const queryTimeoutMs = 5_000;
 
 /**
  * Creates the function that reads the status of the sync. It never throws: unknown values are null, and
