@@ -221,7 +221,9 @@ function planRangeKey(conditions: readonly RootedCondition[]): KeyPart | undefin
   const comparisons = conditions.filter(({ operator }) => isComparison(operator));
   let best: KeyPart | undefined;
   for (const place of comparisons) {
-    const range = toRange(comparisons.filter((one) => hasSamePath(one, place)));
+    const ofPath = comparisons.filter((one) => hasSamePath(one, place));
+    if (ofPath[0] !== place) continue;
+    const range = toRange(ofPath);
     const isBounded = Number.isFinite(range.lower) && Number.isFinite(range.upper);
     if (best === undefined || isBounded)
       best = { place, kind: "range", alternatives: [{ kind: "range", range }] };
