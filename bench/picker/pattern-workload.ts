@@ -75,8 +75,8 @@ function createPattern(number: number): Pattern {
 function createEvent(number: number, topic: number, topics: number, random: Random): string {
   const ofTopic = createTopicRandom(topic);
   const word = createWord(ofTopic, 8);
-  const wordOf = (kind: number): string => (topic % 6 === kind ? word : createWord(random, 8));
-  const summary = wordOf(3);
+  const chooseWord = (kind: number): string => (topic % 6 === kind ? word : createWord(random, 8));
+  const summary = chooseWord(3);
   const other = random.between(0, topics - 1);
   return JSON.stringify({
     eventId: `event${number}`,
@@ -84,9 +84,9 @@ function createEvent(number: number, topic: number, topics: number, random: Rand
     event: {
       ticket: {
         id: `ticket${number}`,
-        name: `${wordOf(0)} ${createWord(random, 6)}`,
-        email: `${createWord(random, 6)}@${wordOf(1)}`,
-        city: wordOf(2).toUpperCase(),
+        name: `${chooseWord(0)} ${createWord(random, 6)}`,
+        email: `${createWord(random, 6)}@${chooseWord(1)}`,
+        city: chooseWord(2).toUpperCase(),
         summary: `${summary.slice(0, 4)} ${createWord(random, 20)} ${summary.slice(4)} ${createWord(random, 4)}`,
         amount: (topic % 6 === 5 ? topic : other) * amountPerTopic,
         [toOption(topic % 6 === 4 ? topic : other)]: "yes",

@@ -26,9 +26,9 @@ export interface AnalysisOptions {
   readonly onCompared: (count: number, total: number) => void;
 }
 
-/** So many parsed filters are kept. */
+/** The number of parsed filters that are kept. */
 const maxParsed = 10_000;
-/** Comparing so many takes some milliseconds. */
+/** This number of comparisons takes some milliseconds. */
 const groupsPerTurn = 100;
 
 /**

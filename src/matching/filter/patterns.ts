@@ -84,7 +84,7 @@ const regexParts = /\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{\d+(?:,\d*)?\}
 /** Flags and names of groups, and escapes of more than a character, are not examined. */
 const opaqueRegex = /\(\?(?!:)|\\(?![dDwWsSbB])[\p{L}\p{N}]/u;
 
-/** Whatever matches a text that is not known, or nothing. */
+/** Parts that match an unknown text, or none. */
 const gap = /^(?:[().^$+|]|\[.*\]|\\[dDwWsSbB]|\{[^0].*)$/su;
 /** What is before it may be missing. */
 const optional = /^(?:[*?]|\{0.*)$/u;
