@@ -70,7 +70,8 @@ export function useConsole(getUrl: () => string) {
     const page = await openPage(options);
     await page.request.post(`${getUrl()}/api/topicsync/v1/session`, { data: bootstrap });
     await page.goto(`${getUrl()}/console`);
-    await page.getByRole("link", { name, exact: true }).click();
+    // The page may have a link of the same name, such as that to the applications.
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
     await page.getByRole("heading", { name, level: 1 }).waitFor();
     return page;
   }
