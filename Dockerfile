@@ -36,6 +36,7 @@ COPY --from=build /app/dist dist
 
 # Listen on all interfaces: the loopback interface of a container is not reachable from outside.
 ENV NODE_ENV=production \
+  TOPICSYNC_STACK=none \
   HTTP_HOST=0.0.0.0
 EXPOSE 8080
 # Numeric, so that Kubernetes can verify runAsNonRoot.

@@ -250,9 +250,10 @@ export const settingsSchema = {
         "What the router stores about the structure of events, from samples: their paths, also values of paths that have few, or nothing.",
     },
     TOPICSYNC_STACK: {
-      enum: ["auto", "containers", "local"],
+      enum: ["auto", "containers", "local", "none"],
       default: "auto",
-      description: "How to run the embedded broker and store: in containers, as local processes, or auto.",
+      description:
+        "How to run the embedded broker and store: in containers, as local processes, auto, or not at all (none).",
     },
     TOPICSYNC_DATA: {
       ...path,

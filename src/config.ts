@@ -9,6 +9,7 @@ import { ConfigurationError, getErrorMessage } from "./lib/errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
 import { requireTrusted } from "./lib/trusted-path.ts";
 import { readNamedFile, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
+import { findMisspelledSettings } from "./misspelled-settings.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
 
@@ -51,7 +52,7 @@ export interface Config {
 }
 
 export interface StackConfig {
-  readonly choice: "auto" | "containers" | "local";
+  readonly choice: Settings["TOPICSYNC_STACK"];
   readonly dataFolder: string;
   readonly kafkaImage: string;
   readonly mongoImage: string;
@@ -80,7 +81,7 @@ export function readEnvironment(environment: Environment, file = ".env"): Enviro
  * lists every fault with the name of its variable.
  */
 export function readConfig(environment: Environment): Config {
-  const faults: string[] = [];
+  const faults = findMisspelledSettings(environment);
   const raw = parseSettings(environment, faults);
   const checked = createCheck(raw)(raw);
   if (!checked.ok)

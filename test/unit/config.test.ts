@@ -290,6 +290,24 @@ describe("a .env file", () => {
     );
   });
 
+  it("is not used if the folder belongs to another user", (t) => {
+    const foreign = mkdtempSync(join(folder, "foreign-"));
+    const path = join(foreign, ".env");
+    writeFileSync(path, "HTTP_PORT=1\n");
+    const owner = statSync(path).uid;
+    // Only root can make a folder another user's; others see root's file in a folder that is not theirs.
+    if (owner === 0) chownSync(foreign, 12_345, 12_345);
+    const { getuid } = process;
+    process.getuid = () => owner + 1;
+    t.after(() => Object.assign(process, { getuid }));
+    const place = owner === 0 ? foreign : path;
+    assert.throws(
+      () => readEnvironment({}, path),
+      (error) => error instanceof ConfigurationError && error.message.startsWith(`${place} belongs to`),
+    );
+    assert.deepEqual(readEnvironment({}, join(foreign, "nothing")), {});
+  });
+
   it("is optional", () => {
     assert.deepEqual(readEnvironment({ A: "1" }, join(folder, "nothing")), { A: "1" });
   });

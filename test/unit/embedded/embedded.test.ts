@@ -32,16 +32,33 @@ for (const { settings, missing } of [
     const all = { ...settings, NODE_ENV: "production", TOPICSYNC_DATA: folder };
     const { code, output } = await runCli(["start"], all);
     assert.equal(code, 78);
-    assert.ok(output.includes(`set ${missing}, or unset NODE_ENV`), output);
+    assert.ok(output.includes(`is used: set ${missing}`), output);
     assert.deepEqual(readdirSync(folder), []);
   });
 }
 
-it("starts no store for a command in production", async (t) => {
-  const all = { NODE_ENV: "production", KAFKA_BROKERS: kafka, TOPICSYNC_DATA: createFolder(t) };
-  const { code, errors } = await runCli(["topics", "list"], all);
-  assert.equal(code, 78);
-  assert.match(errors, /set MONGODB_URI, or unset NODE_ENV/);
+for (const settings of [{ NODE_ENV: "production" }, { TOPICSYNC_STACK: "none" }]) {
+  const [[name, value] = []] = Object.entries(settings);
+  it(`uses no embedded server with ${name}=${value}`, async (t) => {
+    const folder = createFolder(t);
+    writeFileSync(join(folder, "running.json"), JSON.stringify({ store: mongodb, broker: kafka }));
+    for (const command of [["start"], ["topics", "list"], ["topics", "egress"]]) {
+      const own = { ...settings, KAFKA_EVENTS_TOPIC: "events", TOPICSYNC_DATA: folder };
+      const { code, output, errors } = await runCli(command, own);
+      assert.equal(code, 78);
+      assert.ok(`${output}${errors}`.includes(`${name} is`), `${output}${errors}`);
+      assert.match(`${output}${errors}`, /no embedded broker or store is used: set (?:MONGODB_URI|KAFKA_BROKERS)/);
+    }
+  });
+}
+
+it("starts no store for a command, which would succeed on an empty one", async (t) => {
+  const folder = createFolder(t);
+  const { code, errors } = await runCli(["topics", "list"], { KAFKA_BROKERS: kafka, TOPICSYNC_DATA: folder });
+  assert.equal(code, 69);
+  assert.ok(errors.includes(`no embedded stack is running on ${folder}`), errors);
+  assert.match(errors, /start the service first, or set MONGODB_URI/);
+  assert.deepEqual(readdirSync(folder), []);
 });
 
 it("uses no data folder that other users may write to", async (t) => {
