@@ -53,6 +53,15 @@ export const settingsSchema = {
       default: 10_000,
       description: "Maximum number of open HTTP connections; further ones are closed at once.",
     },
+    MANAGEMENT_PORT: {
+      ...port,
+      description:
+        "Port for probes and metrics, which are then not served on HTTP_PORT; 0 picks a free port. Unset: they are.",
+    },
+    MANAGEMENT_HOST: {
+      ...name,
+      description: "Address that MANAGEMENT_PORT is served on. Unset: HTTP_HOST.",
+    },
     MONGODB_URI: {
       type: "string",
       pattern: "^mongodb(\\+srv)?://[^/]+/[^/?]+(\\?.*)?$",
@@ -274,6 +283,7 @@ export const settingsSchema = {
   dependentRequired: {
     BOOTSTRAP_USER: ["BOOTSTRAP_PASSWORD"],
     BOOTSTRAP_PASSWORD: ["BOOTSTRAP_USER"],
+    MANAGEMENT_HOST: ["MANAGEMENT_PORT"],
     HTTP_TLS_CERT: ["HTTP_TLS_KEY"],
     HTTP_TLS_KEY: ["HTTP_TLS_CERT"],
     OIDC_ISSUER: ["OIDC_AUDIENCE"],

@@ -25,6 +25,12 @@ export interface HttpConfig {
   readonly tls: (TlsPair & { readonly files: TlsFiles }) | undefined;
 }
 
+/** Where probes and metrics are served. */
+export interface ManagementConfig {
+  readonly host: string;
+  readonly port: number;
+}
+
 export interface BootstrapConfig {
   readonly user: string;
   readonly password: string;
@@ -34,6 +40,8 @@ export interface BootstrapConfig {
 
 export interface Config {
   readonly http: HttpConfig;
+  /** Undefined: together with the API. */
+  readonly management: ManagementConfig | undefined;
   /** Includes the database name; undefined for the embedded store. */
   readonly mongodbUri: string | undefined;
   readonly kafka: KafkaConfig;
@@ -145,6 +153,7 @@ function toConfig(settings: Settings, faults: string[]): Config {
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password, BOOTSTRAP_RESET: reset } = settings;
   return Object.freeze({
     http: toHttp(settings, faults),
+    management: toManagement(settings, faults),
     mongodbUri: settings.MONGODB_URI,
     kafka,
     bootstrap:
@@ -181,6 +190,13 @@ function toHttp(settings: Settings, faults: string[]): HttpConfig {
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
     tls: readHttpTls(settings, faults),
   });
+}
+
+function toManagement(settings: Settings, faults: string[]): ManagementConfig | undefined {
+  const { MANAGEMENT_PORT: port, MANAGEMENT_HOST: host = settings.HTTP_HOST } = settings;
+  if (port === undefined) return undefined;
+  if (port !== 0 && port === settings.HTTP_PORT) faults.push("MANAGEMENT_PORT must differ from HTTP_PORT");
+  return Object.freeze({ host, port });
 }
 
 function toPublicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): string | undefined {

@@ -39,6 +39,7 @@ describe("the settings", () => {
         trustedProxies: [],
         tls: undefined,
       },
+      management: undefined,
       mongodbUri: undefined,
       kafka: {
         brokers: undefined,
@@ -127,6 +128,14 @@ describe("the settings", () => {
     assert.equal(parsePublicUrl("http://Topicsync.example.org:80"), "http://topicsync.example.org");
     for (const wrong of ["topicsync.example.org", "https://host/path", "https://host:port"])
       assert.match(getFaults({ HTTP_PUBLIC_URL: wrong }), /^ {2}HTTP_PUBLIC_URL /m);
+  });
+
+  it("serve probes and metrics on a port of their own, by default of the same address", () => {
+    const { management } = readConfig({ HTTP_HOST: "::", MANAGEMENT_PORT: "9090" });
+    assert.deepEqual(management, { host: "::", port: 9090 });
+    assert.match(getFaults({ MANAGEMENT_PORT: "8080" }), /MANAGEMENT_PORT must differ from HTTP_PORT/);
+    assert.match(getFaults({ MANAGEMENT_HOST: "::1" }), /MANAGEMENT_HOST .*MANAGEMENT_PORT/);
+    assert.doesNotThrow(() => readConfig({ HTTP_PORT: "0", MANAGEMENT_PORT: "0" }));
   });
 
   it("reject a short bootstrap password", () => {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
-import { readEnvironment, readConfig, type Config } from "../../config.ts";
+import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { WatchedLog } from "../../sync/partition-status.ts";
 import { createStatus } from "../../sync/status.ts";
@@ -24,10 +24,11 @@ export function defineStatus(command: Command): void {
     .option("--json", "print JSON instead of a table")
     .action(async ({ url: given, user, json }: { url?: string; user?: string; json?: true }) => {
       const config = readConfig(readEnvironment(process.env));
-      const url = (given ?? toUrl(config.http)).replace(/\/$/, "");
+      const url = (given ?? toUrl(config.http, config)).replace(/\/$/, "");
+      const probes = given ?? (config.management && toUrl(config.management, config)) ?? url;
       const credentials =
         user === undefined ? undefined : { user, password: await askPassword(`Password of ${user}`) };
-      const service = await queryService(url, credentials);
+      const service = await queryService({ url, probes: probes.replace(/\/$/, "") }, credentials);
       const status = service.status ?? (await readStatus());
       if (json) printLine(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
       else await printStatus(status, service);
@@ -47,10 +48,21 @@ interface Credentials {
   readonly password: string;
 }
 
-async function queryService(url: string, credentials: Credentials | undefined): Promise<ServiceResponse> {
+/** The URLs of the API and of the probes. */
+interface Urls {
+  readonly url: string;
+  readonly probes: string;
+}
+
+async function queryService(
+  { url, probes }: Urls,
+  credentials: Credentials | undefined,
+): Promise<ServiceResponse> {
   try {
-    const readiness = await getReadiness(url, credentials);
-    const note = `The service at ${url} is ${formatReadiness(readiness.json)}.`;
+    const readiness = await getReadiness(probes, credentials);
+    const state =
+      readiness.status === 404 ? "running, with its probes at MANAGEMENT_PORT" : formatReadiness(readiness.json);
+    const note = `The service at ${url} is ${state}.`;
     if (credentials === undefined)
       return { note: `${note} Its counts require a login: see --user.`, status: undefined };
     const { status, json } = await get(`${url}/api/topicsync/v1/sync`, credentials);
@@ -143,7 +155,7 @@ const withNote = (status: SyncStatus, { note }: ServiceResponse): SyncStatus => 
   problems: [note, ...status.problems],
 });
 
-function toUrl({ host, port, tls }: Config["http"]): string {
+function toUrl({ host, port }: ManagementConfig, { http: { tls } }: Pick<Config, "http">): string {
   // A wildcard address is reachable on the loopback interface.
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `${tls === undefined ? "http" : "https"}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
