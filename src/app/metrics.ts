@@ -1,4 +1,6 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { totalmem } from "node:os";
+
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import type { StoredBatch } from "../../consumers/batch-handler.ts";
 import type { RejectionCode } from "../lib/errors.ts";
@@ -47,6 +49,11 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: "topicsync_memory_limit_bytes",
+    help: "Memory that this process may use: the limit of its container, or else the machine's memory.",
+    registers,
+  }).set(getMemoryLimit());
   return {
     registry,
     recordAnnouncements: createAnnouncementMetrics(registers),
@@ -54,6 +61,12 @@ export function createMetrics(): Metrics {
     recordEvents: createRouterMetrics(registers),
     recordRegistrations: createRegistrationMetrics(registers),
   };
+}
+
+/** Without a limit, Node returns 0 or the largest number of the control group. */
+function getMemoryLimit(): number {
+  const limit = process.constrainedMemory();
+  return limit === 0 ? totalmem() : Math.min(limit, totalmem());
 }
 
 function createAnnouncementMetrics(registers: Registry[]): Metrics["recordAnnouncements"] {
