@@ -6,6 +6,7 @@ import { before, describe, it } from "node:test";
 
 import { parse, stringify } from "yaml";
 
+import { chartCopies } from "../../../docs/chart-copies.ts";
 import { chartValuesSchema } from "../../../docs/chart-values.ts";
 import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
 import { readConfig } from "../../../src/config.ts";
@@ -25,10 +26,14 @@ const upgraded = {
 };
 
 let chart: RenderedChart;
+let withoutOwner: RenderedChart;
 
 before(async () => {
   const rejected = Object.entries(bad).map(([name, { values }]) => [name, values] as const);
-  chart = await renderChart({ ...good, ...Object.fromEntries(rejected), upgraded });
+  [chart, withoutOwner] = await Promise.all([
+    renderChart({ ...good, ...Object.fromEntries(rejected), upgraded }, "Acme-Corp"),
+    renderChart({ minimal: good.minimal }, "OWNER"),
+  ]);
 });
 
 const readChartFile = (name: string): string => readFileSync(join(chartFolder, name), "utf8");
@@ -41,7 +46,9 @@ function getManifests(name: Good): readonly Manifest[] {
 }
 
 function getManifest(name: Good, kind: string): Manifest {
-  const [found, ...others] = getManifests(name).filter((manifest) => manifest.kind === kind);
+  const [found, ...others] = getManifests(name).filter(
+    (manifest) => manifest.kind === kind && !(kind === "Service" && manifest.spec.clusterIP === "None"),
+  );
   assert.ok(found !== undefined && others.length === 0, `${kind} of ${name}`);
   return found;
 }
@@ -67,10 +74,19 @@ const getPod = (name: Good): Pod => getManifest(name, "Deployment").spec.templat
 const getContainer = (name: Good): Container => getPod(name).spec.containers[0] as Container;
 const getEnvironment = (name: Good): Record<string, string> =>
   Object.fromEntries(getContainer(name).env.map(({ name, value }) => [name, value]));
+interface Volume {
+  readonly name: string;
+  readonly projected?: { readonly defaultMode: number; readonly sources: object[] };
+  readonly secret?: { readonly defaultMode: number };
+}
+
 const findVolume = (name: Good, volume: string) =>
-  (getPod(name).spec.volumes as { name: string; projected?: { sources: object[] } }[]).find(
-    (one) => one.name === volume,
-  );
+  (getPod(name).spec.volumes as Volume[]).find((one) => one.name === volume);
+const getSources = (name: Good, volume: string) => findVolume(name, volume)?.projected?.sources;
+/** A source of a projected volume: one key of a Secret, as a file of this name. */
+const toSource = (secret: string, key: string, path: string) => ({
+  secret: { name: secret, items: [{ key, path }] },
+});
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -78,7 +94,7 @@ const matches = (labels: Labels, selector: Labels): boolean =>
   Object.entries(selector).every(([name, value]) => labels[name] === value);
 
 /** Kinds that operators define: Kubernetes has no schemas for them. */
-const customKinds = ["ScaledObject", "ServiceMonitor", "TriggerAuthentication"];
+const customKinds = ["PrometheusRule", "ScaledObject", "ServiceMonitor", "TriggerAuthentication"];
 
 describe("the Helm chart", () => {
   it("passes the strict linter", () => {
@@ -94,7 +110,7 @@ describe("the Helm chart", () => {
     });
 
   it("renders the selected kinds only", () => {
-    const always = ["Deployment", "Service"];
+    const always = ["Deployment", "Service", "Service"];
     assert.deepEqual(listKinds("minimal"), [...always, "PodDisruptionBudget", "ServiceAccount"].toSorted());
     assert.deepEqual(listKinds("busy"), [...always, "HorizontalPodAutoscaler"].toSorted());
     assert.deepEqual(
@@ -107,7 +123,10 @@ describe("the Helm chart", () => {
         "TriggerAuthentication",
       ].toSorted(),
     );
-    const options = ["Ingress", "NetworkPolicy", "Secret", "ServiceMonitor"];
+    const options = [
+      ...["ConfigMap", "CronJob", "Ingress", "NetworkPolicy", "PrometheusRule"],
+      ...["Secret", "ServiceMonitor"],
+    ];
     assert.deepEqual(listKinds("everything"), [...listKinds("existing"), ...options].toSorted());
   });
 
@@ -123,6 +142,17 @@ describe("the Helm chart", () => {
       JSON.parse(readChartFile("values.schema.json")),
       JSON.parse(JSON.stringify(chartValuesSchema())),
     );
+  });
+
+  it("needs no image once it has an owner, and says so before", () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    assert.equal(getContainer("minimal")["image"], `ghcr.io/acme-corp/topicsync:${version}`);
+    assert.match(withoutOwner.rendered.get("minimal")?.rejection ?? "", /image\.repository: give the image/);
+  });
+
+  it("installs the alerts and the dashboard of this repository", () => {
+    for (const [source, copy] of chartCopies)
+      assert.equal(readFileSync(copy, "utf8"), readFileSync(source, "utf8"), "run `npm run docs`");
   });
 
   it("has the version of the service, and a README that explains each value", () => {
@@ -168,6 +198,7 @@ describe("an upgrade", () => {
       after.map(({ kind, metadata }) => [kind, metadata.name]),
       before.map(({ kind, metadata }) => [kind, metadata.name]),
     );
+    const published = "ghcr.io/acme-corp/topicsync";
     const label = (version: string) => `app.kubernetes.io/version: ${version}`;
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     for (const [index, manifest] of before.entries()) {
@@ -175,7 +206,7 @@ describe("an upgrade", () => {
       const expected = [`< ${label(version)}`, `> ${label("9.9.9")}`];
       if (manifest.kind === "Deployment")
         expected.push(
-          ...[`< image: topicsync:${version}`, "> image: topicsync:9.9.9"],
+          ...[`< image: ${published}:${version}`, `> image: ${published}:9.9.9`],
           ...["> - name: LOG_LEVEL", "> value: debug"],
         );
       assert.deepEqual(changed.toSorted(), expected.toSorted(), manifest.kind);
@@ -191,6 +222,8 @@ for (const name of goodNames)
       const service = getManifest(name, "Service");
       assert.ok(matches(labels, deployment.spec.selector.matchLabels));
       assert.ok(matches(labels, service.spec.selector));
+      const [, management] = getManifests(name).filter(({ kind }) => kind === "Service");
+      if (management) assert.ok(matches(labels, management.spec.selector));
       for (const { kind, spec } of getManifests(name)) {
         if (kind === "PodDisruptionBudget") assert.ok(matches(labels, spec.selector.matchLabels));
         if (kind === "NetworkPolicy") assert.ok(matches(labels, spec.podSelector.matchLabels));
@@ -212,7 +245,8 @@ for (const name of goodNames)
       const { spec } = getPod(name);
       assert.equal(spec.automountServiceAccountToken, false);
       assert.equal(spec.securityContext.runAsNonRoot, true);
-      assert.ok(spec.securityContext.runAsUser > 0);
+      // OpenShift's policy `restricted-v2` chooses them.
+      for (const id of ["runAsUser", "runAsGroup", "fsGroup"]) assert.ok(!(id in spec.securityContext), id);
       assert.deepEqual(spec.securityContext.seccompProfile, { type: "RuntimeDefault" });
       assert.deepEqual(getContainer(name).securityContext, {
         allowPrivilegeEscalation: false,
@@ -224,17 +258,21 @@ for (const name of goodNames)
 
     it("has three probes on the port of the service, and enough time to stop", () => {
       const { startupProbe, livenessProbe, readinessProbe, ports, lifecycle } = getContainer(name);
+      const { HTTP_PORT, HTTP_HOST, MANAGEMENT_PORT } = getEnvironment(name);
+      const port = name === "together" ? "http" : "management";
       const scheme = name === "everything" ? "HTTPS" : "HTTP";
       for (const [probe, path] of [
         [startupProbe, "/healthz"],
         [livenessProbe, "/healthz"],
         [readinessProbe, "/readyz"],
       ])
-        assert.deepEqual(probe.httpGet, { path, port: "http", scheme });
+        assert.deepEqual(probe.httpGet, { path, port, scheme });
+      const management = { name: "management", containerPort: Number(MANAGEMENT_PORT), protocol: "TCP" };
       assert.deepEqual(ports, [
-        { name: "http", containerPort: Number(getEnvironment(name)["HTTP_PORT"]), protocol: "TCP" },
+        { name: "http", containerPort: Number(HTTP_PORT), protocol: "TCP" },
+        ...(name === "together" ? [] : [management]),
       ]);
-      assert.equal(getEnvironment(name)["HTTP_HOST"], "0.0.0.0");
+      assert.equal(HTTP_HOST, "::");
       // Draining HTTP connections may take ten seconds.
       assert.ok(
         getPod(name).spec.terminationGracePeriodSeconds >= Number(lifecycle.preStop.sleep.seconds) + 30,
@@ -257,6 +295,12 @@ for (const name of goodNames)
         ...Object.fromEntries(secrets.map((secret) => [secret, plainSecrets[secret]])),
       });
       assert.deepEqual(config.kafka.brokers, ["kafka-0:9092", "kafka-1:9092"]);
+    });
+
+    it("has files that any user can read, and no embedded broker or store", () => {
+      assert.equal(getEnvironment(name)["TOPICSYNC_STACK"], "none");
+      for (const { secret, projected } of getPod(name).spec.volumes as Volume[])
+        assert.ok([secret, projected].every((source) => (source?.defaultMode ?? 0o444) === 0o444));
     });
 
     it("mounts every file that its settings name, and keeps secrets out of all other manifests", () => {
@@ -294,18 +338,107 @@ describe("the values of the chart", () => {
   it("create a Secret, or mount existing ones under the names of the settings", () => {
     const { stringData, metadata } = getManifest("everything", "Secret");
     assert.deepEqual(stringData, plainSecrets);
-    const getSources = (name: Good) => findVolume(name, "secrets")?.projected?.sources;
-    assert.deepEqual(getSources("everything"), [{ secret: { name: metadata.name } }]);
-    assert.deepEqual(getSources("existing"), [
-      { secret: { name: "admin", items: [{ key: "password", path: "BOOTSTRAP_PASSWORD" }] } },
-      { secret: { name: "kafka-user", items: [{ key: "password", path: "KAFKA_SASL_PASSWORD" }] } },
-      {
-        secret: {
-          name: "topicsync-mongodb",
-          items: [{ key: "connectionString.standardSrv", path: "MONGODB_URI" }],
-        },
-      },
+    assert.deepEqual(getSources("everything", "secrets"), [{ secret: { name: metadata.name } }]);
+    assert.deepEqual(getSources("existing", "secrets"), [
+      toSource("admin", "password", "BOOTSTRAP_PASSWORD"),
+      toSource("kafka-user", "password", "KAFKA_SASL_PASSWORD"),
+      toSource("topicsync-mongodb", "connectionString.standardSrv", "MONGODB_URI"),
     ]);
+  });
+
+  it("take the Secrets of Strimzi as they are", () => {
+    const ca = toSource("events-cluster-ca-cert", "ca.crt", "ca.crt");
+    assert.deepEqual(getSources("strimziScram", "kafka-tls"), [ca]);
+    assert.deepEqual(
+      getSources("strimziScram", "secrets")?.[0],
+      toSource("topicsync", "password", "KAFKA_SASL_PASSWORD"),
+    );
+    const { KAFKA_TLS, KAFKA_TLS_CA, KAFKA_TLS_CERT, ...scram } = getEnvironment("strimziScram");
+    assert.deepEqual(
+      [KAFKA_TLS, KAFKA_TLS_CA, KAFKA_TLS_CERT, scram["KAFKA_SASL_MECHANISM"]],
+      ["true", "/run/topicsync/kafka-tls/ca.crt", undefined, "scram-sha-512"],
+    );
+    assert.deepEqual(getSources("strimziTls", "kafka-tls"), [
+      ca,
+      toSource("topicsync", "user.crt", "tls.crt"),
+      toSource("topicsync", "user.key", "tls.key"),
+    ]);
+    assert.equal(getEnvironment("strimziTls")["KAFKA_TLS_KEY"], "/run/topicsync/kafka-tls/tls.key");
+  });
+
+  it("mount the files of MongoDB's TLS where the guide says", () => {
+    assert.deepEqual(getSources("everything", "mongodb-tls"), [
+      toSource("mongodb-ca", "ca.pem", "ca.crt"),
+      toSource("mongodb-user", "both.pem", "tls.pem"),
+    ]);
+    const mount = getContainer("everything").volumeMounts.find(({ name }) => name === "mongodb-tls");
+    const guide = readFileSync(join(root, "docs/deployment.md"), "utf8");
+    assert.ok(mount !== undefined && guide.includes(`tlsCAFile=${mount.mountPath}/ca.crt`));
+  });
+
+  it("sweep push tokens with the settings of the service, apart from its Services", () => {
+    const { spec } = getManifest("everything", "CronJob");
+    const pod = spec.jobTemplate.spec.template as Pod;
+    const [container] = pod.spec.containers as [Container & { args: string[] }];
+    assert.deepEqual(container.args, ["installations", "sweep", "--unseen-for", "90d", "--yes"]);
+    assert.deepEqual(container.env, getContainer("everything").env);
+    assert.deepEqual(pod.spec.volumes, getPod("everything").spec.volumes);
+    const services = getManifests("everything").filter(({ kind }) => kind === "Service");
+    for (const service of services) assert.ok(!matches(pod.metadata.labels, service.spec.selector));
+  });
+
+  it("restrict the alerts to the job of the release, and link to the runbook of its version", () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    const { groups } = getManifest("everything", "PrometheusRule").spec as {
+      groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[];
+    };
+    const rules = groups.flatMap((group) => group.rules);
+    const own = parse(readFileSync(join(root, "deploy/prometheus/alerts.yml"), "utf8")) as {
+      groups: { rules: { alert: string }[] }[];
+    };
+    const names = (all: { alert: string }[]) => all.map(({ alert }) => alert);
+    assert.deepEqual(names(rules), names(own.groups.flatMap((group) => group.rules)));
+    const [down] = rules;
+    const { metadata } = getManifests("everything").find(
+      ({ kind, spec }) => kind === "Service" && spec.clusterIP === "None",
+    ) ?? { metadata: undefined };
+    const job = `up{job="${metadata?.name ?? ""}",namespace="messaging"}`;
+    assert.equal(down?.expr, `max by (job, namespace) (${job}) == 0 or absent(${job})`);
+    assert.ok(!JSON.stringify(rules).includes("job=~"));
+    assert.equal(
+      down?.annotations["runbook_url"],
+      `https://github.com/Acme-Corp/topicsync/blob/v${version}/docs/runbook.md#topicsyncdown`,
+    );
+  });
+
+  it("put the dashboard where Grafana's sidecar finds it", () => {
+    const { data, metadata } = getManifest("everything", "ConfigMap");
+    assert.equal(metadata.labels["grafana_dashboard"], "1");
+    assert.deepEqual(
+      JSON.parse(data?.["topicsync.json"] ?? ""),
+      JSON.parse(readFileSync(join(root, "deploy/grafana/topicsync.json"), "utf8")),
+    );
+  });
+
+  it("publish probes and metrics to the monitoring only", () => {
+    const services = (name: Good) => getManifests(name).filter(({ kind }) => kind === "Service");
+    const [, management] = services("everything");
+    assert.equal(management?.spec.clusterIP, "None");
+    assert.deepEqual(
+      getManifest("everything", "Service").spec.ports.map(({ name }: { name: string }) => name),
+      ["http"],
+    );
+    const ingress = (name: Good) =>
+      (getManifest(name, "NetworkPolicy").spec.ingress as { ports: { port: string }[]; from?: object[] }[]).map(
+        ({ ports, from }) => [ports[0]?.port, JSON.stringify(from ?? []).includes("monitoring")],
+      );
+    assert.deepEqual(ingress("everything"), [
+      ["http", false],
+      ["management", true],
+    ]);
+    assert.deepEqual(ingress("together"), [["http", false]]);
+    assert.equal(services("together").length, 1);
+    assert.equal(getManifest("together", "ServiceMonitor").spec.endpoints[0].port, "http");
   });
 
   it("let KEDA read the lag of the service's groups, with the service's connection settings", () => {
@@ -336,7 +469,7 @@ describe("the values of the chart", () => {
       env: [username],
       secretTargetRef: [
         { parameter: "password", name: "events-topicsync", key: "KAFKA_SASL_PASSWORD" },
-        { parameter: "ca", name: "kafka-tls", key: "ca.crt" },
+        { parameter: "ca", name: "kafka-ca", key: "ca.crt" },
         { parameter: "cert", name: "kafka-tls", key: "tls.crt" },
         { parameter: "key", name: "kafka-tls", key: "tls.key" },
       ],
@@ -352,7 +485,7 @@ describe("the values of the chart", () => {
   it("let Prometheus and the Ingress controller use the scheme that is served", () => {
     assert.deepEqual(getManifest("everything", "ServiceMonitor").spec.endpoints, [
       {
-        port: "http",
+        port: "management",
         path: "/metrics",
         scheme: "https",
         interval: "30s",
