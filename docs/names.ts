@@ -14,7 +14,8 @@ const { version, repository } = JSON.parse(read("package.json")) as {
 /** https://github.com/OWNER/topicsync */
 const home = repository.url.replace(/^git\+|\.git$/g, "");
 const [, owner = ""] = /^https:\/\/github\.com\/([\w-]+)\/topicsync$/.exec(home) ?? [];
-if (owner === "") throw new Error(`repository.url in package.json is not a repository "topicsync" of GitHub: ${home}`);
+if (owner === "")
+  throw new Error(`repository.url in package.json is not a repository "topicsync" of GitHub: ${home}`);
 
 /** Names of GitHub's registry of images are in lower case. */
 const registry = `ghcr.io/${owner === "OWNER" ? owner : owner.toLowerCase()}/`;

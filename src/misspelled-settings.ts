@@ -13,7 +13,8 @@ const maxDistance = 2;
  */
 export function findMisspelledSettings(environment: Environment): string[] {
   return Object.entries(environment).flatMap(([variable, value]) => {
-    if (value === undefined || value === "" || known.has(variable) || isServiceLink(variable, value)) return [];
+    if (value === undefined || value === "" || known.has(variable) || isServiceLink(variable, value))
+      return [];
     const meant = findNearest(variable);
     return meant === undefined ? [] : [`${variable} is not a setting; did you mean ${meant}?`];
   });

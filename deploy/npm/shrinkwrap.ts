@@ -16,10 +16,14 @@ try {
   const published = { ...manifest, devDependencies: undefined, scripts: undefined };
   writeFileSync(join(folder, "package.json"), JSON.stringify(published));
   for (const file of ["package-lock.json", ".npmrc"]) copyFileSync(join(root, file), join(folder, file));
-  execFileSync("npm", ["install", "--package-lock-only", "--ignore-scripts", "--offline", "--loglevel=error"], {
-    cwd: folder,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  execFileSync(
+    "npm",
+    ["install", "--package-lock-only", "--ignore-scripts", "--offline", "--loglevel=error"],
+    {
+      cwd: folder,
+      stdio: ["ignore", "ignore", "inherit"],
+    },
+  );
   copyFileSync(join(folder, "package-lock.json"), join(root, "npm-shrinkwrap.json"));
 } finally {
   rmSync(folder, { recursive: true });

@@ -63,7 +63,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const servers: HttpServer[] = [];
   // First, so that it is closed last and probes are answered to the end.
   if (config.management !== undefined) {
-    const management = await listen(createManagementApp(appOptions), { ...config.http, ...config.management, log });
+    const management = await listen(createManagementApp(appOptions), {
+      ...config.http,
+      ...config.management,
+      log,
+    });
     lifecycle.onStop("management", () => management.close());
     log.info({ url: management.url }, "management server listening");
     servers.push(management);

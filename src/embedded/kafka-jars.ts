@@ -92,7 +92,9 @@ async function verifyJars(folder: string): Promise<void> {
   const jars = await listJars(folder);
   const wrong = [...expected.keys()].filter((name) => !jars.includes(name));
   for (const name of jars) {
-    const digest = createHash("sha256").update(await readFile(join(folder, name))).digest("hex");
+    const digest = createHash("sha256")
+      .update(await readFile(join(folder, name)))
+      .digest("hex");
     if (digest !== expected.get(name)) wrong.push(name);
   }
   if (wrong.length === 0) return;
@@ -105,7 +107,10 @@ async function verifyJars(folder: string): Promise<void> {
 /** Returns the class path of a folder's jars, sorted because an archive of classes depends on the order. */
 export async function buildClassPath(folder: string): Promise<string> {
   const jars = await listJars(folder);
-  return jars.toSorted().map((name) => join(folder, name)).join(":");
+  return jars
+    .toSorted()
+    .map((name) => join(folder, name))
+    .join(":");
 }
 
 async function downloadJars(folder: string, onDownloaded: () => void): Promise<void> {

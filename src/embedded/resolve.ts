@@ -49,7 +49,9 @@ interface Launchers<R extends Running> {
 async function startFirst<R extends Running>(options: ResolveOptions, launchers: Launchers<R>): Promise<R> {
   const { choice, report } = options;
   if (choice === "none")
-    throw new UnavailableError(`TOPICSYNC_STACK is "none": set ${launchers.setting} to use a running ${launchers.what}`);
+    throw new UnavailableError(
+      `TOPICSYNC_STACK is "none": set ${launchers.setting} to use a running ${launchers.what}`,
+    );
   const container = choice === "local" ? undefined : await launchers.container();
   const candidates = [...(container ? [container] : []), ...(choice === "containers" ? [] : launchers.local)];
   const reasons: string[] = [];

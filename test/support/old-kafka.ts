@@ -3,7 +3,12 @@ import { join } from "node:path";
 
 import { installJars } from "../../bench/support/maven.ts";
 import { buildClassPath } from "../../src/embedded/kafka-jars.ts";
-import { buildJavaArgs, prepareClassArchive, runClass, type KafkaJava } from "../../src/embedded/kafka-java.ts";
+import {
+  buildJavaArgs,
+  prepareClassArchive,
+  runClass,
+  type KafkaJava,
+} from "../../src/embedded/kafka-java.ts";
 import { formatServerProperties, kafkaReadyLine } from "../../src/embedded/kafka-settings.ts";
 import { startProcess, waitUntilReady, type ServerProcess } from "../../src/embedded/process.ts";
 import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";

@@ -54,11 +54,19 @@ describe("a misspelled setting", () => {
   });
 
   it("is found if any one or two letters differ", () => {
-    const names = [...Object.keys(settingsSchema.properties), ...secretSettings.map((name) => `${name}_FILE`)];
+    const names = [
+      ...Object.keys(settingsSchema.properties),
+      ...secretSettings.map((name) => `${name}_FILE`),
+    ];
     for (const name of names)
       for (let at = 0; at < name.length; at++) {
         const [before, letter = "", after] = [name.slice(0, at), name[at], name.slice(at + 1)];
-        const changes = [before + after, `${before}9${after}`, `${before}${letter}9${after}`, `9${before}9${after}`];
+        const changes = [
+          before + after,
+          `${before}9${after}`,
+          `${before}${letter}9${after}`,
+          `9${before}9${after}`,
+        ];
         for (const changed of changes) {
           if (names.includes(changed)) continue;
           assert.equal(find(changed).length, 1, `${changed} for ${name}`);

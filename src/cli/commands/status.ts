@@ -61,7 +61,9 @@ async function queryService(
   try {
     const readiness = await getReadiness(probes, credentials);
     const state =
-      readiness.status === 404 ? "running, with its probes at MANAGEMENT_PORT" : formatReadiness(readiness.json);
+      readiness.status === 404
+        ? "running, with its probes at MANAGEMENT_PORT"
+        : formatReadiness(readiness.json);
     const note = `The service at ${url} is ${state}.`;
     if (credentials === undefined)
       return { note: `${note} Its counts require a login: see --user.`, status: undefined };

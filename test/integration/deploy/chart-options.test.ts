@@ -84,7 +84,8 @@ describe("the values of the chart", () => {
     assert.deepEqual(container.args, ["installations", "sweep", "--unseen-for", "90d", "--yes"]);
     assert.deepEqual(container.env, getContainer("everything").env);
     assert.deepEqual(pod.spec.volumes, getPod("everything").spec.volumes);
-    for (const service of getServices("everything")) assert.ok(!matches(pod.metadata.labels, service.spec.selector));
+    for (const service of getServices("everything"))
+      assert.ok(!matches(pod.metadata.labels, service.spec.selector));
   });
 
   it("restrict the alerts to the job of the release, and link to the runbook of its version", () => {
@@ -126,9 +127,9 @@ describe("the values of the chart", () => {
       ["http"],
     );
     const ingress = (name: Good) =>
-      (getManifest(name, "NetworkPolicy").spec.ingress as { ports: { port: string }[]; from?: object[] }[]).map(
-        ({ ports, from }) => [ports[0]?.port, JSON.stringify(from ?? []).includes("monitoring")],
-      );
+      (
+        getManifest(name, "NetworkPolicy").spec.ingress as { ports: { port: string }[]; from?: object[] }[]
+      ).map(({ ports, from }) => [ports[0]?.port, JSON.stringify(from ?? []).includes("monitoring")]);
     assert.deepEqual(ingress("everything"), [
       ["http", false],
       ["management", true],

@@ -66,7 +66,8 @@ describe("the list of what is fetched", () => {
         .map((host) => `${host} in ${file}`),
     );
     // Names that nothing is requested from: of schemas, of links, and of examples.
-    const names = /^(?:127\.0\.0\.1|json-schema\.org|www\.w3\.org|maven\.apache\.org|(?:\S+\.)?example\.(?:org|com)) /;
+    const names =
+      /^(?:127\.0\.0\.1|json-schema\.org|www\.w3\.org|maven\.apache\.org|(?:\S+\.)?example\.(?:org|com)) /;
     assert.deepEqual(
       addresses.filter((address) => !names.test(address)),
       [],

@@ -16,9 +16,8 @@ const manifest = JSON.parse(read("package.json")) as {
   homepage: string;
   bugs: string;
 };
-const [, home = "", owner = ""] = /^git\+(https:\/\/github\.com\/([^/]+)\/topicsync)\.git$/.exec(
-  manifest.repository.url,
-) ?? [];
+const [, home = "", owner = ""] =
+  /^git\+(https:\/\/github\.com\/([^/]+)\/topicsync)\.git$/.exec(manifest.repository.url) ?? [];
 
 describe("the names of what is published", () => {
   it("follow from the repository in package.json", () => {
@@ -30,7 +29,10 @@ describe("the names of what is published", () => {
   it("are those of the chart, with the version of the package", () => {
     const chart = parse(read("deploy/helm/topicsync/Chart.yaml")) as Record<string, unknown>;
     const { home: chartHome, sources, version, appVersion } = chart;
-    assert.deepEqual([chartHome, sources, version, appVersion], [home, [home], manifest.version, manifest.version]);
+    assert.deepEqual(
+      [chartHome, sources, version, appVersion],
+      [home, [home], manifest.version, manifest.version],
+    );
   });
 
   it("are those that the release publishes", () => {
@@ -45,7 +47,14 @@ describe("the names of what is published", () => {
   });
 
   it("are in no other file", () => {
-    const elsewhere = ["README.md", "CONTRIBUTING.md", "docker-compose.yml", "Dockerfile", "docs/quick-start.md"];
-    for (const file of elsewhere) assert.doesNotMatch(read(file), /ghcr\.io|github\.com\/[\w-]+\/topicsync/, file);
+    const elsewhere = [
+      "README.md",
+      "CONTRIBUTING.md",
+      "docker-compose.yml",
+      "Dockerfile",
+      "docs/quick-start.md",
+    ];
+    for (const file of elsewhere)
+      assert.doesNotMatch(read(file), /ghcr\.io|github\.com\/[\w-]+\/topicsync/, file);
   });
 });

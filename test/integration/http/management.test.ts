@@ -57,7 +57,11 @@ describe("a service with MANAGEMENT_PORT", () => {
     for (const at of [service.url, String(url)]) {
       const { port } = new URL(at);
       for (const host of ["127.0.0.1", ...(hasIpv6 ? ["[::1]"] : [])])
-        assert.match(String((await get(`http://${host}:${port}/openapi.json`)).status), /^(?:200|404)$/, host);
+        assert.match(
+          String((await get(`http://${host}:${port}/openapi.json`)).status),
+          /^(?:200|404)$/,
+          host,
+        );
     }
     assert.equal(await service.stop(), 0);
   });

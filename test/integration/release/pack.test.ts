@@ -138,10 +138,7 @@ describe("the published package", () => {
 
   it("has what the embedded stack compares its downloads with", () => {
     for (const name of ["kafka.sha256", "secantusdb.txt"])
-      assert.equal(
-        read(join(installed, "dist/src/embedded", name)),
-        read(join(root, "src/embedded", name)),
-      );
+      assert.equal(read(join(installed, "dist/src/embedded", name)), read(join(root, "src/embedded", name)));
   });
 
   it("syncs announcements and serves the console", async () => {

@@ -1,6 +1,14 @@
 /** What the embedded stack downloads is what was pinned: the real downloads, and others in their place. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
@@ -34,7 +42,8 @@ describe("the digests of the embedded stack", () => {
       change(join(folder, name));
       await assert.rejects(
         installKafka({ toolsFolder: tools, report }),
-        (error: Error) => error.message.startsWith(name) && error.message.includes("differ from those of Maven"),
+        (error: Error) =>
+          error.message.startsWith(name) && error.message.includes("differ from those of Maven"),
       );
     });
 
@@ -55,11 +64,15 @@ describe("the digests of the embedded stack", () => {
     const log = join(createFolder(t), "arguments");
     writeScript(python, `echo "$@" >> ${log}`);
     await installSecantus({ command: python, abi: "abi" }, { toolsFolder: createFolder(t), report });
-    const [, file = ""] = /--no-deps --require-hashes --requirement (\S+)$/m.exec(readFileSync(log, "utf8")) ?? [];
+    const [, file = ""] =
+      /--no-deps --require-hashes --requirement (\S+)$/m.exec(readFileSync(log, "utf8")) ?? [];
     assert.ok(existsSync(file), file);
     const packages = requirements.split("\n").filter((line) => /^[a-z]/.test(line));
     assert.ok(packages.includes(`secantusdb==${secantusVersion} \\`), packages.join("\n"));
     for (const one of requirements.split(/^(?=[a-z])/m).slice(1))
-      assert.match(one, /^[\w-]+==\S+ (?:; python_full_version [<>=]+ '3\.\d+'(?: and .*)? )?\\\n(?: {4}--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+$/);
+      assert.match(
+        one,
+        /^[\w-]+==\S+ (?:; python_full_version [<>=]+ '3\.\d+'(?: and .*)? )?\\\n(?: {4}--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+$/,
+      );
   });
 });

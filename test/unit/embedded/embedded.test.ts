@@ -47,7 +47,10 @@ for (const settings of [{ NODE_ENV: "production" }, { TOPICSYNC_STACK: "none" }]
       const { code, output, errors } = await runCli(command, own);
       assert.equal(code, 78);
       assert.ok(`${output}${errors}`.includes(`${name} is`), `${output}${errors}`);
-      assert.match(`${output}${errors}`, /no embedded broker or store is used: set (?:MONGODB_URI|KAFKA_BROKERS)/);
+      assert.match(
+        `${output}${errors}`,
+        /no embedded broker or store is used: set (?:MONGODB_URI|KAFKA_BROKERS)/,
+      );
     }
   });
 }

@@ -35,8 +35,7 @@ export function viewChart({ rendered }: RenderedChart) {
   }
 
   /** Of the Services, the one of the API comes first. */
-  const getServices = (name: Good): Manifest[] =>
-    getManifests(name).filter(({ kind }) => kind === "Service");
+  const getServices = (name: Good): Manifest[] => getManifests(name).filter(({ kind }) => kind === "Service");
 
   function getManifest(name: Good, kind: string): Manifest {
     const [found, ...others] = getManifests(name).filter((manifest) => manifest.kind === kind);
