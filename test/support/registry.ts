@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
 
@@ -37,6 +37,17 @@ export async function startRegistry(folder: string): Promise<string> {
   const url = `http://${address}/`;
   await waitUntilReady(server, async () => (await fetch(`${url}-/ping`)).ok, { name });
   return url;
+}
+
+/**
+ * Notes that each published version of `topicsync` has a shrinkwrap, which npm then follows. npm's own
+ * registry finds that out itself; Verdaccio only passes it on.
+ */
+export function noteShrinkwrap(folder: string): void {
+  const file = join(folder, "storage/topicsync/package.json");
+  const stored = JSON.parse(readFileSync(file, "utf8")) as { versions: Record<string, object> };
+  for (const version of Object.values(stored.versions)) Object.assign(version, { _hasShrinkwrap: true });
+  writeFileSync(file, JSON.stringify(stored));
 }
 
 /** JSON is YAML. */

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 
 import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import { assertError, toBasicAuthorization, type HttpResponse } from "../../support/http.ts";
+import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 import { bootstrap, runCli, startTopicsyncHere } from "../../support/service.ts";
 
@@ -28,6 +29,7 @@ describe("a service with MANAGEMENT_PORT", () => {
     const service = await startTopicsyncHere(settings);
     await service.ready();
     const apart = `http://127.0.0.1:${management}`;
+    await until("it is ready", async () => (await get(`${apart}/readyz`)).status === 200);
     for (const path of paths) {
       assert.equal((await get(`${apart}${path}`)).status, 200, path);
       assertError(await get(`${service.url}${path}`), 404, "NOT_FOUND");
