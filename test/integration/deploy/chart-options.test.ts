@@ -11,8 +11,9 @@ import { good, plainSecrets } from "./chart-values.ts";
 import { renderChart } from "./helm/render.ts";
 import { matches, viewChart, type Container, type Good, type Pod } from "./helm/views.ts";
 
-const { getManifests, getServices, getManifest, getPod, getContainer, getEnvironment, getVolumes } =
-  viewChart(await renderChart(good, "Acme-Corp"));
+const { getServices, getManifest, getPod, getContainer, getEnvironment, getVolumes } = viewChart(
+  await renderChart(good, "Acme-Corp"),
+);
 const getSources = (name: Good, volume: string) =>
   getVolumes(name).find((one) => one.name === volume)?.projected?.sources;
 /** A source of a projected volume: one key of a Secret, as a file of this name. */
@@ -105,7 +106,7 @@ describe("the values of the chart", () => {
     assert.equal(down?.expr, `max by (job, namespace) (${job}) == 0 or absent(${job})`);
     assert.ok(!JSON.stringify(rules).includes("job=~"));
     assert.equal(
-      down?.annotations["runbook_url"],
+      down.annotations["runbook_url"],
       `https://github.com/Acme-Corp/topicsync/blob/v${version}/docs/runbook.md#topicsyncdown`,
     );
   });

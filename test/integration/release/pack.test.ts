@@ -161,7 +161,7 @@ describe("the published package", () => {
   it("does what the quick start shows", async (t) => {
     const page = "docs/quick-start.md";
     const port = await findFreePort();
-    const { MONGODB_URI = "", KAFKA_BROKERS = "" } = scene().settings;
+    const { MONGODB_URI, KAFKA_BROKERS } = scene().settings;
     const shell = {
       cwd: folder,
       env: environment({ MONGODB_URI, KAFKA_BROKERS, HTTP_PORT: String(port), AUDIT_LOG: "off" }),

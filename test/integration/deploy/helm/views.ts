@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { good } from "../chart-values.ts";
+import type { good } from "../chart-values.ts";
 import type { Manifest, RenderedChart } from "./render.ts";
 
 /** The name of values that the chart accepts. */
