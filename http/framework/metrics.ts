@@ -22,7 +22,7 @@ export type RecordRequest = (request: MeasuredRequest) => void;
 /** The status that nginx logs for a client that left. */
 const clientLeft = 499;
 
-/** Creates the middleware that measures each request, except event streams, which last until they are closed. */
+/** Creates the middleware that measures requests, without event streams, which last until they are closed. */
 export function createRequestMetrics(record: RecordRequest): Handler {
   return (request, response, next) => {
     response.once("close", () => {

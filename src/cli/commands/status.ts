@@ -52,7 +52,10 @@ export interface ServiceResponse {
 
 interface Server {
   readonly url: string;
-  /** PEM. Trusted under any name, since it is the service's own. Undefined: the authorities of this machine. */
+  /**
+   * PEM. Trusted under any name, since it is the service's own. Undefined: this machine's authorities are
+   * trusted.
+   */
   readonly certificate: string | undefined;
 }
 
