@@ -79,7 +79,7 @@ describe("the examples", () => {
       };
       return {
         externalId,
-        async run(...own: string[]): Promise<string[]> {
+        run: async (...own: string[]): Promise<string[]> => {
           const { code, stdout, stderr } = await runCommand(command, [...args, ...own], { env: settings });
           assert.equal(code, 0, `${command} ${own.join(" ")}: ${stderr}`);
           return stdout.trim().split("\n");
