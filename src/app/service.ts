@@ -60,19 +60,20 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const consumers = createConsumers(context);
   const log = context.log.child({ component: "http" });
   const appOptions = { ...(await createAppOptions(context, consumers)), log };
+  const { recordRejectedRequest: onRejected } = context.metrics;
   const servers: HttpServer[] = [];
   // First, so that it is closed last and probes are answered to the end.
   if (config.management !== undefined) {
     const management = await listen(createManagementApp(appOptions), {
       ...config.http,
       ...config.management,
-      log,
+      ...{ log, onRejected },
     });
     lifecycle.onStop("management", () => management.close());
     log.info({ url: management.url }, "management server listening");
     servers.push(management);
   }
-  const server = await listen(createApp(appOptions), { ...config.http, log });
+  const server = await listen(createApp(appOptions), { ...config.http, log, onRejected });
   lifecycle.onStop("HTTP", () => server.close());
   log.info({ url: server.url }, "http server listening");
   servers.push(server);
@@ -162,6 +163,7 @@ async function createAppOptions(
       picker: topicIndex.status,
       getRegistrations: services.registrations.getStatus,
     }),
+    recordRequest: metrics.recordRequest,
     getSyncStatus,
     getOverview: createOverview({
       readiness: checkReadiness,
