@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
 
+import { readConfig } from "../../../src/config.ts";
+import { resolveStore } from "../../../src/embedded/embedded.ts";
+import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { runCli } from "../../support/service.ts";
 import { databaseUri, sharedStack } from "../../support/stack.ts";
 import { createFolder } from "./local.ts";
@@ -70,4 +73,19 @@ it("uses no data folder that other users may write to", async (t) => {
   const { code, output } = await runCli(["start"], { TOPICSYNC_DATA: folder });
   assert.equal(code, 78);
   assert.ok(output.includes(`${folder} may be changed by other users`), output);
+});
+
+it("uses no data folder in a folder of another user, who could replace it", async (t) => {
+  const folder = createFolder(t);
+  const owner = statSync(folder).uid;
+  // Only root can give a folder away, and root's folders are trusted.
+  if (owner === 0) chownSync(folder, 12_345, 12_345);
+  const { getuid } = process;
+  process.getuid = () => owner + 1;
+  t.after(() => Object.assign(process, { getuid }));
+  await assert.rejects(
+    resolveStore(readConfig({ TOPICSYNC_DATA: join(folder, ".topicsync") })),
+    (error) =>
+      error instanceof ConfigurationError && error.message.startsWith(`${folder} belongs to another user`),
+  );
 });
