@@ -1,4 +1,5 @@
 import { totalmem } from "node:os";
+import { getHeapStatistics } from "node:v8";
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
@@ -61,6 +62,11 @@ export function createMetrics(): Metrics {
     help: "Memory that this process may use: the limit of its container, or else the machine's memory.",
     registers,
   }).set(getMemoryLimit());
+  new Gauge({
+    name: "topicsync_heap_limit_bytes",
+    help: "Size of JavaScript's heap beyond which this process ends.",
+    registers,
+  }).set(getHeapStatistics().heap_size_limit);
   return {
     registry,
     recordAnnouncements: createAnnouncementMetrics(registers),
