@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { before, describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -20,6 +20,7 @@ import { noteShrinkwrap, startRegistry } from "../../support/registry.ts";
 import { stage } from "../../support/scene.ts";
 import { keepLog, keepSecret } from "../../support/secrets.ts";
 import { environment, startTopicsync } from "../../support/service.ts";
+import { toolsFolder } from "../../unit/embedded/local.ts";
 
 const installation = useFolder();
 const { path: folder } = installation;
@@ -161,11 +162,11 @@ describe("the published package", () => {
   it("does what the quick start shows", async (t) => {
     const page = "docs/quick-start.md";
     const port = await findFreePort();
-    const { MONGODB_URI, KAFKA_BROKERS } = scene().settings;
-    const shell = {
-      cwd: folder,
-      env: environment({ MONGODB_URI, KAFKA_BROKERS, HTTP_PORT: String(port), AUDIT_LOG: "off" }),
-    };
+    // With an embedded broker and store, whose downloads are those of this repository.
+    mkdirSync(join(folder, ".topicsync"));
+    symlinkSync(toolsFolder, join(folder, ".topicsync/tools"));
+    const env = environment({ TOPICSYNC_STACK: "local", HTTP_PORT: String(port), AUDIT_LOG: "off" });
+    const shell = { cwd: folder, env };
     const blocks = parseBlocks(page, read(join(root, page)))
       .filter(({ info }) => ["sh", "console", "sh service"].includes(info))
       .map((block) => ({
