@@ -1,5 +1,4 @@
 import { secretSettings, settingsSchema } from "../schemas/settings.ts";
-import type { Environment } from "./config.ts";
 
 const known = new Set([
   ...Object.keys(settingsSchema.properties),
@@ -11,7 +10,7 @@ const maxDistance = 2;
  * Returns a fault for each variable whose name is within two letters of a setting's: a misspelled one would
  * be ignored silently. Letters are inserted, left out, replaced, or swapped with the next one.
  */
-export function findMisspelledSettings(environment: Environment): string[] {
+export function findMisspelledSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(environment).flatMap(([variable, value]) => {
     if (value === undefined || value === "" || known.has(variable) || isServiceLink(variable, value))
       return [];
