@@ -4,7 +4,7 @@ import { getHeapStatistics } from "node:v8";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import type { MeasuredRequest } from "../../http/framework/metrics.ts";
-import type { ErrorCode } from "../../http/framework/errors.ts";
+import { statuses, type ErrorCode } from "../../http/framework/errors.ts";
 import type { StoredBatch } from "../../consumers/batch-handler.ts";
 import type { RejectionCode } from "../lib/errors.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
@@ -231,6 +231,8 @@ function createHttpMetrics(registers: Registry[]): Pick<Metrics, "recordRequest"
     labelNames: ["code"],
     registers,
   });
+  // An alert watches the errors of the server.
+  for (const [code, status] of Object.entries(statuses)) if (status >= 500) rejections.inc({ code }, 0);
   const failedLogins = new Counter({
     name: "topicsync_failed_logins_total",
     help: "Requests with a wrong user name or password, or of a disabled user.",
