@@ -5,7 +5,7 @@ import type { LogObserver, LogWatch } from "../../sync/records.ts";
 import { findDenial, quoteGroup, toKafkaError } from "../errors.ts";
 import type { Isolation } from "../log-requests.ts";
 import type { KafkaRequests } from "../requests.ts";
-import { readTopicSettings } from "./topics.ts";
+import { readTopicSettings } from "./topic-checks.ts";
 
 /** The clients that a watch asks. */
 interface WatchSources {
