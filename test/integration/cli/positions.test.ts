@@ -52,7 +52,7 @@ async function createScene() {
         .trim()
         .split("\n")
         .map((line) => JSON.parse(line) as Record<string, unknown>)
-        .filter(({ action }) => action === "position.set"),
+        .filter(({ msg }) => msg === "position.set"),
     countCopiesById: async () => {
       const ids = (await scene.readAll(scene.egress)).map((copy) => getText(copy, "topicsync.event") ?? "");
       return Map.groupBy(ids, (id) => id);
@@ -108,9 +108,10 @@ describe("topicsync positions", () => {
   });
 
   it("sets the position of a running router, which forwards the events again under the same ids", async () => {
-    const { set, produce, countCopiesById, events, groupId, readAudit } = await createScene();
+    const scene = await createScene();
+    const { set, countCopiesById, events, groupId, readAudit } = scene;
     await set("events", "--partition", "1", "--to-offset", "6");
-    await produce(...createEvents(10, 11, 1));
+    await scene.produce(...createEvents(10, 11, 1));
     await until("it has forwarded from there", async () => (await countCopiesById()).has(`${events}-1-10`));
     const counts = [...(await countCopiesById())].map(([id, copies]) => [id, copies.length] as const);
     const repeated = counts.filter(([, count]) => count > 1);
@@ -133,13 +134,16 @@ describe("topicsync positions", () => {
   });
 
   it("sets the position of a router while it forwards without a pause", async () => {
-    const { set, produce, routed, countCopiesById } = await createScene();
-    let isSet = false;
+    const scene = await createScene();
+    const { set, routed, countCopiesById } = scene;
+    const isSet = new AbortController();
     let sent = 10;
     const sending = (async () => {
-      while (!isSet) await produce(...createEvents(sent, (sent += 20)));
+      while (!isSet.signal.aborted) await scene.produce(...createEvents(sent, (sent += 20)));
     })();
-    await set("events", "--partition", "0", "--beginning").finally(() => (isSet = true));
+    await set("events", "--partition", "0", "--beginning").finally(() => {
+      isSet.abort();
+    });
     await sending;
     await routed();
     const counts = await countCopiesById();
@@ -151,11 +155,12 @@ describe("topicsync positions", () => {
   });
 
   it("sets the position of a running sync, which reads on from there", async () => {
-    const { set, send, announce, stored, reached, topics, service } = await createScene();
+    const scene = await createScene();
+    const { set, send, announce, reached, topics, service } = scene;
     // Reading an announcement again changes nothing, unless it is of a topic that is gone.
     await set("announcements", "--to-offset", "3");
     await send({ ...defineTopic("id-20", "eventType=X"), name: "new" });
-    await stored(11);
+    await scene.stored(11);
     await reached(11);
     const fences = service.log.filter(({ msg }) => /position moved by another consumer/.test(String(msg)));
     assert.ok(fences.length <= 1);

@@ -23,9 +23,13 @@ function createScene() {
     uri,
     db,
     schema,
-    async connect(): Promise<void> {
+    connect: async (): Promise<void> => {
       const database = createDatabase(uri, pino({ level: "silent" }));
-      await database.connect(new AbortController().signal).finally(() => database.close());
+      try {
+        await database.connect(new AbortController().signal);
+      } finally {
+        await database.close();
+      }
     },
     read: async () => {
       const { version, raised_by: by } = (await schema.findOne({ _id: "schema" })) ?? {};
