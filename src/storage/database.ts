@@ -21,8 +21,8 @@ import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } fr
 /** The connection to MongoDB, and the only access to it. */
 export interface Database {
   /**
-   * Waits for MongoDB and creates missing indexes. Throws DatabaseConflictError if data, indexes or the schema
-   * version conflict, UnavailableError if aborted.
+   * Waits for MongoDB and creates missing indexes. Throws DatabaseConflictError if data, indexes or the
+   * schema version conflict, UnavailableError if aborted.
    */
   connect(abort: AbortSignal): Promise<void>;
   collection<T extends Document>(name: CollectionName): Collection<T>;

@@ -39,7 +39,7 @@ const firstForwardedAgain = 80;
 const toNumber = ({ value }: ReadRecord): number =>
   (JSON.parse(String(value)) as { event: { number: number } }).event.number;
 
-/** Copies records as MirrorMaker and Cluster Linking do: with key, value, headers, timestamp and partition. */
+/** Copies records as tools for mirrors do: with key, value, headers, timestamp and partition. */
 async function mirror(topic: string, records: readonly ReadRecord[]): Promise<void> {
   await producer.send({
     topic,
