@@ -59,7 +59,16 @@ export function createDeadLetters(
       letters,
       abort,
     });
-    const reading = { ...read, broker, store, logs, progress, identify, log };
+    const reading = {
+      ...read,
+      consumer: `dead-letters.${channel}`,
+      broker,
+      store,
+      logs,
+      progress,
+      identify,
+      log,
+    };
     let consumer: DeadLetterConsumer | undefined;
     starts.push(() => (consumer = new DeadLetterConsumer(reading)));
     return createDeadLetterService({

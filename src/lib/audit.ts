@@ -73,7 +73,17 @@ export type AuditEvent =
       /** The names of Kafka topics. */
       readonly topics: readonly string[];
     }
-  | { readonly action: "dead-letters.read"; readonly id: string };
+  | { readonly action: "dead-letters.read"; readonly id: string }
+  | {
+      readonly action: "position.set";
+      readonly group: string;
+      /** The Kafka topic. */
+      readonly topic: string;
+      readonly partition: number;
+      /** The offsets. */
+      readonly from: number | null;
+      readonly to: number;
+    };
 
 /** Who made a change, how, and from where. */
 export interface Origin {

@@ -13,6 +13,7 @@ export const collections = {
   users: "sys_user",
   sessions: "topicsync_sessions",
   secrets: "topicsync_secrets",
+  schema: "topicsync_schema",
 } as const;
 
 export type CollectionName = (typeof collections)[keyof typeof collections];
