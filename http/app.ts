@@ -3,6 +3,7 @@ import express, { type Express } from "express";
 import type { Overview } from "../schemas/overview.ts";
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
+import type { RecordRefusal } from "../src/lib/audit-refusals.ts";
 import type { EventTypeService } from "../src/event-types/stores.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
@@ -11,8 +12,11 @@ import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
 import type { TopicReader } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
+import type { KeyAdministration } from "../src/users/key.ts";
+import type { CheckKey } from "../src/users/key-check.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
 import type { Authenticate } from "../src/users/authenticate.ts";
+import type { Namespaces } from "../src/users/rights.ts";
 import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
 import type { VerifyToken } from "../src/users/bearer-token.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
@@ -38,6 +42,7 @@ import { pickOperations } from "./routes/pick.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
 import { topicOperations } from "./routes/topics.ts";
+import { keyOperations } from "./routes/keys.ts";
 import { userOperations } from "./routes/users.ts";
 
 export interface AppOptions {
@@ -49,21 +54,25 @@ export interface AppOptions {
   readonly eventTypes: EventTypeService;
   readonly installations: InstallationServices;
   readonly users: UserAdministration;
+  readonly keys: KeyAdministration;
   readonly applications: CatalogAdministration;
   readonly platforms: CatalogAdministration;
   readonly sessions: Sessions;
   /** Undefined: no sign-in with OpenID. */
   readonly openId: OpenIdOptions | undefined;
   readonly verify: Authenticate;
+  readonly checkKey: CheckKey;
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
   readonly forgeries: ForgeryThrottle;
   readonly consoleFiles: ConsoleFiles | undefined;
   readonly audit: Audit;
+  /** Records failed logins and refused requests. */
+  readonly recordRefusal: RecordRefusal;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
   readonly getSyncStatus: () => Promise<SyncStatus>;
-  readonly getOverview: () => Promise<Overview>;
+  readonly getOverview: (namespaces: Namespaces) => Promise<Overview>;
   readonly deadLetters: DeadLetterServices;
   /** Whether this server uses TLS. */
   readonly overTls: boolean;
@@ -80,7 +89,16 @@ export interface AppOptions {
 
 /** Options of the framework, which no operation needs. */
 type FrameworkOption =
-  "audit" | "forgeries" | "overTls" | "publicUrl" | "trustedProxies" | "tracing" | "log" | "stopping";
+  | "audit"
+  | "recordRefusal"
+  | "checkKey"
+  | "forgeries"
+  | "overTls"
+  | "publicUrl"
+  | "trustedProxies"
+  | "tracing"
+  | "log"
+  | "stopping";
 
 /** All operations of the HTTP API, the most frequent first: the router tries them in this order. */
 export function listOperations(options: Omit<AppOptions, FrameworkOption>): readonly Operation[] {
@@ -93,6 +111,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...deadLetterOperations(options.deadLetters),
     ...healthOperations(options.checkReadiness, options.metrics),
     ...userOperations(options.users),
+    ...keyOperations(options.keys),
     ...applicationOperations(options.applications),
     ...platformOperations(options.platforms),
     ...sessionOperations(options),
@@ -104,7 +123,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
 }
 
 export function createApp(options: AppOptions): Express {
-  const { audit, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
+  const { audit, recordRefusal, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);
@@ -117,11 +136,12 @@ export function createApp(options: AppOptions): Express {
     createRouter(listOperations(options), {
       authenticate: createAuthentication(options),
       audit,
+      recordRefusal,
       streams: createEventStreams(stopping),
       publicUrl,
     }),
   );
   app.use(rejectUnknownPath);
-  app.use(createErrorHandler(log));
+  app.use(createErrorHandler(log, recordRefusal));
   return app;
 }

@@ -117,8 +117,8 @@ describe("the page Events", () => {
     await addUser(own.settings, reader.user, reader.password);
     const page = await signIn(reader);
     await page.getByRole("link", { name: "Events", exact: true }).click();
-    await page.getByText("Viewing dead letters requires the role").waitFor();
-    await page.getByText("Viewing topics requires the role").waitFor();
+    await page.getByText("Viewing dead letters requires the right").waitFor();
+    await page.getByText("Viewing topics requires the right").waitFor();
     assert.equal(await page.getByText(tickets).count(), 0);
     assert.equal(await page.getByRole("main").getByRole("link").count(), 0);
     await assertAccessible(page);

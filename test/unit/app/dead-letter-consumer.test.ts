@@ -71,6 +71,7 @@ function createScene() {
     },
     logs: createLogStore(database),
     identify: () => undefined,
+    findNamespace: () => undefined,
   });
   /** Lets this much time pass. */
   function pass(ms: number): void {
