@@ -37,8 +37,8 @@ const escape = (text: string): string => text.replaceAll(".", "\\.");
 const anyOf = (texts: readonly string[]): string => texts.map(escape).join("|");
 
 /**
- * A role, a right, or a right with an `@` and a namespace: `topics.read@assurance`. `.*` at its end stands for
- * the namespace itself and those below it, separated by dots; nothing for topics without a namespace.
+ * A role, a right, or a right with an `@` and a namespace: `topics.read@assurance`. `.*` at its end stands
+ * for the namespace itself and those below it, separated by dots; nothing for topics without a namespace.
  */
 const grantPattern = `^(?:${anyOf([...Object.values(roles), ...rights])}|(?:${anyOf(limitableRights)})@(?:[^*]{0,1000}|[^*]{1,1000}\\.\\*))$`;
 

@@ -56,8 +56,8 @@ export function identifyTopic({ key, value, headers }: Pick<LogRecord, "key" | "
 }
 
 /**
- * The namespace of a record's topic, also where the record is rejected: that of its definition, or the text that
- * a faulty definition has as its namespace. Undefined when there is neither. Never throws.
+ * The namespace of a record's topic, also where the record is rejected: that of its definition, or the text
+ * that a faulty definition has as its namespace. Undefined when there is neither. Never throws.
  */
 export function findNamespace(record: Pick<LogRecord, "value" | "headers">): string | undefined {
   const { value, headers } = record;

@@ -64,7 +64,9 @@ export function createErrorHandler(log: Logger, recordRefusal: RecordRefusal): E
 
 const maxAuditedCharacters = 200;
 
-/** What the audit log says about a rejected request; undefined for requests without credentials and others. */
+/**
+ * What the audit log says about a rejected request; undefined for requests without credentials and others.
+ */
 function findRefusal(
   { code, message, detail = "" }: ErrorDescription,
   { operation = "", credentials, claimedUser = "" }: RequestContext,

@@ -95,8 +95,8 @@ export interface Operation<Body = unknown> {
   readonly paths: readonly string[];
   readonly access: Access;
   /**
-   * Also serves callers whose right is limited to namespaces, and shows and changes nothing of others. Without
-   * it, the right must be unlimited.
+   * Also serves callers whose right is limited to namespaces, and shows and changes nothing of others.
+   * Without it, the right must be unlimited.
    */
   readonly perNamespace?: true;
   /**

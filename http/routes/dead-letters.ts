@@ -182,8 +182,8 @@ const interrupt = (id: string) =>
 type Reader = Pick<Call, "user" | "namespaces">;
 
 /**
- * What a caller lacks for a channel. Dead letters of push feedback contain push tokens. Neither they nor events
- * have a namespace.
+ * What a caller lacks for a channel. Dead letters of push feedback contain push tokens. Neither they nor
+ * events have a namespace.
  */
 function findMissingRight(
   channel: DeadLetterChannel,

@@ -20,8 +20,8 @@ const eventIntervalMs = 2_000;
 
 /**
  * Dead letters and the names of topics are shown to those who may read them; addresses, errors and numbers of
- * tokens to those with the right `status.read`. Everybody else, such as a device, sees whether the service works
- * and how far behind it is.
+ * tokens to those with the right `status.read`. Everybody else, such as a device, sees whether the service
+ * works and how far behind it is.
  */
 async function readVisibleOverview(user: User, sources: StatusSources): Promise<Overview> {
   const namespaces = getNamespaces(user, "dead-letters.read");

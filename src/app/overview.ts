@@ -23,8 +23,8 @@ interface OverviewOptions {
 }
 
 /**
- * Creates the function that returns the overview, at most a second old, with the dead letters of some namespaces.
- * Unavailable parts are null, with the reason in `problems`.
+ * Creates the function that returns the overview, at most a second old, with the dead letters of some
+ * namespaces. Unavailable parts are null, with the reason in `problems`.
  */
 export function createOverview(options: OverviewOptions): (namespaces: Namespaces) => Promise<Overview> {
   const { readiness, getSyncStatus, lifecycle } = options;

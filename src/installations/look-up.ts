@@ -5,8 +5,8 @@ import type { CatalogStore } from "./catalog.ts";
 import type { InstallationReader } from "./stores.ts";
 
 /**
- * Finds the active tokens of many users, for programs that send to them. Throws a RejectionError for an unknown
- * application or platform and for a bad cursor, and UnavailableError.
+ * Finds the active tokens of many users, for programs that send to them. Throws a RejectionError for an
+ * unknown application or platform and for a bad cursor, and UnavailableError.
  */
 export type LookUpTokens = (body: LookUpBody) => Promise<LookedUp>;
 

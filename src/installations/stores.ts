@@ -80,8 +80,8 @@ export interface InstallationReader {
     },
   ): Promise<{ readonly installations: readonly Installation[]; readonly hasNext: boolean }>;
   /**
-   * Returns the active installations of a user other than `token` without the `keep` that were seen last, at most
-   * 250.
+   * Returns the active installations of a user other than `token` without the `keep` that were seen last, at
+   * most 250.
    */
   findSurplus(selection: {
     readonly application: string;

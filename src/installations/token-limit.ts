@@ -5,8 +5,8 @@ import type { InstallationDeactivator, InstallationReader } from "./stores.ts";
 /** Limits the active tokens of each user and application. */
 export interface TokenLimit {
   /**
-   * Deactivates the tokens of a user that are beyond the limit, those first that were not seen for the longest
-   * time, and never the one that was just registered. Returns how many. Throws UnavailableError.
+   * Deactivates the tokens of a user that are beyond the limit, those first that were not seen for the
+   * longest time, and never the one that was just registered. Returns how many. Throws UnavailableError.
    */
   enforce(registered: InstallationKey, user: string): Promise<number>;
 }
@@ -19,8 +19,8 @@ interface TokenLimitOptions {
 }
 
 /**
- * Safe with several instances: each keeps the same newest tokens, and deactivates others only while they are as
- * old as it has read.
+ * Safe with several instances: each keeps the same newest tokens, and deactivates others only while they are
+ * as old as it has read.
  */
 export const createTokenLimit = ({ max, reader, deactivator, platforms }: TokenLimitOptions): TokenLimit => ({
   async enforce({ application, token }, user) {

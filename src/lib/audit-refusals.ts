@@ -1,8 +1,8 @@
 /**
  * The audit of failed logins and refused requests, which strangers can cause at any rate.
  *
- * Invariant: in a minute, at most `maxSubjects` lines report something for the first time, and as many and two
- * report what was only counted.
+ * Invariant: in a minute, at most `maxSubjects` lines report something for the first time, and as many and
+ * two report what was only counted.
  */
 import type { Audit, Origin, RefusalEvent } from "./audit.ts";
 import { schedule, type Cancel } from "./platform.ts";

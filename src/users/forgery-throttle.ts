@@ -13,7 +13,8 @@ export interface Presented {
 }
 
 /**
- * Counts unknown session ids and keys and forged tokens by network, and rejects further ones unchecked beyond a limit.
+ * Counts unknown session ids and keys and forged tokens by network, and rejects further ones unchecked beyond
+ * a limit.
  */
 export interface ForgeryThrottle {
   /** Throws TooManyAttemptsError, unless the same secret was accepted recently. */
