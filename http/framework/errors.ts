@@ -1,5 +1,5 @@
 import { NameTakenError, type RejectionCode } from "../../src/lib/errors.ts";
-import { hasRightSomewhere, includesNamespace, type Namespaces, type Right } from "../../src/users/rights.ts";
+import { findRoleWith, hasRightSomewhere, includesNamespace, type Namespaces, type Right } from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
 
 /** Codes of errors that arise in HTTP itself rather than in the domain. */
@@ -101,7 +101,7 @@ export function createForbiddenError(user: User, right: Right, namespace?: strin
         ? " without a limit to namespaces"
         : "";
   return new HttpError("FORBIDDEN", `The user "${user.name}" is not allowed to do this.`, {
-    detail: `The right ${right} is required${where}.`,
+    detail: `The right ${right} is required${where}. The role ${findRoleWith(right)} has it.`,
   });
 }
 

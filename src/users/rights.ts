@@ -47,6 +47,10 @@ export const includesNamespace = (namespaces: Namespaces, namespace: string | un
       ({ namespace: own, below }) => namespace === own || (below && namespace.startsWith(`${own}.`)),
     ));
 
+/** The first role that has a right. */
+export const findRoleWith = (right: Right): string =>
+  Object.entries(rightsOfRole).find(([, granted]) => granted.includes(right))?.[0] ?? "";
+
 /** The first of some rights and roles that exceeds what a user has; undefined if none does. */
 export function findExcess(user: Holder, grants: readonly string[]): string | undefined {
   return grants.find((grant) =>

@@ -94,6 +94,6 @@ describe("looking up the tokens of users", () => {
     const refused = service.log.find(
       ({ msg, operation }) => msg === "request.refused" && operation === "lookUpInstallations",
     );
-    assert.equal(refused?.["reason"], "The right installations.read-tokens is required.");
+    assert.match(String(refused?.["reason"]), /^The right installations\.read-tokens is required/);
   });
 });
