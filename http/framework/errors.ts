@@ -1,5 +1,11 @@
 import { NameTakenError, type RejectionCode } from "../../src/lib/errors.ts";
-import { findRoleWith, hasRightSomewhere, includesNamespace, type Namespaces, type Right } from "../../src/users/rights.ts";
+import {
+  findRoleWith,
+  hasRightSomewhere,
+  includesNamespace,
+  type Namespaces,
+  type Right,
+} from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
 
 /** Codes of errors that arise in HTTP itself rather than in the domain. */
