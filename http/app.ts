@@ -26,6 +26,7 @@ import { createErrorHandler, rejectUnknownPath } from "./framework/error-respons
 import { createEventStreams } from "./framework/event-stream.ts";
 import { apiSecurityHeaders } from "./framework/headers.ts";
 import { checkMessage } from "./framework/message.ts";
+import { createRequestMetrics, type RecordRequest } from "./framework/metrics.ts";
 import type { Operation } from "./framework/operation.ts";
 import { createRouter } from "./framework/router.ts";
 import { createRequestTracing } from "./framework/tracing.ts";
@@ -71,6 +72,7 @@ export interface AppOptions {
   readonly recordRefusal: RecordRefusal;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
+  readonly recordRequest: RecordRequest;
   readonly getSyncStatus: () => Promise<SyncStatus>;
   readonly getOverview: (namespaces: Namespaces) => Promise<Overview>;
   readonly deadLetters: DeadLetterServices;
@@ -93,6 +95,7 @@ type FrameworkOption =
   | "recordRefusal"
   | "checkKey"
   | "forgeries"
+  | "recordRequest"
   | "overTls"
   | "publicUrl"
   | "trustedProxies"
@@ -123,12 +126,14 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
 }
 
 export function createApp(options: AppOptions): Express {
-  const { audit, recordRefusal, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
+  const { audit, recordRefusal, recordRequest, overTls, publicUrl, trustedProxies, tracing, log, stopping } =
+    options;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);
   app.use(createRequestContext(publicUrl));
   app.use(createRequestLog(log));
+  app.use(createRequestMetrics(recordRequest));
   if (tracing !== undefined) app.use(createRequestTracing(tracing, { overTls }));
   app.use(apiSecurityHeaders({ overTls }));
   app.use(checkMessage);

@@ -149,6 +149,7 @@ function createHandler(
       throw failure;
     }
     if (events !== undefined) {
+      locals.isEventStream = true;
       await streams.send(response, {
         events,
         user: user.name,
