@@ -43,5 +43,5 @@ it("the namespace of a faulty definition counts if it is a text", () => {
     { eventType: "TopicDeleteEvent", event: { topic: { id: "a" } } },
     { ...topic, note: "x".repeat(200_000), namespace: "sales" },
   ])
-    assert.equal(find(unknown), undefined, JSON.stringify(unknown)?.slice(0, 100));
+    assert.equal(find(unknown), undefined, JSON.stringify(unknown).slice(0, 100));
 });
