@@ -25,6 +25,7 @@ export const operations = listOperations({
   platforms: uncalled,
   checkReadiness: uncalled,
   metrics: uncalled,
+  isManagedApart: false,
   getSyncStatus: uncalled,
   getOverview: uncalled,
   deadLetters: uncalled,

@@ -11,6 +11,7 @@ import { parseStrictJson } from "./lib/json.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
 import { requireTrusted } from "./lib/trusted-path.ts";
 import { readNamedFile, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
+import { findMisspelledSettings } from "./misspelled-settings.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
 
@@ -24,6 +25,12 @@ export interface HttpConfig {
   readonly trustedProxies: readonly string[];
   /** Undefined for plain HTTP. The files are read again on reload. */
   readonly tls: (TlsPair & { readonly files: TlsFiles }) | undefined;
+}
+
+/** Where probes and metrics are served. */
+export interface ManagementConfig {
+  readonly host: string;
+  readonly port: number;
 }
 
 export interface BootstrapConfig {
@@ -44,6 +51,8 @@ export interface PushConfig {
 
 export interface Config {
   readonly http: HttpConfig;
+  /** Undefined: together with the API. */
+  readonly management: ManagementConfig | undefined;
   /** Includes the database name; undefined for the embedded store. */
   readonly mongodbUri: string | undefined;
   readonly kafka: KafkaConfig;
@@ -62,7 +71,7 @@ export interface Config {
 }
 
 export interface StackConfig {
-  readonly choice: "auto" | "containers" | "local";
+  readonly choice: Settings["TOPICSYNC_STACK"];
   readonly dataFolder: string;
   readonly kafkaImage: string;
   readonly mongoImage: string;
@@ -91,7 +100,7 @@ export function readEnvironment(environment: Environment, file = ".env"): Enviro
  * lists every fault with the name of its variable.
  */
 export function readConfig(environment: Environment): Config {
-  const faults: string[] = [];
+  const faults = findMisspelledSettings(environment);
   const raw = parseSettings(environment, faults);
   const checked = createCheck(raw)(raw);
   if (!checked.ok)
@@ -155,6 +164,7 @@ function toConfig(settings: Settings, faults: string[]): Config {
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password, BOOTSTRAP_RESET: reset } = settings;
   return Object.freeze({
     http: toHttp(settings, faults),
+    management: toManagement(settings, faults),
     mongodbUri: settings.MONGODB_URI,
     kafka,
     bootstrap:
@@ -193,6 +203,13 @@ function toHttp(settings: Settings, faults: string[]): HttpConfig {
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
     tls: readHttpTls(settings, faults),
   });
+}
+
+function toManagement(settings: Settings, faults: string[]): ManagementConfig | undefined {
+  const { MANAGEMENT_PORT: port, MANAGEMENT_HOST: host = settings.HTTP_HOST } = settings;
+  if (port === undefined) return undefined;
+  if (port !== 0 && port === settings.HTTP_PORT) faults.push("MANAGEMENT_PORT must differ from HTTP_PORT");
+  return Object.freeze({ host, port });
 }
 
 function toPublicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): string | undefined {
