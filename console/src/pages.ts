@@ -37,7 +37,7 @@ const pages: readonly ConsolePage[] = [
   },
   { path: "/applications", name: "Applications", right: "admin", component: Applications },
   { path: "/users", name: "Users", right: "admin", component: Users },
-  { path: "/keys", name: "API keys", right: "admin", component: Keys },
+  { path: "/keys", name: "Keys", right: "admin", component: Keys },
 ];
 
 /** The page that the user's name leads to. */

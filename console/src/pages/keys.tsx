@@ -13,7 +13,7 @@ export function Keys() {
   const { value, error, refetch } = useQuery<KeyList>(keysPath);
   const { open, show, notice, handlers } = useListDialog<"create" | KeyView>(refetch);
   return (
-    <Page name="API keys">
+    <Page name="Keys">
       <p>
         <button
           type="button"

@@ -1,4 +1,4 @@
-/** The page "API keys", and rights of users, as an administrator uses them. */
+/** The page "Keys", and rights of users, as an administrator uses them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
@@ -16,10 +16,10 @@ const password = "a password of a user";
 
 const whoAmI = (key: string) => call(`${service.url}/api/topicsync/v1/session`, { method: "GET", key });
 
-describe("the page API keys", () => {
+describe("the page Keys", () => {
   it("creates a key, shows it once, and deletes it", async () => {
     const name = unique("sender");
-    const page = await openConsole("API keys");
+    const page = await openConsole("Keys");
     await page.getByRole("button", { name: "Create a key" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill(name);
     await page.getByLabel("Push tokens").check();
@@ -52,7 +52,7 @@ describe("the page API keys", () => {
 
   it("shows what is wrong, and is accessible", async () => {
     await createKey(service.url, "installations.read-tokens");
-    const page = await openConsole("API keys");
+    const page = await openConsole("Keys");
     await page
       .getByRole("button", { name: /^Delete the key/u })
       .first()
@@ -86,7 +86,7 @@ describe("a user with rights limited to a namespace", () => {
     await theirs.getByRole("row", { name: "Topic of sales" }).waitFor();
     assert.equal(await theirs.getByRole("row", { name: "Topic of assurance" }).count(), 0);
     assert.equal(await theirs.getByRole("link", { name: "Create a topic" }).count(), 0);
-    for (const name of ["Users", "API keys", "Installations", "Dead letters"])
+    for (const name of ["Users", "Keys", "Installations", "Dead letters"])
       assert.equal(await theirs.getByRole("link", { name, exact: true }).count(), 0, name);
     await theirs.getByRole("link", { name: "Topic of sales" }).click();
     await theirs.getByRole("heading", { name: "Topic of sales" }).waitFor();
