@@ -32,7 +32,9 @@ const operations = statusOperations({
 async function getBusiest(id: string, ...roles: string[]): Promise<string[]> {
   const operation = operations.find((one) => one.id === id);
   assert.ok(operation !== undefined);
-  const call = { user: { name: "ann", roles, active: true } } as unknown as Parameters<typeof operation.handle>[0];
+  const call = { user: { name: "ann", roles, active: true } } as unknown as Parameters<
+    typeof operation.handle
+  >[0];
   const { json } = await operation.handle(call);
   const { router } = id === "getOverview" ? (json as Overview).sync : (json as SyncStatus);
   return (router?.busiest ?? []).map(({ externalId }) => externalId);
