@@ -232,7 +232,8 @@ export const syncStatusSchema = {
                 required: ["externalId", "events"],
                 properties: { externalId: { type: "string" }, events: count },
               },
-              description: "The ten topics with the most events in the responding process, busiest first.",
+              description:
+                "The ten topics with the most events in the responding process, busiest first, without those that the caller may not read.",
             },
             partitions,
           },

@@ -1,4 +1,4 @@
-import type { IdentifyTopic } from "../../src/dead-letters/dead-letter.ts";
+import type { FindNamespace, IdentifyTopic } from "../../src/dead-letters/dead-letter.ts";
 import type { DeadLetterStore } from "../../src/dead-letters/stores.ts";
 import { summarize, type DeadLetterSummary } from "../../src/dead-letters/summary.ts";
 import type { Logger } from "../../src/lib/logger.ts";
@@ -14,6 +14,7 @@ export interface DeadLetterOptions {
     "claim" | "findPosition" | "begin" | "findLastRank" | "removeReplaced"
   >;
   readonly identify: IdentifyTopic;
+  readonly findNamespace: FindNamespace;
   readonly log: Logger;
 }
 
@@ -25,7 +26,7 @@ export interface DeadLetterBatch {
 /** Summarizes the dead letters of one partition of a dead-letter topic and stores them with the position. */
 export function createDeadLetterHandler(
   partition: Partition,
-  { groupId, store, identify, log }: DeadLetterOptions,
+  { groupId, store, identify, findNamespace, log }: DeadLetterOptions,
 ): BatchHandler<DeadLetterBatch> {
   const key: PositionKey = { group: groupId, ...partition };
   /** The rank of the last record that was prepared. */
@@ -41,7 +42,7 @@ export function createDeadLetterHandler(
     prepare(records) {
       const summaries = records.map((record) => {
         const placed = { partition: partition.partition, record };
-        const summary = summarize(partition.topic, placed, { identify, rank });
+        const summary = summarize(partition.topic, placed, { identify, findNamespace, rank });
         ({ rank } = summary);
         return summary;
       });

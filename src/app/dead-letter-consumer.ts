@@ -1,6 +1,6 @@
 import { createDeadLetterHandler } from "../../consumers/dead-letters/handler.ts";
 import { createGroupConsumer } from "../../consumers/group-consumer.ts";
-import type { IdentifyTopic } from "../dead-letters/dead-letter.ts";
+import type { FindNamespace, IdentifyTopic } from "../dead-letters/dead-letter.ts";
 import { createNotStoredError, type DeadLetterProgress } from "../dead-letters/progress.ts";
 import type { DeadLetterStore } from "../dead-letters/stores.ts";
 import type { Broker } from "../kafka/client.ts";
@@ -21,6 +21,7 @@ export interface DeadLetterConsumerOptions {
   readonly logs: LogStore;
   readonly progress: DeadLetterProgress;
   readonly identify: IdentifyTopic;
+  readonly findNamespace: FindNamespace;
   readonly log: Logger;
 }
 
@@ -78,7 +79,17 @@ export class DeadLetterConsumer {
 
   /** Returns when it is stopped. Throws why the consumer has died. */
   async #readOnce(): Promise<void> {
-    const { topic, groupId, consumer: name, broker, store, logs, identify, log } = this.#options;
+    const {
+      topic,
+      groupId,
+      consumer: name,
+      broker,
+      store,
+      logs,
+      identify,
+      findNamespace,
+      log,
+    } = this.#options;
     const stopped = Promise.withResolvers<undefined>();
     const died = new AbortController();
     const abort = AbortSignal.any([this.#stopping.signal, died.signal]);
@@ -91,7 +102,8 @@ export class DeadLetterConsumer {
       watch: broker.watch(topic),
       logs,
       consumer: name,
-      createHandler: (partition) => createDeadLetterHandler(partition, { groupId, store, identify, log }),
+      createHandler: (partition) =>
+        createDeadLetterHandler(partition, { groupId, store, identify, findNamespace, log }),
       log,
       onDied: (error) => {
         died.abort(error);

@@ -2,6 +2,7 @@ import { createApp, createManagementApp, type AppOptions } from "../../http/app.
 import { listen, type HttpServer } from "../../http/framework/server.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createBroker } from "../kafka/client.ts";
+import { RefusalAudit } from "../lib/audit-refusals.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
@@ -23,6 +24,7 @@ import { createReadiness } from "./readiness.ts";
 import { createEventRouter, type EventRouter } from "./router.ts";
 import { createServices, type Services } from "./services.ts";
 import { createSignIn } from "./sign-in.ts";
+import { startTokenExpiry } from "./token-expiry.ts";
 import { createSync, type Sync } from "./sync.ts";
 
 /** The addresses of MongoDB and Kafka: configured, or those of the embedded servers. */
@@ -143,20 +145,27 @@ async function createAppOptions(
   { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
-  const { topics, topicReader, topicIndex, eventTypes, users, sessions, applications, platforms } = services;
+  const { topics, topicReader, topicIndex, eventTypes, applications, platforms } = services;
+  const { users, keys, sessions } = services;
+  const refusals = new RefusalAudit(audit);
+  lifecycle.onStop("audit of refusals", () => {
+    refusals.flush();
+  });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
     ...{ topics, topicReader, topicIndex, egressNaming, eventTypes },
-    ...{ users, sessions, applications, platforms },
-    ...(await createSignIn(config, services.userStore, log.child({ component: "users" }))),
+    ...{ users, keys, sessions, applications, platforms },
+    ...(await createSignIn(config, services, log.child({ component: "users" }))),
     installations: {
       service: services.installations,
       listing: services.installationListing,
+      lookUp: services.lookUp,
       deactivator: services.installationDeactivator,
     },
     deadLetters,
     consoleFiles: await readConsoleFiles(),
     audit,
+    recordRefusal: refusals.record,
     checkReadiness,
     metrics: createMetricsText(metrics, {
       getSyncStatus,
@@ -193,6 +202,8 @@ async function becomeReady(context: Context, { consumers, router, deadLetters }:
     ...waiting,
   });
   log.info("mongodb connected, indexes in place");
+  const { maxUnseenDays } = config.push;
+  if (maxUnseenDays !== undefined) startTokenExpiry(maxUnseenDays, context);
   if (config.pickerLoad === "start") services.topicIndex.start();
   await broker.connect(abort);
   log.info("kafka connected, topics in place");

@@ -12,6 +12,8 @@ export const collections = {
   installations: "sys_push_notif_app_install",
   users: "sys_user",
   sessions: "topicsync_sessions",
+  keys: "topicsync_keys",
+  jobs: "topicsync_jobs",
   secrets: "topicsync_secrets",
   schema: "topicsync_schema",
 } as const;

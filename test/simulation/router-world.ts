@@ -226,8 +226,7 @@ class RouterWorld {
     ];
     const naming = createEgressNaming(templates[this.#namedBy], new Set(ownTopics));
     const feed = this.#topics.createFeed(host);
-    const options = { keepsNamespaces: naming.usesNamespace };
-    const index = this.#topics.guard(host, new LiveTopicIndex(feed, log, options));
+    const index = this.#topics.guard(host, new LiveTopicIndex(feed, log));
     const egressTopics = broker.createEgressTopics(newEgress && { ...newEgress, replication: undefined });
     return (partition) => ({
       ...createEventHandler({
