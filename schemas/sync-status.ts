@@ -70,7 +70,7 @@ const partitions = {
       },
       reason: { type: ["string", "null"], description: "Why it is paused." },
       cause: {
-        enum: ["outage", "error", null],
+        enum: ["outage", "error", "decision", null],
         description:
           "What paused it: an `outage`, which needs no action, or an unexpected `error`, which needs attention; null if nothing failed.",
       },

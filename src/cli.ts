@@ -73,6 +73,11 @@ const entries: readonly CommandEntry[] = [
     load: async () => (await import("./cli/commands/dead-letters.ts")).defineDeadLetters,
   },
   {
+    name: "positions",
+    description: "show and set where the consumers read on",
+    load: async () => (await import("./cli/commands/positions.ts")).definePositions,
+  },
+  {
     name: "filters",
     description: "explain a filter, check the stored filters",
     load: async () => (await import("./cli/commands/filters.ts")).defineFilters,

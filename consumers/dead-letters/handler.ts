@@ -9,7 +9,10 @@ import { storeBatch, type BatchHandler } from "../batch.ts";
 
 export interface DeadLetterOptions {
   readonly groupId: string;
-  readonly store: Pick<DeadLetterStore, "claim" | "begin" | "findLastRank" | "removeReplaced">;
+  readonly store: Pick<
+    DeadLetterStore,
+    "claim" | "findPosition" | "begin" | "findLastRank" | "removeReplaced"
+  >;
   readonly identify: IdentifyTopic;
   readonly findNamespace: FindNamespace;
   readonly log: Logger;
@@ -35,6 +38,7 @@ export function createDeadLetterHandler(
       rank = await store.findLastRank(key);
       return claimed;
     },
+    findPosition: () => store.findPosition(key),
     prepare(records) {
       const summaries = records.map((record) => {
         const placed = { partition: partition.partition, record };

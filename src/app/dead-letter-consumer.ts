@@ -14,6 +14,8 @@ export interface DeadLetterConsumerOptions {
   /** The dead-letter topic, and the group that reads it into the database. */
   readonly topic: string;
   readonly groupId: string;
+  /** What `topicsync positions` calls the reader. */
+  readonly consumer: string;
   readonly broker: Pick<Broker, "createMember" | "watch" | "observe">;
   readonly store: DeadLetterStore;
   readonly logs: LogStore;
@@ -77,7 +79,17 @@ export class DeadLetterConsumer {
 
   /** Returns when it is stopped. Throws why the consumer has died. */
   async #readOnce(): Promise<void> {
-    const { topic, groupId, broker, store, logs, identify, findNamespace, log } = this.#options;
+    const {
+      topic,
+      groupId,
+      consumer: name,
+      broker,
+      store,
+      logs,
+      identify,
+      findNamespace,
+      log,
+    } = this.#options;
     const stopped = Promise.withResolvers<undefined>();
     const died = new AbortController();
     const abort = AbortSignal.any([this.#stopping.signal, died.signal]);
@@ -89,6 +101,7 @@ export class DeadLetterConsumer {
       member: broker.createMember({ topic, groupId, commitsOffsets: true }),
       watch: broker.watch(topic),
       logs,
+      consumer: name,
       createHandler: (partition) =>
         createDeadLetterHandler(partition, { groupId, store, identify, findNamespace, log }),
       log,

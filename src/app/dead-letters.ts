@@ -61,7 +61,7 @@ export function createDeadLetters(
       abort,
     });
     const reading = {
-      ...{ ...read, broker, store, logs, progress, identify, log },
+      ...{ ...read, consumer: `dead-letters.${channel}`, broker, store, logs, progress, identify, log },
       findNamespace: concernsTopics ? findNamespace : () => undefined,
     };
     let consumer: DeadLetterConsumer | undefined;

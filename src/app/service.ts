@@ -101,7 +101,8 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
   lifecycle.onStop("audit", () => audit.close());
   const database = createDatabase(addresses.mongodbUri, log.child({ component: "mongodb" }));
   lifecycle.onStop("MongoDB", () => database.close());
-  const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers };
+  const isEmbedded = config.kafka.brokers === undefined;
+  const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers, isEmbedded };
   const broker = createBroker(kafkaConfig, log.child({ component: "kafka" }));
   lifecycle.onStop("Kafka", () => broker.close());
   function onTopicsChanged(writes: Partial<TopicWrites>): void {

@@ -91,6 +91,16 @@ export type AuditEvent =
     }
   | { readonly action: "dead-letters.read"; readonly id: string }
   | {
+      readonly action: "position.set";
+      readonly group: string;
+      /** The Kafka topic. */
+      readonly topic: string;
+      readonly partition: number;
+      /** The offsets. */
+      readonly from: number | null;
+      readonly to: number;
+    }
+  | {
       readonly action: "key.created" | "key.deleted";
       /** Its name. */
       readonly key: string;

@@ -15,6 +15,7 @@ export const collections = {
   keys: "topicsync_keys",
   jobs: "topicsync_jobs",
   secrets: "topicsync_secrets",
+  schema: "topicsync_schema",
 } as const;
 
 export type CollectionName = (typeof collections)[keyof typeof collections];

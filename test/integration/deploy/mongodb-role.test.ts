@@ -111,6 +111,9 @@ const commands: readonly (readonly string[])[] = [
   ["installations", "export", "--out", "installations.ndjson"],
   ["installations", "import", "installations.ndjson"],
   ["installations", "sweep", "--unseen-for", "270d", "--yes"],
+  ["positions"],
+  ["positions", "set", "push-feedback", "--beginning"],
+  ["positions", "set", "dead-letters.announcements", "--end"],
 ];
 
 it("the role in docs/deployment.md is what the service and the commands need", async () => {
@@ -215,6 +218,8 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     assert.equal(code, 0, `${command.join(" ")}: ${errors}`);
   }
   assert.equal(await service.stop(), 0);
+  // As an older version leaves it.
+  await own.db.collection("topicsync_schema").updateMany({}, { $set: { version: 0 } });
   const next = await own.start(settings);
   await next.stop();
 

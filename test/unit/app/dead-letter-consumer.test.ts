@@ -71,6 +71,7 @@ function createScene() {
     },
     logs: createLogStore(database),
     identify: () => undefined,
+    consumer: "dead-letters.announcements",
     findNamespace: () => undefined,
   });
   /** Lets this much time pass. */
