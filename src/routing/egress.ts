@@ -11,8 +11,6 @@ export interface EgressNaming {
   readonly findFault: (name: string) => string | undefined;
   /** Whether a Kafka topic may be the one of a topic. */
   readonly matches: (name: string) => boolean;
-  /** Whether the namespace of a topic is part of the name. */
-  readonly usesNamespace: boolean;
   /** Undefined when names depend on the topic. */
   readonly fixedName: string | undefined;
 }
@@ -62,7 +60,6 @@ export function createEgressNaming(template: string, ownTopics: ReadonlySet<stri
       isFixed ? template : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
     findFault,
     matches: (name) => pattern.test(name) && findFault(name) === undefined,
-    usesNamespace: template.includes("{namespace}"),
     fixedName: isFixed ? template : undefined,
   };
 }

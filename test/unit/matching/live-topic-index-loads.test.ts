@@ -249,7 +249,7 @@ describe("picking at this moment", () => {
     await live;
   });
 
-  it("returns the namespace of a topic where namespaces are kept", async () => {
+  it("returns the namespace of a topic", async () => {
     const { index, listeners, loads, lookups } = createScene();
     const live = index.waitUntilLive();
     await until("the load has begun", () => loads.length === 1);

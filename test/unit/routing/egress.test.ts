@@ -7,16 +7,14 @@ const create = (template: string, ...own: string[]) => createEgressNaming(templa
 
 describe("the name of an egress topic", () => {
   it("has the members of the topic in place of its placeholders, each as it is", () => {
-    const { getName, usesNamespace, fixedName } = create("out.{namespace}.{externalId}.{externalId}");
+    const { getName, fixedName } = create("out.{namespace}.{externalId}.{externalId}");
     assert.equal(getName({ externalId: "{namespace}", namespace: "$&" }), "out.$&.{namespace}.{namespace}");
-    assert.equal(usesNamespace, true);
     assert.equal(fixedName, undefined);
   });
 
   it("is fixed without placeholders", () => {
-    const { getName, usesNamespace, fixedName } = create("out");
+    const { getName, fixedName } = create("out");
     assert.equal(getName({ externalId: "a", namespace: "b" }), "out");
-    assert.equal(usesNamespace, false);
     assert.equal(fixedName, "out");
   });
 
