@@ -7,6 +7,7 @@
 
 import type { Batch } from "kafkajs";
 
+import { sleep } from "../../lib/platform.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
 import { canFetchById, knowsIdsOfLogs, requestFetch, type FetchedById } from "../protocol/fetch.ts";
 import { hasTopicIds, requestMetadata } from "../protocol/metadata.ts";
@@ -48,6 +49,7 @@ interface FetchResponse {
 }
 
 interface Broker extends RequestTarget {
+  readonly nodeId: number | string | null;
   fetch(request: FetchRequest): Promise<FetchResponse>;
 }
 
@@ -146,7 +148,9 @@ async function fetchById(broker: Broker, request: FetchRequest): Promise<FetchRe
     })),
   });
   await checkIds(broker, fetched, names);
-  return readResponse("Fetch", () => toResponse(fetched, request, names));
+  const isBehind = (topic: string, partition: number) =>
+    isFollowerBehind(broker, request, { topic, partition });
+  return readResponse("Fetch", () => toResponse(fetched, request, { names, isBehind }));
 }
 
 /**
@@ -179,18 +183,41 @@ async function checkIds(
 const hasRecords = ({ partitions }: FetchedById["topics"][number]): boolean =>
   partitions.some(({ records }) => records.length > 0);
 
+/**
+ * Whether an offset is out of range only because a follower does not have it yet. Waits as long as a fetch
+ * without records does: kafkajs asks the follower again, and the leader from time to time.
+ */
+async function isFollowerBehind(
+  broker: Broker,
+  { rackId, maxWaitTime }: FetchRequest,
+  { topic, partition }: { readonly topic: string; readonly partition: number },
+): Promise<boolean> {
+  if (rackId === "") return false;
+  const [found] = (await requestMetadata(broker, [topic])).topics;
+  const leader = found?.partitions.find((one) => one.partition === partition)?.leader;
+  if (leader === undefined || leader === Number(broker.nodeId)) return false;
+  await sleep(maxWaitTime);
+  return true;
+}
+
+interface ResponseContext {
+  readonly names: ReadonlyMap<string, string>;
+  readonly isBehind: (topic: string, partition: number) => Promise<boolean>;
+}
+
 async function toResponse(
   fetched: FetchedById,
   request: FetchRequest,
-  names: ReadonlyMap<string, string>,
+  { names, isBehind }: ResponseContext,
 ): Promise<FetchResponse> {
   const responses = [];
   for (const { topicId, partitions } of fetched.topics) {
     const topicName = names.get(topicId) ?? "";
     const decoded: PartitionResponse[] = [];
     for (const { partition, error, records, highWatermark, ...rest } of partitions) {
-      const isOutOfRange = error === errorCodes.offsetOutOfRange;
-      if (!isOutOfRange) failOnError(error);
+      const isMissing = error === errorCodes.offsetOutOfRange;
+      if (!isMissing) failOnError(error);
+      const isOutOfRange = isMissing && !(await isBehind(topicName, partition));
       const messages = isOutOfRange
         ? [createPlaceholder(request, topicName, partition)]
         : await decodeFetched(records);
