@@ -12,6 +12,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
+import { findCertificates, followCertificate } from "./certificates.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
@@ -65,6 +66,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   log.info({ url: server.url }, "http server listening");
 
   const { tls } = config.http;
+  if (tls !== undefined) followCertificate(server, tls, { lifecycle, log });
   function reload(): void {
     context.audit.reopen();
     if (tls !== undefined) reloadCertificate(server, tls.files, log);
@@ -83,7 +85,8 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
   const metrics = createMetrics();
   const audit = openAuditLog(config.auditLog, log);
   lifecycle.onStop("audit", () => audit.close());
-  const database = createDatabase(addresses.mongodbUri, log.child({ component: "mongodb" }));
+  const mongodbLog = log.child({ component: "mongodb" });
+  const database = createDatabase(addresses.mongodbUri, mongodbLog, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
   const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers };
   const broker = createBroker(kafkaConfig, log.child({ component: "kafka" }));
@@ -148,6 +151,7 @@ async function createAppOptions(
       readiness: checkReadiness,
       picker: topicIndex.status,
       getRegistrations: services.registrations.getStatus,
+      getCertificates: () => findCertificates(config),
     }),
     getSyncStatus,
     getOverview: createOverview({
