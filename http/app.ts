@@ -22,6 +22,7 @@ import { createErrorHandler, rejectUnknownPath } from "./framework/error-respons
 import { createEventStreams } from "./framework/event-stream.ts";
 import { apiSecurityHeaders } from "./framework/headers.ts";
 import { checkMessage } from "./framework/message.ts";
+import { createRequestMetrics, type RecordRequest } from "./framework/metrics.ts";
 import type { Operation } from "./framework/operation.ts";
 import { createRouter } from "./framework/router.ts";
 import { createRequestTracing } from "./framework/tracing.ts";
@@ -62,6 +63,7 @@ export interface AppOptions {
   readonly audit: Audit;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
+  readonly recordRequest: RecordRequest;
   readonly getSyncStatus: () => Promise<SyncStatus>;
   readonly getOverview: () => Promise<Overview>;
   readonly deadLetters: DeadLetterServices;
@@ -80,7 +82,15 @@ export interface AppOptions {
 
 /** Options of the framework, which no operation needs. */
 type FrameworkOption =
-  "audit" | "forgeries" | "overTls" | "publicUrl" | "trustedProxies" | "tracing" | "log" | "stopping";
+  | "audit"
+  | "forgeries"
+  | "recordRequest"
+  | "overTls"
+  | "publicUrl"
+  | "trustedProxies"
+  | "tracing"
+  | "log"
+  | "stopping";
 
 /** All operations of the HTTP API, the most frequent first: the router tries them in this order. */
 export function listOperations(options: Omit<AppOptions, FrameworkOption>): readonly Operation[] {
@@ -104,12 +114,13 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
 }
 
 export function createApp(options: AppOptions): Express {
-  const { audit, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
+  const { audit, recordRequest, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);
   app.use(createRequestContext(publicUrl));
   app.use(createRequestLog(log));
+  app.use(createRequestMetrics(recordRequest));
   if (tracing !== undefined) app.use(createRequestTracing(tracing, { overTls }));
   app.use(apiSecurityHeaders({ overTls }));
   app.use(checkMessage);

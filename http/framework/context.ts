@@ -36,6 +36,8 @@ export interface RequestContext {
   behindProxy: boolean;
   /** Set by the error middleware. */
   errorCode?: ErrorCode;
+  /** Whether the response is an event stream, which lasts until it is closed. */
+  isEventStream?: boolean;
   /** Whether the request has an audit record, which makes its log line redundant. */
   audited?: boolean;
 }
@@ -141,6 +143,22 @@ function getLevel(
   if (status >= 500) return "warn";
   return audited === true ? "debug" : "info";
 }
+
+/** Known methods. Any other is `_OTHER`, to bound their number (OpenTelemetry's conventions for HTTP). */
+const methods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "DELETE",
+  "CONNECT",
+  "OPTIONS",
+  "TRACE",
+  "PATCH",
+]);
+
+/** The method of a request in metrics and traces. */
+export const toKnownMethod = (method: string): string => (methods.has(method) ? method : "_OTHER");
 
 /** The path without the query, which may hold secrets, and cut to a fixed length. */
 export function getPath(url: string): string {

@@ -135,6 +135,7 @@ function createHandler(operation: Operation, { authenticate, audit, streams }: R
       throw failure;
     }
     if (events !== undefined) {
+      locals.isEventStream = true;
       await streams.send(response, {
         events,
         user: user.name,

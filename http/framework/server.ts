@@ -8,7 +8,7 @@ import type { Logger } from "../../src/lib/logger.ts";
 import { oncePerMinute } from "../../src/lib/once-per-minute.ts";
 import type { TlsPair } from "../../src/lib/tls.ts";
 import { toErrorBody } from "./error-response.ts";
-import { HttpError, statuses } from "./errors.ts";
+import { HttpError, statuses, type ErrorCode } from "./errors.ts";
 import { rawResponseHeaders } from "./headers.ts";
 import { maxHeadersRead, toOriginForm } from "./message.ts";
 
@@ -35,6 +35,8 @@ export interface ListenOptions {
   /** Undefined for plain HTTP. */
   readonly tls: TlsPair | undefined;
   readonly log: Logger;
+  /** Called with each request that is rejected before the application sees it. */
+  readonly onRejected?: (code: ErrorCode) => void;
   readonly limits?: Partial<Readonly<Record<keyof typeof connectionLimits, number>>>;
 }
 
@@ -69,7 +71,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     ...connectionLimits,
     ...options.limits,
   };
-  const connections = createConnections(requestsPerConnection);
+  const connections = createConnections(requestsPerConnection, options.onRejected);
   const handle: RequestListener = (request, response) => {
     connections.add(request, response);
     request.url = toOriginForm(request.url ?? "");
@@ -111,7 +113,7 @@ interface Connection {
 }
 
 /** Keeps count of the requests of each connection, and responds to what Node's parser rejects. */
-function createConnections(maxRequests: number) {
+function createConnections(maxRequests: number, onRejected: ListenOptions["onRejected"]) {
   const connections = new WeakMap<Duplex, Connection>();
 
   function get(socket: Duplex): Connection {
@@ -135,6 +137,7 @@ function createConnections(maxRequests: number) {
       });
     } else if (response?.headersSent === true) response.end();
     else {
+      onRejected?.(error.code);
       socket.end(formatErrorResponse(error));
       setTimeout(() => socket.destroy(), lingerMs).unref();
     }

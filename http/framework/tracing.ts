@@ -1,18 +1,5 @@
 import { createClock, type Tracing } from "../../src/tracing/tracing.ts";
-import { getPath, isProbe, type Handler } from "./context.ts";
-
-/** Known methods. Any other is recorded as `_OTHER` to bound their number (semantic conventions of HTTP). */
-const methods: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "DELETE",
-  "CONNECT",
-  "OPTIONS",
-  "TRACE",
-  "PATCH",
-]);
+import { getPath, isProbe, toKnownMethod, type Handler } from "./context.ts";
 
 /**
  * Creates the middleware that records a span per request by OpenTelemetry's conventions for HTTP, as a child
@@ -28,7 +15,7 @@ export function createRequestTracing(tracing: Tracing, { overTls }: { readonly o
         const { statusCode: status, locals } = response;
         const { requestId, startedAt, route, errorCode } = locals;
         const endedAt = createClock()();
-        const method = methods.has(request.method) ? request.method : "_OTHER";
+        const method = toKnownMethod(request.method);
         tracing.record({
           name: `${method === "_OTHER" ? "HTTP" : method}${route === undefined ? "" : ` ${route}`}`,
           kind: "server",

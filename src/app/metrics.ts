@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 
+import type { MeasuredRequest } from "../../http/framework/metrics.ts";
+import type { ErrorCode } from "../../http/framework/errors.ts";
 import type { StoredBatch } from "../../consumers/batch-handler.ts";
 import type { RejectionCode } from "../lib/errors.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
@@ -17,6 +19,10 @@ export interface Metrics {
   recordEvents(batch: RoutedBatch): void;
   /** Call with each bulk write of registrations and removals. */
   readonly recordRegistrations: (bulk: { readonly writes: number; readonly tookMs: number }) => void;
+  /** Call with each HTTP request once its response is sent. */
+  readonly recordRequest: (request: MeasuredRequest) => void;
+  /** Call with each HTTP request that is rejected before its route is known. */
+  readonly recordRejectedRequest: (code: ErrorCode) => void;
 }
 
 const outcomes = [
@@ -40,6 +46,7 @@ const eventRejectionCodes = [
 ] as const satisfies RejectionCode[];
 const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+const requestSeconds = [0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 const storedSeconds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
 
 /** Creates the metrics, named by Prometheus' conventions, with those of the process. */
@@ -53,6 +60,7 @@ export function createMetrics(): Metrics {
     recordFeedback: createFeedbackMetrics(registers),
     recordEvents: createRouterMetrics(registers),
     recordRegistrations: createRegistrationMetrics(registers),
+    ...createHttpMetrics(registers),
   };
 }
 
@@ -187,5 +195,36 @@ function createRegistrationMetrics(registers: Registry[]): Metrics["recordRegist
   return ({ writes, tookMs }) => {
     bulkSize.observe(writes);
     bulkDuration.observe(tookMs / 1_000);
+  };
+}
+
+function createHttpMetrics(registers: Registry[]): Pick<Metrics, "recordRequest" | "recordRejectedRequest"> {
+  const durations = new Histogram({
+    name: "topicsync_http_request_duration_seconds",
+    help: "Time from the headers of a request until its response was sent, without event streams.",
+    labelNames: ["method", "route", "status"],
+    buckets: requestSeconds,
+    registers,
+  });
+  const rejections = new Counter({
+    name: "topicsync_http_rejections_total",
+    help: "Rejected requests, by the code of the error.",
+    labelNames: ["code"],
+    registers,
+  });
+  const failedLogins = new Counter({
+    name: "topicsync_failed_logins_total",
+    help: "Requests with a wrong user name or password, or of a disabled user.",
+    registers,
+  });
+  return {
+    recordRequest({ method, route, status, seconds, errorCode, isFailedLogin }) {
+      durations.observe({ method, route, status }, seconds);
+      if (errorCode !== undefined) rejections.inc({ code: errorCode });
+      if (isFailedLogin) failedLogins.inc();
+    },
+    recordRejectedRequest(code) {
+      rejections.inc({ code });
+    },
   };
 }

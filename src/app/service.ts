@@ -61,7 +61,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const consumers = createConsumers(context);
   const log = context.log.child({ component: "http" });
   const app = createApp({ ...(await createAppOptions(context, consumers)), log });
-  const server = await listen(app, { ...config.http, log });
+  const { recordRejectedRequest: onRejected } = context.metrics;
+  const server = await listen(app, { ...config.http, log, onRejected });
   lifecycle.onStop("HTTP", () => server.close());
   log.info({ url: server.url }, "http server listening");
 
@@ -153,6 +154,7 @@ async function createAppOptions(
       getRegistrations: services.registrations.getStatus,
       getCertificates: () => findCertificates(config),
     }),
+    recordRequest: metrics.recordRequest,
     getSyncStatus,
     getOverview: createOverview({
       readiness: checkReadiness,

@@ -1,3 +1,8 @@
+import { once } from "node:events";
+import { get as getOverHttp, type IncomingMessage } from "node:http";
+import { get as getOverTls } from "node:https";
+import { text } from "node:stream/consumers";
+
 import type { Command } from "commander";
 
 import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
@@ -24,10 +29,13 @@ export function defineStatus(command: Command): void {
     .option("--json", "print JSON instead of a table")
     .action(async ({ url: given, user, json }: { url?: string; user?: string; json?: true }) => {
       const config = readConfig(readEnvironment(process.env));
-      const url = (given ?? toUrl(config.http)).replace(/\/$/, "");
+      const server: Server = {
+        url: (given ?? toUrl(config.http)).replace(/\/$/, ""),
+        certificate: given === undefined ? config.http.tls?.cert : undefined,
+      };
       const credentials =
         user === undefined ? undefined : { user, password: await askPassword(`Password of ${user}`) };
-      const service = await queryService(url, credentials);
+      const service = await queryService(server, credentials);
       const status = service.status ?? (await readStatus());
       if (json) printLine(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
       else await printStatus(status, service);
@@ -42,18 +50,28 @@ export interface ServiceResponse {
   readonly status: SyncStatus | undefined;
 }
 
+interface Server {
+  readonly url: string;
+  /**
+   * PEM. Trusted under any name, since it is the service's own. Undefined: this machine's authorities are
+   * trusted.
+   */
+  readonly certificate: string | undefined;
+}
+
 interface Credentials {
   readonly user: string;
   readonly password: string;
 }
 
-async function queryService(url: string, credentials: Credentials | undefined): Promise<ServiceResponse> {
+async function queryService(server: Server, credentials: Credentials | undefined): Promise<ServiceResponse> {
+  const { url } = server;
   try {
-    const readiness = await getReadiness(url, credentials);
+    const readiness = await getReadiness(server, credentials);
     const note = `The service at ${url} is ${formatReadiness(readiness.json)}.`;
     if (credentials === undefined)
       return { note: `${note} Its counts require a login: see --user.`, status: undefined };
-    const { status, json } = await get(`${url}/api/topicsync/v1/sync`, credentials);
+    const { status, json } = await get(server, "/api/topicsync/v1/sync", credentials);
     if (status === 200) {
       const checked = checkStatus(json);
       if (checked.ok) return { note, status: checked.value };
@@ -68,20 +86,38 @@ async function queryService(url: string, credentials: Credentials | undefined): 
 }
 
 /** Asks with credentials only for the reasons, so that the state is known even if they are rejected. */
-async function getReadiness(url: string, credentials: Credentials | undefined) {
-  const readiness = await get(`${url}/readyz`);
+async function getReadiness(server: Server, credentials: Credentials | undefined) {
+  const readiness = await get(server, "/readyz");
   if (credentials === undefined || readiness.status === 200) return readiness;
-  const detailed = await get(`${url}/readyz`, credentials);
+  const detailed = await get(server, "/readyz", credentials);
   return detailed.status === 401 || detailed.status === 429 ? readiness : detailed;
 }
 
-async function get(url: string, as?: Credentials): Promise<{ status: number; json: unknown }> {
-  const Authorization = as && `Basic ${Buffer.from(`${as.user}:${as.password}`).toString("base64")}`;
-  const response = await fetch(url, {
+async function get({ url, certificate }: Server, path: string, as?: Credentials) {
+  const options = {
+    agent: false,
     signal: AbortSignal.timeout(requestTimeoutMs),
-    ...(Authorization === undefined ? {} : { headers: { Authorization } }),
-  });
-  return { status: response.status, json: await response.json().catch(() => undefined) };
+    headers: as && { Authorization: `Basic ${Buffer.from(`${as.user}:${as.password}`).toString("base64")}` },
+  };
+  const ownCertificate = certificate && {
+    ca: certificate,
+    // It need not be self-signed.
+    allowPartialTrustChain: true,
+    checkServerIdentity: () => undefined,
+  };
+  const request = url.startsWith("https:")
+    ? getOverTls(`${url}${path}`, { ...options, ...ownCertificate })
+    : getOverHttp(`${url}${path}`, options);
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, json: parseJson(await text(response)) };
+}
+
+function parseJson(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
 }
 
 function formatReadiness(json: unknown): string {
@@ -94,7 +130,7 @@ function formatReadiness(json: unknown): string {
   return reasons.length === 0 ? status : `${status} (${reasons.join("; ")})`;
 }
 
-/** The message of `fetch` is only "fetch failed"; its cause has the reason. */
+/** After a timeout the error is "The operation was aborted"; its cause has the reason. */
 const getReason = (error: unknown): string =>
   getErrorMessage(error instanceof Error && error.cause instanceof Error ? error.cause : error);
 

@@ -48,11 +48,13 @@ export const acceptAnyTimestamp = [
   { name: "message.timestamp.after.max.ms", value: anyTime },
 ];
 
-/** The oracle must be able to read every record, including those without a key. */
+/**
+ * The oracle must be able to read every record, including those without a key, and those so old by their
+ * timestamps that a broker deletes them within a minute.
+ */
 export const keepEveryRecord = [
   { name: "cleanup.policy", value: "delete" },
   { name: "retention.ms", value: "-1" },
-  ...acceptAnyTimestamp,
 ];
 
 /**
@@ -78,7 +80,7 @@ export async function startEnvironment(
   await createKafkaTopics(admin, {
     topic: names.topic,
     numPartitions: partitions,
-    configEntries: keepEveryRecord,
+    configEntries: [...keepEveryRecord, ...acceptAnyTimestamp],
   });
   const positions = watchStoredPositions(uri.href, names.group);
   started.defer(() => positions.close());

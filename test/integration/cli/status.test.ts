@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
 
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 import { bootstrap, runCli, runJson } from "../../support/service.ts";
@@ -72,6 +76,33 @@ describe("topicsync status", () => {
     const wrong = await readText(as, "wrong");
     assert.match(wrong, /It responded with 401 to the user bootstrap/);
     assert.match(wrong, /topicsync at .*127\.0\.0\.1/);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("trusts the service's own certificate, but no other", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "topicsync-status-"));
+    after(() => {
+      rmSync(folder, { recursive: true });
+    });
+    const createPair = async (name: string) => {
+      const files = { HTTP_TLS_CERT: join(folder, `${name}.pem`), HTTP_TLS_KEY: join(folder, `${name}.key`) };
+      const { cert, key } = await createCertificate();
+      writeFileSync(files.HTTP_TLS_CERT, cert);
+      writeFileSync(files.HTTP_TLS_KEY, key);
+      return files;
+    };
+    const pair = await createPair("own");
+    const service = await own.start({ HTTP_PORT: "0", ...pair });
+    const { port } = new URL(service.url);
+    assert.match(await readText([], "", { HTTP_PORT: port, ...pair }), /The service at https:.* is ready/);
+    const other = { HTTP_PORT: port, ...(await createPair("other")) };
+    assert.match(await readText([], "", other), /No service responds at https:.*certificate/);
+    const given = await readText(["--url", service.url], "", pair);
+    assert.match(
+      given,
+      /No service responds at https:.*certificate/,
+      "trusted only at the configured address",
+    );
     assert.equal(await service.stop(), 0);
   });
 

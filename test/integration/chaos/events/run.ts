@@ -175,12 +175,13 @@ async function prepare(
   { seed, partitions }: EventChaosOptions,
 ): Promise<Subject & { readonly growth: Growth }> {
   const { topic, group, egress, deadLetterTopic } = names;
+  const anyTimestamp = [...keepEveryRecord, ...acceptAnyTimestamp];
   await createKafkaTopics(
     admin,
-    { topic, numPartitions: partitions, configEntries: keepEveryRecord },
-    { topic: egress, numPartitions: egressPartitions, configEntries: acceptAnyTimestamp },
+    { topic, numPartitions: partitions, configEntries: anyTimestamp },
+    { topic: egress, numPartitions: egressPartitions, configEntries: anyTimestamp },
     // It rejects odd timestamps, so that some dead letters are sent again without them.
-    { topic: deadLetterTopic, numPartitions: deadLetterPartitions },
+    { topic: deadLetterTopic, numPartitions: deadLetterPartitions, configEntries: keepEveryRecord },
   );
   const positions = watchCommittedOffsets(admin, { groupId: group, topic });
   const growth = createGrowth(admin, createRandom(seed), {
