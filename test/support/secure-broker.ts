@@ -1,6 +1,6 @@
 import { pbkdf2Sync, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
@@ -16,7 +16,7 @@ import { startKafkaNode } from "./kafka-node.ts";
 import { withCluster } from "./kafkajs-cluster.ts";
 import { keepSecret } from "./secrets.ts";
 
-const listenerNames = ["PLAIN", "SCRAM256", "SCRAM512", "MTLS", "OAUTH", "SHORT"] as const;
+const listenerNames = ["PLAIN", "IPV6", "SCRAM256", "SCRAM512", "MTLS", "OAUTH", "SHORT"] as const;
 type Listener = (typeof listenerNames)[number];
 
 /** A broker with a listener for each way to log in, over TLS with a private authority. */
@@ -29,7 +29,7 @@ export interface SecureBroker {
   readonly issuer: Issuer;
   /** The settings of a client of a listener. */
   readonly settings: Readonly<Record<Listener, Readonly<Record<string, string>>>>;
-  /** The password of the user on PLAIN and SHORT, and at first on SCRAM. */
+  /** The password of the user on PLAIN, IPV6 and SHORT, and at first on SCRAM. */
   readonly password: string;
   /** Sets the user's password on a SCRAM listener; undefined deletes it. */
   setScramPassword(listener: "SCRAM256" | "SCRAM512", password: string | undefined): Promise<void>;
@@ -42,6 +42,12 @@ export const user = "ann";
 export const sessionMs = 15_000;
 const tokenAudience = "kafka";
 
+/** Some containers have no IPv6. There, the address is one of IPv4. */
+const hasIpv6 = Object.values(networkInterfaces()).some((all = []) =>
+  all.some((one) => one.address === "::1"),
+);
+const ipv6Host = hasIpv6 ? "[::1]" : localhost;
+
 /** Starts the broker, stopped after the tests of this file. */
 export async function startSecureBroker(): Promise<SecureBroker> {
   const folder = mkdtempSync(join(tmpdir(), "topicsync-secure-broker-"));
@@ -53,7 +59,9 @@ export async function startSecureBroker(): Promise<SecureBroker> {
   const authority = await createAuthority();
   const issuer = await startIssuer();
   const server = await authority.issue("broker");
-  const client = await authority.issue(user);
+  const passphrase = "a passphrase for the tests";
+  keepSecret(passphrase);
+  const client = await authority.issue(user, { passphrase });
   const ca = writeFile("ca.pem", authority.cert);
   const password = `the password of ${randomBytes(6).toString("hex")}`;
   keepSecret(password);
@@ -61,7 +69,8 @@ export async function startSecureBroker(): Promise<SecureBroker> {
   const [port, controllerPort] = [await findFreePort(), await findFreePort()];
   const address = `${localhost}:${port}`;
   const addresses = {} as Record<Listener, string>;
-  for (const name of listenerNames) addresses[name] = `${localhost}:${await findFreePort()}`;
+  for (const name of listenerNames)
+    addresses[name] = `${name === "IPV6" ? ipv6Host : localhost}:${await findFreePort()}`;
   const listeners = [
     `PLAINTEXT://${address}`,
     ...listenerNames.map((name) => `${name}://${addresses[name]}`),
@@ -89,6 +98,7 @@ export async function startSecureBroker(): Promise<SecureBroker> {
       `ssl.truststore.location=${ca}`,
       "listener.name.mtls.ssl.client.auth=required",
       ...describePlain("plain", password),
+      ...describePlain("ipv6", password),
       ...describePlain("short", password),
       "listener.name.short.plain.connections.max.reauth.ms=5000",
       ...describeScram("scram256", "scram-sha-256"),
@@ -140,6 +150,7 @@ export async function startSecureBroker(): Promise<SecureBroker> {
     writeFile,
     settings: {
       PLAIN: login("PLAIN", "plain"),
+      IPV6: login("IPV6", "plain"),
       SHORT: login("SHORT", "plain"),
       SCRAM256: login("SCRAM256", "scram-sha-256"),
       SCRAM512: login("SCRAM512", "scram-sha-512"),
@@ -147,6 +158,7 @@ export async function startSecureBroker(): Promise<SecureBroker> {
         ...tls("MTLS"),
         KAFKA_TLS_CERT: writeFile("client.pem", client.cert),
         KAFKA_TLS_KEY: writeFile("client-key.pem", client.key),
+        KAFKA_TLS_KEY_PASSPHRASE: passphrase,
       },
       OAUTH: {
         ...tls("OAUTH"),

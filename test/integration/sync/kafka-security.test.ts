@@ -19,7 +19,7 @@ const { producer, routerScene } = routerStage({ ...sharedStack(), kafka: broker.
 const isWarning = ({ level }: { readonly level: number }): boolean => level >= 40;
 
 describe("over TLS with a private authority", () => {
-  for (const listener of ["PLAIN", "SCRAM256", "SCRAM512", "MTLS", "OAUTH"] as const)
+  for (const listener of ["PLAIN", "IPV6", "SCRAM256", "SCRAM512", "MTLS", "OAUTH"] as const)
     it(`${listener}: the sync, the router, dead letters and commands work`, async () => {
       const at = routerScene(broker.settings[listener]);
       await at.createTopics();
