@@ -139,8 +139,9 @@ function connectClients(clients: Clients, log: Logger): Database {
     seesElections: () => clients.current.topology.seesElections(),
 
     async confirmReads(primary, names) {
-      await waitForMajority(clients.current.db, names);
-      return primary === clients.current.topology.getPrimary();
+      const { db, topology } = clients.current;
+      await waitForMajority(db, names);
+      return primary === topology.getPrimary();
     },
 
     startSession: () => (transactions ? clients.startSession() : undefined),

@@ -215,13 +215,13 @@ async function toResponse(
     const topicName = names.get(topicId) ?? "";
     const decoded: PartitionResponse[] = [];
     for (const { partition, error, records, highWatermark, ...rest } of partitions) {
-      const isMissing = error === errorCodes.offsetOutOfRange;
-      if (!isMissing) failOnError(error);
-      const isOutOfRange = isMissing && !(await isBehind(topicName, partition));
-      const messages = isOutOfRange
+      const isOutOfRange = error === errorCodes.offsetOutOfRange;
+      if (!isOutOfRange) failOnError(error);
+      const isLost = isOutOfRange && !(await isBehind(topicName, partition));
+      const messages = isLost
         ? [createPlaceholder(request, topicName, partition)]
         : await decodeFetched(records);
-      origins.set(messages, { topicId, isOutOfRange });
+      origins.set(messages, { topicId, isOutOfRange: isLost });
       const { abortedTransactions, preferredReadReplica } = rest;
       decoded.push({
         partition,
