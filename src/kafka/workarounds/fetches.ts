@@ -148,9 +148,8 @@ async function fetchById(broker: Broker, request: FetchRequest): Promise<FetchRe
     })),
   });
   await checkIds(broker, fetched, names);
-  const isBehind = (topic: string, partition: number) =>
-    isFollowerBehind(broker, request, { topic, partition });
-  return readResponse("Fetch", () => toResponse(fetched, request, { names, isBehind }));
+  const complete = request.rackId === "" ? fetched : await awaitFollower(broker, fetched, names, request);
+  return readResponse("Fetch", () => toResponse(complete, request, names));
 }
 
 /**
@@ -184,31 +183,38 @@ const hasRecords = ({ partitions }: FetchedById["topics"][number]): boolean =>
   partitions.some(({ records }) => records.length > 0);
 
 /**
- * Whether an offset is out of range only because a follower does not have it yet. Waits as long as a fetch
- * without records does: kafkajs asks the follower again, and the leader from time to time.
+ * An offset may be out of range only because a follower does not have it yet. Waits then as long as a fetch
+ * without records does, and returns none: kafkajs asks the follower again, and the leader from time to time.
  */
-async function isFollowerBehind(
+async function awaitFollower(
   broker: Broker,
-  { rackId, maxWaitTime }: FetchRequest,
-  { topic, partition }: { readonly topic: string; readonly partition: number },
-): Promise<boolean> {
-  if (rackId === "") return false;
-  const [found] = (await requestMetadata(broker, [topic])).topics;
-  const leader = found?.partitions.find((one) => one.partition === partition)?.leader;
-  if (leader === undefined || leader === Number(broker.nodeId)) return false;
+  fetched: FetchedById,
+  names: ReadonlyMap<string, string>,
+  { maxWaitTime }: FetchRequest,
+): Promise<FetchedById> {
+  const isOutOfRange = ({ error }: { readonly error: number }) => error === errorCodes.offsetOutOfRange;
+  if (!fetched.topics.some(({ partitions }) => partitions.some(isOutOfRange))) return fetched;
+  const metadata = await requestMetadata(broker, [...names.values()]);
+  const isLed = (name: string | undefined, partition: number): boolean =>
+    metadata.topics
+      .find((topic) => topic.name === name)
+      ?.partitions.some((one) => one.partition === partition && one.leader === Number(broker.nodeId)) ?? true;
   await sleep(maxWaitTime);
-  return true;
-}
-
-interface ResponseContext {
-  readonly names: ReadonlyMap<string, string>;
-  readonly isBehind: (topic: string, partition: number) => Promise<boolean>;
+  const topics = fetched.topics.map(({ topicId, partitions }) => ({
+    topicId,
+    partitions: partitions.map((one) =>
+      isOutOfRange(one) && !isLed(names.get(topicId), one.partition)
+        ? { ...one, error: 0, records: Buffer.alloc(0) }
+        : one,
+    ),
+  }));
+  return { ...fetched, topics };
 }
 
 async function toResponse(
   fetched: FetchedById,
   request: FetchRequest,
-  { names, isBehind }: ResponseContext,
+  names: ReadonlyMap<string, string>,
 ): Promise<FetchResponse> {
   const responses = [];
   for (const { topicId, partitions } of fetched.topics) {
@@ -217,11 +223,10 @@ async function toResponse(
     for (const { partition, error, records, highWatermark, ...rest } of partitions) {
       const isOutOfRange = error === errorCodes.offsetOutOfRange;
       if (!isOutOfRange) failOnError(error);
-      const isLost = isOutOfRange && !(await isBehind(topicName, partition));
-      const messages = isLost
+      const messages = isOutOfRange
         ? [createPlaceholder(request, topicName, partition)]
         : await decodeFetched(records);
-      origins.set(messages, { topicId, isOutOfRange: isLost });
+      origins.set(messages, { topicId, isOutOfRange });
       const { abortedTransactions, preferredReadReplica } = rest;
       decoded.push({
         partition,
