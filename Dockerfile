@@ -36,14 +36,15 @@ COPY --from=build /app/dist dist
 
 # Listen on all interfaces: the loopback interface of a container is not reachable from outside.
 ENV NODE_ENV=production \
-  HTTP_HOST=0.0.0.0
+  TOPICSYNC_STACK=none \
+  HTTP_HOST=::
 EXPOSE 8080
 # Numeric, so that Kubernetes can verify runAsNonRoot.
 USER 65532:65532
 
 # Liveness only, not /readyz: a restart does not fix an unavailable broker or database.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "--eval", "const tls = process.env.HTTP_TLS_CERT; if (tls) process.env.NODE_TLS_REJECT_UNAUTHORIZED = 0; fetch(`${tls ? 'https' : 'http'}://127.0.0.1:${process.env.HTTP_PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "--eval", "const tls = process.env.HTTP_TLS_CERT; if (tls) process.env.NODE_TLS_REJECT_UNAUTHORIZED = 0; fetch(`${tls ? 'https' : 'http'}://127.0.0.1:${process.env.MANAGEMENT_PORT || process.env.HTTP_PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/src/cli.js"]

@@ -13,6 +13,12 @@ const count = (minimum: number) => ({ type: "integer", minimum }) as const;
 /** An object with these members and no others: a misspelled one would be ignored silently. */
 const only = (properties: object) => ({ type: "object", additionalProperties: false, properties });
 
+/** A key of a Secret, or nothing. */
+const secretKey = {
+  ...only({ name: text, key: text }),
+  dependencies: { name: ["key"], key: ["name"] },
+};
+
 const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
 const isSecret = (name: string): boolean => secretSettings.some((secret) => secret === name);
 
@@ -24,7 +30,7 @@ export const chartValuesSchema = (): object => ({
     // Set by Helm if the chart is part of another.
     global: anyObject,
     image: only({
-      repository: { type: "string", minLength: 1 },
+      repository: text,
       tag: text,
       digest: { type: "string", pattern: "^(sha256:[0-9a-f]{64})?$" },
       pullPolicy: { enum: ["Always", "IfNotPresent", "Never"] },
@@ -36,7 +42,8 @@ export const chartValuesSchema = (): object => ({
     settings: settings(),
     secrets: secrets(),
     tls: only({ secretName: text }),
-    kafkaTls: only({ secretName: text, clientCertificate: flag }),
+    kafkaTls: only({ ca: secretKey, cert: secretKey, key: secretKey }),
+    mongodbTls: only({ ca: secretKey, certificateKey: secretKey }),
     extraEnv: list,
     extraVolumes: list,
     extraVolumeMounts: list,
@@ -47,6 +54,7 @@ export const chartValuesSchema = (): object => ({
     service: only({
       type: { enum: ["ClusterIP", "NodePort", "LoadBalancer"] },
       port: { type: "integer", minimum: 1, maximum: 65535 },
+      ipFamilyPolicy: { enum: ["SingleStack", "PreferDualStack", "RequireDualStack"] },
       annotations: texts,
     }),
     ingress: only({
@@ -58,13 +66,20 @@ export const chartValuesSchema = (): object => ({
       tlsSecretName: text,
     }),
     podDisruptionBudget: only({ enabled: flag, maxUnavailable: { type: ["integer", "string"] } }),
-    networkPolicy: only({ enabled: flag, from: list, egress: list }),
+    networkPolicy: only({ enabled: flag, from: list, monitoring: list, egress: list }),
     serviceMonitor: only({
       enabled: flag,
       interval: text,
       scrapeTimeout: text,
       labels: texts,
       tlsConfig: anyObject,
+    }),
+    prometheusRule: only({ enabled: flag, labels: texts }),
+    dashboard: only({ enabled: flag, labels: texts, annotations: texts }),
+    sweep: only({
+      enabled: flag,
+      schedule: { type: "string", minLength: 1 },
+      unseenFor: { type: "string", pattern: "^[1-9][0-9]*[hdw]$" },
     }),
     autoscaling: only({
       by: { enum: ["none", "lag", "cpu"] },

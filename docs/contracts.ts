@@ -23,6 +23,7 @@ const operations = listOperations({
   platforms: uncalled,
   checkReadiness: uncalled,
   metrics: uncalled,
+  isManagedApart: false,
   getSyncStatus: uncalled,
   getOverview: uncalled,
   deadLetters: uncalled,

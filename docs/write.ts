@@ -1,17 +1,20 @@
 /**
- * `npm run docs`: writes the contracts into this folder, the schema of the Helm chart's values into the
- * chart, and the count of mutants into the page of the simulation.
+ * `npm run docs`: writes the contracts into this folder, the schema of the Helm chart's values, the alerts
+ * and the dashboard into the chart, the owner and the version where they are named, and the count of mutants
+ * into the page of the simulation.
  */
-import { writeFile } from "node:fs/promises";
+import { copyFile, writeFile } from "node:fs/promises";
 
 import { mutantPage, writeMutantList } from "../test/simulation/mutants/table.ts";
 import { chartValuesSchema } from "./chart-values.ts";
+import { chartCopies, chartFolder } from "./chart-copies.ts";
 import { contracts, formatJson } from "./contracts.ts";
+import { namedFiles } from "./names.ts";
 
 for (const [name, text] of Object.entries(contracts))
   await writeFile(new URL(name, import.meta.url), await text());
-await writeFile(
-  new URL("../deploy/helm/topicsync/values.schema.json", import.meta.url),
-  await formatJson(chartValuesSchema()),
-);
+await writeFile(new URL("values.schema.json", chartFolder), await formatJson(chartValuesSchema()));
+for (const [source, copy] of chartCopies) await copyFile(source, copy);
+for (const [file, text] of Object.entries(namedFiles()))
+  await writeFile(new URL(`../${file}`, import.meta.url), text);
 await writeFile(mutantPage, writeMutantList());

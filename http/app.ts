@@ -67,6 +67,8 @@ export interface AppOptions {
   readonly getSyncStatus: () => Promise<SyncStatus>;
   readonly getOverview: () => Promise<Overview>;
   readonly deadLetters: DeadLetterServices;
+  /** Whether probes and metrics are served by a server of their own. */
+  readonly isManagedApart: boolean;
   /** Whether this server uses TLS. */
   readonly overTls: boolean;
   /** Where browsers reach the service, if known. */
@@ -101,7 +103,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...statusOperations(options),
     ...eventTypeOperations(options.eventTypes),
     ...deadLetterOperations(options.deadLetters),
-    ...healthOperations(options.checkReadiness, options.metrics),
+    ...(options.isManagedApart ? [] : healthOperations(options.checkReadiness, options.metrics)),
     ...userOperations(options.users),
     ...applicationOperations(options.applications),
     ...platformOperations(options.platforms),
@@ -113,7 +115,14 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
   return [...operations, ...documentationOperations(operations, schemes)];
 }
 
-export function createApp(options: AppOptions): Express {
+/** The API, and probes and metrics unless they are served apart. */
+export const createApp = (options: AppOptions): Express => assemble(listOperations(options), options);
+
+/** The probes and metrics alone. */
+export const createManagementApp = (options: AppOptions): Express =>
+  assemble(healthOperations(options.checkReadiness, options.metrics), options);
+
+function assemble(operations: readonly Operation[], options: AppOptions): Express {
   const { audit, recordRequest, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
@@ -125,7 +134,7 @@ export function createApp(options: AppOptions): Express {
   app.use(apiSecurityHeaders({ overTls }));
   app.use(checkMessage);
   app.use(
-    createRouter(listOperations(options), {
+    createRouter(operations, {
       authenticate: createAuthentication(options),
       audit,
       streams: createEventStreams(stopping),

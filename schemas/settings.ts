@@ -53,6 +53,15 @@ export const settingsSchema = {
       default: 10_000,
       description: "Maximum number of open HTTP connections; further ones are closed at once.",
     },
+    MANAGEMENT_PORT: {
+      ...port,
+      description:
+        "Port for probes and metrics, which are then not served on HTTP_PORT; 0 picks a free port. Unset: they are.",
+    },
+    MANAGEMENT_HOST: {
+      ...name,
+      description: "Address that MANAGEMENT_PORT is served on. Unset: HTTP_HOST.",
+    },
     MONGODB_URI: {
       type: "string",
       pattern: "^mongodb(\\+srv)?://[^/]+/[^/?]+(\\?.*)?$",
@@ -280,9 +289,10 @@ export const settingsSchema = {
         "What the router stores about the structure of events, from samples: their paths, also values of paths that have few, or nothing.",
     },
     TOPICSYNC_STACK: {
-      enum: ["auto", "containers", "local"],
+      enum: ["auto", "containers", "local", "none"],
       default: "auto",
-      description: "How to run the embedded broker and store: in containers, as local processes, or auto.",
+      description:
+        "How to run the embedded broker and store: in containers, as local processes, auto, or not at all (none).",
     },
     TOPICSYNC_DATA: {
       ...path,
@@ -303,6 +313,7 @@ export const settingsSchema = {
   dependentRequired: {
     BOOTSTRAP_USER: ["BOOTSTRAP_PASSWORD"],
     BOOTSTRAP_PASSWORD: ["BOOTSTRAP_USER"],
+    MANAGEMENT_HOST: ["MANAGEMENT_PORT"],
     HTTP_TLS_CERT: ["HTTP_TLS_KEY"],
     HTTP_TLS_KEY: ["HTTP_TLS_CERT"],
     OIDC_ISSUER: ["OIDC_AUDIENCE"],

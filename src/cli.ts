@@ -107,7 +107,8 @@ async function createProgram(names: readonly string[]): Promise<Command> {
     .addHelpText(
       "after",
       `
-Settings are environment variables, also read from a .env file in the working directory. docs/settings.md lists them.
+Settings are environment variables, also read from a .env file in the working directory. docs/settings.md in
+this package lists them.
 
 Exit codes: 0 success, 1 unexpected failure, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
 indexes in the database, 69 broker or store unavailable, 70 the consumer died (restart it), 78 invalid settings.`,

@@ -10,6 +10,7 @@ import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
 import { requireTrusted } from "./lib/trusted-path.ts";
 import { readNamedFile, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
 import { findSecretFiles, toSecret, type SecretFiles } from "./kafka-security.ts";
+import { findMisspelledSettings } from "./misspelled-settings.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
 
@@ -25,6 +26,12 @@ export interface HttpConfig {
   readonly tls: (TlsPair & { readonly files: TlsFiles }) | undefined;
 }
 
+/** Where probes and metrics are served. */
+export interface ManagementConfig {
+  readonly host: string;
+  readonly port: number;
+}
+
 export interface BootstrapConfig {
   readonly user: string;
   readonly password: string;
@@ -34,6 +41,8 @@ export interface BootstrapConfig {
 
 export interface Config {
   readonly http: HttpConfig;
+  /** Undefined: together with the API. */
+  readonly management: ManagementConfig | undefined;
   /** Includes the database name; undefined for the embedded store. */
   readonly mongodbUri: string | undefined;
   /** The file that it was read from, which is read again when it changes. */
@@ -54,7 +63,7 @@ export interface Config {
 }
 
 export interface StackConfig {
-  readonly choice: "auto" | "containers" | "local";
+  readonly choice: Settings["TOPICSYNC_STACK"];
   readonly dataFolder: string;
   readonly kafkaImage: string;
   readonly mongoImage: string;
@@ -83,7 +92,7 @@ export function readEnvironment(environment: Environment, file = ".env"): Enviro
  * lists every fault with the name of its variable.
  */
 export function readConfig(environment: Environment): Config {
-  const faults: string[] = [];
+  const faults = findMisspelledSettings(environment);
   const raw = parseSettings(environment, faults);
   const checked = createCheck(raw)(raw);
   if (!checked.ok)
@@ -145,6 +154,7 @@ function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Con
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password, BOOTSTRAP_RESET: reset } = settings;
   return Object.freeze({
     http: toHttp(settings, faults),
+    management: toManagement(settings, faults),
     mongodbUri: settings.MONGODB_URI,
     mongodbUriFile: files.MONGODB_URI,
     kafka,
@@ -182,6 +192,13 @@ function toHttp(settings: Settings, faults: string[]): HttpConfig {
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
     tls: readHttpTls(settings, faults),
   });
+}
+
+function toManagement(settings: Settings, faults: string[]): ManagementConfig | undefined {
+  const { MANAGEMENT_PORT: port, MANAGEMENT_HOST: host = settings.HTTP_HOST } = settings;
+  if (port === undefined) return undefined;
+  if (port !== 0 && port === settings.HTTP_PORT) faults.push("MANAGEMENT_PORT must differ from HTTP_PORT");
+  return Object.freeze({ host, port });
 }
 
 function toPublicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): string | undefined {

@@ -93,7 +93,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   logDrops(server, log);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port }, resolve);
+    // Without a host, Node listens on `::`, or on 0.0.0.0 if the machine has no IPv6.
+    server.listen(host === "::" ? { port } : { host, port }, resolve);
   });
   const address = server.address() as AddressInfo;
   const shown = address.family === "IPv6" ? `[${address.address}]` : address.address;

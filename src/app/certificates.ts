@@ -45,7 +45,7 @@ const pollIntervalMs = 10_000;
 
 /** Serves the certificate that is in the files, until the service stops. */
 export function followCertificate(
-  server: HttpServer,
+  servers: readonly HttpServer[],
   { files, cert, key }: TlsPair & { readonly files: TlsFiles },
   { lifecycle, log }: { readonly lifecycle: Lifecycle; readonly log: Logger },
 ): void {
@@ -59,7 +59,7 @@ export function followCertificate(
   let served = rotated.get();
   const stop = repeat(pollIntervalMs, () => {
     const pair = rotated.get();
-    if (pair !== served) server.renewTls(pair);
+    if (pair !== served) for (const server of servers) server.renewTls(pair);
     served = pair;
   });
   lifecycle.onStop("certificate", stop);

@@ -65,7 +65,7 @@ export function createMetricsText(
   async function render(): Promise<string> {
     const [checks, { pushFeedback, router, ...sync }] = await Promise.all([readiness(), getSyncStatus()]);
     for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
-    setPartitions([sync, pushFeedback, router].filter((log) => log !== null));
+    setPartitions({ announcements: sync, "push-feedback": pushFeedback, router });
     const { topics, unconditional, unreadable } = picker();
     pickerTopics.set(topics);
     unconditionalTopics.set(unconditional);
@@ -136,23 +136,24 @@ const partitionGauges: readonly {
 
 function createPartitionGauges(
   registry: Registry,
-): (logs: readonly Pick<SyncStatus, "topic" | "partitions">[]) => void {
+): (logs: Readonly<Record<string, Pick<SyncStatus, "topic" | "partitions"> | null>>) => void {
   const gauges = partitionGauges.map(({ name, help, value }) => ({
     value,
     gauge: new Gauge({
       name: `topicsync_partition_${name}`,
       help,
-      labelNames: ["topic", "partition"],
+      labelNames: ["consumer", "topic", "partition"],
       registers: [registry],
     }),
   }));
   return (logs) => {
     for (const { gauge, value } of gauges) {
       gauge.reset();
-      for (const { topic, partitions } of logs)
-        for (const partition of partitions) {
+      for (const [consumer, log] of Object.entries(logs))
+        for (const partition of log?.partitions ?? []) {
           const known = value(partition);
-          if (known !== null) gauge.set({ topic, partition: String(partition.partition) }, known);
+          const labels = { consumer, topic: log?.topic ?? "", partition: String(partition.partition) };
+          if (known !== null) gauge.set(labels, known);
         }
     }
   };

@@ -1,7 +1,10 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { totalmem } from "node:os";
+import { getHeapStatistics } from "node:v8";
+
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import type { MeasuredRequest } from "../../http/framework/metrics.ts";
-import type { ErrorCode } from "../../http/framework/errors.ts";
+import { statuses, type ErrorCode } from "../../http/framework/errors.ts";
 import type { StoredBatch } from "../../consumers/batch-handler.ts";
 import type { RejectionCode } from "../lib/errors.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
@@ -54,6 +57,16 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: "topicsync_memory_limit_bytes",
+    help: "Memory that this process may use: the limit of its container, or else the machine's memory.",
+    registers,
+  }).set(getMemoryLimit());
+  new Gauge({
+    name: "topicsync_heap_limit_bytes",
+    help: "Size of JavaScript's heap beyond which this process ends.",
+    registers,
+  }).set(getHeapStatistics().heap_size_limit);
   return {
     registry,
     recordAnnouncements: createAnnouncementMetrics(registers),
@@ -62,6 +75,12 @@ export function createMetrics(): Metrics {
     recordRegistrations: createRegistrationMetrics(registers),
     ...createHttpMetrics(registers),
   };
+}
+
+/** Without a limit, Node returns 0 or the largest number of the control group. */
+function getMemoryLimit(): number {
+  const limit = process.constrainedMemory();
+  return limit === 0 ? totalmem() : Math.min(limit, totalmem());
 }
 
 function createAnnouncementMetrics(registers: Registry[]): Metrics["recordAnnouncements"] {
@@ -212,6 +231,8 @@ function createHttpMetrics(registers: Registry[]): Pick<Metrics, "recordRequest"
     labelNames: ["code"],
     registers,
   });
+  // An alert watches the errors of the server.
+  for (const [code, status] of Object.entries(statuses)) if (status >= 500) rejections.inc({ code }, 0);
   const failedLogins = new Counter({
     name: "topicsync_failed_logins_total",
     help: "Requests with a wrong user name or password, or of a disabled user.",

@@ -1,4 +1,4 @@
-import { createApp, type AppOptions } from "../../http/app.ts";
+import { createApp, createManagementApp, type AppOptions } from "../../http/app.ts";
 import { listen, type HttpServer } from "../../http/framework/server.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createBroker } from "../kafka/client.ts";
@@ -60,17 +60,30 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   warnAboutPlaintext(config, context.log);
   const consumers = createConsumers(context);
   const log = context.log.child({ component: "http" });
-  const app = createApp({ ...(await createAppOptions(context, consumers)), log });
+  const appOptions = { ...(await createAppOptions(context, consumers)), log };
   const { recordRejectedRequest: onRejected } = context.metrics;
-  const server = await listen(app, { ...config.http, log, onRejected });
+  const servers: HttpServer[] = [];
+  // First, so that it is closed last and probes are answered to the end.
+  if (config.management !== undefined) {
+    const management = await listen(createManagementApp(appOptions), {
+      ...config.http,
+      ...config.management,
+      ...{ log, onRejected },
+    });
+    lifecycle.onStop("management", () => management.close());
+    log.info({ url: management.url }, "management server listening");
+    servers.push(management);
+  }
+  const server = await listen(createApp(appOptions), { ...config.http, log, onRejected });
   lifecycle.onStop("HTTP", () => server.close());
   log.info({ url: server.url }, "http server listening");
+  servers.push(server);
 
   const { tls } = config.http;
-  if (tls !== undefined) followCertificate(server, tls, { lifecycle, log });
+  if (tls !== undefined) followCertificate(servers, tls, { lifecycle, log });
   function reload(): void {
     context.audit.reopen();
-    if (tls !== undefined) reloadCertificate(server, tls.files, log);
+    if (tls !== undefined) reloadCertificate(servers, tls.files, log);
   }
 
   return {
@@ -163,6 +176,7 @@ async function createAppOptions(
       countInstallations: () => services.installationReader.countByScope({}),
       lifecycle,
     }),
+    isManagedApart: config.management !== undefined,
     overTls: config.http.tls !== undefined,
     publicUrl: config.http.publicUrl,
     trustedProxies: config.http.trustedProxies,
@@ -192,10 +206,10 @@ async function becomeReady(context: Context, { consumers, router, deadLetters }:
   );
 }
 
-function reloadCertificate(server: HttpServer, files: TlsFiles, log: Logger): void {
+function reloadCertificate(servers: readonly HttpServer[], files: TlsFiles, log: Logger): void {
   const pair = readTlsPair(files);
   if ("cert" in pair) {
-    server.renewTls(pair);
+    for (const server of servers) server.renewTls(pair);
     log.info("certificate reloaded");
   } else log.error({ faults: pair.faults }, "certificate reload failed, keeping the old one");
 }

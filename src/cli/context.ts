@@ -100,7 +100,7 @@ function openAudit({ config, log, lifecycle }: ContextOptions): RecordChange {
 }
 
 async function openDatabase({ config, log, lifecycle, abort }: ContextOptions): Promise<Database> {
-  const uri = await resolveStore({ config, log, lifecycle });
+  const uri = await resolveStore(config);
   const database = createDatabase(uri, log, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
   await connectInTime({ what: "MongoDB", address: parseHosts(uri), abort }, (signal) =>
@@ -119,7 +119,7 @@ async function openServices(options: ContextOptions): Promise<Services> {
 }
 
 async function openBroker({ config, log, lifecycle, abort }: ContextOptions): Promise<Broker> {
-  const brokers = await resolveBroker({ config });
+  const brokers = await resolveBroker(config);
   // Slow to load, and most commands do not need it.
   const { createBroker } = await import("../kafka/client.ts");
   const broker = createBroker({ ...config.kafka, brokers }, log);

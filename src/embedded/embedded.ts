@@ -1,12 +1,12 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 import type { Config } from "../config.ts";
 import { ConfigurationError, UnavailableError } from "../lib/errors.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
-import { requireTrusted } from "../lib/trusted-path.ts";
+import { requireTrusted, requireTrustedFolder } from "../lib/trusted-path.ts";
 import { startBroker, startStore } from "./resolve.ts";
 import type { Running } from "./stack.ts";
 
@@ -29,7 +29,7 @@ const component = "embedded";
 /**
  * Returns the addresses of the settings; starts an embedded store or broker for a missing one. `ended` is
  * called if an embedded server exits unexpectedly. Throws an UnavailableError that says what is missing if
- * none can be started, and a ConfigurationError in production.
+ * none can be started, and a ConfigurationError where none may be.
  */
 export async function resolveAddresses(
   options: EmbeddedOptions & { readonly ended: (error: unknown) => void },
@@ -39,7 +39,10 @@ export async function resolveAddresses(
   if (mongodbUri !== undefined && kafka.brokers !== undefined)
     return { mongodbUri, kafkaBrokers: kafka.brokers };
 
-  rejectInProduction(config);
+  requireAllowed(config, [
+    ...(mongodbUri === undefined ? ["MONGODB_URI"] : []),
+    ...(kafka.brokers === undefined ? ["KAFKA_BROKERS"] : []),
+  ]);
   const folder = getDataFolder(config);
   await rejectSecond(config, folder);
   const log = options.log.child({ component });
@@ -68,51 +71,52 @@ export async function resolveAddresses(
 }
 
 /**
- * Returns the store of the settings, or else the embedded one running on this data folder; otherwise starts
- * one. Throws as resolveAddresses does.
+ * Returns the store of the settings, or else the embedded one running on this data folder. Starts none: a
+ * command with a missing setting would succeed on an empty store. Throws UnavailableError, and a
+ * ConfigurationError where no embedded store may run.
  */
-export async function resolveStore(options: EmbeddedOptions): Promise<string> {
-  const { config, lifecycle } = options;
+export async function resolveStore(config: Config): Promise<string> {
   if (config.mongodbUri !== undefined) return config.mongodbUri;
-  rejectInProduction(config);
+  requireAllowed(config, ["MONGODB_URI"]);
   const { store } = readAddresses(getDataFolder(config));
   if (store !== undefined && (await isReachable(new URL(store)))) return withDatabase(store);
-  const started = await startStore(createLaunchOptions(options, "store"));
-  lifecycle.onStop(started.description, () => started.stop());
-  return withDatabase(started.address);
+  throw createNotRunningError(config, "MONGODB_URI");
 }
 
-/**
- * Returns the brokers of the settings, or else the embedded one running on this data folder. Starts none,
- * since commands only read what a running service wrote. Throws UnavailableError.
- */
-export async function resolveBroker({ config }: Pick<EmbeddedOptions, "config">): Promise<readonly string[]> {
+/** Returns the brokers, as resolveStore does. */
+export async function resolveBroker(config: Config): Promise<readonly string[]> {
   if (config.kafka.brokers !== undefined) return config.kafka.brokers;
+  requireAllowed(config, ["KAFKA_BROKERS"]);
   const { broker } = readAddresses(getDataFolder(config));
   if (broker !== undefined) {
     const brokers = broker.split(",");
     if (await isAnyReachable(brokers)) return brokers;
   }
-  throw new UnavailableError(
-    `no embedded stack is running on ${config.stack.dataFolder}; start the service first, or set KAFKA_BROKERS`,
-  );
+  throw createNotRunningError(config, "KAFKA_BROKERS");
 }
 
-/** An embedded server has no password. In production, a missing setting is a mistake, not a wish for one. */
-function rejectInProduction({ mongodbUri, kafka }: Config): void {
-  if (process.env["NODE_ENV"] !== "production") return;
-  const missing = [
-    ...(mongodbUri === undefined ? ["MONGODB_URI"] : []),
-    ...(kafka.brokers === undefined ? ["KAFKA_BROKERS"] : []),
-  ].join(" and ");
+const createNotRunningError = ({ stack }: Config, setting: string): UnavailableError =>
+  new UnavailableError(
+    `no embedded stack is running on ${stack.dataFolder}; start the service first, or set ${setting}`,
+  );
+
+/**
+ * An embedded server has no password. In production, a missing setting is a mistake, not a wish for one.
+ * Throws a ConfigurationError that names the missing settings.
+ */
+function requireAllowed({ stack }: Config, missing: readonly string[]): void {
+  const isProduction = process.env["NODE_ENV"] === "production";
+  if (!isProduction && stack.choice !== "none") return;
   throw new ConfigurationError(
-    `NODE_ENV is "production", where no embedded broker or store is started: set ${missing}, or unset NODE_ENV`,
+    `${isProduction ? 'NODE_ENV is "production"' : 'TOPICSYNC_STACK is "none"'}, ` +
+      `so no embedded broker or store is used: set ${missing.join(" and ")}`,
   );
 }
 
 /** The folder of the embedded stack. Its programs are executed, so it must not be another user's. */
 function getDataFolder({ stack }: Config): string {
   const folder = resolve(stack.dataFolder);
+  requireTrustedFolder(dirname(folder));
   requireTrusted(folder);
   return folder;
 }

@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { isCommandMissing, getLastLines, runCommand, type CommandResult } from "./command.ts";
@@ -48,16 +49,27 @@ const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `;
 
+/** The output of `sha256sum *.jar` in the folder of the jars. */
+const digests = new URL("kafka.sha256", import.meta.url);
+const verified = new Set<string>();
+
 /**
- * Returns the folder with Kafka's jars, downloaded with Maven unless it exists. Throws ToolMissingError
- * without Maven, and an Error with Maven's message if Maven fails.
+ * Returns the folder with Kafka's jars, downloaded with Maven unless it exists, after it has compared their
+ * digests. Throws ToolMissingError without Maven, and an Error with Maven's message if Maven fails, or with
+ * the names of the jars that are not the expected ones.
  */
 export async function installKafka({
   toolsFolder,
   report,
 }: Pick<LaunchOptions, "toolsFolder" | "report">): Promise<string> {
   const folder = join(toolsFolder, `kafka-${kafkaVersion}`);
-  if (existsSync(folder)) return folder;
+  if (!existsSync(folder)) await download(folder, report);
+  if (!verified.has(folder)) await verifyJars(folder);
+  verified.add(folder);
+  return folder;
+}
+
+async function download(folder: string, report: LaunchOptions["report"]): Promise<void> {
   const step = `downloading Apache Kafka ${kafkaVersion} with Maven`;
   report(step, 0);
   await installOnce(folder, async (temporary) => {
@@ -65,15 +77,40 @@ export async function installKafka({
     await downloadJars(temporary, () => {
       report(step, Math.min(0.99, ++jars / expectedDownloads));
     });
+    await verifyJars(temporary);
   });
   report(step, 1);
-  return folder;
+}
+
+const listJars = async (folder: string): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => name.endsWith(".jar"));
+
+/** Throws an Error unless the jars are those of the list. */
+async function verifyJars(folder: string): Promise<void> {
+  const lines = (await readFile(digests, "utf8")).trim().split("\n");
+  const expected = new Map(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
+  const jars = await listJars(folder);
+  const wrong = [...expected.keys()].filter((name) => !jars.includes(name));
+  for (const name of jars) {
+    const digest = createHash("sha256")
+      .update(await readFile(join(folder, name)))
+      .digest("hex");
+    if (digest !== expected.get(name)) wrong.push(name);
+  }
+  if (wrong.length === 0) return;
+  throw new Error(
+    `${wrong.join(", ")} of Apache Kafka ${kafkaVersion} differ from those of Maven Central: ` +
+      `remove them from Maven's local repository, check the mirror in Maven's settings.xml, and delete ${folder}`,
+  );
 }
 
 /** Returns the class path of a folder's jars, sorted because an archive of classes depends on the order. */
 export async function buildClassPath(folder: string): Promise<string> {
-  const jars = (await readdir(folder)).filter((name) => name.endsWith(".jar")).toSorted();
-  return jars.map((name) => join(folder, name)).join(":");
+  const jars = await listJars(folder);
+  return jars
+    .toSorted()
+    .map((name) => join(folder, name))
+    .join(":");
 }
 
 async function downloadJars(folder: string, onDownloaded: () => void): Promise<void> {

@@ -4,8 +4,11 @@ import type { Launcher, LaunchOptions, Running, RunningBroker } from "./stack.ts
 import { mongodProcess, secantusProcess } from "./store-process.ts";
 
 export interface ResolveOptions extends LaunchOptions {
-  /** `auto` prefers a container and falls back to a local process; the others allow only one of the two. */
-  readonly choice: "auto" | "containers" | "local";
+  /**
+   * `auto` prefers a container and falls back to a local process; the others allow only one of the two, or
+   * none.
+   */
+  readonly choice: "auto" | "containers" | "local" | "none";
   /** The images of the containers; by default those of containers.ts. */
   readonly kafkaImage?: string;
   readonly mongoImage?: string;
@@ -45,6 +48,10 @@ interface Launchers<R extends Running> {
 
 async function startFirst<R extends Running>(options: ResolveOptions, launchers: Launchers<R>): Promise<R> {
   const { choice, report } = options;
+  if (choice === "none")
+    throw new UnavailableError(
+      `TOPICSYNC_STACK is "none": set ${launchers.setting} to use a running ${launchers.what}`,
+    );
   const container = choice === "local" ? undefined : await launchers.container();
   const candidates = [...(container ? [container] : []), ...(choice === "containers" ? [] : launchers.local)];
   const reasons: string[] = [];

@@ -1,5 +1,7 @@
-import { existsSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { getLastLines, runCommand } from "./command.ts";
 import { installOnce } from "./install.ts";
@@ -8,18 +10,23 @@ import { ToolMissingError, type Python } from "./toolchain.ts";
 
 export const secantusVersion = "0.7.0b3";
 
+/** The versions and digests of SecantusDB and its dependencies; pip installs no other file. */
+const requirements = fileURLToPath(new URL("secantusdb.txt", import.meta.url));
+
 /** The number of packages that pip collects: SecantusDB and its dependencies. Only scales the progress. */
 const expectedPackages = 9;
 
 /**
  * Returns the folder with SecantusDB and its dependencies for this Python, downloaded with pip unless it
- * exists. Throws as installWithPip does.
+ * exists. Its name depends on the requirements, so what was installed with other ones is not used. Throws as
+ * installWithPip does.
  */
 export async function installSecantus(
   python: Python,
   { toolsFolder, report }: Pick<LaunchOptions, "toolsFolder" | "report">,
 ): Promise<string> {
-  const folder = join(toolsFolder, `secantusdb-${secantusVersion}-${python.abi}`);
+  const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 8);
+  const folder = join(toolsFolder, `secantusdb-${secantusVersion}-${digest}-${python.abi}`);
   if (existsSync(folder)) return folder;
   const step = `downloading SecantusDB ${secantusVersion} with pip`;
   report(step, 0);
@@ -29,7 +36,7 @@ export async function installSecantus(
       python,
       folder: temporary,
       name: `SecantusDB ${secantusVersion}`,
-      requirements: [`secantusdb==${secantusVersion}`],
+      requirements: ["--no-deps", "--require-hashes", "--requirement", requirements],
       onCollected: () => {
         report(step, Math.min(0.99, ++packages / (expectedPackages + 1)));
       },
@@ -45,7 +52,7 @@ interface PipOptions {
   readonly folder: string;
   /** The name and version of the package, for messages. */
   readonly name: string;
-  /** pip's requirement specifiers. */
+  /** pip's requirement specifiers, and options. */
   readonly requirements: readonly string[];
   /** Called for each package that pip collects. */
   readonly onCollected?: () => void;

@@ -68,7 +68,7 @@ export const ownNames = (): Record<string, string> => ({
 
 /** An environment for the program: the machine's, without any setting of ours, and these. */
 export function environment(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const ours = /^(HTTP|MONGODB|KAFKA|BOOTSTRAP|PUSH|LOG|TOPICSYNC|AUDIT|PICKER|OIDC|OTEL)_/;
+  const ours = /^(HTTP|MANAGEMENT|MONGODB|KAFKA|BOOTSTRAP|PUSH|LOG|TOPICSYNC|AUDIT|PICKER|OIDC|OTEL)_/;
   const machine = Object.entries(process.env).filter(([name]) => !ours.test(name));
   return { ...Object.fromEntries(machine), ...settings };
 }

@@ -41,6 +41,7 @@ describe("the settings", () => {
         trustedProxies: [],
         tls: undefined,
       },
+      management: undefined,
       mongodbUri: undefined,
       mongodbUriFile: undefined,
       kafka: {
@@ -131,6 +132,14 @@ describe("the settings", () => {
     assert.equal(parsePublicUrl("http://Topicsync.example.org:80"), "http://topicsync.example.org");
     for (const wrong of ["topicsync.example.org", "https://host/path", "https://host:port"])
       assert.match(getFaults({ HTTP_PUBLIC_URL: wrong }), /^ {2}HTTP_PUBLIC_URL /m);
+  });
+
+  it("serve probes and metrics on a port of their own, by default of the same address", () => {
+    const { management } = readConfig({ HTTP_HOST: "::", MANAGEMENT_PORT: "9090" });
+    assert.deepEqual(management, { host: "::", port: 9090 });
+    assert.match(getFaults({ MANAGEMENT_PORT: "8080" }), /MANAGEMENT_PORT must differ from HTTP_PORT/);
+    assert.match(getFaults({ MANAGEMENT_HOST: "::1" }), /MANAGEMENT_PORT is required when MANAGEMENT_HOST is set/);
+    assert.doesNotThrow(() => readConfig({ HTTP_PORT: "0", MANAGEMENT_PORT: "0" }));
   });
 
   it("reject a short bootstrap password", () => {
@@ -395,6 +404,24 @@ describe("a .env file", () => {
       () => readEnvironment({}, path),
       (error) => error instanceof ConfigurationError && error.message.startsWith(`${path} belongs to`),
     );
+  });
+
+  it("is not used if the folder belongs to another user", (t) => {
+    const foreign = mkdtempSync(join(folder, "foreign-"));
+    const path = join(foreign, ".env");
+    writeFileSync(path, "HTTP_PORT=1\n");
+    const owner = statSync(path).uid;
+    // Only root can make a folder another user's; others see root's file in a folder that is not theirs.
+    if (owner === 0) chownSync(foreign, 12_345, 12_345);
+    const { getuid } = process;
+    process.getuid = () => owner + 1;
+    t.after(() => Object.assign(process, { getuid }));
+    const place = owner === 0 ? foreign : path;
+    assert.throws(
+      () => readEnvironment({}, path),
+      (error) => error instanceof ConfigurationError && error.message.startsWith(`${place} belongs to`),
+    );
+    assert.deepEqual(readEnvironment({}, join(foreign, "nothing")), {});
   });
 
   it("is optional", () => {

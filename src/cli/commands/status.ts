@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 
 import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
-import { readEnvironment, readConfig, type Config } from "../../config.ts";
+import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { WatchedLog } from "../../sync/partition-status.ts";
 import { createStatus } from "../../sync/status.ts";
@@ -29,13 +29,12 @@ export function defineStatus(command: Command): void {
     .option("--json", "print JSON instead of a table")
     .action(async ({ url: given, user, json }: { url?: string; user?: string; json?: true }) => {
       const config = readConfig(readEnvironment(process.env));
-      const server: Server = {
-        url: (given ?? toUrl(config.http)).replace(/\/$/, ""),
-        certificate: given === undefined ? config.http.tls?.cert : undefined,
-      };
+      const certificate = given === undefined ? config.http.tls?.cert : undefined;
+      const url = (given ?? toUrl(config.http, config)).replace(/\/$/, "");
+      const probes = given === undefined && config.management ? toUrl(config.management, config) : url;
       const credentials =
         user === undefined ? undefined : { user, password: await askPassword(`Password of ${user}`) };
-      const service = await queryService(server, credentials);
+      const service = await queryService({ url, probes, certificate }, credentials);
       const status = service.status ?? (await readStatus());
       if (json) printLine(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
       else await printStatus(status, service);
@@ -52,6 +51,8 @@ export interface ServiceResponse {
 
 interface Server {
   readonly url: string;
+  /** The URL of the probes. */
+  readonly probes: string;
   /**
    * PEM. Trusted under any name, since it is the service's own. Undefined: this machine's authorities are
    * trusted.
@@ -67,8 +68,12 @@ interface Credentials {
 async function queryService(server: Server, credentials: Credentials | undefined): Promise<ServiceResponse> {
   const { url } = server;
   try {
-    const readiness = await getReadiness(server, credentials);
-    const note = `The service at ${url} is ${formatReadiness(readiness.json)}.`;
+    const readiness = await getReadiness({ ...server, url: server.probes }, credentials);
+    const state =
+      readiness.status === 404
+        ? "running, with its probes at MANAGEMENT_PORT"
+        : formatReadiness(readiness.json);
+    const note = `The service at ${url} is ${state}.`;
     if (credentials === undefined)
       return { note: `${note} Its counts require a login: see --user.`, status: undefined };
     const { status, json } = await get(server, "/api/topicsync/v1/sync", credentials);
@@ -86,14 +91,14 @@ async function queryService(server: Server, credentials: Credentials | undefined
 }
 
 /** Asks with credentials only for the reasons, so that the state is known even if they are rejected. */
-async function getReadiness(server: Server, credentials: Credentials | undefined) {
+async function getReadiness(server: Omit<Server, "probes">, credentials: Credentials | undefined) {
   const readiness = await get(server, "/readyz");
   if (credentials === undefined || readiness.status === 200) return readiness;
   const detailed = await get(server, "/readyz", credentials);
   return detailed.status === 401 || detailed.status === 429 ? readiness : detailed;
 }
 
-async function get({ url, certificate }: Server, path: string, as?: Credentials) {
+async function get({ url, certificate }: Omit<Server, "probes">, path: string, as?: Credentials) {
   const options = {
     agent: false,
     signal: AbortSignal.timeout(requestTimeoutMs),
@@ -179,7 +184,7 @@ const withNote = (status: SyncStatus, { note }: ServiceResponse): SyncStatus => 
   problems: [note, ...status.problems],
 });
 
-function toUrl({ host, port, tls }: Config["http"]): string {
+function toUrl({ host, port }: ManagementConfig, { http: { tls } }: Pick<Config, "http">): string {
   // A wildcard address is reachable on the loopback interface.
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `${tls === undefined ? "http" : "https"}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;

@@ -1,4 +1,11 @@
-/** Values for the chart: the required ones, every option, and invalid ones. */
+/** Values for the chart: the required ones, every option, those of the guide, and invalid ones. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { parse } from "yaml";
+
+import { parseBlocks, root } from "../docs/pages.ts";
+
 const brokers = ["kafka-0:9092", "kafka-1:9092"];
 const uri = { name: "topicsync-mongodb", key: "connectionString.standardSrv" };
 const minimal = { settings: { KAFKA_BROKERS: brokers }, secrets: { existing: { MONGODB_URI: uri } } };
@@ -40,7 +47,15 @@ const everything = {
   },
   secrets: { values: plainSecrets },
   tls: { secretName: "topicsync-tls" },
-  kafkaTls: { secretName: "kafka-tls", clientCertificate: true },
+  kafkaTls: {
+    ca: { name: "kafka-ca", key: "ca.crt" },
+    cert: { name: "kafka-tls", key: "tls.crt" },
+    key: { name: "kafka-tls", key: "tls.key" },
+  },
+  mongodbTls: {
+    ca: { name: "mongodb-ca", key: "ca.pem" },
+    certificateKey: { name: "mongodb-user", key: "both.pem" },
+  },
   extraEnv: [{ name: "NODE_EXTRA_CA_CERTS", value: "/etc/authorities/ca.crt" }],
   extraVolumes: [{ name: "authorities", configMap: { name: "authorities" } }],
   extraVolumeMounts: [{ name: "authorities", mountPath: "/etc/authorities" }],
@@ -49,6 +64,7 @@ const everything = {
   networkPolicy: {
     enabled: true,
     from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress" } } }],
+    monitoring: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }],
     egress: [{ to: [{ ipBlock: { cidr: "10.0.0.0/8" } }], ports: [{ port: 27017 }, { port: 9093 }] }],
   },
   serviceMonitor: {
@@ -56,6 +72,9 @@ const everything = {
     labels: { release: "prometheus" },
     tlsConfig: { serverName: "topicsync" },
   },
+  prometheusRule: { enabled: true, labels: { release: "prometheus" } },
+  dashboard: { enabled: true, labels: { team: "messaging" }, annotations: { folder: "messaging" } },
+  sweep: { enabled: true, unseenFor: "90d" },
   autoscaling: { by: "lag" },
   serviceAccount: { annotations: { a: "b" } },
   podAnnotations: { a: "b" },
@@ -66,9 +85,31 @@ const everything = {
   affinity: { nodeAffinity: {} },
 };
 
+/** The values that the guide shows for Strimzi: with SCRAM, and with a client certificate. */
+const page = "docs/deployment.md";
+const [scram = {}, certificate = {}] = parseBlocks(page, readFileSync(join(root, page), "utf8"))
+  .filter(({ info, text }) => info === "yaml" && text.includes("kafkaTls"))
+  .map(({ text }) => parse(text) as { settings?: object; secrets?: { existing?: object } });
+
+/** Adds the required values. */
+const complete = ({ settings, secrets, ...more }: typeof scram) => ({
+  ...more,
+  settings: { ...minimal.settings, ...settings },
+  secrets: { existing: { ...minimal.secrets.existing, ...secrets?.existing } },
+});
+
 /** Values that the chart accepts. */
 export const good = {
   minimal,
+  strimziScram: complete(scram),
+  strimziTls: complete(certificate),
+  /** Without a port of its own for probes and metrics. */
+  together: {
+    settings: { ...minimal.settings, MANAGEMENT_PORT: null },
+    secrets: minimal.secrets,
+    serviceMonitor: { enabled: true },
+    networkPolicy: { enabled: true },
+  },
   everything,
   existing: {
     settings: { ...loginSettings, KAFKA_TLS: true, KAFKA_GROUP_ID: "mobile", ...namedRouter },
@@ -98,6 +139,22 @@ export const bad: Readonly<Record<string, { readonly values: object; readonly re
   "no database": {
     values: { ...minimal, secrets: {} },
     reason: /secrets\.existing\.MONGODB_URI: give the name/,
+  },
+  "half of a client certificate": {
+    values: { ...minimal, kafkaTls: { cert: { name: "kafka-tls", key: "tls.crt" } } },
+    reason: /kafkaTls\.cert and kafkaTls\.key belong together/,
+  },
+  "the name of a Secret without its key": {
+    values: { ...minimal, mongodbTls: { ca: { name: "mongodb-ca" } } },
+    reason: /at '\/mongodbTls\/ca'/,
+  },
+  "alerts without metrics": {
+    values: { ...minimal, prometheusRule: { enabled: true } },
+    reason: /prometheusRule\.enabled needs serviceMonitor\.enabled/,
+  },
+  "a span of tokens that is not one": {
+    values: { ...minimal, sweep: { enabled: true, unseenFor: "a year" } },
+    reason: /at '\/sweep\/unseenFor'/,
   },
   "a misspelt value": { values: { ...minimal, replicas: 3 }, reason: /'replicas' not allowed/ },
   "a misspelt value within another": {

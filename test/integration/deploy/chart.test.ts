@@ -2,19 +2,20 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { parse, stringify } from "yaml";
 
+import { chartCopies } from "../../../docs/chart-copies.ts";
 import { chartValuesSchema } from "../../../docs/chart-values.ts";
 import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
 import { readConfig } from "../../../src/config.ts";
 import { root } from "../docs/pages.ts";
 import { bad, good, plainSecrets } from "./chart-values.ts";
-import { chartFolder, renderChart, type Manifest, type RenderedChart } from "./helm/render.ts";
+import { chartFolder, renderChart, type Manifest } from "./helm/render.ts";
+import { matches, viewChart, type Good } from "./helm/views.ts";
 import { createManifestCheck, kubernetesVersions } from "./kubernetes/schemas.ts";
 
-type Good = keyof typeof good;
 const goodNames = Object.keys(good) as Good[];
 
 /** An upgrade of the minimal values: another version, and one more setting. */
@@ -24,61 +25,21 @@ const upgraded = {
   settings: { ...good.minimal.settings, LOG_LEVEL: "debug" },
 };
 
-let chart: RenderedChart;
-
-before(async () => {
-  const rejected = Object.entries(bad).map(([name, { values }]) => [name, values] as const);
-  chart = await renderChart({ ...good, ...Object.fromEntries(rejected), upgraded });
-});
-
-const readChartFile = (name: string): string => readFileSync(join(chartFolder, name), "utf8");
-
-function getManifests(name: Good): readonly Manifest[] {
-  const rendered = chart.rendered.get(name);
-  assert.ok(rendered !== undefined);
-  assert.equal(rendered.rejection, "", name);
-  return rendered.manifests;
-}
-
-function getManifest(name: Good, kind: string): Manifest {
-  const [found, ...others] = getManifests(name).filter((manifest) => manifest.kind === kind);
-  assert.ok(found !== undefined && others.length === 0, `${kind} of ${name}`);
-  return found;
-}
-
-interface Container {
-  readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
-  // oxlint-disable-next-line typescript/no-explicit-any -- a wrong guess fails the test
-  readonly [member: string]: any;
-}
-
-interface Pod {
-  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
-  // oxlint-disable-next-line typescript/no-explicit-any -- a wrong guess fails the test
-  readonly spec: any;
-}
-
+const rejected = Object.entries(bad).map(([name, { values }]) => [name, values] as const);
+const [chart, withoutOwner] = await Promise.all([
+  renderChart({ ...good, ...Object.fromEntries(rejected), upgraded }, "Acme-Corp"),
+  renderChart({ minimal: good.minimal }, "OWNER"),
+]);
+const { getManifests, getServices, getManifest, getPod, getContainer, getEnvironment, getVolumes } =
+  viewChart(chart);
 const listKinds = (name: Good): string[] =>
   getManifests(name)
     .map(({ kind }) => kind)
     .toSorted();
-const getPod = (name: Good): Pod => getManifest(name, "Deployment").spec.template as Pod;
-const getContainer = (name: Good): Container => getPod(name).spec.containers[0] as Container;
-const getEnvironment = (name: Good): Record<string, string> =>
-  Object.fromEntries(getContainer(name).env.map(({ name, value }) => [name, value]));
-const findVolume = (name: Good, volume: string) =>
-  (getPod(name).spec.volumes as { name: string; projected?: { sources: object[] } }[]).find(
-    (one) => one.name === volume,
-  );
-
-type Labels = Readonly<Record<string, string>>;
-
-const matches = (labels: Labels, selector: Labels): boolean =>
-  Object.entries(selector).every(([name, value]) => labels[name] === value);
+const readChartFile = (name: string): string => readFileSync(join(chartFolder, name), "utf8");
 
 /** Kinds that operators define: Kubernetes has no schemas for them. */
-const customKinds = ["ScaledObject", "ServiceMonitor", "TriggerAuthentication"];
+const customKinds = ["PrometheusRule", "ScaledObject", "ServiceMonitor", "TriggerAuthentication"];
 
 describe("the Helm chart", () => {
   it("passes the strict linter", () => {
@@ -94,7 +55,7 @@ describe("the Helm chart", () => {
     });
 
   it("renders the selected kinds only", () => {
-    const always = ["Deployment", "Service"];
+    const always = ["Deployment", "Service", "Service"];
     assert.deepEqual(listKinds("minimal"), [...always, "PodDisruptionBudget", "ServiceAccount"].toSorted());
     assert.deepEqual(listKinds("busy"), [...always, "HorizontalPodAutoscaler"].toSorted());
     assert.deepEqual(
@@ -107,7 +68,10 @@ describe("the Helm chart", () => {
         "TriggerAuthentication",
       ].toSorted(),
     );
-    const options = ["Ingress", "NetworkPolicy", "Secret", "ServiceMonitor"];
+    const options = [
+      ...["ConfigMap", "CronJob", "Ingress", "NetworkPolicy", "PrometheusRule"],
+      ...["Secret", "ServiceMonitor"],
+    ];
     assert.deepEqual(listKinds("everything"), [...listKinds("existing"), ...options].toSorted());
   });
 
@@ -123,6 +87,17 @@ describe("the Helm chart", () => {
       JSON.parse(readChartFile("values.schema.json")),
       JSON.parse(JSON.stringify(chartValuesSchema())),
     );
+  });
+
+  it("needs no image once it has an owner, and says so before", () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    assert.equal(getContainer("minimal")["image"], `ghcr.io/acme-corp/topicsync:${version}`);
+    assert.match(withoutOwner.rendered.get("minimal")?.rejection ?? "", /image\.repository: give the image/);
+  });
+
+  it("installs the alerts and the dashboard of this repository", () => {
+    for (const [source, copy] of chartCopies)
+      assert.equal(readFileSync(copy, "utf8"), readFileSync(source, "utf8"), "run `npm run docs`");
   });
 
   it("has the version of the service, and a README that explains each value", () => {
@@ -168,6 +143,7 @@ describe("an upgrade", () => {
       after.map(({ kind, metadata }) => [kind, metadata.name]),
       before.map(({ kind, metadata }) => [kind, metadata.name]),
     );
+    const published = "ghcr.io/acme-corp/topicsync";
     const label = (version: string) => `app.kubernetes.io/version: ${version}`;
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     for (const [index, manifest] of before.entries()) {
@@ -175,7 +151,7 @@ describe("an upgrade", () => {
       const expected = [`< ${label(version)}`, `> ${label("9.9.9")}`];
       if (manifest.kind === "Deployment")
         expected.push(
-          ...[`< image: topicsync:${version}`, "> image: topicsync:9.9.9"],
+          ...[`< image: ${published}:${version}`, `> image: ${published}:9.9.9`],
           ...["> - name: LOG_LEVEL", "> value: debug"],
         );
       assert.deepEqual(changed.toSorted(), expected.toSorted(), manifest.kind);
@@ -190,7 +166,7 @@ for (const name of goodNames)
       const { labels } = getPod(name).metadata;
       const service = getManifest(name, "Service");
       assert.ok(matches(labels, deployment.spec.selector.matchLabels));
-      assert.ok(matches(labels, service.spec.selector));
+      for (const { spec } of getServices(name)) assert.ok(matches(labels, spec.selector));
       for (const { kind, spec } of getManifests(name)) {
         if (kind === "PodDisruptionBudget") assert.ok(matches(labels, spec.selector.matchLabels));
         if (kind === "NetworkPolicy") assert.ok(matches(labels, spec.podSelector.matchLabels));
@@ -212,7 +188,8 @@ for (const name of goodNames)
       const { spec } = getPod(name);
       assert.equal(spec.automountServiceAccountToken, false);
       assert.equal(spec.securityContext.runAsNonRoot, true);
-      assert.ok(spec.securityContext.runAsUser > 0);
+      // OpenShift's policy `restricted-v2` chooses them.
+      for (const id of ["runAsUser", "runAsGroup", "fsGroup"]) assert.ok(!(id in spec.securityContext), id);
       assert.deepEqual(spec.securityContext.seccompProfile, { type: "RuntimeDefault" });
       assert.deepEqual(getContainer(name).securityContext, {
         allowPrivilegeEscalation: false,
@@ -224,17 +201,21 @@ for (const name of goodNames)
 
     it("has three probes on the port of the service, and enough time to stop", () => {
       const { startupProbe, livenessProbe, readinessProbe, ports, lifecycle } = getContainer(name);
+      const { HTTP_PORT, HTTP_HOST, MANAGEMENT_PORT } = getEnvironment(name);
+      const port = name === "together" ? "http" : "management";
       const scheme = name === "everything" ? "HTTPS" : "HTTP";
       for (const [probe, path] of [
         [startupProbe, "/healthz"],
         [livenessProbe, "/healthz"],
         [readinessProbe, "/readyz"],
       ])
-        assert.deepEqual(probe.httpGet, { path, port: "http", scheme });
+        assert.deepEqual(probe.httpGet, { path, port, scheme });
+      const management = { name: "management", containerPort: Number(MANAGEMENT_PORT), protocol: "TCP" };
       assert.deepEqual(ports, [
-        { name: "http", containerPort: Number(getEnvironment(name)["HTTP_PORT"]), protocol: "TCP" },
+        { name: "http", containerPort: Number(HTTP_PORT), protocol: "TCP" },
+        ...(name === "together" ? [] : [management]),
       ]);
-      assert.equal(getEnvironment(name)["HTTP_HOST"], "0.0.0.0");
+      assert.equal(HTTP_HOST, "::");
       // Draining HTTP connections may take ten seconds.
       assert.ok(
         getPod(name).spec.terminationGracePeriodSeconds >= Number(lifecycle.preStop.sleep.seconds) + 30,
@@ -261,9 +242,16 @@ for (const name of goodNames)
       assert.deepEqual(config.kafka.brokers, ["kafka-0:9092", "kafka-1:9092"]);
     });
 
+    it("has files that any user can read, and no embedded broker or store", () => {
+      assert.equal(getEnvironment(name)["TOPICSYNC_STACK"], "none");
+      for (const { secret, projected } of getVolumes(name))
+        assert.ok([secret, projected].every((source) => (source?.defaultMode ?? 0o444) === 0o444));
+    });
+
     it("mounts every file that its settings name, and keeps secrets out of all other manifests", () => {
       const mounts = getContainer(name).volumeMounts;
-      for (const mount of mounts) assert.ok(findVolume(name, mount.name) !== undefined, mount.name);
+      const volumes = getVolumes(name).map((volume) => volume.name);
+      for (const mount of mounts) assert.ok(volumes.includes(mount.name), mount.name);
       for (const [variable, value] of Object.entries(getEnvironment(name)))
         if (value.startsWith("/")) {
           const mount = mounts.find(({ mountPath }) => value.startsWith(`${mountPath}/`));
@@ -276,94 +264,3 @@ for (const name of goodNames)
       assert.doesNotMatch(JSON.stringify(rest), /(?<!sha256:)[0-9a-f]{64}/, "a manifest contains a digest");
     });
   });
-
-describe("the values of the chart", () => {
-  it("reach the service unchanged, including numbers and lists", () => {
-    const { HTTP_MAX_CONNECTIONS, HTTP_TRUSTED_PROXIES, KAFKA_TLS, HTTP_TLS_CERT, KAFKA_TLS_CERT } =
-      getEnvironment("everything");
-    assert.deepEqual(
-      { HTTP_MAX_CONNECTIONS, HTTP_TRUSTED_PROXIES, KAFKA_TLS, HTTP_TLS_CERT, KAFKA_TLS_CERT },
-      {
-        HTTP_MAX_CONNECTIONS: "1000000",
-        HTTP_TRUSTED_PROXIES: "10.0.0.0/8,fd00::/8",
-        KAFKA_TLS: "true",
-        HTTP_TLS_CERT: "/run/topicsync/tls/tls.crt",
-        KAFKA_TLS_CERT: "/run/topicsync/kafka-tls/tls.crt",
-      },
-    );
-  });
-
-  it("create a Secret, or mount existing ones under the names of the settings", () => {
-    const { stringData, metadata } = getManifest("everything", "Secret");
-    assert.deepEqual(stringData, plainSecrets);
-    const getSources = (name: Good) => findVolume(name, "secrets")?.projected?.sources;
-    assert.deepEqual(getSources("everything"), [{ secret: { name: metadata.name } }]);
-    assert.deepEqual(getSources("existing"), [
-      { secret: { name: "admin", items: [{ key: "password", path: "BOOTSTRAP_PASSWORD" }] } },
-      { secret: { name: "kafka-user", items: [{ key: "password", path: "KAFKA_SASL_PASSWORD" }] } },
-      {
-        secret: {
-          name: "topicsync-mongodb",
-          items: [{ key: "connectionString.standardSrv", path: "MONGODB_URI" }],
-        },
-      },
-    ]);
-  });
-
-  it("let KEDA read the lag of the service's groups, with the service's connection settings", () => {
-    const shared = { offsetResetPolicy: "earliest", allowIdleConsumers: "false", lagThreshold: "5000" };
-    const bootstrapServers = "kafka-0:9092,kafka-1:9092";
-    const secured = { sasl: "scram_sha512", tls: "enable" };
-    const authenticationRef = { name: "events-topicsync" };
-    const trigger = (consumerGroup: string, topic: string) => ({
-      type: "kafka",
-      metadata: { bootstrapServers, consumerGroup, topic, ...shared, ...secured },
-      authenticationRef,
-    });
-    assert.deepEqual(getManifest("existing", "ScaledObject").spec.triggers, [
-      trigger("mobile", "topicsync.announcements"),
-      trigger("alarms-router", "alarms"),
-    ]);
-    assert.deepEqual(getManifest("everything", "ScaledObject").spec.triggers, [
-      trigger("topicsync", "topicsync.announcements"),
-      trigger("topicsync.push-feedback", "push.feedback"),
-      trigger("topicsync.router", "events"),
-    ]);
-    const username = { parameter: "username", name: "KAFKA_SASL_USERNAME", containerName: "topicsync" };
-    assert.deepEqual(getManifest("existing", "TriggerAuthentication").spec, {
-      env: [username],
-      secretTargetRef: [{ parameter: "password", name: "kafka-user", key: "password" }],
-    });
-    assert.deepEqual(getManifest("everything", "TriggerAuthentication").spec, {
-      env: [username],
-      secretTargetRef: [
-        { parameter: "password", name: "events-topicsync", key: "KAFKA_SASL_PASSWORD" },
-        { parameter: "ca", name: "kafka-tls", key: "ca.crt" },
-        { parameter: "cert", name: "kafka-tls", key: "tls.crt" },
-        { parameter: "key", name: "kafka-tls", key: "tls.key" },
-      ],
-    });
-    for (const name of ["existing", "everything", "busy"] as const)
-      assert.equal(
-        getManifest(name, "Deployment").spec.replicas,
-        undefined,
-        "the autoscaler sets the number",
-      );
-  });
-
-  it("let Prometheus and the Ingress controller use the scheme that is served", () => {
-    assert.deepEqual(getManifest("everything", "ServiceMonitor").spec.endpoints, [
-      {
-        port: "http",
-        path: "/metrics",
-        scheme: "https",
-        interval: "30s",
-        scrapeTimeout: "10s",
-        tlsConfig: { serverName: "topicsync" },
-      },
-    ]);
-    assert.equal(getManifest("everything", "Service").spec.ports[0].appProtocol, "https");
-    const paths = getManifest("everything", "Ingress").spec.rules[0].http.paths;
-    assert.ok(!paths.some(({ path }: { path: string }) => "/metrics".startsWith(path)));
-  });
-});

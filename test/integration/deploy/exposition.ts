@@ -76,6 +76,11 @@ export async function collectSeries(): Promise<Series[]> {
     storedOn: 0,
     tookMs: 1,
   });
+  metrics.recordRequest({
+    ...{ method: "POST", route: "/", status: 401, seconds: 0 },
+    errorCode: "UNAUTHENTICATED",
+    isFailedLogin: true,
+  });
   metrics.recordFeedback({
     counts: { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, rejected: 1 },
     writes: [],

@@ -59,7 +59,8 @@ describe("the metrics of HTTP", () => {
     assert.equal(counts['{method="GET",route="none",status="404"}'], 1);
     assert.doesNotMatch(Object.keys(counts).join(), /xxx/, "paths of strangers are no labels");
     const rejections = await readSamples(url, "topicsync_http_rejections_total");
-    assert.deepEqual(rejections, {
+    const seen = Object.entries(rejections).filter(([, count]) => count > 0);
+    assert.deepEqual(Object.fromEntries(seen), {
       '{code="UNAUTHENTICATED"}': 3,
       '{code="NOT_FOUND"}': 1,
       '{code="BAD_REQUEST"}': 1,

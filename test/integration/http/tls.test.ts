@@ -28,8 +28,8 @@ const createFile = (name: string, text: string): string => {
 const [first, second] = await Promise.all([createCertificate(), createCertificate()]);
 
 /** Sends a request that trusts only this certificate. */
-async function getHealth(url: string, trusted: string): Promise<IncomingMessage> {
-  const request = get(`${url}/healthz`, { ca: trusted, agent: false });
+async function getPage(url: string, trusted: string, path = "/openapi.json"): Promise<IncomingMessage> {
+  const request = get(`${url}${path}`, { ca: trusted, agent: false });
   const [response] = (await once(request, "response")) as [IncomingMessage];
   response.resume();
   return response;
@@ -40,15 +40,19 @@ describe("over TLS", () => {
     const cert = createFile("cert.pem", first.cert);
     const key = createFile("key.pem", first.key);
     const audit = join(folder, "audit.log");
-    const service = await startProcess({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key, AUDIT_LOG: audit });
+    const service = await startProcess({
+      ...{ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key },
+      ...{ AUDIT_LOG: audit, MANAGEMENT_PORT: "0" },
+    });
+    const management = service.log.find(({ msg }) => msg === "management server listening")?.["url"];
     assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+$/);
-    const { statusCode, headers } = await getHealth(service.url, first.cert);
+    const { statusCode, headers } = await getPage(service.url, first.cert);
     assert.equal(statusCode, 200);
     assert.match(headers["strict-transport-security"] ?? "", /^max-age=\d{8,}/);
-    await assert.rejects(getHealth(service.url, second.cert), "an untrusted certificate");
+    await assert.rejects(getPage(service.url, second.cert), "an untrusted certificate");
 
     const plain = connectPlain(Number(new URL(service.url).port), "127.0.0.1");
-    plain.on("error", () => undefined).write("GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n");
+    plain.on("error", () => undefined).write("GET /openapi.json HTTP/1.1\r\nHost: test\r\n\r\n");
     let text = "";
     plain.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
     await once(plain, "close");
@@ -62,14 +66,15 @@ describe("over TLS", () => {
       service.log.find(({ msg }) => msg?.startsWith("certificate reload failed") === true),
     );
     assert.deepEqual(fault["faults"], ["HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT"]);
-    assert.equal((await getHealth(service.url, first.cert)).statusCode, 200);
+    assert.equal((await getPage(service.url, first.cert)).statusCode, 200);
 
     createFile("key.pem", second.key);
     service.process.kill("SIGHUP");
     await until(
       "the new certificate is served",
-      async () => (await getHealth(service.url, second.cert)).statusCode,
+      async () => (await getPage(service.url, second.cert)).statusCode,
     );
+    assert.equal((await getPage(String(management), second.cert, "/readyz")).statusCode, 200);
     assert.equal(await service.stop(), 0);
   });
 });
@@ -84,11 +89,11 @@ describe("a certificate whose files change", () => {
       service.log.find(({ msg }) => msg === "changed file is invalid, keeping the old content"),
     );
     assert.equal(line["reason"], "HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT");
-    assert.equal((await getHealth(service.url, first.cert)).statusCode, 200);
+    assert.equal((await getPage(service.url, first.cert)).statusCode, 200);
     createFile("rotated-key.pem", second.key);
     await until(
       "the new certificate is served",
-      async () => (await getHealth(service.url, second.cert)).statusCode,
+      async () => (await getPage(service.url, second.cert)).statusCode,
     );
     assert.equal(await service.stop(), 0);
   });

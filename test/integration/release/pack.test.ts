@@ -1,63 +1,131 @@
-/** The published package, installed from the packed file in an empty folder. */
+/**
+ * The rehearsal of a release: the package is published to a registry on this machine, and installed from
+ * there in an empty folder, where the quick start is followed.
+ */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
+import { parseBlocks, root } from "../docs/pages.ts";
+import { isAsShown, runBlocks } from "../docs/shell.ts";
+import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
+import { until } from "../../support/poll.ts";
+import { noteShrinkwrap, startRegistry } from "../../support/registry.ts";
 import { stage } from "../../support/scene.ts";
+import { keepLog, keepSecret } from "../../support/secrets.ts";
 import { environment, startTopicsync } from "../../support/service.ts";
+import { toolsFolder } from "../../unit/embedded/local.ts";
 
-const root = fileURLToPath(new URL("../../../", import.meta.url));
 const installation = useFolder();
 const { path: folder } = installation;
 const { scene } = stage();
 const own = scene();
+const password = "correct horse battery staple";
+keepSecret(password);
 
 const run = promisify(execFile);
 const npm = (cwd: string, ...args: string[]) =>
   run("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], { cwd, env: environment({}) });
+const read = (path: string): string => readFileSync(path, "utf8");
+const program = join(folder, "node_modules/.bin/topicsync");
+const installed = join(folder, "node_modules/topicsync");
 
 interface Packed {
   readonly filename: string;
   readonly files: readonly { readonly path: string }[];
 }
+interface Lockfile {
+  readonly packages: Readonly<Record<string, { readonly version: string; readonly integrity?: string }>>;
+}
 let packed: Packed;
 
 before(async () => {
-  const { stdout } = await npm(root, "pack", "--json", "--pack-destination", folder);
+  const [url, { stdout }] = await Promise.all([
+    startRegistry(join(folder, "registry")),
+    npm(root, "pack", "--json", "--pack-destination", folder),
+  ]);
   // The output of scripts comes first.
   [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [Packed];
   installation.createFile("package.json", "{}");
+  // npm does not publish without a token, whatever it is.
+  installation.createFile(".npmrc", `registry=${url}\n${url.replace("http:", "")}:_authToken=anybody\n`);
+  await npm(folder, "publish", "--ignore-scripts", join(folder, packed.filename));
+  noteShrinkwrap(join(folder, "registry"));
   // Many installations forbid scripts of packages; the package must not need any.
-  await npm(folder, "install", "--prefer-offline", "--ignore-scripts", join(folder, packed.filename));
+  await npm(folder, "install", "--prefer-offline", "--ignore-scripts", "topicsync");
 });
 
 describe("the published package", () => {
-  it("contains the program, its types and the console, and no sources, tests or tools", () => {
+  it("contains the program, its types, the console and the documents, and no sources, tests or tools", () => {
     const paths = packed.files.map(({ path }) => path);
     for (const path of ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "dist/src/cli.js"])
       assert.ok(paths.includes(path), path);
     assert.ok(paths.includes("dist/src/matching/picker/index.d.ts"), "the library's types");
     assert.ok(paths.includes("dist/console/index.html"), "the console");
-    const ours = /^(?:dist|examples|deploy)\/|^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+    const ours =
+      /^(?:dist|examples|deploy)\/|^docs\/.*\.(?:md|json|pml)$|^(?:package|npm-shrinkwrap)\.json$|^[A-Z]+(?:\.md)?$/;
     assert.deepEqual(
       paths.filter((path) => !ours.test(path)),
       [],
     );
     assert.deepEqual(
-      paths.filter((path) => /(?:^|\/)(?:test|bench|\.topicsync|\.env)(?:\/|$)/.test(path)),
+      paths.filter((path) => /(?:^|\/)(?:test|bench|\.topicsync|\.env)(?:\/|$)|^deploy\/.*\.ts$/.test(path)),
       [],
     );
   });
 
-  it("has a help page, and exports a library", async () => {
-    const { stdout } = await run(join(folder, "node_modules/.bin/topicsync"), ["--help"]);
+  it("contains what its documents link to, except pictures and sources", () => {
+    const paths = new Set(packed.files.map(({ path }) => path));
+    const links = [...paths]
+      .filter((path) => path.endsWith(".md"))
+      .flatMap((page) =>
+        Array.from(read(join(installed, page)).matchAll(/\]\((?![a-z]+:)([^)\s#]+)/g), ([, target = ""]) =>
+          relative(installed, join(installed, dirname(page), target)),
+        ),
+      );
+    assert.ok(links.length > 200, String(links.length));
+    const missing = links.filter((path) => !existsSync(join(installed, path)));
+    assert.deepEqual(
+      missing.filter((path) => !/^(?:docs\/images|schemas|test|bench)\//.test(path)),
+      [],
+    );
+  });
+
+  it("installs the locked dependencies, without development's and without addresses of registries", () => {
+    const shrinkwrap = read(join(installed, "npm-shrinkwrap.json"));
+    assert.doesNotMatch(shrinkwrap, /"resolved"|"dev"|127\.0\.0\.1/);
+    const { packages } = JSON.parse(shrinkwrap) as Lockfile;
+    const locked = JSON.parse(read(join(root, "package-lock.json"))) as Lockfile;
+    const names = Object.keys(packages).filter((name) => name !== "");
+    assert.ok(names.length > 100, String(names.length));
+    for (const name of names) {
+      assert.deepEqual(packages[name]?.integrity, locked.packages[name]?.integrity, name);
+      assert.match(packages[name]?.integrity ?? "", /^sha512-/, name);
+    }
+    const found = names.filter((name) => existsSync(join(installed, name)));
+    assert.ok(found.length > 100, String(found.length));
+    for (const name of found) {
+      const { version } = JSON.parse(read(join(installed, name, "package.json"))) as { version: string };
+      assert.equal(version, packages[name]?.version, name);
+    }
+    assert.deepEqual(
+      readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith(".")),
+      ["topicsync"],
+    );
+    assert.equal(existsSync(join(root, "npm-shrinkwrap.json")), false, "it stays in the checkout");
+  });
+
+  it("has a help page, which names a document in it, and exports a library", async () => {
+    const { stdout } = await run(program, ["--help"]);
     assert.match(stdout, /^Usage: topicsync/);
+    const [document = ""] = /docs\/\S+\.md/.exec(stdout) ?? [];
+    assert.ok(existsSync(join(installed, document)), document);
     const script = `import { createPicker } from "topicsync/picker"; process.stdout.write(typeof createPicker);`;
     const imported = await run(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder });
     assert.equal(imported.stdout, "function");
@@ -65,8 +133,8 @@ describe("the published package", () => {
 
   it("installs nothing that only the embedded stack or the types need, and says how to get it", async () => {
     for (const name of ["testcontainers", "json-schema-to-ts", "typescript"])
-      assert.equal(existsSync(join(folder, "node_modules", name)), false, name);
-    const started = run(join(folder, "node_modules/.bin/topicsync"), ["start"], {
+      assert.equal(existsSync(join(installed, "node_modules", name)), false, name);
+    const started = run(program, ["start"], {
       cwd: folder,
       env: environment({ TOPICSYNC_STACK: "containers", HTTP_PORT: "0" }),
     });
@@ -75,9 +143,13 @@ describe("the published package", () => {
     );
   });
 
+  it("has what the embedded stack compares its downloads with", () => {
+    for (const name of ["kafka.sha256", "secantusdb.txt"])
+      assert.equal(read(join(installed, "dist/src/embedded", name)), read(join(root, "src/embedded", name)));
+  });
+
   it("syncs announcements and serves the console", async () => {
-    const cli = join(folder, "node_modules", "topicsync", "dist", "src", "cli.js");
-    const service = await startTopicsync(own.settings, cli);
+    const service = await startTopicsync(own.settings, join(installed, "dist/src/cli.js"));
     await service.ready();
     await own.announce(0, 10);
     await own.inStep();
@@ -85,5 +157,47 @@ describe("the published package", () => {
     assert.equal(status, 200);
     assert.match(text, /<title>topicsync<\/title>/);
     assert.equal(await service.stop(), 0);
+  });
+
+  it("does what the quick start shows", async (t) => {
+    const page = "docs/quick-start.md";
+    const port = await findFreePort();
+    // With an embedded broker and store, whose downloads are those of this repository.
+    mkdirSync(join(folder, ".topicsync"));
+    symlinkSync(toolsFolder, join(folder, ".topicsync/tools"));
+    const env = environment({ TOPICSYNC_STACK: "local", HTTP_PORT: String(port), AUDIT_LOG: "off" });
+    const shell = { cwd: folder, env };
+    const blocks = parseBlocks(page, read(join(root, page)))
+      .filter(({ info }) => ["sh", "console", "sh service"].includes(info))
+      .map((block) => ({
+        ...block,
+        text: block.text
+          .replaceAll(/(?:localhost|127\.0\.0\.1):8080/g, `localhost:${port}`)
+          // What a checkout has.
+          .replace("npm start", "npx topicsync start")
+          .replace("node_modules/.bin/node src/cli.ts", "node_modules/.bin/topicsync")
+          .replace("node_modules/.bin/node demo/", `${process.execPath} ${join(root, "demo")}/`),
+      }));
+    const starting = blocks.findIndex(({ info }) => info === "sh service");
+    await runBlocks(blocks.slice(0, starting), shell);
+    const service = spawn("sh", ["-c", `exec ${blocks[starting]?.text ?? ""}`], {
+      ...shell,
+      stdio: ["ignore", "pipe", "inherit"],
+      detached: true,
+    });
+    service.stdout.setEncoding("utf8").on("data", keepLog);
+    t.after(async () => {
+      if (service.pid !== undefined) process.kill(-service.pid, "SIGTERM");
+      if (service.exitCode === null) await once(service, "exit");
+    });
+    await until("the service is ready", async () => {
+      const response = await fetch(`http://localhost:${port}/readyz`).catch(() => undefined);
+      return response?.ok;
+    });
+    const outputs = await runBlocks(blocks.slice(starting + 1), shell);
+    const wrong = outputs.filter(
+      ({ shown, actual }) => !isAsShown(shown, actual.replaceAll(`127.0.0.1:${port}`, `localhost:${port}`)),
+    );
+    assert.deepEqual(wrong, []);
   });
 });

@@ -92,7 +92,10 @@ describe("a right that is revoked while the service runs", () => {
         return reason.test(router?.partitions[0]?.reason ?? "");
       });
       assert.equal(
-        await getMetric(service, `topicsync_partition_paused{topic="${events}",partition="0"}`),
+        await getMetric(
+          service,
+          `topicsync_partition_paused{consumer="router",topic="${events}",partition="0"}`,
+        ),
         1,
       );
       assert.ok(

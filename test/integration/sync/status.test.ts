@@ -103,7 +103,7 @@ describe("GET /metrics", () => {
   it("returns the same values, with histograms and the metrics of the process", async () => {
     await send(1, { externalId: unique("id"), name: unique("name") });
     await waitForSync();
-    const labels = `topic="${topic}",partition="1"`;
+    const labels = `consumer="announcements",topic="${topic}",partition="1"`;
     assert.equal(await metric(`topicsync_partition_committed_offset{${labels}}`), 1);
     assert.equal(await metric(`topicsync_partition_log_end_offset{${labels}}`), 1);
     assert.equal(await metric(`topicsync_partition_lag_records{${labels}}`), 0);

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
 
+import { readConfig } from "../../../src/config.ts";
+import { resolveStore } from "../../../src/embedded/embedded.ts";
+import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { runCli } from "../../support/service.ts";
 import { databaseUri, sharedStack } from "../../support/stack.ts";
 import { createFolder } from "./local.ts";
@@ -32,16 +35,36 @@ for (const { settings, missing } of [
     const all = { ...settings, NODE_ENV: "production", TOPICSYNC_DATA: folder };
     const { code, output } = await runCli(["start"], all);
     assert.equal(code, 78);
-    assert.ok(output.includes(`set ${missing}, or unset NODE_ENV`), output);
+    assert.ok(output.includes(`is used: set ${missing}`), output);
     assert.deepEqual(readdirSync(folder), []);
   });
 }
 
-it("starts no store for a command in production", async (t) => {
-  const all = { NODE_ENV: "production", KAFKA_BROKERS: kafka, TOPICSYNC_DATA: createFolder(t) };
-  const { code, errors } = await runCli(["topics", "list"], all);
-  assert.equal(code, 78);
-  assert.match(errors, /set MONGODB_URI, or unset NODE_ENV/);
+for (const settings of [{ NODE_ENV: "production" }, { TOPICSYNC_STACK: "none" }]) {
+  const [[name, value] = []] = Object.entries(settings);
+  it(`uses no embedded server with ${name}=${value}`, async (t) => {
+    const folder = createFolder(t);
+    writeFileSync(join(folder, "running.json"), JSON.stringify({ store: mongodb, broker: kafka }));
+    for (const command of [["start"], ["topics", "list"], ["topics", "egress"]]) {
+      const own = { ...settings, KAFKA_EVENTS_TOPIC: "events", TOPICSYNC_DATA: folder };
+      const { code, output, errors } = await runCli(command, own);
+      assert.equal(code, 78);
+      assert.ok(`${output}${errors}`.includes(`${name} is`), `${output}${errors}`);
+      assert.match(
+        `${output}${errors}`,
+        /no embedded broker or store is used: set (?:MONGODB_URI|KAFKA_BROKERS)/,
+      );
+    }
+  });
+}
+
+it("starts no store for a command, which would succeed on an empty one", async (t) => {
+  const folder = createFolder(t);
+  const { code, errors } = await runCli(["topics", "list"], { KAFKA_BROKERS: kafka, TOPICSYNC_DATA: folder });
+  assert.equal(code, 69);
+  assert.ok(errors.includes(`no embedded stack is running on ${folder}`), errors);
+  assert.match(errors, /start the service first, or set MONGODB_URI/);
+  assert.deepEqual(readdirSync(folder), []);
 });
 
 it("uses no data folder that other users may write to", async (t) => {
@@ -50,4 +73,19 @@ it("uses no data folder that other users may write to", async (t) => {
   const { code, output } = await runCli(["start"], { TOPICSYNC_DATA: folder });
   assert.equal(code, 78);
   assert.ok(output.includes(`${folder} may be changed by other users`), output);
+});
+
+it("uses no data folder in a folder of another user, who could replace it", async (t) => {
+  const folder = createFolder(t);
+  const owner = statSync(folder).uid;
+  // Only root can give a folder away, and root's folders are trusted.
+  if (owner === 0) chownSync(folder, 12_345, 12_345);
+  const { getuid } = process;
+  process.getuid = () => owner + 1;
+  t.after(() => Object.assign(process, { getuid }));
+  await assert.rejects(
+    resolveStore(readConfig({ TOPICSYNC_DATA: join(folder, ".topicsync") })),
+    (error) =>
+      error instanceof ConfigurationError && error.message.startsWith(`${folder} belongs to another user`),
+  );
 });

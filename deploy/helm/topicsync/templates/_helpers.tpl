@@ -30,15 +30,26 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{- define "topicsync.image" -}}
+{{- $repository := .Values.image.repository | default (.Chart.Home | trimPrefix "https://github.com/" | lower | printf "ghcr.io/%s") }}
 {{- if .Values.image.digest }}
-{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- printf "%s@%s" $repository .Values.image.digest }}
 {{- else }}
-{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+{{- printf "%s:%s" $repository (.Values.image.tag | default .Chart.AppVersion) }}
 {{- end }}
 {{- end }}
 
 {{- define "topicsync.scheme" -}}
 {{- if or .Values.tls.secretName .Values.settings.HTTP_TLS_CERT }}HTTPS{{ else }}HTTP{{ end }}
+{{- end }}
+
+{{/* The name of the port with probes and metrics. */}}
+{{- define "topicsync.managementPort" -}}
+{{- ternary "management" "http" (hasKey .Values.settings "MANAGEMENT_PORT") }}
+{{- end }}
+
+{{/* The Service whose name is the job of the metrics. */}}
+{{- define "topicsync.managementName" -}}
+{{- printf "%s-management" (include "topicsync.fullname" . | trunc 52 | trimSuffix "-") }}
 {{- end }}
 
 {{/* A setting as text. Helm parses numbers as floats and would print 1000000 as 1e+06. */}}
@@ -54,6 +65,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- .Values.settings.KAFKA_GROUP_ID | default "topicsync" }}
 {{- end }}
 
+{{/* Whether the brokers are reached over TLS with files from Secrets. */}}
+{{- define "topicsync.hasKafkaTls" -}}
+{{- with .Values.kafkaTls }}{{ if or .ca .cert }}true{{ end }}{{ end }}
+{{- end }}
+
 {{/* The names of the secret settings that are set, as a list. */}}
 {{- define "topicsync.secretNames" -}}
 {{- merge (dict) .Values.secrets.existing .Values.secrets.values | keys | sortAlpha | toJson }}
@@ -63,6 +79,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "topicsync.check" -}}
 {{- $secrets := include "topicsync.secretNames" . | fromJsonArray }}
 {{- $_ := required "settings.KAFKA_BROKERS: give the brokers, as host:port" .Values.settings.KAFKA_BROKERS }}
+{{- if and (not .Values.image.repository) (contains "/OWNER/" .Chart.Home) }}
+{{- fail "image.repository: give the image; this copy of the chart does not know who publishes it" }}
+{{- end }}
+{{- if ne (empty .Values.kafkaTls.cert) (empty .Values.kafkaTls.key) }}
+{{- fail "kafkaTls.cert and kafkaTls.key belong together; give both or neither" }}
+{{- end }}
+{{- if and .Values.prometheusRule.enabled (not .Values.serviceMonitor.enabled) }}
+{{- fail "prometheusRule.enabled needs serviceMonitor.enabled: the alerts are about its job" }}
+{{- end }}
 {{- if not (has "MONGODB_URI" $secrets) }}
 {{- fail "secrets.existing.MONGODB_URI: give the name and the key of the Secret that has MongoDB's connection string (or secrets.values.MONGODB_URI)" }}
 {{- end }}

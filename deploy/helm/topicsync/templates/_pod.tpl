@@ -6,10 +6,12 @@
 {{- $_ := set $settings "HTTP_TLS_CERT" "/run/topicsync/tls/tls.crt" }}
 {{- $_ := set $settings "HTTP_TLS_KEY" "/run/topicsync/tls/tls.key" }}
 {{- end }}
-{{- if $values.kafkaTls.secretName }}
+{{- if include "topicsync.hasKafkaTls" . }}
 {{- $_ := set $settings "KAFKA_TLS" true }}
+{{- if $values.kafkaTls.ca }}
 {{- $_ := set $settings "KAFKA_TLS_CA" "/run/topicsync/kafka-tls/ca.crt" }}
-{{- if $values.kafkaTls.clientCertificate }}
+{{- end }}
+{{- if $values.kafkaTls.cert }}
 {{- $_ := set $settings "KAFKA_TLS_CERT" "/run/topicsync/kafka-tls/tls.crt" }}
 {{- $_ := set $settings "KAFKA_TLS_KEY" "/run/topicsync/kafka-tls/tls.key" }}
 {{- end }}
@@ -38,10 +40,17 @@
   mountPath: /run/topicsync/tls
   readOnly: true
 {{- end }}
-{{- if .Values.kafkaTls.secretName }}
+{{- if include "topicsync.hasKafkaTls" . }}
 - name: kafka-tls
   mountPath: /run/topicsync/kafka-tls
   readOnly: true
+{{- end }}
+{{- with .Values.mongodbTls }}
+{{- if or .ca .certificateKey }}
+- name: mongodb-tls
+  mountPath: /run/topicsync/mongodb-tls
+  readOnly: true
+{{- end }}
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
@@ -54,16 +63,10 @@
     sizeLimit: 256Mi
 - name: secrets
   projected:
-    # 0440: readable by the pod's group.
-    defaultMode: 288
+    # 0444: the user of the pod may be any.
+    defaultMode: 292
     sources:
-      {{- range $name, $from := .Values.secrets.existing }}
-      - secret:
-          name: {{ $from.name }}
-          items:
-            - key: {{ $from.key }}
-              path: {{ $name }}
-      {{- end }}
+      {{- include "topicsync.sources" .Values.secrets.existing | nindent 6 }}
       {{- if .Values.secrets.values }}
       - secret:
           name: {{ include "topicsync.fullname" . }}
@@ -72,15 +75,85 @@
 - name: tls
   secret:
     secretName: {{ . }}
-    defaultMode: 288
+    defaultMode: 292
 {{- end }}
-{{- with .Values.kafkaTls.secretName }}
+{{- if include "topicsync.hasKafkaTls" . }}
 - name: kafka-tls
-  secret:
-    secretName: {{ . }}
-    defaultMode: 288
+  projected:
+    defaultMode: 292
+    sources:
+      {{- with .Values.kafkaTls }}
+      {{- include "topicsync.sources" (dict "ca.crt" .ca "tls.crt" .cert "tls.key" .key) | nindent 6 }}
+      {{- end }}
+{{- end }}
+{{- with .Values.mongodbTls }}
+{{- if or .ca .certificateKey }}
+- name: mongodb-tls
+  projected:
+    defaultMode: 292
+    sources:
+      {{- include "topicsync.sources" (dict "ca.crt" .ca "tls.pem" .certificateKey) | nindent 6 }}
+{{- end }}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{/* The sources of a projected volume: the Secret's name and key by the name of the file. */}}
+{{- define "topicsync.sources" -}}
+{{- range $path, $from := . }}
+{{- with $from }}
+- secret:
+    name: {{ .name }}
+    items:
+      - key: {{ .key }}
+        path: {{ $path }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What the pods of the service and of the CronJob have in common. */}}
+{{- define "topicsync.podBasics" -}}
+serviceAccountName: {{ include "topicsync.serviceAccountName" . }}
+automountServiceAccountToken: false
+# Service variables could collide with settings, and there may be thousands.
+enableServiceLinks: false
+securityContext:
+  {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+volumes:
+  {{- include "topicsync.volumes" . | nindent 2 }}
+{{- end }}
+
+{{- define "topicsync.containerBasics" -}}
+name: topicsync
+image: {{ include "topicsync.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  {{- toYaml .Values.securityContext | nindent 2 }}
+env:
+  {{- include "topicsync.env" . | trim | nindent 2 }}
+resources:
+  {{- toYaml .Values.resources | nindent 2 }}
+volumeMounts:
+  {{- include "topicsync.volumeMounts" . | nindent 2 }}
 {{- end }}

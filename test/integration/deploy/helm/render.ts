@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,6 +25,8 @@ export interface Manifest {
   };
   // oxlint-disable-next-line typescript/no-explicit-any -- its shape depends on the kind; wrong guesses fail
   readonly spec: any;
+  /** Only in a ConfigMap. */
+  readonly data?: Readonly<Record<string, string>>;
   /** Only in a Secret. */
   readonly stringData?: Readonly<Record<string, string>>;
 }
@@ -43,30 +45,39 @@ export interface RenderedChart {
 }
 
 /**
- * Lints the chart and renders it with each of the values, as release `events` in the namespace `messaging`.
+ * Lints the chart of this owner and renders it with each of the values, as release `events` in the namespace
+ * `messaging`.
  */
-export async function renderChart(values: Readonly<Record<string, object>>): Promise<RenderedChart> {
+export async function renderChart(
+  values: Readonly<Record<string, object>>,
+  owner: string,
+): Promise<RenderedChart> {
   const folder = await mkdtemp(join(tmpdir(), "topicsync-helm-"));
+  const ownChart = await mkdtemp(join(tmpdir(), "topicsync-chart-"));
   try {
+    await cp(chartFolder, ownChart, { recursive: true });
+    const file = join(ownChart, "Chart.yaml");
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replaceAll(/(?<=https:\/\/github\.com\/)[\w-]+/g, owner));
     for (const [name, some] of Object.entries(values))
       await writeFile(join(folder, `${name}.yaml`), stringify(some));
-    await runHelm(folder);
+    await runHelm(ownChart, folder);
     const files = await readdir(folder);
-    const text = async (name: string): Promise<string> =>
+    const read = async (name: string): Promise<string> =>
       files.includes(name) ? readFile(join(folder, name), "utf8") : "";
     const rendered = new Map<string, Rendered>();
     for (const name of Object.keys(values))
       rendered.set(name, {
-        manifests: parseManifests(await text(`${name}.rendered`)),
-        rejection: await text(`${name}.rejected`),
+        manifests: parseManifests(await read(`${name}.rendered`)),
+        rejection: await read(`${name}.rejected`),
       });
-    return { complaints: await text("lint.failed"), rendered };
+    return { complaints: await read("lint.failed"), rendered };
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    for (const made of [folder, ownChart]) await rm(made, { recursive: true, force: true });
   }
 }
 
-async function runHelm(folder: string): Promise<void> {
+async function runHelm(ownChart: string, folder: string): Promise<void> {
   const java = await findJava();
   const project = import.meta.dirname;
   const name = `Helm Java ${version}`;
@@ -74,7 +85,7 @@ async function runHelm(folder: string): Promise<void> {
     { name, project, properties: { "helm-java.version": version } },
     { toolsFolder, report: () => undefined },
   );
-  const program = ["-cp", join(jars, "*"), join(project, "Render.java"), chartFolder, folder];
+  const program = ["-cp", join(jars, "*"), join(project, "Render.java"), ownChart, folder];
   const { code, stderr } = await runCommand(java.command, program);
   if (code !== 0) throw new Error(`${name} failed:\n${getLastLines(stderr, 10)}`);
 }

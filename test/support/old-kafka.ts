@@ -1,0 +1,71 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { installJars } from "../../bench/support/maven.ts";
+import { buildClassPath } from "../../src/embedded/kafka-jars.ts";
+import {
+  buildJavaArgs,
+  prepareClassArchive,
+  runClass,
+  type KafkaJava,
+} from "../../src/embedded/kafka-java.ts";
+import { formatServerProperties, kafkaReadyLine } from "../../src/embedded/kafka-settings.ts";
+import { startProcess, waitUntilReady, type ServerProcess } from "../../src/embedded/process.ts";
+import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
+import { findJava } from "../../src/embedded/toolchain.ts";
+import { toolsFolder } from "../unit/embedded/local.ts";
+
+/** The first version that fetches by topic id is 3.1; this is its last release. */
+export const oldestKafka = "3.1.2";
+
+/** Kafka 3 logs with Log4j 1. */
+const logging = `log4j.rootLogger=WARN, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%d %p %c: %m%n
+log4j.logger.kafka.server.KafkaRaftServer=INFO
+`;
+
+/** Starts the oldest supported Kafka in this folder. The caller stops it. */
+export async function startOldKafka(folder: string): Promise<{ address: string; server: ServerProcess }> {
+  const java = await prepareJava();
+  const port = await findFreePort();
+  const settings = join(folder, "server.properties");
+  const loggingFile = join(folder, "log4j.properties");
+  writeFileSync(loggingFile, logging);
+  const [logs, metadata] = [join(folder, "logs"), join(folder, "metadata")];
+  writeFileSync(
+    settings,
+    formatServerProperties({ logs, metadata, port, controllerPort: await findFreePort() }),
+  );
+  const loggingFlag = `-Dlog4j.configuration=file:${loggingFile}`;
+  await runClass(java, {
+    mainClass: "kafka.tools.StorageTool",
+    args: ["format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", "--config", settings],
+    flags: [loggingFlag],
+  });
+  const archive = prepareClassArchive(java);
+  const server = await startProcess({
+    command: java.command,
+    args: [...buildJavaArgs(java, "kafka.Kafka", ["-Xmx512m", ...archive.flags, loggingFlag]), settings],
+    logFile: join(folder, "kafka.log"),
+  });
+  void server.ended.then(() => archive.keep());
+  await waitUntilReady(server, async () => (await server.readLastOutput()).includes(kafkaReadyLine), {
+    name: `Kafka ${oldestKafka}`,
+  });
+  return { address: `${localhost}:${port}`, server };
+}
+
+async function prepareJava(): Promise<KafkaJava> {
+  const { command, version } = await findJava();
+  const jars = await installJars(
+    {
+      name: `Kafka ${oldestKafka}`,
+      project: join(import.meta.dirname, "../integration/kafka-versions"),
+      properties: { "kafka.version": oldestKafka },
+    },
+    { toolsFolder, report: () => undefined },
+  );
+  return { command, classPath: await buildClassPath(jars), archive: join(jars, `classes-${version}.jsa`) };
+}
