@@ -138,7 +138,10 @@ describe("the settings", () => {
     const { management } = readConfig({ HTTP_HOST: "::", MANAGEMENT_PORT: "9090" });
     assert.deepEqual(management, { host: "::", port: 9090 });
     assert.match(getFaults({ MANAGEMENT_PORT: "8080" }), /MANAGEMENT_PORT must differ from HTTP_PORT/);
-    assert.match(getFaults({ MANAGEMENT_HOST: "::1" }), /MANAGEMENT_PORT is required when MANAGEMENT_HOST is set/);
+    assert.match(
+      getFaults({ MANAGEMENT_HOST: "::1" }),
+      /MANAGEMENT_PORT is required when MANAGEMENT_HOST is set/,
+    );
     assert.doesNotThrow(() => readConfig({ HTTP_PORT: "0", MANAGEMENT_PORT: "0" }));
   });
 
