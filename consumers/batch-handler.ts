@@ -40,7 +40,7 @@ interface BatchRules<Decoded, Decision> {
 /** Where batches go. */
 export interface BatchOutputs<Decision extends BatchDecision> {
   readonly groupId: string;
-  readonly store: Pick<BatchStore<Decision["writes"]>, "claim" | "begin" | "getPrimary">;
+  readonly store: Pick<BatchStore<Decision["writes"]>, "claim" | "findPosition" | "begin" | "getPrimary">;
   readonly deadLetters: Pick<RecordProducer, "send">;
   /** Called with each batch that is stored. */
   readonly applied: (batch: StoredBatch<Decision>) => void;
@@ -109,6 +109,7 @@ export function createBatchHandler<Decoded, Decision extends BatchDecision>(
   return {
     ...(maxRecordsPerWrite !== undefined && { maxRecordsPerWrite }),
     claim: () => store.claim(key),
+    findPosition: () => store.findPosition(key),
     prepare(records, epoch) {
       const trace = traceBatch(tracing, { partition, groupId, records });
       trace.startStage("decode");

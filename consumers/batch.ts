@@ -4,6 +4,7 @@ import {
   isAtOrAfter,
   type BatchStore,
   type ClaimedPosition,
+  type Position,
   type PositionStep,
 } from "../src/sync/positions.ts";
 import { measureRecord, type LogRecord, type RecordBatch } from "../src/sync/records.ts";
@@ -19,11 +20,15 @@ export interface BatchHandler<Prepared extends PreparedBatch = PreparedBatch, Ou
    * or fails.
    */
   readonly maxRecordsPerWrite?: number;
+  /** Whether the position is stored in the Kafka cluster itself, so that another cluster has none. */
+  readonly keepsPositionInKafka?: boolean;
   /**
    * Takes the partition over and returns its stored position; undefined when there is none. Throws
    * UnavailableError.
    */
   claim(): Promise<ClaimedPosition | undefined>;
+  /** Reads the stored position without taking the partition over. Throws UnavailableError. */
+  findPosition(): Promise<Position | undefined>;
   /**
    * Decodes records of this epoch, and does what does not depend on the previous batch, which is still being
    * written. Takes at least the first record, and leaves those that would make the write too large to the

@@ -10,6 +10,8 @@ interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
   readonly logs: LogStore;
+  /** What `topicsync positions` calls the consumer. */
+  readonly consumer: string;
   /** Creates the handler of each partition that the group assigns. */
   readonly createHandler: (partition: Partition) => BatchHandler<Prepared, Outcome>;
   readonly log: Logger;

@@ -2,9 +2,10 @@ import { ConfigurationError, getErrorMessage, UnavailableError } from "../src/li
 import { invariant, InvariantError } from "../src/lib/invariant.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { elapsed, sleep } from "../src/lib/platform.ts";
+import { OtherClusterError, requireSameCluster } from "../src/sync/clusters.ts";
 import type { PauseCause, ReaderStatus } from "../src/sync/partition-status.ts";
 import { isAtOrAfter, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
-import type { LogRecord, RecordBatch } from "../src/sync/records.ts";
+import type { LogRecord, PartitionLog, RecordBatch } from "../src/sync/records.ts";
 import { createBatchLimit, takeBatch, whileBeating, type PreparedBatch } from "./batch.ts";
 import { createReporter, type Reporter } from "./batch-reporter.ts";
 import {
@@ -14,7 +15,14 @@ import {
   type ReaderOptions,
   type Reading,
 } from "./reader-types.ts";
-import { findStart, identifyLog, logStart, warnAboutLongAbsence, type Start } from "./start-position.ts";
+import {
+  findStart,
+  identifyLog,
+  isStoredAtOnce,
+  logStart,
+  warnAboutLongAbsence,
+  type Start,
+} from "./start-position.ts";
 
 const defaultRecordsPerWrite = 2_000;
 const firstRetryDelayMs = 250;
@@ -23,6 +31,8 @@ const maxRetryDelayMs = 1_000;
 const idleCheckIntervalMs = 20_000;
 /** Longer: each claim fences the other process, which may be the one that the group has chosen. */
 const maxDelayAfterFenceMs = 15_000;
+/** How soon a position is used that a person sets for the cluster that is there. */
+const otherClusterCheckMs = 5_000;
 
 /**
  * Reads one partition from its stored position on, for as long as it is assigned. While a batch is being
@@ -55,6 +65,8 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
   #failures = 0;
   #wasFenced = false;
+  /** The position belongs to another Kafka cluster, where another process may be reading. */
+  #isElsewhere = false;
   /** A failed write that may have been stored, until the next claim. */
   #unconfirmed: FailedWrite<Prepared, Outcome> | undefined;
   #hasStarted = false;
@@ -206,16 +218,16 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
       await this.#waitAfterFailure();
       if (this.#hasEnded()) return;
       try {
-        const { position: next, warning, lost } = await this.#claim();
+        const start = await this.#claim();
         if (this.#hasEnded()) return;
+        const next = start.position;
         this.#writing = Promise.resolve(undefined);
         this.#mode = { kind: "reading", topicId: next.topicId, next };
         member.seek(partition, next.offset);
         member.resume(partition);
         const pausedMs = Math.round(elapsed() - pausedAt);
         this.#log.info({ offset: next.offset, pausedMs }, "partition resumed");
-        // Stored at once: when the log has grown to the old position, nothing shows that it was wrong.
-        if (warning !== undefined || lost !== undefined)
+        if (isStoredAtOnce(start, this.#stored))
           this.#writing = this.#write(this.#options.handler.prepare([], next.epoch), next);
         return;
       } catch (error) {
@@ -229,19 +241,31 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
           this.#options.onFailed(error);
           return;
         }
-        this.#failures += 1;
-        const cause = toPauseCause(error);
-        this.#mode = { kind: "paused", reason: getErrorMessage(error), cause };
-        if (cause === "error" && !(error instanceof ConfigurationError))
-          this.#log.error({ err: error }, "partition paused by an unexpected error");
-        else this.#log.warn({ reason: this.#mode.reason }, "partition paused");
+        this.#handleFailedClaim(error);
       }
     }
   }
 
-  /** A new log that ends at the position delivers nothing, so it is looked for while nothing arrives. */
+  #handleFailedClaim(error: unknown): void {
+    this.#failures += 1;
+    const cause = toPauseCause(error);
+    const reason = getErrorMessage(error);
+    this.#mode = { kind: "paused", reason, cause };
+    if (error instanceof OtherClusterError) {
+      // A person decides, which may take hours.
+      if (!this.#isElsewhere)
+        this.#log.error({ reason }, "partition paused: its position belongs to another kafka cluster");
+      this.#isElsewhere = true;
+    } else if (cause === "error" && !(error instanceof ConfigurationError))
+      this.#log.error({ err: error }, "partition paused by an unexpected error");
+    else this.#log.warn({ reason }, "partition paused");
+  }
+
+  /**
+   * Nothing arrives from a new log that ends at the position, or when a person has moved the position back.
+   */
   async #checkWhileIdle(): Promise<void> {
-    const { watch, partition } = this.#options;
+    const { watch, partition, handler } = this.#options;
     while (!this.#hasEnded()) {
       const reading = this.#mode;
       const next = reading.kind === "reading" ? reading.next : undefined;
@@ -250,18 +274,24 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
       await sleep(idleCheckIntervalMs, this.#closing.signal);
       if (!isIdle() || reading.kind !== "reading") continue;
       // An outage pauses the partition when it is next read or written.
-      const log = await watch.fetchLog(partition.partition).catch((error: unknown) => {
-        if (error instanceof InvariantError) this.#stop(error);
-      });
-      if (log === undefined || !isIdle()) continue;
-      if (log.topicId !== reading.topicId || log.high < reading.next.offset)
-        this.#pause("the log is a new one");
+      const found = await Promise.all([watch.fetchLog(partition.partition), handler.findPosition()]).catch(
+        (error: unknown) => {
+          if (error instanceof InvariantError) this.#stop(error);
+        },
+      );
+      if (found === undefined || !isIdle()) continue;
+      const [log, position] = found;
+      if (isReplaced(reading, log)) this.#pause("the log is a new one");
+      // One that is lost is no decision of a person.
+      else if (position !== undefined && !this.#isWriting && !isSamePosition(position, this.#stored))
+        this.#pause("the position was set by another process");
     }
   }
 
   async #waitAfterFailure(): Promise<void> {
     if (this.#failures === 0) return;
-    const maxDelayMs = this.#wasFenced ? maxDelayAfterFenceMs : maxRetryDelayMs;
+    const usualDelayMs = this.#wasFenced ? maxDelayAfterFenceMs : maxRetryDelayMs;
+    const maxDelayMs = this.#isElsewhere ? otherClusterCheckMs : usualDelayMs;
     const delayMs = Math.min(firstRetryDelayMs * 2 ** (this.#failures - 1), maxDelayMs);
     await sleep(delayMs, this.#closing.signal);
   }
@@ -273,9 +303,14 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     if (!member.isInGroup())
       throw this.#denial ?? new UnavailableError("this process is not in the consumer group");
     invariant(!this.#isWriting, "a partition is not claimed while a batch is being written");
+    // A claim would disturb the process that reads the other cluster.
+    if (this.#isElsewhere)
+      await this.#requireCluster(await handler.findPosition(), await watch.fetchLog(partition.partition));
     const claimed = await handler.claim();
     this.#confirm(claimed);
     const log = await watch.fetchLog(partition.partition);
+    await this.#requireCluster(claimed, log);
+    this.#isElsewhere = false;
     const epoch = await identifyLog(partition, claimed, log, { watch, logs });
     // Only at the start: later, a position is old because nothing was announced.
     if (!this.#hasStarted) await warnAboutLongAbsence(claimed, log, { watch, log: this.#log });
@@ -284,6 +319,13 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#hasStarted = true;
     this.#stored = claimed;
     return start;
+  }
+
+  /** Throws OtherClusterError. */
+  #requireCluster(stored: Position | undefined, log: PartitionLog): Promise<void> {
+    const { partition, handler, logs, consumer } = this.#options;
+    const isInKafka = handler.keepsPositionInKafka === true;
+    return requireSameCluster({ topic: partition.topic, stored, log, isInKafka }, { logs, consumer });
   }
 
   /** Reports a failed write that was stored nevertheless. */
@@ -343,3 +385,12 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#pause(getErrorMessage(error), cause);
   }
 }
+
+/** Without topic ids, a cluster that took the place of another may have as many records. */
+const isReplaced = ({ topicId, next }: Reading, log: PartitionLog): boolean =>
+  log.topicId !== topicId ||
+  log.high < next.offset ||
+  (next.clusterId !== undefined && log.clusterId !== null && next.clusterId !== log.clusterId);
+
+const isSamePosition = (one: Position | undefined, other: Position | undefined): boolean =>
+  one?.offset === other?.offset && one?.epoch === other?.epoch;

@@ -1,5 +1,6 @@
 import { UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
+import { OtherClusterError } from "../src/sync/clusters.ts";
 import type { PauseCause } from "../src/sync/partition-status.ts";
 import { FencedError, type LogStore, type Position } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
@@ -10,6 +11,8 @@ export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
   readonly logs: LogStore;
+  /** What `topicsync positions` calls the reader. */
+  readonly consumer: string;
   readonly handler: BatchHandler<Prepared, Outcome>;
   readonly log: Logger;
   /** Resolves when this process has no other reader of the partition that may still write. */
@@ -65,5 +68,6 @@ export interface FailedWrite<Prepared, Outcome> {
 /** Undefined when another consumer moved the position: nothing failed then. */
 export function toPauseCause(error: unknown): PauseCause | undefined {
   if (error instanceof FencedError) return undefined;
+  if (error instanceof OtherClusterError) return "decision";
   return error instanceof UnavailableError ? "outage" : "error";
 }

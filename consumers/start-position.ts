@@ -1,6 +1,7 @@
 import { KafkaUnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { now } from "../src/lib/platform.ts";
+import { isOtherLog } from "../src/sync/clusters.ts";
 import type { ClaimedPosition, LogStore, Position } from "../src/sync/positions.ts";
 import type { LogBounds, LogWatch, Partition, PartitionLog } from "../src/sync/records.ts";
 
@@ -13,6 +14,18 @@ export interface Start {
   readonly lost?: { readonly from: number; readonly to: number };
 }
 
+/** Whether the position must be stored before the first batch moves it. */
+export const isStoredAtOnce = (
+  { position: { clusterId }, warning, lost }: Start,
+  stored: Position | undefined,
+): boolean => {
+  // The settings may lead to a wrong cluster, where nobody has written: they can still be corrected.
+  if (stored?.clusterId !== undefined && clusterId !== undefined && stored.clusterId !== clusterId)
+    return false;
+  // When the log has grown to the old position, nothing shows that it was wrong.
+  return warning !== undefined || lost !== undefined;
+};
+
 /**
  * Where to start, given the stored position and the log that is there: at the position, as far as it belongs
  * to this log and the log has it. `epoch` is that of the log; undefined where brokers have no topic ids.
@@ -20,25 +33,28 @@ export interface Start {
  */
 export function findStart(
   stored: Position | undefined,
-  { low, high, topicId }: PartitionLog,
+  { low, high, topicId, clusterId }: PartitionLog,
   epoch: number | undefined,
 ): Start {
-  if (stored === undefined) return { position: { offset: low, epoch: epoch ?? 1, topicId } };
+  const cluster = clusterId === null ? {} : { clusterId };
+  if (stored === undefined) return { position: { offset: low, epoch: epoch ?? 1, topicId, ...cluster } };
   if (isOtherLog(stored, topicId)) {
     // Never the other way round: what a broker serves that lags was read before, or is gone.
     if ((epoch ?? 0) <= stored.epoch)
       throw new KafkaUnavailableError(
         `the broker serves a log that was replaced (topic id ${topicId ?? ""})`,
       );
-    return startNewLog({ offset: low, epoch: epoch ?? 1, topicId });
+    return startNewLog({ offset: low, epoch: epoch ?? 1, topicId, ...cluster });
   }
   const position: Position = {
     offset: stored.offset,
     epoch: Math.max(epoch ?? 0, stored.epoch),
     topicId: topicId ?? stored.topicId,
+    ...(stored.clusterId !== undefined && { clusterId: stored.clusterId }),
+    ...cluster,
   };
   if (stored.offset > high && topicId === undefined)
-    return startNewLog({ offset: low, epoch: stored.epoch + 1 });
+    return startNewLog({ offset: low, epoch: stored.epoch + 1, ...cluster });
   if (stored.offset > high)
     return { position: { ...position, offset: high }, lost: { from: high, to: stored.offset - 1 } };
   if (stored.offset < low) {
@@ -54,12 +70,6 @@ const startNewLog = (position: Position): Start => ({
   position,
   warning: "the log is a new one: the Kafka topic was deleted and created again; reading from the beginning",
 });
-
-/**
- * A position without a topic id was set by a person, or was stored before ids were: it counts for any log.
- */
-const isOtherLog = (stored: Position, topicId: string | undefined): boolean =>
-  stored.topicId !== undefined && topicId !== undefined && stored.topicId !== topicId;
 
 /**
  * Finds the epoch of the log that is there, and allots one if it is new; undefined where brokers have no

@@ -11,7 +11,8 @@ import { buildOpenApiDocument } from "../http/openapi/document.ts";
  */
 const uncalled = {} as never;
 
-const operations = listOperations({
+/** Every operation of the HTTP API. */
+export const operations = listOperations({
   topics: uncalled,
   topicReader: uncalled,
   topicIndex: uncalled,
@@ -19,6 +20,7 @@ const operations = listOperations({
   eventTypes: uncalled,
   installations: uncalled,
   users: uncalled,
+  keys: uncalled,
   applications: uncalled,
   platforms: uncalled,
   checkReadiness: uncalled,

@@ -3,6 +3,7 @@ import express, { type Express } from "express";
 import type { Overview } from "../schemas/overview.ts";
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
+import type { RecordRefusal } from "../src/lib/audit-refusals.ts";
 import type { EventTypeService } from "../src/event-types/stores.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
@@ -11,8 +12,11 @@ import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
 import type { TopicReader } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
+import type { KeyAdministration } from "../src/users/key.ts";
+import type { CheckKey } from "../src/users/key-check.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
 import type { Authenticate } from "../src/users/authenticate.ts";
+import type { Namespaces } from "../src/users/rights.ts";
 import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
 import type { VerifyToken } from "../src/users/bearer-token.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
@@ -39,6 +43,7 @@ import { pickOperations } from "./routes/pick.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
 import { topicOperations } from "./routes/topics.ts";
+import { keyOperations } from "./routes/keys.ts";
 import { userOperations } from "./routes/users.ts";
 
 export interface AppOptions {
@@ -50,22 +55,26 @@ export interface AppOptions {
   readonly eventTypes: EventTypeService;
   readonly installations: InstallationServices;
   readonly users: UserAdministration;
+  readonly keys: KeyAdministration;
   readonly applications: CatalogAdministration;
   readonly platforms: CatalogAdministration;
   readonly sessions: Sessions;
   /** Undefined: no sign-in with OpenID. */
   readonly openId: OpenIdOptions | undefined;
   readonly verify: Authenticate;
+  readonly checkKey: CheckKey;
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
   readonly forgeries: ForgeryThrottle;
   readonly consoleFiles: ConsoleFiles | undefined;
   readonly audit: Audit;
+  /** Records failed logins and refused requests. */
+  readonly recordRefusal: RecordRefusal;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
   readonly recordRequest: RecordRequest;
   readonly getSyncStatus: () => Promise<SyncStatus>;
-  readonly getOverview: () => Promise<Overview>;
+  readonly getOverview: (namespaces: Namespaces) => Promise<Overview>;
   readonly deadLetters: DeadLetterServices;
   /** Whether probes and metrics are served by a server of their own. */
   readonly isManagedApart: boolean;
@@ -85,6 +94,8 @@ export interface AppOptions {
 /** Options of the framework, which no operation needs. */
 type FrameworkOption =
   | "audit"
+  | "recordRefusal"
+  | "checkKey"
   | "forgeries"
   | "recordRequest"
   | "overTls"
@@ -105,6 +116,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...deadLetterOperations(options.deadLetters),
     ...(options.isManagedApart ? [] : healthOperations(options.checkReadiness, options.metrics)),
     ...userOperations(options.users),
+    ...keyOperations(options.keys),
     ...applicationOperations(options.applications),
     ...platformOperations(options.platforms),
     ...sessionOperations(options),
@@ -123,7 +135,8 @@ export const createManagementApp = (options: AppOptions): Express =>
   assemble(healthOperations(options.checkReadiness, options.metrics), options);
 
 function assemble(operations: readonly Operation[], options: AppOptions): Express {
-  const { audit, recordRequest, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
+  const { audit, recordRefusal, recordRequest, overTls, publicUrl, trustedProxies, tracing, log, stopping } =
+    options;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);
@@ -137,11 +150,12 @@ function assemble(operations: readonly Operation[], options: AppOptions): Expres
     createRouter(operations, {
       authenticate: createAuthentication(options),
       audit,
+      recordRefusal,
       streams: createEventStreams(stopping),
       publicUrl,
     }),
   );
   app.use(rejectUnknownPath);
-  app.use(createErrorHandler(log));
+  app.use(createErrorHandler(log, recordRefusal));
   return app;
 }

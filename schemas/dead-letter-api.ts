@@ -13,7 +13,7 @@ const channel = {
   enum: deadLetterChannels,
   default: "announcements",
   description:
-    "The consumed Kafka topic that the dead letters came from. Those of push feedback contain push tokens and also require the role `push_admin`; the content of events is shown to the role `topicsync_admin` only.",
+    "The consumed Kafka topic that the dead letters came from. Those of push feedback contain push tokens and also require the right `installations.read-tokens`; the content of events requires `admin`. Neither have a namespace, so that the right must not be limited.",
 } as const;
 
 const position = {
@@ -239,7 +239,7 @@ export const deadLetterSchema = {
     contentHidden: {
       type: "boolean",
       description:
-        "Whether key, value, headers and everything that may quote them are left out, because the caller may not see the content of events.",
+        "Whether key, value, headers and everything that may quote them are left out, because the caller lacks a right.",
     },
     omitted: { type: ["string", "null"], description: "Why the value is missing; null if it is not." },
     replayOf: {
@@ -273,7 +273,7 @@ export const replayBodySchema = {
     force: {
       type: "boolean",
       description:
-        "Also send what is superseded: its topic was announced or retired later, and the replay overwrites that. Requires the role `topicsync_admin`.",
+        "Also send what is superseded: its topic was announced or retired later, and the replay overwrites that. Requires the right `admin`.",
     },
     dryRun: { type: "boolean", description: "Return what would be sent, and send nothing." },
   },
@@ -317,7 +317,7 @@ export const replayResultSchema = {
           reason: {
             enum: skipReasons,
             description:
-              "`missing`: there is no such dead letter, or its Kafka topic has deleted it. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `forbidden`: topicsync did not write it, so that it could put anything into the channel; sending it requires the role `topicsync_admin`. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
+              "`missing`: there is no such dead letter, or its Kafka topic has deleted it. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `forbidden`: topicsync did not write it, so that it could put anything into the channel, and sending it requires the right `admin`; or its topic is in a namespace where the caller may not replay. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
           },
           message: { ...text, description: "The reason in words." },
         },

@@ -24,7 +24,10 @@ export const readinessSchema = {
         required: ["ok"],
         properties: {
           ok: { type: "boolean" },
-          reason: { type: "string", description: "Why the check fails. Shown to users with any role." },
+          reason: {
+            type: "string",
+            description: "Why the check fails. Shown to users with the right `status.read`.",
+          },
         },
       },
     },

@@ -46,7 +46,8 @@ export const removalSchema = {
     },
     scope: {
       enum: ["all", null],
-      description: "`all` deactivates the tokens of all users; this requires the role `push_admin`.",
+      description:
+        "`all` deactivates the tokens of all users; this requires the right `installations.write-all`.",
     },
   },
   examples: [{ platform: "ios" }],

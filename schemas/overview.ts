@@ -2,7 +2,6 @@ import type { FromSchema } from "json-schema-to-ts";
 
 import { deadLetterItemSchema } from "./dead-letter-api.ts";
 import { readinessSchema } from "./health.ts";
-import { roles } from "./roles.ts";
 import { syncStatusSchema } from "./sync-status.ts";
 
 const count = { type: "integer", minimum: 0 } as const;
@@ -92,7 +91,8 @@ export const overviewSchema = {
         "The last hour as seen by the responding process, one sample per ten seconds, oldest first.",
     },
     deadLetters: {
-      description: `The newest dead letters; null while they are unknown, and without the role \`${roles.eventManagement}\`.`,
+      description:
+        "The newest dead letters that the caller may read; null while they are unknown, and without the right `dead-letters.read`.",
       anyOf: [{ type: "null" }, { type: "array", items: deadLetterItemSchema }],
     },
     installations: {
@@ -103,7 +103,7 @@ export const overviewSchema = {
     problems: {
       type: "array",
       items: { type: "string" },
-      description: `What could not be determined, and why; empty without the role \`${roles.eventManagement}\`.`,
+      description: "What could not be determined, and why; empty without the right `status.read`.",
     },
   },
 } as const;

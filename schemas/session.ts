@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { rights } from "./rights.ts";
 import { newPasswordSchema } from "./user.ts";
 
 /** The body of `POST /api/topicsync/v1/session`. */
@@ -21,10 +22,15 @@ export const sessionSchema = {
   $id: "session",
   type: "object",
   additionalProperties: false,
-  required: ["user", "roles", "csrfToken", "expiresOn"],
+  required: ["user", "roles", "rights", "csrfToken", "expiresOn"],
   properties: {
     user: { type: "string" },
-    roles: { type: "array", items: { type: "string" } },
+    roles: { type: "array", items: { type: "string" }, description: "The caller's rights and roles." },
+    rights: {
+      type: "array",
+      items: { enum: rights },
+      description: "The rights that follow from them, also those that are limited to namespaces.",
+    },
     csrfToken: {
       type: ["string", "null"],
       description:

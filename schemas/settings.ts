@@ -239,6 +239,11 @@ export const settingsSchema = {
       default: "roles",
       description: "Claim with the user's roles, or a path to it.",
     },
+    OIDC_ROLE_MAP: {
+      ...path,
+      description:
+        "JSON file with the rights and roles for values of the roles claim, such as groups. Unset: only topicsync's own roles count.",
+    },
     OIDC_USER_CLAIM: { ...name, default: "sub", description: "Claim with the user's name." },
     OIDC_TOKEN_TYPE: {
       ...name,
@@ -266,6 +271,20 @@ export const settingsSchema = {
       ...names,
       default: [],
       description: "Comma-separated push platforms, created at start if missing.",
+    },
+    PUSH_MAX_TOKENS_PER_USER: {
+      type: "integer",
+      minimum: 1,
+      maximum: 100_000,
+      description:
+        "Active push tokens that a user can have for an application. A registration beyond them deactivates the token that was not seen for the longest time. Unset: any number.",
+    },
+    PUSH_TOKEN_MAX_UNSEEN_DAYS: {
+      type: "integer",
+      minimum: 1,
+      maximum: 3_650,
+      description:
+        "Days after which a push token that was not registered again is deactivated, once a day. Unset: never.",
     },
     LOG_LEVEL: {
       enum: ["fatal", "error", "warn", "info", "debug", "trace", "silent"],
@@ -321,6 +340,7 @@ export const settingsSchema = {
     OIDC_CLIENT_ID: ["OIDC_ISSUER", "HTTP_PUBLIC_URL"],
     OIDC_CLIENT_SECRET: ["OIDC_CLIENT_ID"],
     OIDC_TOKEN_TYPE: ["OIDC_ISSUER"],
+    OIDC_ROLE_MAP: ["OIDC_ISSUER"],
     KAFKA_EVENTS_GROUP_ID: ["KAFKA_EVENTS_TOPIC"],
     KAFKA_EVENTS_DEAD_LETTER_TOPIC: ["KAFKA_EVENTS_TOPIC"],
     KAFKA_UNMATCHED_TOPIC: ["KAFKA_EVENTS_TOPIC"],

@@ -70,7 +70,7 @@ const partitions = {
       },
       reason: { type: ["string", "null"], description: "Why it is paused." },
       cause: {
-        enum: ["outage", "error", null],
+        enum: ["outage", "error", "decision", null],
         description:
           "What paused it: an `outage`, which needs no action, or an unexpected `error`, which needs attention; null if nothing failed.",
       },
@@ -232,7 +232,8 @@ export const syncStatusSchema = {
                 required: ["externalId", "events"],
                 properties: { externalId: { type: "string" }, events: count },
               },
-              description: "The ten topics with the most events in the responding process, busiest first.",
+              description:
+                "The ten topics with the most events in the responding process, busiest first, without those that the caller may not read.",
             },
             partitions,
           },

@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { grantSchema } from "./rights.ts";
 import { roles } from "./roles.ts";
 
 /** HTTP Basic separates name and password by a colon and forbids control characters (RFC 7617, section 2). */
@@ -15,7 +16,6 @@ export const openIdPrefix = "oidc:";
 export const minPasswordLength = 8;
 
 const password = { type: "string", format: "text", minLength: minPasswordLength, maxLength: 1024 } as const;
-const knownRole = { enum: [roles.eventManagement, roles.pushAdmin, roles.admin] } as const;
 
 /** A user, without the password. */
 export const userSchema = {
@@ -25,7 +25,7 @@ export const userSchema = {
   required: ["name", "roles", "active"],
   properties: {
     name: { type: "string" },
-    roles: { type: "array", items: { type: "string" } },
+    roles: { type: "array", items: { type: "string" }, description: "Rights and roles." },
     active: { type: "boolean", description: "Whether the user may log in." },
   },
 } as const;
@@ -87,7 +87,12 @@ export const newUserSchema = {
   properties: {
     name: { type: "string", format: "text", pattern: userNamePattern, expected: userNameRule },
     password,
-    roles: { type: "array", items: knownRole, description: "Default: none." },
+    roles: {
+      type: "array",
+      items: grantSchema,
+      maxItems: 100,
+      description: "Rights and roles. Default: none.",
+    },
   },
   examples: [{ name: "ann", password: "a long sentence that ann knows", roles: [roles.pushAdmin] }],
 } as const;
@@ -101,12 +106,12 @@ export const roleChangeSchema = {
   additionalProperties: false,
   required: [],
   properties: {
-    add: { type: "array", items: knownRole, description: "Roles to grant." },
+    add: { type: "array", items: grantSchema, maxItems: 100, description: "Rights and roles to grant." },
     remove: {
       type: "array",
       // A record may contain an unknown role, which must be removable.
       items: { type: "string", format: "text" },
-      description: "Roles to revoke.",
+      description: "Rights and roles to revoke.",
     },
   },
   examples: [{ add: [roles.eventManagement], remove: [roles.pushAdmin] }],

@@ -58,6 +58,11 @@ const entries: readonly CommandEntry[] = [
     load: async () => (await import("./cli/commands/users.ts")).defineUsers,
   },
   {
+    name: "keys",
+    description: "create, list and delete API keys of programs",
+    load: async () => (await import("./cli/commands/keys.ts")).defineKeys,
+  },
+  {
     name: "installations",
     description: "list, deactivate, export and import registered push tokens",
     load: async () => (await import("./cli/commands/installations.ts")).defineInstallations,
@@ -66,6 +71,11 @@ const entries: readonly CommandEntry[] = [
     name: "dead-letters",
     description: "list, show and replay dead letters",
     load: async () => (await import("./cli/commands/dead-letters.ts")).defineDeadLetters,
+  },
+  {
+    name: "positions",
+    description: "show and set where the consumers read on",
+    load: async () => (await import("./cli/commands/positions.ts")).definePositions,
   },
   {
     name: "filters",

@@ -4,8 +4,10 @@ import { parseEnv } from "node:util";
 
 import ipaddr from "ipaddr.js";
 
+import { roleMapSchema, type RoleMap } from "../schemas/role-map.ts";
 import { settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
 import { ConfigurationError, getErrorMessage } from "./lib/errors.ts";
+import { parseStrictJson } from "./lib/json.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
 import { requireTrusted } from "./lib/trusted-path.ts";
 import { readNamedFile, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
@@ -39,6 +41,15 @@ export interface BootstrapConfig {
   readonly reset: boolean;
 }
 
+export interface PushConfig {
+  readonly applications: readonly string[];
+  readonly platforms: readonly string[];
+  /** Active tokens of a user for an application. Undefined: any number. */
+  readonly maxTokensPerUser: number | undefined;
+  /** Tokens that were not registered for so long are deactivated. Undefined: none are. */
+  readonly maxUnseenDays: number | undefined;
+}
+
 export interface Config {
   readonly http: HttpConfig;
   /** Undefined: together with the API. */
@@ -53,7 +64,7 @@ export interface Config {
   readonly oidc: OidcConfig | undefined;
   /** Undefined: the console accepts passwords only. */
   readonly signIn: SignInConfig | undefined;
-  readonly push: { readonly applications: readonly string[]; readonly platforms: readonly string[] };
+  readonly push: PushConfig;
   readonly pickerLoad: Settings["PICKER_LOAD"];
   readonly eventLearning: Settings["EVENT_LEARNING"];
   readonly logLevel: Settings["LOG_LEVEL"];
@@ -165,6 +176,8 @@ function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Con
     push: Object.freeze({
       applications: settings.PUSH_APPLICATIONS,
       platforms: settings.PUSH_PLATFORMS,
+      maxTokensPerUser: settings.PUSH_MAX_TOKENS_PER_USER,
+      maxUnseenDays: settings.PUSH_TOKEN_MAX_UNSEEN_DAYS,
     }),
     pickerLoad: settings.PICKER_LOAD,
     eventLearning: settings.EVENT_LEARNING,
@@ -233,8 +246,26 @@ function toOidc(settings: Settings, faults: string[]): OidcConfig | undefined {
     audience,
     rolesClaim: settings.OIDC_ROLES_CLAIM,
     userClaim: settings.OIDC_USER_CLAIM,
+    roleMap: readRoleMap(settings.OIDC_ROLE_MAP, faults),
     tokenType: settings.OIDC_TOKEN_TYPE,
   });
+}
+
+const checkRoleMap = createValidator<RoleMap>(roleMapSchema);
+
+function readRoleMap(file: string | undefined, faults: string[]): OidcConfig["roleMap"] {
+  const text = file === undefined ? undefined : readNamedFile("OIDC_ROLE_MAP", file, faults);
+  if (text === undefined) return new Map();
+  try {
+    const checked = checkRoleMap(parseStrictJson(text));
+    if (checked.ok) return new Map(Object.entries(checked.value));
+    faults.push(
+      ...checked.faults.map(({ path, message }) => `OIDC_ROLE_MAP: ${path || "the file"} ${message}`),
+    );
+  } catch (error) {
+    faults.push(`OIDC_ROLE_MAP: ${file} is not valid JSON: ${getErrorMessage(error)}`);
+  }
+  return new Map();
 }
 
 function toSignIn(

@@ -35,6 +35,7 @@ export const api = {
   get: <T>(path: string, signal?: AbortSignal): Promise<T> => send<T>(path, {}, signal),
   post: <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
     send<T>(path, { method: "POST", body: JSON.stringify(body) }, signal),
+  delete: (path: string): Promise<undefined> => send<undefined>(path, { method: "DELETE" }, undefined),
   /** Posts JSON as it is written. */
   postJson: <T>(path: string, json: string): Promise<T> =>
     send<T>(path, { method: "POST", body: json }, undefined),

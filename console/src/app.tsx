@@ -68,11 +68,11 @@ export function App() {
       return <SignIn notice={state.notice} error={state.error} onSignIn={enter} />;
     case "signed-in":
       return (
-        <SessionContext.Provider value={{ session: state.session, signOut, expire }}>
+        <SessionContext.Provider value={{ session: state.session, signOut, renew: enter, expire }}>
           <Router base="/console">
             <Layout>
               <Switch>
-                {getPagesFor(state.session.roles).map(({ path, component }) => (
+                {getPagesFor(state.session.rights).map(({ path, component }) => (
                   <Route key={path} path={`${path}/*?`} component={component} />
                 ))}
                 <Route path={accountPath} component={Account} />

@@ -1,11 +1,12 @@
 import type { JSX } from "preact";
 
-import { roles } from "../../schemas/roles.ts";
+import type { Right } from "../../schemas/rights.ts";
 import { DeadLetters } from "./pages/dead-letters.tsx";
 import { Applications } from "./pages/applications.tsx";
 import { EventTypes } from "./pages/event-types.tsx";
 import { Events } from "./pages/events.tsx";
 import { Installations } from "./pages/installations.tsx";
+import { Keys } from "./pages/keys.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Picker } from "./pages/picker.tsx";
 import { Users } from "./pages/users.tsx";
@@ -15,8 +16,8 @@ interface ConsolePage {
   /** Includes every path below it. */
   readonly path: string;
   readonly name: string;
-  /** The role that sees the page; every user if absent. */
-  readonly role?: string;
+  /** The right that the page requires; none if absent. */
+  readonly right?: Right;
   readonly component: () => JSX.Element;
 }
 
@@ -24,18 +25,24 @@ interface ConsolePage {
 const pages: readonly ConsolePage[] = [
   { path: "/overview", name: "Overview", component: Overview },
   { path: "/events", name: "Events", component: Events },
-  { path: "/dead-letters", name: "Dead letters", role: roles.eventManagement, component: DeadLetters },
-  { path: "/topics", name: "Topics", role: roles.eventManagement, component: Topics },
-  { path: "/event-types", name: "Event types", role: roles.eventManagement, component: EventTypes },
-  { path: "/picker", name: "Picker", role: roles.eventManagement, component: Picker },
-  { path: "/installations", name: "Installations", role: roles.pushAdmin, component: Installations },
-  { path: "/applications", name: "Applications", role: roles.admin, component: Applications },
-  { path: "/users", name: "Users", role: roles.admin, component: Users },
+  { path: "/dead-letters", name: "Dead letters", right: "dead-letters.read", component: DeadLetters },
+  { path: "/topics", name: "Topics", right: "topics.read", component: Topics },
+  { path: "/event-types", name: "Event types", right: "topics.read", component: EventTypes },
+  { path: "/picker", name: "Picker", right: "topics.read", component: Picker },
+  {
+    path: "/installations",
+    name: "Installations",
+    right: "installations.read-tokens",
+    component: Installations,
+  },
+  { path: "/applications", name: "Applications", right: "admin", component: Applications },
+  { path: "/users", name: "Users", right: "admin", component: Users },
+  { path: "/keys", name: "Keys", right: "admin", component: Keys },
 ];
 
 /** The page that the user's name leads to. */
 export const accountPath = "/account";
 
-/** The pages that a user with these roles sees. */
-export const getPagesFor = (userRoles: readonly string[]): readonly ConsolePage[] =>
-  pages.filter(({ role }) => role === undefined || userRoles.includes(role));
+/** The pages that a user with these rights sees. */
+export const getPagesFor = (rights: readonly Right[]): readonly ConsolePage[] =>
+  pages.filter(({ right }) => right === undefined || rights.includes(right));

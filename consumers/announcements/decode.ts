@@ -13,6 +13,7 @@ import { isNotification, readNotification } from "./tmf688.ts";
 
 /** The limit of an HTTP body: both accept the same topics. */
 export const maxValueBytes = 100 * 1024;
+const maxNamespaceCharacters = 1_000;
 
 /**
  * Reads a record as an announcement (contract, section 4). Never throws: an unusable record carries its
@@ -54,8 +55,29 @@ export function identifyTopic({ key, value, headers }: Pick<LogRecord, "key" | "
   }
 }
 
+/**
+ * The namespace of a record's topic, also where the record is rejected: that of its definition, or the text
+ * that a faulty definition has as its namespace. Undefined when there is neither. Never throws.
+ */
+export function findNamespace(record: Pick<LogRecord, "value" | "headers">): string | undefined {
+  const { value, headers } = record;
+  if (value === null || value.length > maxValueBytes) return undefined;
+  try {
+    const { json, location } = openEnvelopes(value, headers, "announcement");
+    const namespace = getMember(findTopic(json), "namespace");
+    if (typeof namespace === "string")
+      return namespace.length > maxNamespaceCharacters ? undefined : namespace;
+    return toContent(json, location).definition?.namespace;
+  } catch {
+    return undefined;
+  }
+}
+
+const findTopic = (json: unknown): unknown =>
+  isNotification(json) ? getMember(getMember(json, "event"), "topic") : json;
+
 function findId(json: unknown): string | undefined {
-  const topic = isNotification(json) ? getMember(getMember(json, "event"), "topic") : json;
+  const topic = findTopic(json);
   const id = getMember(topic, "externalId") ?? (isNotification(json) ? getMember(topic, "id") : undefined);
   return typeof id === "string" ? id : undefined;
 }
@@ -71,8 +93,11 @@ function readContent(value: Buffer, { headers }: LogRecord): TopicContent {
     );
   }
   const { json, location } = openEnvelopes(value, headers, "announcement");
-  return isNotification(json) ? readNotification(json, location) : readDefinition(json, location);
+  return toContent(json, location);
 }
+
+const toContent = (json: unknown, location: JsonLocation): TopicContent =>
+  isNotification(json) ? readNotification(json, location) : readDefinition(json, location);
 
 function requireKey({ key }: LogRecord): string {
   if (key === null) {

@@ -1,4 +1,4 @@
-import type { IdentifyTopic } from "../../src/dead-letters/dead-letter.ts";
+import type { FindNamespace, IdentifyTopic } from "../../src/dead-letters/dead-letter.ts";
 import type { DeadLetterStore } from "../../src/dead-letters/stores.ts";
 import { summarize, type DeadLetterSummary } from "../../src/dead-letters/summary.ts";
 import type { Logger } from "../../src/lib/logger.ts";
@@ -9,8 +9,12 @@ import { storeBatch, type BatchHandler } from "../batch.ts";
 
 export interface DeadLetterOptions {
   readonly groupId: string;
-  readonly store: Pick<DeadLetterStore, "claim" | "begin" | "findLastRank" | "removeReplaced">;
+  readonly store: Pick<
+    DeadLetterStore,
+    "claim" | "findPosition" | "begin" | "findLastRank" | "removeReplaced"
+  >;
   readonly identify: IdentifyTopic;
+  readonly findNamespace: FindNamespace;
   readonly log: Logger;
 }
 
@@ -22,7 +26,7 @@ export interface DeadLetterBatch {
 /** Summarizes the dead letters of one partition of a dead-letter topic and stores them with the position. */
 export function createDeadLetterHandler(
   partition: Partition,
-  { groupId, store, identify, log }: DeadLetterOptions,
+  { groupId, store, identify, findNamespace, log }: DeadLetterOptions,
 ): BatchHandler<DeadLetterBatch> {
   const key: PositionKey = { group: groupId, ...partition };
   /** The rank of the last record that was prepared. */
@@ -34,10 +38,11 @@ export function createDeadLetterHandler(
       rank = await store.findLastRank(key);
       return claimed;
     },
+    findPosition: () => store.findPosition(key),
     prepare(records) {
       const summaries = records.map((record) => {
         const placed = { partition: partition.partition, record };
-        const summary = summarize(partition.topic, placed, { identify, rank });
+        const summary = summarize(partition.topic, placed, { identify, findNamespace, rank });
         ({ rank } = summary);
         return summary;
       });

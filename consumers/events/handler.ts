@@ -93,6 +93,8 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
 
   return {
     maxRecordsPerWrite,
+    keepsPositionInKafka: true,
+    findPosition: () => transactions.findPosition(),
     async claim() {
       await withTimeout(loadTimeoutMs, index.waitUntilLive(), () => createNotLoadedError(index));
       proofKey = await options.getProofKey();

@@ -5,14 +5,16 @@ import type { IncomingMessage } from "node:http";
 import { OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
 import type { Authenticate } from "../../src/users/authenticate.ts";
+import { keyPrefix } from "../../src/users/key.ts";
+import type { CheckKey } from "../../src/users/key-check.ts";
 import { ForgedTokenError, InvalidTokenError } from "../../src/users/openid.ts";
 import type { ForgeryThrottle, Presented } from "../../src/users/forgery-throttle.ts";
 import type { VerifyToken } from "../../src/users/bearer-token.ts";
-import type { User } from "../../src/users/user.ts";
+import { hasRight, hasRightSomewhere, type Right } from "../../src/users/rights.ts";
+import { nobody, type User } from "../../src/users/user.ts";
 import type { Caller, Handler, RequestContext } from "./context.ts";
 import { csrfHeader, readSessionId } from "./cookies.ts";
-import { HttpError } from "./errors.ts";
-import type { Access } from "./operation.ts";
+import { createForbiddenError, HttpError } from "./errors.ts";
 
 /**
  * Returns the caller, synchronously where the credentials are cached. Throws an HttpError,
@@ -20,7 +22,7 @@ import type { Access } from "./operation.ts";
  */
 export type AuthenticateRequest = (
   request: IncomingMessage,
-  client: Pick<RequestContext, "address" | "secure" | "claimedUser">,
+  client: Pick<RequestContext, "address" | "secure" | "claimedUser" | "credentials">,
 ) => Caller | Promise<Caller>;
 
 const basic = 'Basic realm="topicsync", charset="UTF-8"';
@@ -30,20 +32,22 @@ export const sessionChallenge = { "WWW-Authenticate": 'Session realm="topicsync"
 
 interface AuthenticationOptions {
   readonly verify: Authenticate;
+  readonly checkKey: CheckKey;
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
   readonly sessions: Pick<Sessions, "find">;
   readonly forgeries: ForgeryThrottle;
 }
 
-/** Creates the authentication by HTTP Basic (RFC 7617), bearer token (RFC 6750) or console session. */
+/** Creates the authentication by HTTP Basic (RFC 7617), API key or token (RFC 6750), or console session. */
 export function createAuthentication({
   verify,
+  checkKey,
   checkToken,
   sessions,
   forgeries,
 }: AuthenticationOptions): AuthenticateRequest {
-  const schemes = checkToken === undefined ? basic : `${basic}, ${bearer}`;
+  const schemes = `${basic}, ${bearer}`;
 
   function toCaller(user: User | undefined): Caller {
     if (user !== undefined) return { user };
@@ -84,6 +88,16 @@ export function createAuthentication({
     }
   }
 
+  async function awaitKey(checking: Promise<User | undefined>, presented: Presented): Promise<Caller> {
+    const user = await checking;
+    if (user !== undefined) {
+      forgeries.recordSuccess(presented);
+      return { user };
+    }
+    await forgeries.recordFailure(presented);
+    throw createUnauthenticatedError("The API key is unknown, deleted or expired.", schemes);
+  }
+
   return (request, client) => {
     const { address, secure } = client;
     const { authorization } = request.headers;
@@ -92,16 +106,24 @@ export function createAuthentication({
     const credentials = parse(authorization ?? "");
     if (credentials !== undefined) {
       client.claimedUser = credentials.name;
+      client.credentials = "password";
       const user = verify({ name: credentials.name, password: credentials.pass, address });
       return user instanceof Promise ? user.then(toCaller) : toCaller(user);
     }
-    const token = checkToken === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-    if (checkToken === undefined || token === undefined) {
+    const token = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined) {
       if (isFromConsole(request))
         throw new HttpError("UNAUTHENTICATED", "Not signed in.", { headers: sessionChallenge });
       throw createUnauthenticatedError("Authentication is required.", schemes);
     }
     const presented = { secret: token, address };
+    client.credentials = token.startsWith(keyPrefix) ? "key" : "token";
+    if (token.startsWith(keyPrefix)) {
+      const user = checkKey(token, () => forgeries.check(presented));
+      return user instanceof Promise ? awaitKey(user, presented) : { user };
+    }
+    if (checkToken === undefined)
+      throw createUnauthenticatedError("The bearer token is not an API key.", schemes);
     const user = checkToken(token, () => forgeries.check(presented));
     return user instanceof Promise ? awaitToken(user, presented) : toCaller(user);
   };
@@ -144,14 +166,12 @@ const isOutage = (error: unknown): boolean =>
   error instanceof OverloadedError ||
   (error instanceof HttpError && error.code === "UNAVAILABLE");
 
-export const requireRole =
-  (role: Exclude<Access, "anybody" | "user">): Handler =>
+/** Creates the middleware that requires a right, and without `perNamespace` one that is not limited. */
+export const requireRight =
+  (right: Right, perNamespace = false): Handler =>
   (_request, { locals: { caller } }, next) => {
-    if (caller?.user.roles.includes(role) !== true) {
-      throw new HttpError("FORBIDDEN", `The user "${caller?.user.name ?? ""}" is not allowed to do this.`, {
-        detail: `The role ${role} is required.`,
-      });
-    }
+    const user = caller?.user ?? nobody;
+    if (!(perNamespace ? hasRightSomewhere : hasRight)(user, right)) throw createForbiddenError(user, right);
     next();
   };
 
@@ -169,7 +189,7 @@ function isEqual(given: string | string[] | undefined, expected: string): boolea
 
 const createUnauthenticatedError = (message: string, schemes: string): HttpError =>
   new HttpError("UNAUTHENTICATED", message, {
-    detail: `Send an "Authorization: Basic …"${schemes === basic ? "" : ' or "Authorization: Bearer …"'} header.`,
+    detail: 'Send an "Authorization: Basic …" or "Authorization: Bearer …" header.',
     headers: { "WWW-Authenticate": schemes },
   });
 

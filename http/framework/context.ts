@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 import { TLSSocket } from "node:tls";
 
+import type { Origin } from "../../src/lib/audit.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import type { User } from "../../src/users/user.ts";
@@ -32,6 +33,8 @@ export interface RequestContext {
   caller?: Caller;
   /** The user name of a login that may have failed. */
   claimedUser?: string;
+  /** What the caller presented to log in, except for a session. */
+  credentials?: "password" | "key" | "token";
   /** Whether a trusted proxy sent the request: then its request id and trace are those of the caller. */
   behindProxy: boolean;
   /** Set by the error middleware. */
@@ -41,6 +44,14 @@ export interface RequestContext {
   /** Whether the request has an audit record, which makes its log line redundant. */
   audited?: boolean;
 }
+
+/** Who sent a request, for the audit log. */
+export const toOrigin = ({ caller, address, requestId }: RequestContext, by = caller?.user): Origin => ({
+  via: "http",
+  by: by?.name ?? "",
+  from: address,
+  requestId,
+});
 
 /** Longer ones are rejected, and cut in logs and traces. */
 export const maxUrlLength = 2_048;

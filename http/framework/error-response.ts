@@ -10,8 +10,9 @@ import {
   UnavailableError,
   type Fault,
 } from "../../src/lib/errors.ts";
+import type { RecordRefusal, Refusal } from "../../src/lib/audit-refusals.ts";
 import type { Logger } from "../../src/lib/logger.ts";
-import type { ErrorHandler, Handler, RequestContext } from "./context.ts";
+import { toOrigin, type ErrorHandler, type Handler, type RequestContext } from "./context.ts";
 import { HttpError, statuses, type ErrorCode } from "./errors.ts";
 
 /** Rejects a request that no route matched. */
@@ -32,7 +33,7 @@ export const rejectMethod =
   };
 
 /** Creates the error middleware: the only place that sends error responses. */
-export function createErrorHandler(log: Logger): ErrorHandler {
+export function createErrorHandler(log: Logger, recordRefusal: RecordRefusal): ErrorHandler {
   // oxlint-disable-next-line no-unused-vars -- Express recognizes error middleware by its four parameters
   return (error: unknown, request, response, _next) => {
     const { locals } = response;
@@ -45,6 +46,8 @@ export function createErrorHandler(log: Logger): ErrorHandler {
     const described = describeError(error, locals);
     const { code, headers = {}, status = statuses[code] } = described;
     locals.errorCode = code;
+    const refusal = findRefusal(described, locals);
+    if (refusal !== undefined) recordRefusal(refusal, toOrigin(locals));
     if (code === "INTERNAL")
       log.error(
         { requestId: locals.requestId, operation: locals.operation, err: error },
@@ -57,6 +60,24 @@ export function createErrorHandler(log: Logger): ErrorHandler {
       );
     response.status(status).set(headers).json(toErrorBody(described));
   };
+}
+
+const maxAuditedCharacters = 200;
+
+/**
+ * What the audit log says about a rejected request; undefined for requests without credentials and others.
+ */
+function findRefusal(
+  { code, message, detail = "" }: ErrorDescription,
+  { operation = "", credentials, claimedUser = "" }: RequestContext,
+): Refusal | undefined {
+  if (code === "FORBIDDEN") {
+    const reason = (detail === "" ? message : detail).slice(0, maxAuditedCharacters);
+    return { action: "request.refused", operation, reason };
+  }
+  const isLogin = code === "UNAUTHENTICATED" || code === "TOO_MANY_ATTEMPTS";
+  if (!isLogin || credentials === undefined) return undefined;
+  return { action: "login.failed", user: claimedUser.slice(0, maxAuditedCharacters), credentials };
 }
 
 const toReason = (error: unknown): string =>

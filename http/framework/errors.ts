@@ -1,4 +1,12 @@
 import { NameTakenError, type RejectionCode } from "../../src/lib/errors.ts";
+import {
+  findRoleWith,
+  hasRightSomewhere,
+  includesNamespace,
+  type Namespaces,
+  type Right,
+} from "../../src/users/rights.ts";
+import type { User } from "../../src/users/user.ts";
 
 /** Codes of errors that arise in HTTP itself rather than in the domain. */
 type HttpCode =
@@ -88,6 +96,28 @@ export class HttpError extends Error {
     this.headers = more.headers ?? {};
     this.status = more.status;
   }
+}
+
+/** The error for a user who lacks a right, or has it in other namespaces only. */
+export function createForbiddenError(user: User, right: Right, namespace?: string): HttpError {
+  const where =
+    namespace !== undefined
+      ? ` in the namespace "${namespace}"`
+      : hasRightSomewhere(user, right)
+        ? " without a limit to namespaces"
+        : "";
+  return new HttpError("FORBIDDEN", `The user "${user.name}" is not allowed to do this.`, {
+    detail: `The right ${right} is required${where}. The role ${findRoleWith(right)} has it.`,
+  });
+}
+
+/** Throws an HttpError unless the user has the right in this namespace. */
+export function requireNamespace(
+  { user, namespaces }: { readonly user: User; readonly namespaces: Namespaces },
+  right: Right,
+  namespace: string,
+): void {
+  if (!includesNamespace(namespaces, namespace)) throw createForbiddenError(user, right, namespace);
 }
 
 /** Returns what was found by the name in a path. Throws an HttpError when nothing was. */

@@ -11,8 +11,8 @@ interface Subscription {
   readonly events: Events;
   /** The user's name. */
   readonly user: string;
-  /** Whether the user has a role: devices have none. */
-  readonly hasRole: boolean;
+  /** Whether the user has the right `status.read`: devices have none. */
+  readonly canReadStatus: boolean;
   /** Whether the user may still receive the events. Never throws. */
   readonly isStillAllowed: () => Promise<boolean>;
 }
@@ -33,7 +33,7 @@ const headers = {
 /** Each holds a connection. */
 const maxStreams = 200;
 /** The rest is for those who operate the service. */
-const maxStreamsWithoutRole = 150;
+const maxStreamsWithoutRight = 150;
 const maxStreamsPerUser = 10;
 /** User records are cached for 15 s, so a change takes effect within 30 s (contract, section 3). */
 const checkIntervalMs = 15_000;
@@ -50,18 +50,18 @@ export function createEventStreams(stopping: AbortSignal): EventStreams {
     else streamsByUser.set(user, own);
   }
 
-  function admit(user: string, hasRole: boolean): void {
+  function admit(user: string, canReadStatus: boolean): void {
     const own = streamsByUser.get(user) ?? 0;
     if (own >= maxStreamsPerUser)
       throw new OverloadedError(`${user.slice(0, 100)} has ${own} event streams open`);
-    if (streams >= (hasRole ? maxStreams : maxStreamsWithoutRole))
+    if (streams >= (canReadStatus ? maxStreams : maxStreamsWithoutRight))
       throw new OverloadedError(`${streams} event streams are open`);
     count(user, 1);
   }
 
   return {
-    async send(response, { events, user, hasRole, isStillAllowed }) {
-      admit(user, hasRole);
+    async send(response, { events, user, canReadStatus, isStillAllowed }) {
+      admit(user, canReadStatus);
       const end = new AbortController();
       const abort = AbortSignal.any([end.signal, stopping]);
       response.once("close", () => {

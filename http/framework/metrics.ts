@@ -27,7 +27,7 @@ export function createRequestMetrics(record: RecordRequest): Handler {
   return (request, response, next) => {
     response.once("close", () => {
       const { statusCode, writableFinished, locals } = response;
-      const { startedAt, route = "none", operation, errorCode, claimedUser, isEventStream } = locals;
+      const { startedAt, route = "none", errorCode, claimedUser, isEventStream } = locals;
       if (isEventStream === true) return;
       record({
         method: toKnownMethod(request.method),
@@ -35,8 +35,7 @@ export function createRequestMetrics(record: RecordRequest): Handler {
         status: writableFinished ? statusCode : clientLeft,
         seconds: (performance.now() - startedAt) / 1_000,
         errorCode,
-        isFailedLogin:
-          errorCode === "UNAUTHENTICATED" && (claimedUser !== undefined || operation === "signIn"),
+        isFailedLogin: errorCode === "UNAUTHENTICATED" && claimedUser !== undefined,
       });
     });
     next();

@@ -1,13 +1,14 @@
 import type { AuditEvent } from "../../src/lib/audit.ts";
 import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { Session } from "../../src/sessions/session.ts";
-import type { Role, User } from "../../src/users/user.ts";
+import type { Namespaces, Right } from "../../src/users/rights.ts";
+import type { User } from "../../src/users/user.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Events } from "./event-stream.ts";
 import type { ContentSecurityPolicy, ReplyHeaders } from "./headers.ts";
 
-/** Who may call an operation: anybody, every active user, or users with a role. */
-export type Access = "anybody" | "user" | Role;
+/** Who may call an operation: anybody, every active user, or users with a right. */
+export type Access = "anybody" | "user" | Right;
 
 /** A request after authentication and validation. */
 export interface Call<Body = unknown> {
@@ -18,6 +19,8 @@ export interface Call<Body = unknown> {
   readonly body: Body;
   /** A user without a name and roles where anybody may call. */
   readonly user: User;
+  /** Where the caller has the right that the operation requires; "all" unless it is `perNamespace`. */
+  readonly namespaces: Namespaces;
   /** Undefined for a caller with credentials. */
   readonly session: Session | undefined;
   /** The client's network address. */
@@ -29,6 +32,8 @@ export interface Call<Body = unknown> {
   readonly acceptEncoding: string;
   /** The `Cookie` header. */
   readonly cookies: string;
+  /** Names the user of a login with a password that may fail, for log and audit. */
+  readonly claimUser: (name: string) => void;
 }
 
 /**
@@ -45,6 +50,8 @@ export interface Reply {
   readonly audit?: AuditEvent | readonly AuditEvent[] | undefined;
   /** Who changed it, if not the caller. */
   readonly by?: User;
+  /** How a login failed, although the response is not an error. */
+  readonly failedLogin?: string;
   /** Thrown after `audit` is recorded: the operation failed in the middle. */
   readonly failure?: Error | undefined;
 }
@@ -81,12 +88,17 @@ export interface ReplyDescription {
 export interface Operation<Body = unknown> {
   /** The OpenAPI `operationId`. */
   readonly id: string;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /**
    * All of its paths, the preferred one first, with parameters in braces: `/push/{application}/installation`.
    */
   readonly paths: readonly string[];
   readonly access: Access;
+  /**
+   * Also serves callers whose right is limited to namespaces, and shows and changes nothing of others.
+   * Without it, the right must be unlimited.
+   */
+  readonly perNamespace?: true;
   /**
    * Where anybody may call: callers who send an `Authorization` header are authenticated, and may see more.
    */

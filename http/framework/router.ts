@@ -3,11 +3,13 @@ import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 
 import type { Audit } from "../../src/lib/audit.ts";
+import type { RecordRefusal } from "../../src/lib/audit-refusals.ts";
 import { UnavailableError } from "../../src/lib/errors.ts";
-import { hasAnyRole, type User } from "../../src/users/user.ts";
-import { authenticateIfGiven, authenticateWith, requireRole, type AuthenticateRequest } from "./auth.ts";
+import { getNamespaces, hasRight } from "../../src/users/rights.ts";
+import { nobody } from "../../src/users/user.ts";
+import { authenticateIfGiven, authenticateWith, requireRight, type AuthenticateRequest } from "./auth.ts";
 import { readBody } from "./body.ts";
-import type { Handler, RequestContext } from "./context.ts";
+import { toOrigin, type Handler, type RequestContext } from "./context.ts";
 import { rejectCrossSite } from "./cross-site.ts";
 import { rejectMethod } from "./error-response.ts";
 import { HttpError } from "./errors.ts";
@@ -20,6 +22,7 @@ import { createRouteCache } from "./route-cache.ts";
 interface RouterOptions {
   readonly authenticate: AuthenticateRequest;
   readonly audit: Audit;
+  readonly recordRefusal: RecordRefusal;
   readonly streams: EventStreams;
   /** Where browsers reach the service, if known. */
   readonly publicUrl: string | undefined;
@@ -45,7 +48,7 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
     const path = template.replaceAll(/\{(\w+)\}/g, ":$1");
     for (const { operation, handlers } of declared) {
       const all = [recordRoute(template, operation.id), ...handlers];
-      router[operation.method === "GET" ? "get" : "post"](path, cache.record(all), ...all);
+      router[expressMethods[operation.method]](path, cache.record(all), ...all);
     }
     const allowed = declared.flatMap(({ operation }) => allowedMethods[operation.method]);
     router.all(path, rejectMethod(allowed.join(", ")));
@@ -54,7 +57,8 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
 }
 
 /** Express serves HEAD for every GET route. */
-const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"] } as const;
+const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"], DELETE: ["DELETE"] } as const;
+const expressMethods = { GET: "get", POST: "post", DELETE: "delete" } as const;
 
 const recordRoute =
   (route: string, operation: string): Handler =>
@@ -66,13 +70,13 @@ const recordRoute =
 
 /** The handlers of an operation, in order. The body is not read before the caller is authorized. */
 function createHandlers(operation: Operation, options: RouterOptions): Handler[] {
-  const { access, body, method, optionalLogin, page, replies } = operation;
+  const { access, body, method, optionalLogin, page, perNamespace, replies } = operation;
   const handlers: Handler[] = [];
   if (method !== "GET") handlers.push(rejectCrossSite(options.publicUrl));
   if (page !== undefined) handlers.push(pageSecurityHeaders(page));
   if (access !== "anybody") handlers.push(authenticateWith(options.authenticate));
   else if (optionalLogin) handlers.push(authenticateIfGiven(options.authenticate));
-  if (access !== "anybody" && access !== "user") handlers.push(requireRole(access));
+  if (access !== "anybody" && access !== "user") handlers.push(requireRight(access, perNamespace));
   if (returnsJson(replies)) handlers.push(requireJsonAccepted);
   if (body !== undefined) handlers.push(...readBody(body));
   return [...handlers, createHandler(operation, options)];
@@ -89,10 +93,11 @@ const requireJsonAccepted: Handler = (request, _response, next) => {
   next();
 };
 
-const nobody: User = Object.freeze({ name: "", roles: [], active: false });
-
 /** Creates the handler that runs an operation and sends its reply. */
-function createHandler(operation: Operation, { authenticate, audit, streams }: RouterOptions): Handler {
+function createHandler(
+  operation: Operation,
+  { authenticate, audit, recordRefusal, streams }: RouterOptions,
+): Handler {
   /**
    * Whether the caller of an event stream may still see it, with the same roles: these decide what is shown.
    */
@@ -108,25 +113,34 @@ function createHandler(operation: Operation, { authenticate, audit, streams }: R
     }
   }
 
+  const { access } = operation;
   return async (request, response) => {
     const { locals } = response;
     const { requestId, address, secure, caller: { user, session } = { user: nobody } } = locals;
+    const claimUser = (name: string): void => {
+      locals.claimedUser = name;
+      locals.credentials = "password";
+    };
     const reply = await operation.handle({
       parameters: request.params,
       query: request.query,
       body: request.body,
       user,
+      namespaces: access === "anybody" || access === "user" ? "all" : getNamespaces(user, access),
       session,
       address,
       secure,
       requestId,
       acceptEncoding: request.headers["accept-encoding"] ?? "",
       cookies: request.headers.cookie ?? "",
+      claimUser,
     });
-    const { status, headers, json, text, events, failure, by = user } = reply;
+    const { status, headers, json, text, events, failure, failedLogin, by = user } = reply;
+    const origin = toOrigin(locals, by);
+    if (failedLogin !== undefined)
+      recordRefusal({ action: "login.failed", user: failedLogin, credentials: "openid" }, origin);
     const changes = audit.on ? reply.audit : undefined;
     locals.audited = changes !== undefined;
-    const origin = { via: "http", by: by.name, from: address, requestId } as const;
     const recordChanges = (): void => {
       if (changes !== undefined) audit.recordAll([changes].flat().map((event) => ({ event, origin })));
     };
@@ -139,7 +153,7 @@ function createHandler(operation: Operation, { authenticate, audit, streams }: R
       await streams.send(response, {
         events,
         user: user.name,
-        hasRole: hasAnyRole(user),
+        canReadStatus: hasRight(user, "status.read"),
         isStillAllowed: () => isStillAllowed(request, locals),
       });
       return;

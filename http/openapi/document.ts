@@ -7,12 +7,18 @@ import type { Operation } from "../framework/operation.ts";
 /** OpenAPI security schemes by name. */
 export type SecuritySchemes = Readonly<Record<string, object>>;
 
-/** HTTP Basic and console sessions, which are always available. */
+/** HTTP Basic, API keys and console sessions, which are always available. */
 export const defaultSchemes: SecuritySchemes = {
   basic: {
     type: "http",
     scheme: "basic",
     description: "User name and password of a topicsync user (RFC 7617).",
+  },
+  key: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "tsk_…",
+    description: "API key created by `createKey`.",
   },
   session: {
     type: "apiKey",
@@ -81,7 +87,8 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   push: "Push tokens (installations).",
   topics: "Event topics.",
   "dead letters": "Rejected records, and how to replay them.",
-  users: "Users and their roles.",
+  users: "Users and their rights and roles.",
+  keys: "API keys of programs.",
   catalog: "Push applications and platforms.",
   "event types": "What the events of each type look like.",
   operation: "Health, status and metrics.",
@@ -133,8 +140,11 @@ function toOperationId({ id, paths: [first = ""] }: Operation, path: string): st
   return [id, ...others.map((segment) => segment.replaceAll(/\W/g, ""))].join("_");
 }
 
-const describeAccess = ({ access }: Operation): string =>
-  access === "anybody" || access === "user" ? "" : ` Requires the role \`${access}\`.`;
+function describeAccess({ access, perNamespace }: Operation): string {
+  if (access === "anybody" || access === "user") return "";
+  const where = perNamespace ? "; it may be limited to namespaces" : "";
+  return ` Requires the right \`${access}\`${where}.`;
+}
 
 const toPathParameters = ({ parameters = {} }: Operation, path: string): object[] =>
   Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => ({

@@ -85,8 +85,9 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   EGRESS_REJECTED: "the topic's egress topic does not accept the event",
   TOO_MANY_TOPICS: "the event belongs to more topics than one event is forwarded to",
   UNEXPECTED_ERROR: "the event cannot be forwarded for a reason that is not foreseen; the message has it",
-  UNAUTHENTICATED: "credentials are missing or wrong, or the user is disabled",
-  FORBIDDEN: "the user does not have the required role, or the request comes from a page of another site",
+  UNAUTHENTICATED: "credentials are missing or wrong, the user is disabled, or the key has expired",
+  FORBIDDEN:
+    "the caller lacks the required right, which `detail` names, or the request comes from a page of another site",
   NOT_FOUND: "the resource does not exist",
   NAME_TAKEN: "the name is already in use",
   METHOD_NOT_ALLOWED: "the path does not support the method; `Allow` lists those it supports",
@@ -127,8 +128,8 @@ function listErrors(operation: Operation): ReadonlyMap<number, readonly ErrorCod
   const codes: ErrorCode[] = [...commonErrors, ...rejections];
   if (access !== "anybody") codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE");
   else if (optionalLogin) codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS");
-  const needsRole = access !== "anybody" && access !== "user";
-  if (needsRole || method !== "GET") codes.push("FORBIDDEN");
+  const needsRight = access !== "anybody" && access !== "user";
+  if (needsRight || method !== "GET") codes.push("FORBIDDEN");
   if (returnsJson(replies)) codes.push("NOT_ACCEPTABLE");
   if (body !== undefined) codes.push("MALFORMED_JSON", "SCHEMA_VIOLATION", "BODY_TOO_LARGE");
   for (const code of codes) add(statuses[code], code);

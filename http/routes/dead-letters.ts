@@ -19,19 +19,20 @@ import {
 } from "../../schemas/dead-letter-api.ts";
 import { skip } from "../../src/dead-letters/replay-plan.ts";
 import { toReplayEvent } from "../../src/dead-letters/replay.ts";
-import { hideContent, hideMessage } from "../../src/dead-letters/views.ts";
+import { hideContent, hideFaults, hideMessage } from "../../src/dead-letters/views.ts";
 import type { DeadLetterService } from "../../src/dead-letters/service.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { roles, type User } from "../../src/users/user.ts";
-import { HttpError } from "../framework/errors.ts";
-import { operation, type Operation } from "../framework/operation.ts";
+import { getNamespaces, hasRight, includesNamespace, type Right } from "../../src/users/rights.ts";
+import type { User } from "../../src/users/user.ts";
+import { createForbiddenError, HttpError } from "../framework/errors.ts";
+import { operation, type Call, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
 /** The dead letters of each channel that is consumed. */
 export type DeadLetterServices = Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>>;
 
 const path = "/api/topicsync/v1/dead-letters";
-const common = { access: roles.eventManagement, tag: "dead letters" } as const;
+const common = { perNamespace: true, tag: "dead letters" } as const;
 
 const checkQuery = createValidator<DeadLetterQueryTexts>(deadLetterQuerySchema, { defaults: true });
 const checkChannelQuery = createValidator<DeadLetterChannelQuery>(deadLetterChannelQuerySchema, {
@@ -51,6 +52,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
 const createListOperation = (services: DeadLetterServices): Operation =>
   operation({
     ...common,
+    access: "dead-letters.read",
     id: "listDeadLetters",
     method: "GET",
     paths: [path],
@@ -59,24 +61,25 @@ const createListOperation = (services: DeadLetterServices): Operation =>
     query: toQueryParameters(deadLetterQuerySchema),
     replies: { 200: { description: "A page of dead letters.", schema: deadLetterListSchema } },
     rejections: ["SCHEMA_VIOLATION", "NOT_FOUND"],
-    async handle({ query, user }) {
+    async handle({ query, user, namespaces }) {
       const { channel, replayed, limit, code, after } = validateQuery(checkQuery, query);
-      const service = getService(services, channel, user);
+      const service = getService(services, channel, { user, namespaces }, "dead-letters.read");
       const page = await service.list({
-        filter: code === undefined ? {} : { codes: new Set([code]) },
+        filter: { namespaces, ...(code === undefined ? {} : { codes: new Set([code]) }) },
         replayed: replayed === undefined ? undefined : replayed === "true",
         after,
         limit: Number(limit),
       });
-      const counts = await service.countByCode();
+      const counts = await service.countByCode(namespaces);
       const total = Object.values(counts).reduce((sum, one) => sum + one, 0);
       const channels = deadLetterChannels.filter(
-        (one) => services[one] !== undefined && isAllowed(one, user),
+        (one) => services[one] !== undefined && findMissingRight(one, { user, namespaces }) === undefined,
       );
-      const deadLetters = mayReadContent(channel, user)
-        ? page.deadLetters
-        : page.deadLetters.map(hideMessage);
-      const json: DeadLetterList = { channels, counts, total, ...page, deadLetters };
+      const deadLetters =
+        channel === "events" && !mayReadEvents(user) ? page.deadLetters.map(hideMessage) : page.deadLetters;
+      // How many others wait says something about them.
+      const unlisted = namespaces === "all" ? page.unlisted : 0;
+      const json: DeadLetterList = { channels, counts, total, ...page, unlisted, deadLetters };
       return { status: 200, json };
     },
   });
@@ -84,21 +87,24 @@ const createListOperation = (services: DeadLetterServices): Operation =>
 const createGetOperation = (services: DeadLetterServices): Operation =>
   operation({
     ...common,
+    access: "dead-letters.read",
     id: "getDeadLetter",
     method: "GET",
     paths: [`${path}/{id}`],
     summary: "Get a dead letter",
     description:
-      "The original key, value and headers, what is wrong with them, and the replays. The content of events is left out for callers without the role `topicsync_admin`.",
+      "The original key, value and headers, what is wrong with them, and the replays. Key, value and headers are left out for callers without the right `dead-letters.read-content`; those of events also require `admin`.",
     parameters: { id: "Topic, partition and offset of the original record, joined by hyphens." },
     query: toQueryParameters(deadLetterChannelQuerySchema),
     replies: { 200: { description: "The dead letter.", schema: deadLetterSchema } },
     rejections: ["SCHEMA_VIOLATION", "NOT_FOUND"],
-    async handle({ parameters: { id = "" }, query, user }) {
+    async handle({ parameters: { id = "" }, query, user, namespaces }) {
       const { channel } = validateQuery(checkChannelQuery, query);
-      const json = await getService(services, channel, user).get(id);
-      if (json !== undefined) {
-        return mayReadContent(channel, user)
+      const service = getService(services, channel, { user, namespaces }, "dead-letters.read");
+      const found = await service.get(id, namespaces);
+      if (found !== undefined) {
+        const json = channel === "events" && !mayReadEvents(user) ? hideFaults(found.view) : found.view;
+        return mayReadContent(channel, user, found.namespace)
           ? { status: 200, json, audit: { action: "dead-letters.read", id } }
           : { status: 200, json: hideContent(json) };
       }
@@ -111,25 +117,29 @@ const createGetOperation = (services: DeadLetterServices): Operation =>
 const createReplayOperation = (services: DeadLetterServices): Operation =>
   operation<ReplayBody>({
     ...common,
+    access: "dead-letters.replay",
     id: "replayDeadLetters",
     method: "POST",
     paths: [`${path}/replays`],
     summary: "Replay dead letters",
     description:
-      "Sends the original key, value and headers to the original partition, in the original order. Returns what was not sent, with the reasons. Without `again`, a dead letter is sent once, even by concurrent requests. `force`, and dead letters that topicsync did not write, require the role `topicsync_admin`.",
+      "Sends the original key, value and headers to the original partition, in the original order. Returns what was not sent, with the reasons. Without `again`, a dead letter is sent once, even by concurrent requests. `force`, and dead letters that topicsync did not write, require the right `admin`.",
     body: { schema: replayBodySchema, check: checkReplay, wrongTypeStatus: 415 },
     replies: { 200: { description: "What was sent and what was not.", schema: replayResultSchema } },
     rejections: ["NOT_FOUND"],
-    async handle({ body, user }) {
+    async handle({ body, user, namespaces }) {
       const { ids, channel = "announcements", again, force, dryRun = false } = body;
-      const service = getService(services, channel, user);
-      const isAdmin = user.roles.includes(roles.admin);
+      const service = getService(services, channel, { user, namespaces }, "dead-letters.replay");
+      const isAdmin = hasRight(user, "admin");
       if (force === true && !isAdmin) {
         throw new HttpError("FORBIDDEN", `The user "${user.name}" may not overwrite later announcements.`, {
-          detail: `With "force", the role ${roles.admin} is required.`,
+          detail: 'With "force", the right admin is required.',
         });
       }
-      const plan = await service.plan({ filter: { ids: new Set(ids) }, again, force, others: isAdmin });
+      const plan = await service.plan({
+        filter: { ids: new Set(ids), namespaces },
+        ...{ again, force, others: isAdmin },
+      });
       const planned = plan.send.map(({ id }) => id);
       const skipped = [...plan.skipped];
       if (dryRun) {
@@ -149,6 +159,7 @@ const createReplayOperation = (services: DeadLetterServices): Operation =>
 const createOutcomesOperation = (services: DeadLetterServices): Operation =>
   operation<ReplayOutcomesBody>({
     ...common,
+    access: "dead-letters.read",
     id: "getReplayOutcomes",
     method: "POST",
     paths: [`${path}/replay-outcomes`],
@@ -157,8 +168,9 @@ const createOutcomesOperation = (services: DeadLetterServices): Operation =>
     body: { schema: replayOutcomesBodySchema, check: checkOutcomes, wrongTypeStatus: 415 },
     replies: { 200: { description: "The last replay of each dead letter.", schema: replayOutcomesSchema } },
     rejections: ["NOT_FOUND"],
-    async handle({ body: { ids, channel = "announcements" }, user }) {
-      const replays = await getService(services, channel, user).getOutcomes(ids);
+    async handle({ body: { ids, channel = "announcements" }, user, namespaces }) {
+      const service = getService(services, channel, { user, namespaces }, "dead-letters.read");
+      const replays = await service.getOutcomes(ids, namespaces);
       const json: ReplayOutcomes = { deadLetters: ids.map((id, i) => ({ id, replay: replays[i] ?? null })) };
       return { status: 200, json };
     },
@@ -167,21 +179,40 @@ const createOutcomesOperation = (services: DeadLetterServices): Operation =>
 const interrupt = (id: string) =>
   skip(id, "interrupted", "Kafka or the database stopped responding, or the service is stopping");
 
-/** Dead letters of push feedback contain push tokens. */
-const isAllowed = (channel: DeadLetterChannel, user: User): boolean =>
-  channel !== "push-feedback" || user.roles.includes(roles.pushAdmin);
+type Reader = Pick<Call, "user" | "namespaces">;
+
+/**
+ * What a caller lacks for a channel. Dead letters of push feedback contain push tokens. Neither they nor
+ * events have a namespace.
+ */
+function findMissingRight(
+  channel: DeadLetterChannel,
+  { user, namespaces }: Reader,
+): Right | "all" | undefined {
+  if (channel === "announcements") return undefined;
+  if (namespaces !== "all") return "all";
+  if (channel === "events" || hasRight(user, "installations.read-tokens")) return undefined;
+  return "installations.read-tokens";
+}
 
 /** Events are other people's data: who may define topics need not see all of them. */
-const mayReadContent = (channel: DeadLetterChannel, user: User): boolean =>
-  channel !== "events" || user.roles.includes(roles.admin);
+const mayReadEvents = (user: User): boolean =>
+  hasRight(user, "dead-letters.read-content") && hasRight(user, "admin");
+
+function mayReadContent(channel: DeadLetterChannel, user: User, namespace: string | undefined): boolean {
+  if (channel === "events") return mayReadEvents(user);
+  return includesNamespace(getNamespaces(user, "dead-letters.read-content"), namespace);
+}
 
 /** The service of a channel. Throws an HttpError if the user may not read it or it is not consumed. */
-function getService(services: DeadLetterServices, channel: DeadLetterChannel, user: User): DeadLetterService {
-  if (!isAllowed(channel, user)) {
-    throw new HttpError("FORBIDDEN", `The user "${user.name}" may not read dead letters of ${channel}.`, {
-      detail: `They contain push tokens: this also requires the role ${roles.pushAdmin}.`,
-    });
-  }
+function getService(
+  services: DeadLetterServices,
+  channel: DeadLetterChannel,
+  reader: Reader,
+  right: Right,
+): DeadLetterService {
+  const missing = findMissingRight(channel, reader);
+  if (missing !== undefined) throw createForbiddenError(reader.user, missing === "all" ? right : missing);
   const service = services[channel];
   if (service !== undefined) return service;
   throw channel === "events"

@@ -1,11 +1,10 @@
 import { eventTypeListSchema, eventTypeSchema } from "../../schemas/event-types.ts";
 import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { toEventTypeList, toEventTypeView } from "../../src/event-types/view.ts";
-import { roles } from "../../src/users/user.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
-const common = { method: "GET", access: roles.eventManagement, tag: "event types" } as const;
+const common = { method: "GET", access: "topics.read", tag: "event types" } as const;
 
 /** Lists and shows the event types that were learned. */
 export const eventTypeOperations = (eventTypes: EventTypeService): readonly Operation[] => [

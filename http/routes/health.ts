@@ -1,5 +1,5 @@
 import { healthSchema, readinessSchema } from "../../schemas/health.ts";
-import { hasAnyRole } from "../../src/users/user.ts";
+import { hasRight } from "../../src/users/rights.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
 /** Result of a readiness check, with the reason if it failed. */
@@ -51,14 +51,14 @@ export const healthOperations = (
     summary: "Readiness probe",
     optionalLogin: true,
     description:
-      "Checks MongoDB, Kafka and the consumers. Credentials are optional: users with any role also get the reason for each failed check, unless their credentials cannot be checked at the moment. MongoDB and Kafka are checked at most once a second.",
+      "Checks MongoDB, Kafka and the consumers. Credentials are optional: users with the right `status.read` also get the reason for each failed check, unless their credentials cannot be checked at the moment. MongoDB and Kafka are checked at most once a second.",
     replies: {
       200: { description: "All checks passed.", schema: readinessSchema },
       503: { description: "At least one check failed.", schema: readinessSchema },
     },
     async handle({ user }) {
       const found = await checkReadiness();
-      const checks = hasAnyRole(user) ? found : hideReasons(found);
+      const checks = hasRight(user, "status.read") ? found : hideReasons(found);
       const ready = Object.values(checks).every(({ ok }) => ok);
       return { status: ready ? 200 : 503, json: { status: ready ? "ready" : "not ready", checks } };
     },

@@ -10,6 +10,7 @@ import {
   type InstallationList,
   type InstallationQueryTexts,
 } from "../../schemas/installation-list.ts";
+import { lookedUpSchema, lookUpSchema, type LookUpBody } from "../../schemas/installation-look-up.ts";
 import {
   registrationSchema,
   removalSchema,
@@ -19,11 +20,12 @@ import {
 import { toDeactivationEvents } from "../../src/installations/deactivation.ts";
 import { toInstallationView, type InstallationKey } from "../../src/installations/installation.ts";
 import type { InstallationListing } from "../../src/installations/listing.ts";
+import type { LookUpTokens } from "../../src/installations/look-up.ts";
 import type { InstallationService } from "../../src/installations/service.ts";
 import type { InstallationDeactivator } from "../../src/installations/stores.ts";
 import { tokenDigest, type AuditEvent } from "../../src/lib/audit.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { roles } from "../../src/users/user.ts";
+import { hasRight } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
@@ -31,12 +33,14 @@ import { toQueryParameters, validateQuery } from "../framework/query.ts";
 export interface InstallationServices {
   readonly service: InstallationService;
   readonly listing: InstallationListing;
+  readonly lookUp: LookUpTokens;
   readonly deactivator: Pick<InstallationDeactivator, "deactivateByIds">;
 }
 
 const checkRegistration = createValidator<Registration>(registrationSchema);
 const checkRemoval = createValidator<Removal>(removalSchema);
 const checkDeactivation = createValidator<DeactivationBody>(deactivationSchema);
+const checkLookUp = createValidator<LookUpBody>(lookUpSchema);
 const checkQuery = createValidator<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
 
 const parameters = { application: "Name of the push application, as in `sys_push_application`." };
@@ -57,9 +61,17 @@ const registerInstallation = ({ service }: InstallationServices): Operation =>
     replies: { 200: { description: "The token is registered and active." } },
     rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
-      const { token, previousToken } = await service.register(application, body, user);
+      const { token, previousToken, surplus } = await service.register(application, body, user);
       const key = { application, platform: body.platform, token };
-      return { status: 200, audit: toRegistrationEvent(key, previousToken) };
+      const event = toRegistrationEvent(key, previousToken);
+      if (surplus === 0) return { status: 200, audit: event };
+      const limited = {
+        action: "installations.limited",
+        application,
+        user: user.name,
+        count: surplus,
+      } as const;
+      return { status: 200, audit: [event, limited] };
     },
   });
 
@@ -72,16 +84,16 @@ const removeInstallation = ({ service }: InstallationServices): Operation =>
     tag: "push",
     summary: "Deactivate push tokens",
     description:
-      "Deactivates the caller's own tokens for the application and platform, regardless of the caller's roles; with `token`, only that one. With `scope` \"all\", all users' tokens are deactivated, in batches of a few hundred; if interrupted, send the request again to finish. This requires the role push_admin. No record is deleted.",
+      "Deactivates the caller's own tokens for the application and platform, regardless of the caller's roles; with `token`, only that one. With `scope` \"all\", all users' tokens are deactivated, in batches of a few hundred; if interrupted, send the request again to finish. This requires the right `installations.write-all`. No record is deleted.",
     parameters,
     body: { schema: removalSchema, check: checkRemoval, wrongTypeStatus: 400 },
     replies: { 200: { description: "The tokens are inactive. Also returned when no token was registered." } },
     rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
       const { platform, scope } = body;
-      if (scope === "all" && !user.roles.includes(roles.pushAdmin)) {
+      if (scope === "all" && !hasRight(user, "installations.write-all")) {
         throw new HttpError("FORBIDDEN", `The user "${user.name}" may not remove the tokens of all users.`, {
-          detail: `A removal with the scope "all" requires the role ${roles.pushAdmin}.`,
+          detail: 'A removal with the scope "all" requires the right installations.write-all.',
         });
       }
       const token = await service.remove(application, body, user);
@@ -101,7 +113,7 @@ const listInstallations = ({ listing }: InstallationServices): Operation =>
     id: "listInstallations",
     method: "GET",
     paths: [adminPath],
-    access: roles.pushAdmin,
+    access: "installations.read-tokens",
     tag: "push",
     summary: "List push tokens",
     description:
@@ -131,12 +143,36 @@ const listInstallations = ({ listing }: InstallationServices): Operation =>
     },
   });
 
+const lookUpInstallations = ({ lookUp }: InstallationServices): Operation =>
+  operation<LookUpBody>({
+    id: "lookUpInstallations",
+    method: "POST",
+    paths: [`${adminPath}/look-up`],
+    access: "installations.read-tokens",
+    tag: "push",
+    summary: "Find the active push tokens of users",
+    description: "For programs that send push notifications. Read-only, and recorded in the audit log.",
+    body: { schema: lookUpSchema, check: checkLookUp, wrongTypeStatus: 415 },
+    replies: { 200: { description: "A page of tokens.", schema: lookedUpSchema } },
+    rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
+    async handle({ body }) {
+      const json = await lookUp(body);
+      const { application, platform = null, users } = body;
+      const count = json.installations.length;
+      const audit: AuditEvent = {
+        ...{ action: "installations.looked-up", application, platform, count },
+        users: users.length,
+      };
+      return { status: 200, json, audit };
+    },
+  });
+
 const deactivateInstallations = ({ deactivator }: InstallationServices): Operation =>
   operation<DeactivationBody>({
     id: "deactivateInstallations",
     method: "POST",
     paths: [`${adminPath}/deactivate`],
-    access: roles.pushAdmin,
+    access: "installations.write-all",
     tag: "push",
     summary: "Deactivate push tokens",
     description:
@@ -164,10 +200,11 @@ function toRegistrationEvent(
   };
 }
 
-/** Registration and removal (specification 4.1 and 4.2), listing and deactivation of push tokens. */
+/** Registration and removal (specification 4.1 and 4.2), listing, look-up and deactivation of push tokens. */
 export const installationOperations = (services: InstallationServices): readonly Operation[] => [
   registerInstallation(services),
   removeInstallation(services),
   listInstallations(services),
+  lookUpInstallations(services),
   deactivateInstallations(services),
 ];

@@ -98,8 +98,13 @@ async function redirectOnFailure(work: () => Promise<Reply>, ...cookies: readonl
   try {
     return await work();
   } catch (error) {
-    if (error instanceof SignInError) return redirect(`/console?sign-in=${error.reason}`, cookies);
-    throw error;
+    if (!(error instanceof SignInError)) throw error;
+    const { reason } = error;
+    const isFailedLogin = reason === "rejected" || reason === "nameless" || reason === "throttled";
+    return {
+      ...redirect(`/console?sign-in=${reason}`, cookies),
+      ...(isFailedLogin ? { failedLogin: "" } : {}),
+    };
   }
 }
 

@@ -7,7 +7,7 @@ import type { EventRecord } from "../../src/matching/filter/record.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { toExplanation } from "../../src/matching/explanation.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
-import { roles } from "../../src/users/user.ts";
+import type { Namespaces } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation } from "../framework/operation.ts";
 
@@ -26,10 +26,12 @@ export const pickOperations = (
       ...versioned("/api/svc_api_notif_mgmt", "/topic/pick"),
       ...versioned("/api/sn_api_notif_mgmt", "/topic/pick"),
     ],
-    access: roles.eventManagement,
+    access: "topics.read",
+    perNamespace: true,
     tag: "topics",
     summary: "Find the topics that match an event",
-    description: "Evaluates the filters of all active topics against the event. Read-only.",
+    description:
+      "Evaluates the filters of all active topics that the caller may read against the event. Read-only.",
     body: { schema: eventSchema, parse: parseEvent, check: checkEvent, wrongTypeStatus: 415 },
     query: [
       {
@@ -51,10 +53,10 @@ export const pickOperations = (
       },
     },
     rejections: ["BAD_FILTER", "NOT_FOUND"],
-    async handle({ query, body: event }) {
+    async handle({ query, body: event, namespaces }) {
       const explainedId = readExplainedId(query);
       const record = readRecord(query);
-      const { topics, total } = await topicIndex.pick(event, record);
+      const { topics, total } = await topicIndex.pick(event, record, namespaces);
       const json: PickResponse = {
         total,
         topics: topics.map(({ id, externalId, name, namespace }) => ({
@@ -63,7 +65,7 @@ export const pickOperations = (
         })),
       };
       if (explainedId !== undefined)
-        json.explain = await explainTopic(topicIndex, explainedId, { event, record });
+        json.explain = await explainTopic(topicIndex, explainedId, { event, record, namespaces });
       return { status: 200, json };
     },
   }),
@@ -88,10 +90,11 @@ function readRecord({ record }: Call["query"]): EventRecord | undefined {
   );
 }
 
-/** An event, and what is known of its record. */
+/** An event, what is known of its record, and where the caller may read topics. */
 interface PickedEvent {
   readonly event: Event;
   readonly record: EventRecord | undefined;
+  readonly namespaces: Namespaces;
 }
 
 async function explainTopic(
@@ -109,10 +112,10 @@ async function explainTopic(
 async function explainConditions(
   topicIndex: LiveTopicIndex,
   externalId: string,
-  { event, record }: PickedEvent,
+  { event, record, namespaces }: PickedEvent,
 ) {
   try {
-    return await topicIndex.explain(externalId, event, record);
+    return await topicIndex.explain(externalId, event, record, namespaces);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
     throw new RejectionError("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [

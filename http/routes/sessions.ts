@@ -8,9 +8,10 @@ import {
   type SessionList,
   type SessionView,
 } from "../../schemas/session.ts";
-import { toSessionKey, type Session, type Sessions } from "../../src/sessions/session.ts";
+import { toSessionKey, type OpenSession, type Session, type Sessions } from "../../src/sessions/session.ts";
 import type { UserAdministration } from "../../src/users/administration.ts";
 import type { Authenticate } from "../../src/users/authenticate.ts";
+import { listRights } from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { sessionChallenge } from "../framework/auth.ts";
@@ -23,6 +24,7 @@ const checkCredentials = createValidator<CredentialsBody>(credentialsSchema);
 const checkOwnPassword = createValidator<OwnPasswordBody>(ownPasswordSchema);
 
 const path = "/api/topicsync/v1/session";
+const listPath = "/api/topicsync/v1/sessions";
 
 const wrongCredentials = "The user name or the password is wrong, or the user is not active.";
 
@@ -44,16 +46,12 @@ const signIn = ({ sessions, verify }: SessionServices): Operation =>
     body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415 },
     replies: { 200: { description: "The session is started.", schema: sessionSchema } },
     rejections: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
-    async handle({ body, address, secure }) {
+    async handle({ body, address, secure, claimUser }) {
+      claimUser(body.user);
       const user = await verify({ name: body.user, password: body.password, address });
       const session = user && (await sessions.begin(user.name));
-      if (session === undefined) {
-        return {
-          status: 401,
-          audit: { action: "session.rejected", user: body.user },
-          failure: new HttpError("UNAUTHENTICATED", wrongCredentials, { headers: sessionChallenge }),
-        };
-      }
+      if (session === undefined)
+        throw new HttpError("UNAUTHENTICATED", wrongCredentials, { headers: sessionChallenge });
       return {
         status: 200,
         json: toSessionView(session.user, session),
@@ -101,44 +99,102 @@ const listSessions = ({ sessions }: SessionServices): Operation =>
   operation({
     id: "listSessions",
     method: "GET",
-    paths: [`${path}/list`],
+    paths: [listPath],
     access: "user",
     tag: "console",
     summary: "List your sessions",
     description: "The caller's open sessions on the console. At most 20 stay open.",
     replies: { 200: { description: "The sessions.", schema: sessionListSchema } },
-    async handle({ user, session }) {
-      const current = session && toSessionKey(session);
-      const open = (await sessions.list(user.name)).map(({ key, startedOn, expiresOn }) => ({
-        id: key,
-        startedOn: startedOn.toISOString(),
-        expiresOn: expiresOn.toISOString(),
-        current: key === current,
-      }));
-      return { status: 200, json: { sessions: open } satisfies SessionList };
-    },
+    handle: async ({ user, session }) => ({
+      status: 200,
+      json: toSessionList(await sessions.list(user.name), session),
+    }),
   });
 
 const endSession = ({ sessions }: SessionServices): Operation =>
   operation({
     id: "endSession",
-    method: "POST",
-    paths: [`${path}/list/{id}/end`],
+    method: "DELETE",
+    paths: [`${listPath}/{id}`],
     access: "user",
     tag: "console",
     summary: "End one of your sessions",
     description: "Ends it on all instances immediately.",
     parameters: { id: "The `id` of the session in the list." },
-    replies: { 200: { description: "The session is ended." } },
+    replies: { 204: { description: "The session is ended." } },
     rejections: ["NOT_FOUND"],
     async handle({ parameters: { id = "" }, user }) {
       if (!(await sessions.endOne(user.name, id)))
         throw new HttpError("NOT_FOUND", "You have no session with this id.");
-      return { status: 200, audit: { action: "session.ended", user: user.name } };
+      return { status: 204, audit: { action: "session.ended", user: user.name } };
     },
   });
 
-const changeOwnPassword = ({ users, verify }: SessionServices): Operation =>
+const endOtherSessions = ({ sessions }: SessionServices): Operation =>
+  operation({
+    id: "endOtherSessions",
+    method: "DELETE",
+    paths: [listPath],
+    access: "user",
+    tag: "console",
+    summary: "End your other sessions",
+    description: "Ends all of the caller's sessions except the one that the request was sent in, if any.",
+    replies: { 204: { description: "The sessions are ended." } },
+    async handle({ user, session }) {
+      await sessions.endAll(user.name, session);
+      return { status: 204, audit: { action: "sessions.ended", user: user.name } };
+    },
+  });
+
+const userSessionsPath = "/api/topicsync/v1/users/{name}/sessions";
+const ofUser = {
+  paths: [userSessionsPath],
+  access: "admin",
+  tag: "users",
+  parameters: { name: "Name of the user; of users of an OpenID provider with the prefix `oidc:`." },
+} as const;
+
+const listUserSessions = ({ sessions }: SessionServices): Operation =>
+  operation({
+    ...ofUser,
+    id: "listUserSessions",
+    method: "GET",
+    summary: "List a user's sessions",
+    description: "The user's open sessions on the console.",
+    replies: { 200: { description: "The sessions.", schema: sessionListSchema } },
+    handle: async ({ parameters: { name = "" }, session }) => ({
+      status: 200,
+      json: toSessionList(await sessions.list(name), session),
+    }),
+  });
+
+const endUserSessions = ({ sessions }: SessionServices): Operation =>
+  operation({
+    ...ofUser,
+    id: "endUserSessions",
+    method: "DELETE",
+    summary: "End a user's sessions",
+    description: "Ends all of the user's sessions on all instances immediately. The user can sign in again.",
+    replies: { 204: { description: "The user has no sessions." } },
+    async handle({ parameters: { name = "" } }) {
+      await sessions.endAll(name);
+      return { status: 204, audit: { action: "sessions.ended", user: name } };
+    },
+  });
+
+function toSessionList(open: readonly OpenSession[], session: Session | undefined): SessionList {
+  const current = session && toSessionKey(session);
+  return {
+    sessions: open.map(({ key, startedOn, expiresOn }) => ({
+      id: key,
+      startedOn: startedOn.toISOString(),
+      expiresOn: expiresOn.toISOString(),
+      current: key === current,
+    })),
+  };
+}
+
+const changeOwnPassword = ({ sessions, users, verify }: SessionServices): Operation =>
   operation<OwnPasswordBody>({
     id: "changeOwnPassword",
     method: "POST",
@@ -147,34 +203,43 @@ const changeOwnPassword = ({ users, verify }: SessionServices): Operation =>
     tag: "console",
     summary: "Change your password",
     description:
-      "Ends all of the caller's sessions; the old password is rejected within 30 seconds. A wrong current password counts as a failed login. Not for users of an OpenID provider.",
+      "Ends all of the caller's sessions, and starts a new one if the request was sent in a session; the old password is rejected within 30 seconds. A wrong current password counts as a failed login. Not for users of an OpenID provider and for API keys.",
     body: { schema: ownPasswordSchema, check: checkOwnPassword, wrongTypeStatus: 415 },
-    replies: { 200: { description: "The password is changed." } },
-    async handle({ body: { currentPassword, password }, user: { name }, address, secure }) {
+    replies: { 200: { description: "The new session, or the caller without one.", schema: sessionSchema } },
+    async handle({ body: { currentPassword, password }, user: { name }, session, address, secure }) {
       const user = await verify({ name, password: currentPassword, address });
       const changed = user && (await users.setPassword(user.name, password));
       if (changed === undefined) throw new HttpError("FORBIDDEN", "The current password is wrong.");
+      // Undefined as well if the user was disabled in the meantime.
+      const next = session && (await sessions.begin(name));
       return {
         status: 200,
-        headers: { "Set-Cookie": clearSessionCookie(secure) },
+        json: toSessionView(changed.user, next),
+        headers: {
+          "Set-Cookie": next === undefined ? clearSessionCookie(secure) : formatSessionCookie(next, secure),
+        },
         audit: changed.event,
       };
     },
   });
 
-const toSessionView = ({ name, roles }: User, session?: Session): SessionView => ({
-  user: name,
-  roles: [...roles],
+const toSessionView = (user: User, session?: Session): SessionView => ({
+  user: user.name,
+  roles: [...user.roles],
+  rights: listRights(user),
   csrfToken: session?.csrfToken ?? null,
   expiresOn: session?.expiresOn.toISOString() ?? null,
 });
 
-/** Signs in and out on the console, and returns the current user. */
+/** Signs in and out on the console, returns the current user, and lists and ends sessions. */
 export const sessionOperations = (services: SessionServices): readonly Operation[] => [
   signIn(services),
   getSession,
   signOut(services),
   listSessions(services),
   endSession(services),
+  endOtherSessions(services),
+  listUserSessions(services),
+  endUserSessions(services),
   changeOwnPassword(services),
 ];

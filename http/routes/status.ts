@@ -2,35 +2,47 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { overviewSchema, type Overview } from "../../schemas/overview.ts";
 import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
-import { hasAnyRole, roles, type User } from "../../src/users/user.ts";
+import { UnavailableError } from "../../src/lib/errors.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
+import { getNamespaces, hasRight, type Namespaces } from "../../src/users/rights.ts";
+import type { User } from "../../src/users/user.ts";
 import { hideReasons } from "./health.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
 interface StatusSources {
   readonly getSyncStatus: () => Promise<SyncStatus>;
-  readonly getOverview: () => Promise<Overview>;
+  /** With the latest dead letters of these namespaces. */
+  readonly getOverview: (namespaces: Namespaces) => Promise<Overview>;
+  readonly topicReader: Pick<TopicReader, "readSorted">;
 }
 
 const eventIntervalMs = 2_000;
 
 /**
  * Dead letters and the names of topics are shown to those who may read them; addresses, errors and numbers of
- * tokens to those with a role. Everybody else, such as a device, sees whether the service works and how far
- * behind it is.
+ * tokens to those with the right `status.read`. Everybody else, such as a device, sees whether the service
+ * works and how far behind it is.
  */
-function toVisibleOverview(user: User, overview: Overview): Overview {
-  const sync = toVisibleSync(user, overview.sync);
-  if (user.roles.includes(roles.eventManagement)) return { ...overview, sync };
-  const visible = { ...overview, sync, deadLetters: null, problems: [] };
-  return hasAnyRole(user)
-    ? visible
-    : { ...visible, checks: hideReasons(overview.checks), installations: null };
+async function readVisibleOverview(user: User, sources: StatusSources): Promise<Overview> {
+  const namespaces = getNamespaces(user, "dead-letters.read");
+  const overview = await sources.getOverview(namespaces);
+  const sync = await toVisibleSync(user, overview.sync, sources);
+  const deadLetters = namespaces.length === 0 ? null : overview.deadLetters;
+  return hasRight(user, "status.read")
+    ? { ...overview, sync, deadLetters }
+    : {
+        ...{ ...overview, sync, deadLetters, installations: null, problems: [] },
+        checks: hideReasons(overview.checks),
+      };
 }
 
-function toVisibleSync(user: User, sync: SyncStatus): SyncStatus {
-  if (user.roles.includes(roles.eventManagement)) return sync;
-  const router = sync.router && { ...sync.router, busiest: [] };
-  if (hasAnyRole(user)) return { ...sync, router };
+async function toVisibleSync(user: User, all: SyncStatus, sources: StatusSources): Promise<SyncStatus> {
+  const router = all.router && {
+    ...all.router,
+    busiest: await findVisible(user, all.router.busiest, sources),
+  };
+  const sync = { ...all, router };
+  if (hasRight(user, "status.read")) return sync;
   return {
     ...sync,
     partitions: hideOwners(sync.partitions),
@@ -43,12 +55,34 @@ function toVisibleSync(user: User, sync: SyncStatus): SyncStatus {
   };
 }
 
+type Busiest = NonNullable<SyncStatus["router"]>["busiest"];
+
+/** The busiest topics that the user may read; none while that is unknown. */
+async function findVisible(user: User, busiest: Busiest, { topicReader }: StatusSources): Promise<Busiest> {
+  const namespaces = getNamespaces(user, "topics.read");
+  if (namespaces === "all") return busiest;
+  if (namespaces.length === 0 || busiest.length === 0) return [];
+  const externalIds = busiest.map(({ externalId }) => externalId);
+  try {
+    const found = await topicReader.readSorted(
+      { state: "active", externalIds, namespaces },
+      { order: { sort: "externalId", descending: false }, after: undefined, limit: externalIds.length },
+    );
+    const visible = new Set(found.map(({ topic }) => topic.externalId));
+    return busiest.filter(({ externalId }) => visible.has(externalId));
+  } catch (error) {
+    // The status must show an outage of the database while it lasts.
+    if (error instanceof UnavailableError) return [];
+    throw error;
+  }
+}
+
 /** Names of clients and addresses, and texts of errors. */
 const hideOwners = (partitions: SyncStatus["partitions"]): SyncStatus["partitions"] =>
   partitions.map((one) => ({ ...one, owner: one.owner === null ? null : "a member", reason: null }));
 
 /** The sync status and the overview, once and as a stream. */
-export const statusOperations = ({ getSyncStatus, getOverview }: StatusSources): readonly Operation[] => [
+export const statusOperations = (sources: StatusSources): readonly Operation[] => [
   operation({
     id: "getSyncStatus",
     method: "GET",
@@ -58,7 +92,10 @@ export const statusOperations = ({ getSyncStatus, getOverview }: StatusSources):
     summary: "Get the sync status",
     description: "Position, log end offset, lag and owner of each partition of the announcements topic.",
     replies: { 200: { description: "The sync status.", schema: syncStatusSchema } },
-    handle: async ({ user }) => ({ status: 200, json: toVisibleSync(user, await getSyncStatus()) }),
+    handle: async ({ user }) => ({
+      status: 200,
+      json: await toVisibleSync(user, await sources.getSyncStatus(), sources),
+    }),
   }),
   operation({
     id: "getOverview",
@@ -67,11 +104,12 @@ export const statusOperations = ({ getSyncStatus, getOverview }: StatusSources):
     access: "user",
     tag: "operation",
     summary: "Get the overview",
-    description: `Health, current and recent sync progress, and installation counts. With the role \`${roles.eventManagement}\` also the latest dead letters and the busiest topics; without any role no reasons, addresses and installation counts.`,
+    description:
+      "Health, current and recent sync progress, and installation counts. With the right `dead-letters.read` also the latest dead letters, with `topics.read` those of the busiest topics that the caller may read; without `status.read` no reasons, addresses and installation counts.",
     replies: { 200: { description: "The overview.", schema: overviewSchema } },
     handle: async ({ user }) => ({
       status: 200,
-      json: toVisibleOverview(user, await getOverview()),
+      json: await readVisibleOverview(user, sources),
     }),
   }),
   operation({
@@ -88,7 +126,7 @@ export const statusOperations = ({ getSyncStatus, getOverview }: StatusSources):
       status: 200,
       async *events(abort) {
         while (!abort.aborted) {
-          yield toVisibleOverview(user, await getOverview());
+          yield await readVisibleOverview(user, sources);
           await sleep(eventIntervalMs, undefined, { signal: abort }).catch(() => undefined);
         }
       },

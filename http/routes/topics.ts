@@ -25,11 +25,11 @@ import { UnknownTopicError, type Switched } from "../../src/topics/disabling.ts"
 import { readTopicPage, type TopicOrder, type TopicReader } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
-import { toDefinition } from "../../src/topics/topic.ts";
+import { toDefinition, type ListedTopic, type Topic } from "../../src/topics/topic.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
-import { roles } from "../../src/users/user.ts";
-import { HttpError } from "../framework/errors.ts";
-import { operation, versioned, type Operation, type Reply } from "../framework/operation.ts";
+import { getNamespaces, hasRight, includesNamespace } from "../../src/users/rights.ts";
+import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
+import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
@@ -53,14 +53,16 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
       ...versioned("/api/svc_api_notif_mgmt", "/topic"),
       ...versioned("/api/sn_api_notif_mgmt", "/topic"),
     ],
-    access: roles.eventManagement,
+    access: "topics.write",
+    perNamespace: true,
     tag: "topics",
     summary: "Create a topic",
     description: "Creates an event topic with the filters that select its events.",
     body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
     replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
     rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
-    async handle({ body, user }) {
+    async handle({ body, user, namespaces }) {
+      requireNamespace({ user, namespaces }, "topics.write", body.namespace ?? "");
       const { egressFault } = toEgressView(egressNaming, toDefinition(body));
       if (egressFault !== undefined) {
         const message = `leads to the egress topic ${egressFault}`;
@@ -80,7 +82,8 @@ const listTopics = ({ topicReader }: TopicServices): Operation =>
     id: "listTopics",
     method: "GET",
     paths: ["/api/topicsync/v1/topics"],
-    access: roles.eventManagement,
+    access: "topics.read",
+    perNamespace: true,
     tag: "topics",
     summary: "List topics",
     description:
@@ -88,14 +91,15 @@ const listTopics = ({ topicReader }: TopicServices): Operation =>
     query: toQueryParameters(topicQuerySchema),
     replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
     rejections: ["SCHEMA_VIOLATION"],
-    async handle({ query }) {
+    async handle({ query, namespaces }) {
       const { state, sort, search, namespace, source, limit, after } = parseQuery(query);
       const page = await readTopicPage(
         topicReader,
-        { state, order: sort && parseOrder(sort), search, namespace, source },
+        { state, order: sort && parseOrder(sort), search, namespace, source, namespaces },
         { after, limit: Number(limit) },
       );
-      const json: TopicList = { topics: page.topics.map(toTopicView), next: page.next ?? null };
+      const topics = page.topics.map((one) => toTopicView(hidePrevious(one, namespaces)));
+      const json: TopicList = { topics, next: page.next ?? null };
       return { status: 200, json };
     },
   });
@@ -105,7 +109,8 @@ const getTopic = ({ topicReader }: TopicServices): Operation =>
     id: "getTopic",
     method: "GET",
     paths: ["/api/topicsync/v1/topics/{id}"],
-    access: roles.eventManagement,
+    access: "topics.read",
+    perNamespace: true,
     tag: "topics",
     summary: "Get a topic",
     description:
@@ -115,10 +120,11 @@ const getTopic = ({ topicReader }: TopicServices): Operation =>
     },
     replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
     rejections: ["NOT_FOUND"],
-    async handle({ parameters: { id = "" } }) {
+    async handle({ parameters: { id = "" }, namespaces }) {
       const found = await topicReader.find(id);
-      if (found === undefined) throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-      return { status: 200, json: toTopicDetail(found) };
+      if (found === undefined || !includesNamespace(namespaces, found.topic.namespace))
+        throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
+      return { status: 200, json: toTopicDetail(hidePrevious(found, namespaces)) };
     },
   });
 
@@ -127,20 +133,22 @@ const validateTopic = ({ topics, eventTypes }: TopicServices): Operation =>
     id: "checkTopic",
     method: "POST",
     paths: ["/api/topicsync/v1/topic-check"],
-    access: roles.eventManagement,
+    access: "topics.write",
+    perNamespace: true,
     tag: "topics",
     summary: "Validate a topic definition",
     description:
-      "Lists every problem that creating the topic would report, including unique values already in use, and conditions that no event is known to meet. Incomplete definitions are allowed. Read-only.",
+      "Lists every problem that creating the topic would report, including unique values already in use, and conditions that no event is known to meet (with the right `topics.read` for all namespaces). Incomplete definitions are allowed. Read-only.",
     body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
     replies: { 200: { description: "The problems found.", schema: topicCheckSchema } },
-    async handle({ body }) {
+    async handle({ body, user, namespaces }) {
+      requireNamespace({ user, namespaces }, "topics.write", body.namespace ?? "");
       const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
       const checked = checkTopic(draft);
       const definition = toDefinition(draft);
       const [found, warnings] = await Promise.all([
         topics.check(definition),
-        eventTypes.findWarnings(definition),
+        hasRight(user, "topics.read") ? eventTypes.findWarnings(definition) : [],
       ]);
       const faults = [...(checked.ok ? [] : checked.faults), ...found];
       const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })), warnings };
@@ -153,7 +161,8 @@ const disableTopic = (services: TopicServices): Operation =>
     id: "disableTopic",
     method: "POST",
     paths: ["/api/topicsync/v1/topics/{externalId}/disable"],
-    access: roles.eventManagement,
+    access: "topics.write",
+    perNamespace: true,
     tag: "topics",
     summary: "Disable a topic",
     description:
@@ -161,8 +170,10 @@ const disableTopic = (services: TopicServices): Operation =>
     parameters: { externalId: "External id of the topic." },
     replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
     rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
-    handle: ({ parameters: { externalId = "" }, user }) =>
-      toSwitchReply(services, externalId, "disabled", services.topics.disable(externalId, user.name)),
+    handle: (call) =>
+      switchTopic(services, call, "disabled", (externalId, check) =>
+        services.topics.disable(externalId, call.user.name, check),
+      ),
   });
 
 const enableTopic = (services: TopicServices): Operation =>
@@ -170,7 +181,8 @@ const enableTopic = (services: TopicServices): Operation =>
     id: "enableTopic",
     method: "POST",
     paths: ["/api/topicsync/v1/topics/{externalId}/enable"],
-    access: roles.eventManagement,
+    access: "topics.write",
+    perNamespace: true,
     tag: "topics",
     summary: "Enable a topic",
     description: "Restores the topic last disabled under this external id, with its original sys_id.",
@@ -183,25 +195,44 @@ const enableTopic = (services: TopicServices): Operation =>
       "DUPLICATE_EXTERNAL_ID",
       "DUPLICATE_COMBINATION",
     ],
-    handle: ({ parameters: { externalId = "" } }) =>
-      toSwitchReply(services, externalId, "enabled", services.topics.enable(externalId)),
+    handle: (call) =>
+      switchTopic(services, call, "enabled", (externalId, check) =>
+        services.topics.enable(externalId, check),
+      ),
   });
 
-async function toSwitchReply(
+async function switchTopic(
   { topicReader }: TopicServices,
-  externalId: string,
+  { parameters: { externalId = "" }, user, namespaces }: Call,
   action: "disabled" | "enabled",
-  switching: Promise<Switched>,
+  change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
 ): Promise<Reply> {
-  const { topic, changed } = await switching.catch((error: unknown) => {
+  /** A topic that the caller may not read does not exist. */
+  function check({ namespace }: Topic): void {
+    if (includesNamespace(namespaces, namespace)) return;
+    const isVisible = includesNamespace(getNamespaces(user, "topics.read"), namespace);
+    throw isVisible
+      ? createForbiddenError(user, "topics.write", namespace)
+      : new UnknownTopicError(`there is no topic "${externalId}"`);
+  }
+  const { topic, changed } = await change(externalId, check).catch((error: unknown) => {
     if (!(error instanceof UnknownTopicError)) throw error;
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
   });
+  const found = await topicReader.find(externalId);
+  const shown = found?.topic.id === topic.id ? found : { topic };
   return {
     status: 200,
-    json: toTopicDetail((await topicReader.find(externalId)) ?? { topic }),
+    json: toTopicDetail(hidePrevious(shown, namespaces)),
     ...(changed && { audit: toTopicEvent(action, topic) }),
   };
+}
+
+/** A topic that moved here from a foreign namespace: its previous definition is not shown. */
+function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]): ListedTopic {
+  const { previous, ...topic } = listed.topic;
+  if (previous === undefined || includesNamespace(namespaces, previous.namespace)) return listed;
+  return { ...listed, topic };
 }
 
 /** Validates the query. Throws a RejectionError. */

@@ -19,7 +19,8 @@ import {
   type ChangedUser,
   type UserAdministration,
 } from "../../src/users/administration.ts";
-import { roles, type User } from "../../src/users/user.ts";
+import { hasRight } from "../../src/users/rights.ts";
+import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError, requireFound, requireFreeName } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
@@ -37,7 +38,7 @@ const path = "/api/topicsync/v1/users";
 /** Shared by the operations on one user. */
 const userOperation = {
   method: "POST",
-  access: roles.admin,
+  access: "admin",
   tag: "users",
   parameters: { name: "Name of the user." },
   replies: { 200: { description: "The changed user.", schema: userSchema } },
@@ -49,7 +50,7 @@ const listUsers = (users: UserAdministration): Operation =>
     id: "listUsers",
     method: "GET",
     paths: [path],
-    access: roles.admin,
+    access: "admin",
     tag: "users",
     summary: "List users",
     description: "Sorted by name, one page at a time. Passwords are never returned.",
@@ -74,7 +75,7 @@ const addUser = (users: UserAdministration): Operation =>
     id: "addUser",
     method: "POST",
     paths: [path],
-    access: roles.admin,
+    access: "admin",
     tag: "users",
     summary: "Add a user",
     description: "The user can sign in immediately.",
@@ -118,14 +119,16 @@ const changeRoles = (users: UserAdministration): Operation =>
     id: "changeRoles",
     paths: [`${path}/{name}/roles`],
     summary: "Change a user's roles",
-    description: `Takes effect immediately for sessions, and within 30 seconds for passwords. You cannot remove your own role \`${roles.admin}\`.`,
+    description:
+      "Takes effect immediately for sessions, and within 30 seconds for passwords. You cannot remove your own right `admin`.",
     body: { schema: roleChangeSchema, check: checkRoleChange, wrongTypeStatus: 415 },
     async handle({ parameters: { name = "" }, body: { add = [], remove = [] }, user }) {
       const fault = findRoleChangeFault({ add, remove });
       if (fault !== undefined)
         throw new RejectionError("SCHEMA_VIOLATION", `The roles were not changed: ${fault}.`);
-      if (name === user.name && remove.includes(roles.admin))
-        throw forbidOwnAccount(`You cannot remove your own role ${roles.admin}.`);
+      const kept = [...user.roles, ...add].filter((one) => !remove.includes(one));
+      if (name === user.name && !hasRight({ roles: kept }, "admin"))
+        throw forbidOwnAccount("You cannot remove your own right admin.");
       return toReply(requireFound(await users.changeRoles(name, { add, remove }), "user", name));
     },
   });
@@ -144,7 +147,7 @@ const setPassword = (users: UserAdministration): Operation =>
 
 const forbidOwnAccount = (message: string): HttpError =>
   new HttpError("FORBIDDEN", message, {
-    detail: `Another user with the role ${roles.admin} can, and so can "topicsync users" on the command line.`,
+    detail: 'Another user with the right admin can, and so can "topicsync users" on the command line.',
   });
 
 const toUserView = ({ name, roles: given, active }: User): UserView => ({ name, roles: [...given], active });

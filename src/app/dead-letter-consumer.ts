@@ -1,6 +1,6 @@
 import { createDeadLetterHandler } from "../../consumers/dead-letters/handler.ts";
 import { createGroupConsumer } from "../../consumers/group-consumer.ts";
-import type { IdentifyTopic } from "../dead-letters/dead-letter.ts";
+import type { FindNamespace, IdentifyTopic } from "../dead-letters/dead-letter.ts";
 import { createNotStoredError, type DeadLetterProgress } from "../dead-letters/progress.ts";
 import type { DeadLetterStore } from "../dead-letters/stores.ts";
 import type { Broker } from "../kafka/client.ts";
@@ -14,11 +14,14 @@ export interface DeadLetterConsumerOptions {
   /** The dead-letter topic, and the group that reads it into the database. */
   readonly topic: string;
   readonly groupId: string;
+  /** What `topicsync positions` calls the reader. */
+  readonly consumer: string;
   readonly broker: Pick<Broker, "createMember" | "watch" | "observe">;
   readonly store: DeadLetterStore;
   readonly logs: LogStore;
   readonly progress: DeadLetterProgress;
   readonly identify: IdentifyTopic;
+  readonly findNamespace: FindNamespace;
   readonly log: Logger;
 }
 
@@ -76,7 +79,17 @@ export class DeadLetterConsumer {
 
   /** Returns when it is stopped. Throws why the consumer has died. */
   async #readOnce(): Promise<void> {
-    const { topic, groupId, broker, store, logs, identify, log } = this.#options;
+    const {
+      topic,
+      groupId,
+      consumer: name,
+      broker,
+      store,
+      logs,
+      identify,
+      findNamespace,
+      log,
+    } = this.#options;
     const stopped = Promise.withResolvers<undefined>();
     const died = new AbortController();
     const abort = AbortSignal.any([this.#stopping.signal, died.signal]);
@@ -88,7 +101,9 @@ export class DeadLetterConsumer {
       member: broker.createMember({ topic, groupId, commitsOffsets: true }),
       watch: broker.watch(topic),
       logs,
-      createHandler: (partition) => createDeadLetterHandler(partition, { groupId, store, identify, log }),
+      consumer: name,
+      createHandler: (partition) =>
+        createDeadLetterHandler(partition, { groupId, store, identify, findNamespace, log }),
       log,
       onDied: (error) => {
         died.abort(error);

@@ -1,4 +1,4 @@
-import { identifyTopic } from "../../consumers/announcements/decode.ts";
+import { findNamespace, identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letter-api.ts";
 import { createDeadLetterProgress } from "../dead-letters/progress.ts";
 import { createDeadLetterService, type DeadLetterService } from "../dead-letters/service.ts";
@@ -49,6 +49,7 @@ export function createDeadLetters(
   ): DeadLetterService {
     const letters = services.createDeadLetterReader(deadLetterTopic);
     const identify = channel === "events" ? () => undefined : identifyTopic;
+    const concernsTopics = channel === "announcements";
     const read = { topic: deadLetterTopic, groupId: `${groupId}.dead-letters.${channel}` };
     const watch = broker.watch(deadLetterTopic);
     const progress = createDeadLetterProgress({
@@ -59,7 +60,10 @@ export function createDeadLetters(
       letters,
       abort,
     });
-    const reading = { ...read, broker, store, logs, progress, identify, log };
+    const reading = {
+      ...{ ...read, consumer: `dead-letters.${channel}`, broker, store, logs, progress, identify, log },
+      findNamespace: concernsTopics ? findNamespace : () => undefined,
+    };
     let consumer: DeadLetterConsumer | undefined;
     starts.push(() => (consumer = new DeadLetterConsumer(reading)));
     return createDeadLetterService({
@@ -103,4 +107,5 @@ const createRouterState = (broker: Broker, { topic, groupId }: ConsumerChannel):
     return [...positions].map(([partition, position]) => ({ topic, partition, ...position }));
   },
   findTopics: () => Promise.resolve([]),
+  findForeign: () => Promise.resolve(new Set()),
 });

@@ -130,7 +130,7 @@ const partitionGauges: readonly {
   {
     name: "failing",
     help: "1 while an unexpected error (not an outage) keeps this process from reading on, otherwise 0.",
-    value: ({ state, cause }) => (state === null ? null : Number(cause === "error")),
+    value: ({ state, cause }) => (state === null ? null : Number(cause === "error" || cause === "decision")),
   },
 ];
 

@@ -1,12 +1,18 @@
+import { LRUCache } from "lru-cache";
+
+import type { DeadLetterItem } from "../../schemas/dead-letter-api.ts";
 import type { InstallationCount, Overview, Sample } from "../../schemas/overview.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import type { DeadLetterService } from "../dead-letters/service.ts";
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
+import type { Namespaces } from "../users/rights.ts";
 import { version } from "../lib/version.ts";
 
 const maxDeadLetters = 10;
+/** How many different sets of namespaces of callers are remembered. */
+const maxNamespaceSets = 1_000;
 
 interface OverviewOptions {
   readonly readiness: () => Promise<Overview["checks"]>;
@@ -17,15 +23,18 @@ interface OverviewOptions {
 }
 
 /**
- * Creates the function that returns the overview, at most a second old. Unavailable parts are null, with the
- * reason in `problems`.
+ * Creates the function that returns the overview, at most a second old, with the dead letters of some
+ * namespaces. Unavailable parts are null, with the reason in `problems`.
  */
-export function createOverview(options: OverviewOptions): () => Promise<Overview> {
+export function createOverview(options: OverviewOptions): (namespaces: Namespaces) => Promise<Overview> {
   const { readiness, getSyncStatus, lifecycle } = options;
-  const listDeadLetters = async () =>
-    (await options.deadLetters.list({ filter: {}, limit: maxDeadLetters })).deadLetters;
   const background = { staleWhileRevalidate: true } as const;
-  const deadLetters = cached(keepLast(listDeadLetters), { ...background, ttlMs: 5_000, restFactor: 1 });
+  function createDeadLetterList(namespaces: Namespaces): DeadLetterList {
+    const list = async () =>
+      (await options.deadLetters.list({ filter: { namespaces }, limit: maxDeadLetters })).deadLetters;
+    return cached(keepLast(list), { ...background, ttlMs: 5_000, restFactor: 1 });
+  }
+
   // Reads every installation, so it runs at most 5 % of the time.
   const countInstallations = cached(keepLast(options.countInstallations), {
     ...background,
@@ -34,31 +43,39 @@ export function createOverview(options: OverviewOptions): () => Promise<Overview
   });
   const history = startHistory(getSyncStatus, lifecycle);
 
-  async function read(): Promise<Overview> {
-    const [checks, sync, latest, totals] = await Promise.all([
-      readiness(),
-      getSyncStatus(),
-      deadLetters(),
-      countInstallations(),
+  async function readShared() {
+    const [checks, sync, totals] = await Promise.all([readiness(), getSyncStatus(), countInstallations()]);
+    return { at: new Date().toISOString(), checks, sync, totals, history: [...history] };
+  }
+  const getShared = cached(readShared, { ttlMs: 1_000 });
+  const lists = new LRUCache<string, DeadLetterList>({ max: maxNamespaceSets });
+
+  function getList(namespaces: Namespaces): DeadLetterList {
+    const key = JSON.stringify(namespaces);
+    const list = lists.get(key) ?? createDeadLetterList(namespaces);
+    lists.set(key, list);
+    return list;
+  }
+
+  return async (namespaces) => {
+    const [{ at, checks, sync, totals, history: samples }, latest] = await Promise.all([
+      getShared(),
+      namespaces.length === 0 ? { value: [], problem: undefined } : getList(namespaces)(),
     ]);
     const problems = { "dead letters": latest.problem, installations: totals.problem };
     return {
-      at: new Date().toISOString(),
-      version,
+      ...{ at, version, checks, sync, history: samples },
       ready: Object.values(checks).every(({ ok }) => ok),
-      checks,
-      sync,
-      history: [...history],
       deadLetters: latest.value === undefined ? null : [...latest.value],
       installations: totals.value === undefined ? null : [...totals.value],
       problems: Object.entries(problems).flatMap(([what, problem]) =>
         problem === undefined ? [] : [`${what}: ${getErrorMessage(problem)}`],
       ),
     };
-  }
-
-  return cached(read, { ttlMs: 1_000 });
+  };
 }
+
+type DeadLetterList = () => Promise<LastKnown<DeadLetterItem[]>>;
 
 /** The last known value, and the error of the last fetch if it failed. */
 interface LastKnown<T> {

@@ -35,6 +35,7 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
     member: broker.createMember({ topic, groupId, commitsOffsets: false }),
     watch: broker.watch(topic),
     logs: logStore,
+    consumer: "events",
     createHandler: (partition) =>
       createEventHandler({
         partition,

@@ -2,6 +2,7 @@ import { createApp, createManagementApp, type AppOptions } from "../../http/app.
 import { listen, type HttpServer } from "../../http/framework/server.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createBroker } from "../kafka/client.ts";
+import { RefusalAudit } from "../lib/audit-refusals.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
@@ -24,6 +25,7 @@ import { createReadiness } from "./readiness.ts";
 import { createEventRouter, type EventRouter } from "./router.ts";
 import { createServices, type Services } from "./services.ts";
 import { createSignIn } from "./sign-in.ts";
+import { startTokenExpiry } from "./token-expiry.ts";
 import { createSync, type Sync } from "./sync.ts";
 
 /** The addresses of MongoDB and Kafka: configured, or those of the embedded servers. */
@@ -102,7 +104,8 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
   const mongodbLog = log.child({ component: "mongodb" });
   const database = createDatabase(addresses.mongodbUri, mongodbLog, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
-  const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers };
+  const isEmbedded = config.kafka.brokers === undefined;
+  const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers, isEmbedded };
   const broker = createBroker(kafkaConfig, log.child({ component: "kafka" }));
   lifecycle.onStop("Kafka", () => broker.close());
   function onTopicsChanged(writes: Partial<TopicWrites>): void {
@@ -145,20 +148,27 @@ async function createAppOptions(
   { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
-  const { topics, topicReader, topicIndex, eventTypes, users, sessions, applications, platforms } = services;
+  const { topics, topicReader, topicIndex, eventTypes, applications, platforms } = services;
+  const { users, keys, sessions } = services;
+  const refusals = new RefusalAudit(audit);
+  lifecycle.onStop("audit of refusals", () => {
+    refusals.flush();
+  });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
     ...{ topics, topicReader, topicIndex, egressNaming, eventTypes },
-    ...{ users, sessions, applications, platforms },
-    ...(await createSignIn(config, services.userStore, log.child({ component: "users" }))),
+    ...{ users, keys, sessions, applications, platforms },
+    ...(await createSignIn(config, services, log.child({ component: "users" }))),
     installations: {
       service: services.installations,
       listing: services.installationListing,
+      lookUp: services.lookUp,
       deactivator: services.installationDeactivator,
     },
     deadLetters,
     consoleFiles: await readConsoleFiles(),
     audit,
+    recordRefusal: refusals.record,
     checkReadiness,
     metrics: createMetricsText(metrics, {
       getSyncStatus,
@@ -196,6 +206,8 @@ async function becomeReady(context: Context, { consumers, router, deadLetters }:
     ...waiting,
   });
   log.info("mongodb connected, indexes in place");
+  const { maxUnseenDays } = config.push;
+  if (maxUnseenDays !== undefined) startTokenExpiry(maxUnseenDays, context);
   if (config.pickerLoad === "start") services.topicIndex.start();
   await broker.connect(abort);
   log.info("kafka connected, topics in place");

@@ -17,8 +17,11 @@ import {
 import { GroupCommit, type GroupCommitOptions } from "../installations/group-commit.ts";
 import { createInstallationImporter, type InstallationImporter } from "../installations/import.ts";
 import { createInstallationListing, type InstallationListing } from "../installations/listing.ts";
+import { createLookUp, type LookUpTokens } from "../installations/look-up.ts";
 import { createInstallationService, type InstallationService } from "../installations/service.ts";
 import type { InstallationDeactivator, InstallationReader } from "../installations/stores.ts";
+import { createTokenLimit, type TokenLimit } from "../installations/token-limit.ts";
+import type { JobStore } from "../lib/jobs.ts";
 import { lazily } from "../lib/lazily.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -32,6 +35,8 @@ import { createInstallationDeactivator } from "../storage/installation-deactivat
 import { createInstallationImportStore } from "../storage/installation-import.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
 import { createInstallationStore } from "../storage/installations.ts";
+import { createJobStore } from "../storage/jobs.ts";
+import { createKeyStore } from "../storage/keys.ts";
 import { createLogStore } from "../storage/logs.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
 import { createReplayKey } from "../storage/replay-key.ts";
@@ -49,11 +54,12 @@ import { createTopicService, type TopicService, type TopicServiceOptions } from 
 import type { TopicStore } from "../topics/stores.ts";
 import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
+import { createKeyAdministration, type KeyAdministration, type KeyStore } from "../users/key.ts";
 import { hashPassword } from "../users/password.ts";
 import type { UserStore } from "../users/user.ts";
 
 export interface ServicesOptions {
-  readonly config: Pick<Config, "kafka" | "signIn" | "eventLearning">;
+  readonly config: Pick<Config, "signIn" | "eventLearning" | "push">;
   readonly database: Database;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -83,7 +89,10 @@ export interface Services {
   /** The group commit of registrations and removals. */
   readonly registrations: GroupCommit;
   readonly installations: InstallationService;
+  readonly tokenLimit: TokenLimit | undefined;
   readonly installationListing: InstallationListing;
+  readonly lookUp: LookUpTokens;
+  readonly jobs: JobStore;
   readonly installationImporter: InstallationImporter;
   readonly feedbackStore: FeedbackStore;
   readonly feedback: FeedbackService;
@@ -99,6 +108,8 @@ export interface Services {
   readonly sessionStore: SessionStore;
   readonly users: UserAdministration;
   readonly sessions: Sessions;
+  readonly keyStore: KeyStore;
+  readonly keys: KeyAdministration;
 }
 
 /** The one place that creates stores and services. Each is created when it is first used. */
@@ -129,10 +140,19 @@ export function createServices(options: ServicesOptions): Services {
     installationReader: () => createInstallationReader(database),
     installationDeactivator: () => createInstallationDeactivator(database),
     registrations: () => new GroupCommit(createInstallationStore(database), onWritten && { onWritten }),
-    installations: ({ registrations: { submit }, installationDeactivator, catalog }) => {
+    installations: ({ registrations: { submit }, installationDeactivator, tokenLimit, catalog }) => {
       const deactivateAll = shareDeactivations(installationDeactivator.deactivateAll);
-      return createInstallationService({ submit, deactivateAll }, catalog);
+      return createInstallationService({ submit, deactivateAll, tokenLimit }, catalog);
     },
+    tokenLimit: ({ installationReader: reader, installationDeactivator: deactivator, catalogStore }) =>
+      config.push.maxTokensPerUser === undefined
+        ? undefined
+        : createTokenLimit({
+            ...{ max: config.push.maxTokensPerUser, reader, deactivator },
+            platforms: catalogStore.platforms,
+          }),
+    lookUp: ({ installationReader, catalogStore }) => createLookUp(installationReader, catalogStore),
+    jobs: () => createJobStore(database),
     installationListing: ({ installationReader, catalogStore }) =>
       createInstallationListing(installationReader, catalogStore),
     installationImporter: ({ catalog }) =>
@@ -149,16 +169,16 @@ export function createServices(options: ServicesOptions): Services {
     userStore: () => createUserStore(database),
     sessionStore: () => createSessionStore(database),
     users: createUsers,
+    keyStore: () => createKeyStore(database),
+    keys: ({ keyStore }) => createKeyAdministration(keyStore),
     sessions: ({ sessionStore, userStore }) =>
       createSessions({ store: sessionStore, users: userStore, issuer: config.signIn?.issuer }),
   });
 }
 
-function createTopicIndex({ config, database, lifecycle, log }: ServicesOptions): LiveTopicIndex {
+function createTopicIndex({ database, lifecycle, log }: ServicesOptions): LiveTopicIndex {
   const feed = createTopicFeed(database, log);
-  // The router names egress topics after namespaces; nobody else asks for them.
-  const keepsNamespaces = config.kafka.router?.egressTopic.includes("{namespace}") === true;
-  const index = new LiveTopicIndex(feed, log.child({ component: "topic-index" }), { keepsNamespaces });
+  const index = new LiveTopicIndex(feed, log.child({ component: "topic-index" }));
   lifecycle.onStop("topic index", () => index.close());
   return index;
 }

@@ -9,13 +9,14 @@ import { createHashQueue } from "../users/hash-queue.ts";
 import type { VerifyToken } from "../users/bearer-token.ts";
 import type { OidcConfig, SignInConfig } from "../users/openid.ts";
 import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle.ts";
-import type { UserStore } from "../users/user.ts";
+import { createCheckKey } from "../users/key-check.ts";
+import type { Services } from "./services.ts";
 
-type SignIn = Pick<AppOptions, "verify" | "forgeries" | "checkToken" | "openId">;
+type SignIn = Pick<AppOptions, "verify" | "forgeries" | "checkKey" | "checkToken" | "openId">;
 
 export async function createSignIn(
   { oidc, signIn }: Pick<Config, "oidc" | "signIn">,
-  users: UserStore,
+  { userStore: users, keyStore }: Pick<Services, "userStore" | "keyStore">,
   log: Logger,
 ): Promise<SignIn> {
   const throttle = createLoginThrottle({
@@ -30,6 +31,7 @@ export async function createSignIn(
         log.warn({ address }, "too many unknown sessions or forged tokens, rejecting more");
       },
     }),
+    checkKey: createCheckKey(keyStore, log),
     checkToken: oidc && (await loadTokenCheck(oidc)),
     openId: signIn && (await loadOpenIdOptions(signIn, throttle, log)),
   };

@@ -104,6 +104,7 @@ function createConsumer<Prepared extends PreparedBatch, Decision extends BatchDe
     member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),
     logs: services.logStore,
+    consumer: component,
     createHandler: (partition) => createHandler(partition, outputs),
     log,
     onDied,

@@ -122,7 +122,8 @@ async function openBroker({ config, log, lifecycle, abort }: ContextOptions): Pr
   const brokers = await resolveBroker(config);
   // Slow to load, and most commands do not need it.
   const { createBroker } = await import("../kafka/client.ts");
-  const broker = createBroker({ ...config.kafka, brokers }, log);
+  const isEmbedded = config.kafka.brokers === undefined;
+  const broker = createBroker({ ...config.kafka, brokers, isEmbedded }, log);
   lifecycle.onStop("Kafka", () => broker.close());
   await connectInTime({ what: "Kafka", address: brokers.join(","), abort }, (signal) => broker.reach(signal));
   return broker;

@@ -52,6 +52,9 @@ export interface DeadLetter {
 /** Finds the external id in a record. */
 export type IdentifyTopic = (record: Pick<LogRecord, "key" | "value" | "headers">) => string | undefined;
 
+/** Finds the namespace of the topic in a record; undefined if it is unknown. */
+export type FindNamespace = (record: Pick<LogRecord, "value" | "headers">) => string | undefined;
+
 /** Whether a header was added to the record when it became a dead letter, or when it was replayed. */
 export const isDeadLetterHeader = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");

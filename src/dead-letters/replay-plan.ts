@@ -1,5 +1,4 @@
 import type { SkippedReplay, SkipReason } from "../../schemas/dead-letter-api.ts";
-import { roles } from "../../schemas/roles.ts";
 import type { Partition, RecordPosition } from "../sync/records.ts";
 import { formatOutcome, type ReplayWithOutcome } from "./outcomes.ts";
 import type { Replay, TopicState } from "./stores.ts";
@@ -39,12 +38,14 @@ export interface PlanOptions {
   readonly force: boolean;
   /** Also send what topicsync did not write. */
   readonly others: boolean;
+  /** Which of these topics are in a namespace where the caller may not replay. */
+  readonly findForeign: (externalIds: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /** Decides which dead letters to send, and why the others are not. Throws as `TopicStates.find` does. */
 export async function planReplay(
   deadLetters: AsyncIterable<readonly DeadLetterSummary[]>,
-  { topic, partitions, states, findReplays, again, force, others }: PlanOptions,
+  { topic, partitions, states, findReplays, findForeign, again, force, others }: PlanOptions,
 ): Promise<ReplayPlan> {
   const send: PlannedReplay[] = [];
   const skipped: SkippedReplay[] = [];
@@ -67,6 +68,7 @@ export async function planReplay(
 
   for await (const batch of deadLetters) {
     const replaysById = await findReplays(batch.map(({ id }) => id));
+    const foreign = await findForeign(batch.flatMap(({ externalId }) => externalId ?? []));
     const superseding = force ? undefined : await findSuperseding(batch, replaysById, states);
     for (const letter of batch) {
       const replays = replaysById.get(letter.id) ?? [];
@@ -74,6 +76,7 @@ export async function planReplay(
       const later = superseding?.get(letter.id);
       if (letter.omitted !== undefined) skipped.push(skip(letter.id, "omitted", letter.omitted));
       else if (letter.code === "OTHER" && !others) skipped.push(skip(letter.id, "forbidden", notOurs));
+      else if (foreign.has(letter.externalId ?? "")) skipped.push(skip(letter.id, "forbidden", notAllowed));
       else if (last !== undefined && !again) skipped.push(skip(letter.id, "replayed", formatReplay(last)));
       else if (later !== undefined) skipped.push(skip(letter.id, "superseded", formatSuperseding(later)));
       else send.push(toPlanned(letter, replays));
@@ -88,7 +91,8 @@ export const skip = (id: string, reason: SkipReason, message: string): SkippedRe
   message,
 });
 
-const notOurs = `another program wrote it: sending it requires the role ${roles.admin}`;
+const notOurs = "another program wrote it: sending it requires the right admin";
+const notAllowed = "its topic is in a namespace where you may not replay";
 
 const formatReplay = ({ startedAt, outcome }: ReplayWithOutcome): string =>
   `replayed on ${startedAt.toISOString()}: ${formatOutcome(outcome)}`;

@@ -8,6 +8,7 @@ import type {
 import { KafkaUnavailableError } from "../lib/errors.ts";
 import { createMutex } from "../lib/mutex.ts";
 import type { LogReader, RecordProducer } from "../sync/records.ts";
+import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { readItems, readPage, type ListRequest, type PageRequest } from "./listing.ts";
 import { findReplays } from "./outcomes.ts";
 import { createNotStoredError } from "./progress.ts";
@@ -15,6 +16,7 @@ import { readDeadLetters, type DeadLetterSource } from "./records.ts";
 import { planReplay, skip, type ReplayPlan } from "./replay-plan.ts";
 import { sendReplays, type SentReplays } from "./replay.ts";
 import type { DeadLetterFilter, DeadLetterReader, ReplayStore, SyncPosition, SyncState } from "./stores.ts";
+import type { StoredDeadLetter } from "./summary.ts";
 import { createTopicStates, noTopicStates, type TopicStates } from "./topic-states.ts";
 import { toDeadLetterView, toReplayView } from "./views.ts";
 
@@ -50,6 +52,12 @@ export interface ReplayRequest {
   readonly others?: boolean | undefined;
 }
 
+/** A dead letter, and the namespace of its topic; undefined if that is unknown. */
+interface FoundDeadLetter {
+  readonly view: DeadLetterView;
+  readonly namespace: string | undefined;
+}
+
 /**
  * The dead letters of one channel, for HTTP and the command line. Every function throws UnavailableError,
  * and, except for `list`, NotLoadedError if the dead letters are not stored in time; those that read whole
@@ -61,13 +69,13 @@ export interface DeadLetterService {
   /** All of them, newest first, in batches. */
   readAll(request: ListRequest): AsyncGenerator<readonly DeadLetterItem[]>;
   /** How many are stored. */
-  countByCode(): Promise<Readonly<Record<string, number>>>;
-  /** Undefined if there is none with this id, or Kafka has deleted it. */
-  get(id: string): Promise<DeadLetterView | undefined>;
+  countByCode(namespaces?: Namespaces): Promise<Readonly<Record<string, number>>>;
+  /** Undefined if there is none with this id in these namespaces, or Kafka has deleted it. */
+  get(id: string, namespaces?: Namespaces): Promise<FoundDeadLetter | undefined>;
   /** Whole dead letters, in the order of the ids; unknown ids are left out. */
   read(ids: readonly string[]): AsyncGenerator<DeadLetterView>;
   /** The last replay of each dead letter; null where there is none. */
-  getOutcomes(ids: readonly string[]): Promise<(ReplayView | null)[]>;
+  getOutcomes(ids: readonly string[], namespaces?: Namespaces): Promise<(ReplayView | null)[]>;
   /** Decides what a replay will send. Throws NotLoadedError if too many announcements are pending. */
   plan(request: ReplayRequest): Promise<ReplayPlan>;
   /** Sends what was planned, without what was replayed or superseded since. */
@@ -94,18 +102,25 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
         yield batch.flatMap(({ item }) => item ?? []);
     },
 
-    countByCode: () => letters.countByCode(),
+    countByCode: (namespaces) => letters.countByCode(namespaces),
 
-    get: (id) =>
+    get: (id, namespaces) =>
       lock(async () => {
-        for await (const letter of readViews([id], options)) return letter;
+        for await (const found of readViews([id], options, namespaces)) return found;
         return undefined;
       }),
 
-    read: (ids) => readViews(ids, options),
+    async *read(ids) {
+      for await (const { view } of readViews(ids, options)) yield view;
+    },
 
-    async getOutcomes(ids) {
-      const found = await findReplays(ids, await catchUpFully(options), options);
+    async getOutcomes(ids, namespaces = "all") {
+      const positions = await catchUpFully(options);
+      const visible =
+        namespaces === "all"
+          ? ids
+          : (await letters.find(ids)).filter((one) => isAmong(one, namespaces)).map(({ id }) => id);
+      const found = await findReplays(visible, positions, options);
       return ids.map((id) => {
         const last = found.get(id)?.at(-1);
         return last === undefined ? null : toReplayView(last);
@@ -134,17 +149,25 @@ async function catchUpFully(options: DeadLetterServiceOptions): Promise<readonly
   return positions;
 }
 
-/** Whole dead letters, without those that Kafka does not return. */
+const isAmong = ({ namespace }: StoredDeadLetter, namespaces: Namespaces): boolean =>
+  includesNamespace(namespaces, namespace);
+
+/** Whole dead letters of these namespaces, without those that Kafka does not return. */
 async function* readViews(
   ids: readonly string[],
   options: DeadLetterServiceOptions,
-): AsyncGenerator<DeadLetterView> {
+  namespaces: Namespaces = "all",
+): AsyncGenerator<FoundDeadLetter> {
   const positions = await catchUpFully(options);
   const stored = new Map((await options.letters.find(ids)).map((one) => [one.id, one]));
   const replays = await findReplays(ids, positions, options);
-  const wanted = ids.map((id) => stored.get(id)).filter((one) => one !== undefined);
-  for await (const [{ id, copies }, letter] of readDeadLetters(wanted, options))
-    if (letter !== undefined) yield toDeadLetterView(letter, copies, replays.get(id) ?? []);
+  const wanted = ids
+    .map((id) => stored.get(id))
+    .filter((one) => one !== undefined)
+    .filter((one) => isAmong(one, namespaces));
+  for await (const [{ id, copies, namespace }, letter] of readDeadLetters(wanted, options))
+    if (letter !== undefined)
+      yield { view: toDeadLetterView(letter, copies, replays.get(id) ?? []), namespace };
 }
 
 async function plan(
@@ -161,6 +184,7 @@ async function plan(
     states: createStates(positions, options),
     findReplays: (ids) => findReplays(ids, positions, options),
     again,
+    findForeign: (ids) => options.sync.findForeign(ids, filter.namespaces ?? "all"),
     force,
     others,
   });

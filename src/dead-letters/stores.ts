@@ -1,6 +1,7 @@
 import type { BatchStore, Position, PositionKey, PositionStep } from "../sync/positions.ts";
 import type { Partition, PartitionOffset, RecordPosition } from "../sync/records.ts";
 import type { AnnouncementSource } from "../topics/topic.ts";
+import type { Namespaces } from "../users/rights.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";
 
 /** One attempt to send a dead letter back to the topic it came from. */
@@ -54,6 +55,8 @@ export interface SyncState {
   findPositions(): Promise<readonly SyncPosition[]>;
   /** The states of announced topics with these external ids, active and retired. */
   findTopics(externalIds: readonly string[]): Promise<TopicState[]>;
+  /** Which of these external ids belong to active topics outside these namespaces. */
+  findForeign(externalIds: readonly string[], namespaces: Namespaces): Promise<ReadonlySet<string>>;
 }
 
 /** Which dead letters to find. Absent members match every one. */
@@ -67,6 +70,8 @@ export interface DeadLetterFilter {
   readonly from?: number;
   /** Written at this time or earlier. */
   readonly to?: number;
+  /** Of topics in one of these. */
+  readonly namespaces?: Namespaces;
 }
 
 /** The order of a list; no two dead letters share a key. */
@@ -91,7 +96,7 @@ export interface DeadLetterReader {
   find(ids: readonly string[]): Promise<StoredDeadLetter[]>;
   /** Streams in batches, with one query. */
   stream(filter: DeadLetterFilter, order: DeadLetterOrder): AsyncGenerator<readonly StoredDeadLetter[]>;
-  countByCode(): Promise<Record<string, number>>;
+  countByCode(namespaces?: Namespaces): Promise<Record<string, number>>;
   /** Removes the dead letters of a partition before an offset that were read up to this epoch. */
   removeBefore(position: PartitionOffset & Pick<Position, "epoch">): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { measureRecord, type PartitionRecord } from "../sync/records.ts";
-import { parseDeadLetter, type DeadLetter, type IdentifyTopic } from "./dead-letter.ts";
+import { parseDeadLetter, type DeadLetter, type FindNamespace, type IdentifyTopic } from "./dead-letter.ts";
 
 /** A dead letter without its bytes, as it is stored and listed. */
 export interface DeadLetterSummary extends Pick<
@@ -9,6 +9,8 @@ export interface DeadLetterSummary extends Pick<
   /** Cut if it is long, as is the external id. */
   readonly message: string;
   readonly externalId: string | undefined;
+  /** The namespace of its topic; undefined if that is unknown. */
+  readonly namespace: string | undefined;
   /** The size of the whole record. */
   readonly bytes: number;
   /**
@@ -29,11 +31,18 @@ const maxExternalIdCharacters = 1_000;
 /** What a record takes besides its parts. */
 const overheadBytes = 500;
 
-/** Summarizes a record of a dead-letter topic; `rank` is that of the record before it. Never throws. */
+interface SummaryContext {
+  readonly identify: IdentifyTopic;
+  readonly findNamespace: FindNamespace;
+  /** That of the record before. */
+  readonly rank: number;
+}
+
+/** Summarizes a record of a dead-letter topic. Never throws. */
 export function summarize(
   topic: string,
   placed: PartitionRecord,
-  { identify, rank }: { readonly identify: IdentifyTopic; readonly rank: number },
+  { identify, findNamespace, rank }: SummaryContext,
 ): DeadLetterSummary {
   const letter = parseDeadLetter(topic, placed, identify);
   const { id, position, source, code, time, externalId } = letter;
@@ -46,6 +55,8 @@ export function summarize(
     message: cut(letter.message, maxMessageCharacters),
     omitted: letter.omitted === undefined ? undefined : cut(letter.omitted, maxMessageCharacters),
     externalId: externalId === undefined ? undefined : cut(externalId, maxExternalIdCharacters),
+    // Other programs may claim anything.
+    namespace: code === "OTHER" ? undefined : findNamespace(letter),
     bytes: measureRecord(placed.record) + overheadBytes,
     rank: Math.max(rank, time?.getTime() ?? 0),
   };

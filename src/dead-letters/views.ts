@@ -1,5 +1,4 @@
 import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letter-api.ts";
-import { roles } from "../../schemas/roles.ts";
 import type { RejectionCode } from "../lib/errors.ts";
 import { formatRecordPosition, measureRecord, type RecordHeaders } from "../sync/records.ts";
 import type { DeadLetter } from "./dead-letter.ts";
@@ -68,17 +67,22 @@ const codesWithoutContent: ReadonlySet<string> = new Set<RejectionCode>([
   "EGRESS_REJECTED",
 ]);
 
-/** What is shown of a dead letter to users who may not see its content. */
+/** What is shown of the dead letter of an event to users who may not see its content. */
 export const hideMessage = <T extends Pick<DeadLetterItem, "code" | "message">>(item: T): T =>
-  codesWithoutContent.has(item.code) ? item : { ...item, message: `Shown to ${roles.admin} only.` };
+  codesWithoutContent.has(item.code) ? item : { ...item, message: "Not shown: it may quote the event." };
 
 export const hideContent = (view: DeadLetterView): DeadLetterView => ({
-  ...hideMessage(view),
-  details: codesWithoutContent.has(view.code) ? view.details : [],
+  ...view,
   key: null,
   value: null,
   headers: [],
   contentHidden: true,
+});
+
+/** The faults of an event may quote it. */
+export const hideFaults = (view: DeadLetterView): DeadLetterView => ({
+  ...hideMessage(view),
+  details: codesWithoutContent.has(view.code) ? view.details : [],
 });
 
 /** A name occurs once for each of its values. */

@@ -48,8 +48,8 @@ interface Sweep {
   readonly deactivate: ((ids: readonly string[]) => Promise<number>) | undefined;
   /** Stops the sweep after the current chunk. */
   readonly abort: AbortSignal;
-  /** Receives the number of records examined so far. */
-  readonly onProgress: (scanned: number) => void;
+  /** Receives the number of records examined so far. The sweep goes on when it resolves. */
+  readonly onProgress: (scanned: number) => Promise<void> | void;
 }
 
 interface SweepResult {
@@ -74,7 +74,7 @@ export async function sweep(
     found += ids.length;
     if (deactivate !== undefined && ids.length > 0) deactivated += await deactivate(ids);
     totalScanned += scanned;
-    onProgress(totalScanned);
+    await onProgress(totalScanned);
     if (abort.aborted) break;
   }
   return { found, deactivated };

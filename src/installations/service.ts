@@ -5,12 +5,15 @@ import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { DeactivateAll } from "./stores.ts";
+import type { TokenLimit } from "./token-limit.ts";
 import { normalizeToken } from "./token-rules.ts";
 
 /** The tokens of a registration, as stored. */
 interface RegisteredTokens {
   readonly token: string;
   readonly previousToken: string | undefined;
+  /** How many of the user's tokens were deactivated because of the limit. */
+  readonly surplus: number;
 }
 
 /** Registration and removal of push tokens (specification 4.1 and 4.2). */
@@ -31,10 +34,12 @@ interface InstallationWriters {
   readonly submit: GroupCommit["submit"];
   /** Runs outside the group commit, so that registrations need not wait for it. */
   readonly deactivateAll: DeactivateAll;
+  /** Undefined: users can have any number of tokens. */
+  readonly tokenLimit?: TokenLimit | undefined;
 }
 
 export function createInstallationService(
-  { submit, deactivateAll }: InstallationWriters,
+  { submit, deactivateAll, tokenLimit }: InstallationWriters,
   catalog: Catalog,
 ): InstallationService {
   async function findActivePlatform(application: string, name: string): Promise<PushPlatform> {
@@ -61,13 +66,10 @@ export function createInstallationService(
       const previous = body.previousToken ?? undefined;
       const previousToken =
         previous === undefined ? undefined : normalizeToken(platform, previous, "/previousToken");
-      await submit({
-        kind: "register",
-        key: { application, platform: platform.name, token },
-        user: user.name,
-        previousToken,
-      });
-      return { token, previousToken };
+      const key = { application, platform: platform.name, token };
+      await submit({ kind: "register", key, user: user.name, previousToken });
+      const surplus = tokenLimit === undefined ? 0 : await tokenLimit.enforce(key, user.name);
+      return { token, previousToken, surplus };
     },
     async remove(application, body, user) {
       const platform = await findActivePlatform(application, body.platform);

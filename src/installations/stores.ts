@@ -67,6 +67,29 @@ export interface InstallationReader {
     selection: InstallationSelection,
     page: { readonly afterId: string | undefined; readonly limit: number },
   ): Promise<InstallationChunk>;
+  /** Returns active installations of these users, sorted by user and id, and whether there are more. */
+  readActive(
+    selection: {
+      readonly application: string;
+      readonly platforms: readonly string[];
+      readonly users: readonly string[];
+    },
+    page: {
+      readonly after: { readonly user: string; readonly id: string } | undefined;
+      readonly limit: number;
+    },
+  ): Promise<{ readonly installations: readonly Installation[]; readonly hasNext: boolean }>;
+  /**
+   * Returns the active installations of a user other than `token` without the `keep` that were seen last, at
+   * most 250.
+   */
+  findSurplus(selection: {
+    readonly application: string;
+    readonly platforms: readonly string[];
+    readonly user: string;
+    readonly token: string;
+    readonly keep: number;
+  }): Promise<readonly Installation[]>;
   /** The approximate number of records. */
   estimateCount(): Promise<number>;
   /** Counts by application and platform, sorted by both. Reads every selected record. */

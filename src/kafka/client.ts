@@ -120,7 +120,11 @@ function applyWorkarounds(maxBatchBytes: number): void {
   reportAuthentication();
 }
 
-type BrokerConfig = KafkaConfig & { readonly brokers: readonly string[] };
+type BrokerConfig = KafkaConfig & {
+  readonly brokers: readonly string[];
+  /** The broker is started together with the service. */
+  readonly isEmbedded?: boolean;
+};
 
 /** Returns a factory of kafkajs clients, each with its own connections. */
 function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets) {
@@ -196,7 +200,7 @@ export function createBroker(
     },
 
     createMember: (read) => new KafkaMember(createClient(fastRetry), { ...read, rack: config.rack, log }),
-    watch: (topic) => createWatch({ requests, admin }, topic),
+    watch: (topic) => createWatch({ requests, admin, isEmbedded: config.isEmbedded === true }, topic),
     observe: (read) => createObserver({ requests: observerRequests, admin: observer }, read),
     fetchBounds: (topic) => observerRequests.fetchBounds(topic, "committed"),
     fetchRecords: async (topic, from) => (await observerRequests.fetchRecords(topic, from)).records,

@@ -6,6 +6,8 @@ export interface PositionMetadata {
   readonly epoch: number;
   /** Kafka commits an offset by the topic's name: it may belong to a topic that was deleted since. */
   readonly topicId?: string;
+  /** Tools that mirror a cluster copy this with the offset. */
+  readonly clusterId?: string;
   /** The producer that committed it. */
   readonly by: string;
 }
@@ -19,8 +21,14 @@ export function toPosition(
   ownId?: string,
 ): ClaimedPosition | undefined {
   if (offset < 0) return undefined;
-  const { epoch = 1, topicId, by } = parseMetadata(metadata);
-  return { offset, epoch, topicId, isOurs: by !== undefined && by === ownId };
+  const { epoch = 1, topicId, clusterId, by } = parseMetadata(metadata);
+  return {
+    offset,
+    epoch,
+    topicId,
+    ...(clusterId !== undefined && { clusterId }),
+    isOurs: by !== undefined && by === ownId,
+  };
 }
 
 /** Everything is checked, because every user of the group may write it. */
@@ -32,10 +40,11 @@ function parseMetadata(text: string): Partial<PositionMetadata> {
     return {};
   }
   if (typeof parsed !== "object" || parsed === null) return {};
-  const { epoch, topicId, by } = parsed as Record<string, unknown>;
+  const { epoch, topicId, clusterId, by } = parsed as Record<string, unknown>;
   return {
     ...(Number.isSafeInteger(epoch) && (epoch as number) >= 1 ? { epoch: epoch as number } : {}),
     ...(typeof topicId === "string" ? { topicId } : {}),
+    ...(typeof clusterId === "string" ? { clusterId } : {}),
     ...(typeof by === "string" ? { by } : {}),
   };
 }

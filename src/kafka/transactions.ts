@@ -85,11 +85,15 @@ export class PartitionTransactions implements RoutingTransactions {
   async claim(): Promise<ClaimedPosition | undefined> {
     this.#dropProducer();
     if (this.#mode.kind === "closed") throw new UnavailableError("the partition is not read any more");
-    const { requests, groupId, partition } = this.#options;
     return this.#attempt(async () => {
       await this.#initialise();
-      const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));
-      return toPosition(committed, this.#ownId);
+      return this.#fetchPosition();
+    });
+  }
+
+  findPosition(): Promise<ClaimedPosition | undefined> {
+    return this.#fetchPosition().catch((error: unknown) => {
+      throw this.#toError(error);
     });
   }
 
@@ -101,6 +105,12 @@ export class PartitionTransactions implements RoutingTransactions {
     this.#dropProducer();
     this.#mode = { kind: "closed" };
     return Promise.resolve();
+  }
+
+  async #fetchPosition(): Promise<ClaimedPosition | undefined> {
+    const { requests, groupId, partition } = this.#options;
+    const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));
+    return toPosition(committed, this.#ownId);
   }
 
   async #initialise(): Promise<void> {
@@ -228,10 +238,11 @@ async function whileCompleting<T>(request: () => Promise<T>): Promise<T> {
 
 function toOffsets(
   { topic, partition }: Partition,
-  { offset, epoch, topicId }: Position,
+  { offset, epoch, topicId, clusterId }: Position,
   by: string,
 ): TopicOffsets {
-  const metadata: PositionMetadata = { epoch, ...(topicId === undefined ? {} : { topicId }), by };
+  const log = { ...(topicId !== undefined && { topicId }), ...(clusterId !== undefined && { clusterId }) };
+  const metadata: PositionMetadata = { epoch, ...log, by };
   const position = { partition, offset: String(offset), metadata: JSON.stringify(metadata) };
   return { topic, partitions: [position] };
 }

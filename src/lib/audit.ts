@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 
-/** A change of stored data, or a look at secrets. */
+/** A change of stored data, a look at secrets, or a refusal. */
 export type AuditEvent =
+  | RefusalEvent
   | {
       readonly action:
         "topic.created" | "topic.changed" | "topic.retired" | "topic.disabled" | "topic.enabled";
@@ -21,7 +22,7 @@ export type AuditEvent =
         | "user.password-changed"
         | "session.began"
         | "session.ended"
-        | "session.rejected";
+        | "sessions.ended";
       readonly user: string;
     }
   | {
@@ -52,6 +53,21 @@ export type AuditEvent =
       readonly tokenDigest?: string;
     }
   | {
+      /** More tokens than the limit. */
+      readonly action: "installations.limited";
+      readonly application: string;
+      readonly user: string;
+      readonly count: number;
+    }
+  | {
+      readonly action: "installations.looked-up";
+      readonly application: string;
+      readonly platform: string | null;
+      /** How many users were asked for, and how many tokens were returned. */
+      readonly users: number;
+      readonly count: number;
+    }
+  | {
       readonly action: "installations.swept" | "installations.imported" | "installations.read-tokens";
       readonly count: number;
     }
@@ -73,7 +89,42 @@ export type AuditEvent =
       /** The names of Kafka topics. */
       readonly topics: readonly string[];
     }
-  | { readonly action: "dead-letters.read"; readonly id: string };
+  | { readonly action: "dead-letters.read"; readonly id: string }
+  | {
+      readonly action: "position.set";
+      readonly group: string;
+      /** The Kafka topic. */
+      readonly topic: string;
+      readonly partition: number;
+      /** The offsets. */
+      readonly from: number | null;
+      readonly to: number;
+    }
+  | {
+      readonly action: "key.created" | "key.deleted";
+      /** Its name. */
+      readonly key: string;
+      readonly id: string;
+      readonly roles: readonly string[];
+    };
+
+/** Something that a caller was not allowed to do. */
+export type RefusalEvent =
+  | {
+      readonly action: "login.failed";
+      /** As the caller named it; cut if it is long. */
+      readonly user: string;
+      /** What was presented: a password, key or token, or a sign-in with OpenID. */
+      readonly credentials: string;
+      readonly count: number;
+    }
+  | {
+      readonly action: "request.refused";
+      /** The id of the operation. */
+      readonly operation: string;
+      readonly reason: string;
+      readonly count: number;
+    };
 
 /** Who made a change, how, and from where. */
 export interface Origin {

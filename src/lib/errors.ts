@@ -114,10 +114,12 @@ export const formatFaults = (faults: readonly Fault[], document: string): string
     .map((text) => (text.endsWith("?") ? text : `${text}.`))
     .join(" ");
 
-/** The message of a thrown value, without push tokens. */
+/** The message of a thrown value, without push tokens and API keys. */
 export const getErrorMessage = (error: unknown): string =>
   redactTokens(error instanceof Error ? error.message : String(error));
 
 /** MongoDB's message of a duplicate key contains its values: `dup key: { token: "…", application: "…" }`. */
 export const redactTokens = (text: string): string =>
-  text.replaceAll(/(\btoken: )"(?:[^"\\]|\\.)*"/g, '$1"[redacted]"');
+  text
+    .replaceAll(/(\btoken: )"(?:[^"\\]|\\.)*"/g, '$1"[redacted]"')
+    .replaceAll(/\btsk_[\w-]{20,}/g, "[redacted]");

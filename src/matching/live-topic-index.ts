@@ -4,6 +4,7 @@ import type { Logger } from "../lib/logger.ts";
 import { sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
+import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import type { Following, IndexedTopic, TopicChange, TopicFeed } from "./feed.ts";
 import type { EventRecord } from "./filter/record.ts";
 import { readFilters } from "./filter/topic-filters.ts";
@@ -73,7 +74,6 @@ interface Load {
 export class LiveTopicIndex {
   readonly #feed: TopicFeed;
   readonly #log: Logger;
-  readonly #keepsNamespaces: boolean;
   readonly #ownWrites = new OwnWrites();
   readonly #rereads: RereadQueue;
   readonly #closing = new AbortController();
@@ -84,14 +84,9 @@ export class LiveTopicIndex {
   #live = Promise.withResolvers<undefined>();
   #running: Promise<void> | undefined;
 
-  constructor(
-    feed: TopicFeed,
-    log: Logger,
-    { keepsNamespaces = false }: { readonly keepsNamespaces?: boolean } = {},
-  ) {
+  constructor(feed: TopicFeed, log: Logger) {
     this.#feed = feed;
     this.#log = log;
-    this.#keepsNamespaces = keepsNamespaces;
     this.#rereads = new RereadQueue({
       find: (externalIds) => feed.find(externalIds),
       onRead: (externalId, topic) => {
@@ -109,12 +104,20 @@ export class LiveTopicIndex {
   }
 
   /**
-   * Returns the topics of an event as they are stored. Starts loading if necessary, and waits up to 10 s for
-   * the first load. Throws NotLoadedError after that, and UnavailableError.
+   * Returns the topics of an event as they are stored, those in some namespaces only. Starts loading if
+   * necessary, and waits up to 10 s for the first load. Throws NotLoadedError after that, and
+   * UnavailableError.
    */
-  async pick(event: unknown, record?: EventRecord): Promise<PickedTopics> {
+  async pick(event: unknown, record?: EventRecord, namespaces: Namespaces = "all"): Promise<PickedTopics> {
     const index = await this.#waitForIndex();
-    return readPickedTopics(this.#feed, index.pick(event, record));
+    const picked = index.pick(event, record);
+    if (namespaces === "all") return readPickedTopics(this.#feed, picked);
+    const isAmong = ({ namespace }: Pick<IndexedTopic, "namespace">): boolean =>
+      includesNamespace(namespaces, namespace);
+    const visible = picked.filter((id) => isAmong({ namespace: index.getNamespace(id) }));
+    const { topics, total } = await readPickedTopics(this.#feed, visible);
+    // A topic may have changed since.
+    return { topics: topics.filter(isAmong), total };
   }
 
   /** Starts loading if necessary, and resolves once every change is known. */
@@ -133,20 +136,23 @@ export class LiveTopicIndex {
     return this.#state.serving.pick(event, record);
   }
 
-  /** The namespace of a topic that `pickNow` returned; "" unless namespaces are kept. */
+  /** The namespace of a topic that `pickNow` returned. */
   readonly getNamespace = (externalId: string): string => this.#getServing()?.getNamespace(externalId) ?? "";
 
   /**
-   * Evaluates each condition of a topic against an event; undefined if the topic is not stored. Throws
-   * UnavailableError and FilterSyntaxError.
+   * Evaluates each condition of a topic against an event; undefined if the topic is not stored, or in none of
+   * the namespaces. Throws UnavailableError and FilterSyntaxError.
    */
   async explain(
     externalId: string,
     event: unknown,
     record?: EventRecord,
+    namespaces: Namespaces = "all",
   ): Promise<ConditionResult[] | undefined> {
     const [topic] = await this.#feed.find([externalId]);
-    return topic === undefined ? undefined : explain(readFilters(topic), event, record);
+    return topic === undefined || !includesNamespace(namespaces, topic.namespace)
+      ? undefined
+      : explain(readFilters(topic), event, record);
   }
 
   /** Applies what this process has written. */
@@ -292,7 +298,7 @@ export class LiveTopicIndex {
     signal.throwIfAborted();
     // Into an empty index: what was applied while the feed opened may have been removed unnoticed.
     const load: Load = {
-      index: createTopicIndex(this.#log, this.#keepsNamespaces),
+      index: createTopicIndex(this.#log),
       applied: new Set(),
       topicsRead: 0,
     };

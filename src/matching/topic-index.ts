@@ -9,7 +9,7 @@ import { createPicker } from "./picker/picker.ts";
 export type TopicIndex = ReturnType<typeof createTopicIndex>;
 
 /** A picker that leaves out topics whose filters cannot be read. */
-export function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
+export function createTopicIndex(log: Logger) {
   const picker = createPicker();
   const namespaces = createNamespaces();
   const unreadable = new Set<string>();
@@ -19,7 +19,7 @@ export function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
       try {
         picker.set(externalId, topic);
         unreadable.delete(externalId);
-        if (keepsNamespaces) namespaces.set(externalId, topic.namespace);
+        namespaces.set(externalId, topic.namespace);
       } catch (error) {
         if (!(error instanceof FilterSyntaxError)) throw error;
         picker.delete(externalId);

@@ -29,6 +29,8 @@ export interface RoutingTransactions {
    * until then. Throws UnavailableError.
    */
   claim(): Promise<ClaimedPosition | undefined>;
+  /** Reads the committed position without taking the partition over. Throws UnavailableError. */
+  findPosition(): Promise<Position | undefined>;
   /** Begins a transaction that moves the position. Throws UnavailableError and FencedError. */
   begin(to: Position): Promise<RoutingTransaction>;
   close(): Promise<void>;

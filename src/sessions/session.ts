@@ -39,8 +39,8 @@ export interface SessionStore {
   /** Sets when the session expires. */
   extend(digest: string, expiresOn: Date): Promise<void>;
   remove(digest: string): Promise<void>;
-  /** Removes every session of a user. */
-  removeAll(user: string): Promise<void>;
+  /** Removes every session of a user, except one if its digest is given. */
+  removeAll(user: string, exceptDigest?: string): Promise<void>;
 }
 
 /** The sessions of the console. Every function throws UnavailableError. */
@@ -59,10 +59,12 @@ export interface Sessions {
   /** Ends one session of a user; false if there is none of this key. */
   endOne(user: string, key: string): Promise<boolean>;
   end(session: Session): Promise<void>;
+  /** Ends all sessions of a user, or all but one. */
+  endAll(user: string, except?: Session): Promise<void>;
 }
 
 /** A session as its user sees it. */
-interface OpenSession {
+export interface OpenSession {
   /** Names the session, and is of no use for signing in. */
   readonly key: string;
   readonly startedOn: Date;
@@ -159,6 +161,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
 
     end: ({ id }) => store.remove(digest(id)),
+    endAll: (user, except) => store.removeAll(user, except && digest(except.id)),
   };
 }
 

@@ -8,12 +8,14 @@ import { canRotate, Clients, createClient } from "./clients.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import type { CollectionName } from "./names.ts";
+import { checkSchemaVersion, raiseSchemaVersion } from "./schema-version.ts";
 import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } from "./transactions.ts";
 
 /** The connection to MongoDB, and the only access to it. */
 export interface Database {
   /**
-   * Waits for MongoDB and creates missing indexes. Throws DatabaseConflictError, UnavailableError if aborted.
+   * Waits for MongoDB and creates missing indexes. Throws DatabaseConflictError if data, indexes or the
+   * schema version conflict, UnavailableError if aborted.
    */
   connect(abort: AbortSignal): Promise<void>;
   collection<T extends Document>(name: CollectionName): Collection<T>;
@@ -124,7 +126,9 @@ function connectClients(clients: Clients, log: Logger): Database {
           try {
             await client.connect();
             topology.requireWritable();
+            const version = await checkSchemaVersion(db);
             await ensureIndexes(db);
+            await raiseSchemaVersion(db, version);
             transactions = await hasTransactions(client, log);
             connected = true;
           } catch (error) {

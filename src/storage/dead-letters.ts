@@ -16,7 +16,7 @@ import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { toId as toPositionId, type PositionRecord } from "./position-records.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
-import { streamBatches, toBoundary } from "./queries.ts";
+import { streamBatches, toBoundary, toNamespaceFilter } from "./queries.ts";
 
 /**
  * A dead letter. `partition`, `offset` and `epoch` are the position of its last copy in the dead-letter
@@ -33,6 +33,8 @@ export interface DeadLetterRecord {
   code: DeadLetterCode;
   message: string;
   external_id?: string;
+  /** Absent if it is unknown, and in records of older versions. */
+  namespace?: string;
   source?: RecordPosition;
   time?: Date;
   omitted?: string;
@@ -115,11 +117,12 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
       return streamBatches(database, found, fromRecord);
     },
 
-    countByCode: () =>
+    countByCode: (namespaces) =>
       database.run(async () => {
-        const codes = await letters.distinct("code", all);
+        const counted = { ...all, ...toNamespaceFilter(namespaces) } as Filter<DeadLetterRecord>;
+        const codes = await letters.distinct("code", counted);
         const counts = codes.map(
-          async (code) => [code, await letters.countDocuments({ ...all, code })] as const,
+          async (code) => [code, await letters.countDocuments({ ...counted, code })] as const,
         );
         return Object.fromEntries(await Promise.all(counts));
       }),
@@ -144,7 +147,7 @@ function addCopy(
   summary: DeadLetterSummary,
   epoch: number,
 ): DeadLetterRecord | undefined {
-  const { id, position, source, time, externalId, omitted, ...rest } = summary;
+  const { id, position, source, time, externalId, namespace, omitted, ...rest } = summary;
   const { topic, partition, offset } = position;
   const lastOffsets = stored?.epoch === epoch ? stored.last_offsets : {};
   if ((lastOffsets[partition] ?? -1) >= offset) return undefined;
@@ -158,6 +161,7 @@ function addCopy(
     ...(source && { source }),
     ...(time && { time }),
     ...(externalId !== undefined && { external_id: externalId }),
+    ...(namespace !== undefined && { namespace }),
     ...(omitted !== undefined && { omitted }),
     copies: (stored?.copies ?? 0) + 1,
     last_offsets: { ...lastOffsets, [partition]: offset },
@@ -166,16 +170,20 @@ function addCopy(
 
 const fromRecord = (record: DeadLetterRecord): StoredDeadLetter => {
   const { _id, kafka_topic: topic, partition, offset, rank, code, message, bytes, copies } = record;
-  const { source, time, external_id: externalId, omitted } = record;
+  const { source, time, external_id: externalId, namespace, omitted } = record;
   const position = { topic, partition, offset };
   const id = _id.slice(toId(topic, "").length);
-  return { id, position, source, code, time, message, omitted, externalId, bytes, rank, copies };
+  return { id, position, source, code, time, message, omitted, externalId, namespace, bytes, rank, copies };
 };
 
-function toQuery(topic: string, { ids, codes, from, to }: DeadLetterFilter): Filter<DeadLetterRecord> {
+function toQuery(
+  topic: string,
+  { ids, codes, from, to, namespaces }: DeadLetterFilter,
+): Filter<DeadLetterRecord> {
   const isInTime = from !== undefined || to !== undefined;
   return {
     kafka_topic: topic,
+    ...toNamespaceFilter(namespaces),
     ...(ids && { _id: { $in: [...ids].map((id) => toId(topic, id)) } }),
     ...(codes && { code: { $in: [...codes] as DeadLetterCode[] } }),
     // The rank is never below the time, and has an index.

@@ -17,6 +17,13 @@ interface DeclaredIndex {
 export const indexes: readonly DeclaredIndex[] = [
   // Topics by external id: batches, HTTP and the command line; lists in that order, searches by prefix.
   { collection: collections.topics, name: "unique_topic_id", key: { topic_id: 1 }, unique: true },
+  // Lists for readers whose rights are limited to namespaces, and by namespace.
+  {
+    collection: collections.topics,
+    name: "topics_by_namespace",
+    key: { namespace: 1, topic_id: 1 },
+    unique: false,
+  },
   // Topics by combination: batches and validation; lists by name, searches by prefix of the name.
   {
     collection: collections.topics,
@@ -29,6 +36,13 @@ export const indexes: readonly DeclaredIndex[] = [
     collection: collections.retiredTopics,
     name: "retired_by_time",
     key: { "retired_by.kind": 1, retired_on: 1, sys_id: 1 },
+    unique: false,
+  },
+  // The same for readers whose rights are limited to namespaces, and by namespace.
+  {
+    collection: collections.retiredTopics,
+    name: "retired_by_namespace",
+    key: { "retired_by.kind": 1, namespace: 1, retired_on: 1, sys_id: 1 },
     unique: false,
   },
   // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter.
@@ -59,6 +73,13 @@ export const indexes: readonly DeclaredIndex[] = [
     collection: collections.deadLetters,
     name: "dead_letters_by_code",
     key: { kafka_topic: 1, code: 1, rank: 1, partition: 1, offset: 1 },
+    unique: false,
+  },
+  // Lists of dead letters for readers whose rights are limited to namespaces.
+  {
+    collection: collections.deadLetters,
+    name: "dead_letters_by_namespace",
+    key: { kafka_topic: 1, namespace: 1, rank: 1, partition: 1, offset: 1 },
     unique: false,
   },
   // One replay per attempt: the index rejects the second of two concurrent senders.
@@ -98,6 +119,18 @@ export const indexes: readonly DeclaredIndex[] = [
     name: "sessions_by_user",
     key: { user_name: 1 },
     unique: false,
+  },
+  // API keys by digest: authentication.
+  { collection: collections.keys, name: "unique_key_digest", key: { digest: 1 }, unique: true },
+  // Lists of API keys. At most two keys have a name: one per slot.
+  { collection: collections.keys, name: "unique_key_slot", key: { name: 1, slot: 1 }, unique: true },
+  // Deletes API keys 30 days after they have expired.
+  {
+    collection: collections.keys,
+    name: "keys_over",
+    key: { expires_on: 1 },
+    unique: false,
+    expireAfterSeconds: 30 * 24 * 60 * 60,
   },
   // Deletes expired sessions.
   {

@@ -7,7 +7,10 @@ import type { Database } from "./database.ts";
 import { isTimeLimitExceeded } from "./failures.ts";
 import { fromInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
+import { findPage } from "./queries.ts";
 
+/** Bounds the time of a registration; the next one continues. */
+const maxSurplus = 250;
 /** Records that one query examines where no index selects them. */
 const recordsPerScan = 1_000;
 /**
@@ -55,6 +58,28 @@ export function createInstallationReader(database: Database): InstallationReader
           lastId: isFull ? records.at(-1)?._id : endId,
           scanned: isFull || endId === undefined ? records.length : recordsPerScan,
         };
+      }),
+
+    readActive: ({ application, platforms, users }, { after, limit }) =>
+      database.run(async () => {
+        const { records, next } = await findPage(installations, {
+          filter: { application, platform: { $in: [...platforms] }, user: { $in: [...users] }, active: true },
+          sort: ["user", "_id"],
+          after: after && [after.user, after.id],
+          limit,
+        });
+        return { installations: records.map(fromInstallationRecord), hasNext: next !== undefined };
+      }),
+
+    findSurplus: ({ application, platforms, user, token, keep }) =>
+      database.run(async () => {
+        const records = await installations
+          .find(
+            { application, platform: { $in: [...platforms] }, user, active: true, token: { $ne: token } },
+            { sort: { last_seen_on: -1, _id: -1 }, skip: keep, limit: maxSurplus },
+          )
+          .toArray();
+        return records.map(fromInstallationRecord);
       }),
 
     estimateCount: () => database.run(() => installations.estimatedDocumentCount()),

@@ -70,6 +70,16 @@ export function createLogStore(database: Database): LogStore {
   return {
     findEpoch: (topic, topicId) => database.run(() => findEpoch(topic, topicId)),
 
+    findClusters: (topic) =>
+      database.run(async () => {
+        const found = await logs.find({ kafka_topic: topic }).toArray();
+        return new Map(
+          found.flatMap(({ kafka_topic_id: topicId, cluster_id: cluster }) =>
+            cluster === null ? [] : [[topicId, cluster] as const],
+          ),
+        );
+      }),
+
     beginEpoch: (topic, { topicId, clusterId }, lowest) =>
       database.run(async () => {
         for (let attempt = 1; ; attempt += 1) {

@@ -12,7 +12,10 @@ export const collections = {
   installations: "sys_push_notif_app_install",
   users: "sys_user",
   sessions: "topicsync_sessions",
+  keys: "topicsync_keys",
+  jobs: "topicsync_jobs",
   secrets: "topicsync_secrets",
+  schema: "topicsync_schema",
 } as const;
 
 export type CollectionName = (typeof collections)[keyof typeof collections];

@@ -1,5 +1,6 @@
 import type { Binary, Filter, UUID } from "mongodb";
 
+import { currentDate } from "../lib/platform.ts";
 import { FencedError, type Position, type PositionKey } from "../sync/positions.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
@@ -15,6 +16,8 @@ export interface PositionRecord {
    * from before ids.
    */
   kafka_topic_id?: string;
+  /** Kafka's id of the cluster. Absent where brokers tell none, and in older positions. */
+  kafka_cluster_id?: string;
   updated_on?: Date;
   /** The write that moved it last. A person who sets the position leaves the id of an earlier write. */
   moved_by?: UUID;
@@ -29,11 +32,32 @@ export interface PositionRecord {
   claim?: UUID;
 }
 
-export function fromRecord({ next_offset, epoch, kafka_topic_id }: PositionRecord): Position | undefined {
+export function fromRecord(record: PositionRecord): Position | undefined {
+  const { next_offset, epoch, kafka_topic_id: topicId, kafka_cluster_id: clusterId } = record;
   if (next_offset === undefined) return undefined;
-  const log = kafka_topic_id === undefined ? {} : { topicId: kafka_topic_id };
-  return { offset: next_offset, epoch: epoch ?? 1, ...log };
+  return {
+    offset: next_offset,
+    epoch: epoch ?? 1,
+    ...(topicId !== undefined && { topicId }),
+    ...(clusterId !== undefined && { clusterId }),
+  };
 }
+
+/** The fields that a move changes. What is not known of the log stays as it is. */
+export const toFields = ({ offset, epoch, topicId, clusterId }: Position, movedBy: UUID) => ({
+  next_offset: offset,
+  updated_on: currentDate(),
+  moved_by: movedBy,
+  ...(epoch === 1 ? {} : { epoch }),
+  ...(topicId === undefined ? {} : { kafka_topic_id: topicId }),
+  ...(clusterId === undefined ? {} : { kafka_cluster_id: clusterId }),
+});
+
+/** The fields that another log must not inherit, for `$unset`. */
+export const toAbsent = ({ topicId, clusterId }: Position) => ({
+  ...(topicId === undefined && { kafka_topic_id: "" as const }),
+  ...(clusterId === undefined && { kafka_cluster_id: "" as const }),
+});
 
 export const toId = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] => ({
   group,
@@ -54,6 +78,14 @@ export const createFencedError = (key: PositionKey, from: Position | undefined):
 
 export const formatKey = ({ group, topic, partition }: PositionKey): string =>
   `${topic}-${partition} in the group ${group}`;
+
+/** Reads a position without taking the partition over. Throws UnavailableError. */
+export const findPosition = (database: Database, key: PositionKey): Promise<Position | undefined> =>
+  database.run(async () => {
+    const positions = database.collection<PositionRecord>(collections.positions);
+    const record = await positions.findOne({ _id: toId(key) });
+    return record === null ? undefined : fromRecord(record);
+  });
 
 /** The positions of a group in the partitions of a Kafka topic. Throws UnavailableError. */
 export const findPositions = (

@@ -4,7 +4,6 @@ import { UnavailableError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createLock, type Lock } from "../lib/mutex.ts";
-import { currentDate } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import {
   PrimaryChangedError,
@@ -16,13 +15,16 @@ import {
   type PositionStep,
 } from "../sync/positions.ts";
 import type { Database } from "./database.ts";
-import { commit } from "./failures.ts";
+import { commit, isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 import {
   createFencedError,
+  findPosition,
   findPositions,
   formatKey,
   fromRecord,
+  toFields,
+  toAbsent,
   toFilter,
   toId,
   type PositionRecord,
@@ -107,7 +109,9 @@ export function createPositions<Writes>(
       return database.run(() => claim(key, partition, context)).finally(release);
     },
 
+    findPosition: (key) => findPosition(database, key),
     findPositions: (group, topic) => findPositions(database, group, topic),
+    setPosition: (key, from, to) => database.run(() => setPosition(positions, { key, from, to })),
     getPrimary: () => database.getPrimary(),
 
     async begin(step) {
@@ -182,15 +186,34 @@ async function move<Writes>(
   options: SessionOptions,
   { positions }: Context<Writes>,
 ): Promise<void> {
-  const $set = {
-    next_offset: to.offset,
-    updated_on: currentDate(),
-    moved_by: id,
-    ...(to.epoch === 1 ? {} : { epoch: to.epoch }),
-    ...(to.topicId === undefined ? {} : { kafka_topic_id: to.topicId }),
-  };
-  const { matchedCount } = await positions.updateOne(toFilter(key, from), { $set }, options);
+  const { matchedCount } = await positions.updateOne(
+    toFilter(key, from),
+    { $set: toFields(to, id) },
+    options,
+  );
   if (matchedCount === 0) throw createFencedError(key, from);
+}
+
+/** A running owner is fenced by it. Returns false if the position has moved. */
+async function setPosition(
+  positions: Collection<PositionRecord>,
+  { key, from, to }: Omit<PositionStep, "primary">,
+): Promise<boolean> {
+  const $set = toFields(to, new UUID(newId()));
+  const $unset = toAbsent(to);
+  try {
+    const { matchedCount, upsertedCount } = await positions.updateOne(
+      toFilter(key, from),
+      // Not every version accepts an operator without fields.
+      Object.keys($unset).length === 0 ? { $set } : { $set, $unset },
+      { upsert: from === undefined, maxTimeMS: maxUpdateMs },
+    );
+    return matchedCount + upsertedCount > 0;
+  } catch (error) {
+    // There is a position since.
+    if (isDuplicate(error)) return false;
+    throw error;
+  }
 }
 
 /** A batch that is being stored. Its first step begins the transaction. */

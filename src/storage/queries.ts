@@ -1,5 +1,6 @@
 import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
 
+import type { Namespaces } from "../users/rights.ts";
 import type { Database } from "./database.ts";
 
 /** The value of a field that a list is sorted by. */
@@ -63,6 +64,22 @@ export const toPrefixRange = (prefix: string): { $gte: string; $lt: string } => 
   $gte: prefix,
   $lt: `${prefix}\u{10FFFF}`,
 });
+
+interface NamespaceCondition {
+  namespace: { $in: string[] } | { $gte: string; $lt: string };
+}
+
+/** The records whose `namespace` is among these; undefined for all records. */
+export function toNamespaceFilter(
+  namespaces: Namespaces = "all",
+): NamespaceCondition | { $or: NamespaceCondition[] } | undefined {
+  if (namespaces === "all") return undefined;
+  const named = { namespace: { $in: namespaces.map(({ namespace }) => namespace) } };
+  const below = namespaces
+    .filter((one) => one.below)
+    .map(({ namespace }) => ({ namespace: toPrefixRange(`${namespace}.`) }));
+  return below.length === 0 ? named : { $or: [named, ...below] };
+}
 
 /** Yields the records of a cursor, converted; see streamBatches. */
 export async function* streamRecords<R, T>(

@@ -63,9 +63,10 @@ export function createSessionStore(database: Database): SessionStore {
         await sessions.deleteOne({ _id: digest }, { maxTimeMS: maxUpdateMs });
       }),
 
-    removeAll: (user) =>
+    removeAll: (user, exceptDigest) =>
       database.run(async () => {
-        await sessions.deleteMany({ user_name: user }, { maxTimeMS: maxUpdateMs });
+        const except = exceptDigest === undefined ? {} : { _id: { $ne: exceptDigest } };
+        await sessions.deleteMany({ user_name: user, ...except }, { maxTimeMS: maxUpdateMs });
       }),
   };
 }

@@ -2,6 +2,7 @@ import type { SyncState, TopicState } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { fromRecord, type PositionRecord } from "./position-records.ts";
+import { toNamespaceFilter } from "./queries.ts";
 import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
 
 /** Reads the positions of a consumer group and the announcements that last changed topics. */
@@ -19,6 +20,15 @@ export function createSyncState(database: Database, group: string): SyncState {
           const position = fromRecord(record);
           return position === undefined ? [] : [{ topic, partition, ...position }];
         });
+      }),
+
+    findForeign: (externalIds, namespaces) =>
+      database.run(async () => {
+        const among = toNamespaceFilter(namespaces);
+        if (among === undefined) return new Set();
+        const filter = { topic_id: { $in: [...externalIds] }, $nor: [among] };
+        const foreign = await topics.find(filter, { projection: { topic_id: 1 } }).toArray();
+        return new Set(foreign.map(({ topic_id }) => topic_id));
       }),
 
     findTopics: (externalIds) =>

@@ -5,7 +5,7 @@ import type { TopicStore } from "../topics/stores.ts";
 import type { ListedTopic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { findPage, toPrefixRange, streamRecords, type SortValue } from "./queries.ts";
+import { findPage, streamRecords, toNamespaceFilter, toPrefixRange, type SortValue } from "./queries.ts";
 import { createRetiredTopics } from "./topics.ts";
 import {
   findByExternalIds,
@@ -136,6 +136,7 @@ const sortFields: Readonly<Record<TopicSort, readonly string[]>> = {
 function toFilter(query: TopicQuery): Filter<TopicRecord> {
   const { externalIds, externalIdPrefix, exceptExternalIdPrefix, name, namePrefix, namespace, source } =
     query;
+  const namespaces = toNamespaceFilter(query.namespaces);
   const conditions: Filter<TopicRecord>[] = [];
   if (externalIds !== undefined) conditions.push({ topic_id: { $in: [...externalIds] } });
   if (externalIdPrefix !== undefined) conditions.push({ topic_id: toPrefixRange(externalIdPrefix) });
@@ -144,6 +145,7 @@ function toFilter(query: TopicQuery): Filter<TopicRecord> {
   if (name !== undefined) conditions.push({ topic_name: name });
   if (namePrefix !== undefined) conditions.push({ topic_name: toPrefixRange(namePrefix) });
   if (namespace !== undefined) conditions.push({ namespace });
+  if (namespaces !== undefined) conditions.push(namespaces);
   if (source !== undefined) conditions.push({ "source.kind": source });
   return conditions.length === 0 ? {} : { $and: conditions };
 }

@@ -16,15 +16,15 @@ export interface ReaderStatus extends Partition {
   /** Undefined while it is read. */
   readonly reason: string | undefined;
   /**
-   * The failure that paused it: an outage of a service, or an unexpected error. Undefined when nothing
-   * failed.
+   * The failure that paused it: an outage of a service, an unexpected error, or a decision that a person has
+   * to make. Undefined when nothing failed.
    */
   readonly cause: PauseCause | undefined;
   /** The offset of the next record to apply; undefined before it was looked up, or when there is none. */
   readonly offset: number | undefined;
 }
 
-export type PauseCause = "outage" | "error";
+export type PauseCause = "outage" | "error" | "decision";
 
 /** A Kafka topic that a group reads, and where its status comes from. */
 export interface WatchedLog {

@@ -31,6 +31,8 @@ export interface Position {
    * that a person set: it counts for the log that is there.
    */
   readonly topicId?: string | undefined;
+  /** Kafka's id of the cluster that has the log. Undefined where that is not known. */
+  readonly clusterId?: string | undefined;
 }
 
 /** Whether a position is the same as another, or a later one: in the same epoch, or in a later epoch. */
@@ -68,6 +70,8 @@ export interface PositionStore {
    * still writing.
    */
   claim(key: PositionKey): Promise<ClaimedPosition | undefined>;
+  /** Reads a position without taking the partition over; undefined when there is none. */
+  findPosition(key: PositionKey): Promise<Position | undefined>;
   /** The positions of a group in the partitions of a Kafka topic. */
   findPositions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
 }
@@ -86,6 +90,8 @@ export interface LogStore {
     log: { topicId: string; clusterId: string | null },
     lowest: number,
   ): Promise<number>;
+  /** The cluster of each known log of a Kafka topic, by topic id, where it is known. */
+  findClusters(topic: string): Promise<ReadonlyMap<string, string>>;
 }
 
 /**
@@ -124,6 +130,8 @@ export interface BatchTransaction<Writes> {
 
 /** A store that takes batches of records. */
 export interface BatchStore<Writes> extends PositionStore {
+  /** Sets a position on behalf of a person. Returns false if it is not `from` any more. */
+  setPosition(key: PositionKey, from: Position | undefined, to: Position): Promise<boolean>;
   /** Begins to store a batch, once the previous one has ended. */
   begin(step: PositionStep): Promise<BatchTransaction<Writes>>;
   /** Identifies the primary and its term; changes with each election. Undefined if unknown. */

@@ -23,6 +23,8 @@ interface DisablingContext {
   readonly now: () => Date;
   /** Called with what was written, once it is stored. */
   readonly changed: (writes: Partial<TopicWrites>) => void;
+  /** Throws if the caller may not change a topic. */
+  readonly check: ((topic: Topic) => void) | undefined;
 }
 
 /** Other writers may change the topic between the look-up and the write; retry, but not forever. */
@@ -30,13 +32,15 @@ const maxAttempts = 10;
 
 /** See `TopicService.disable`. */
 export async function disableStoredTopic(
-  { store, now, changed }: DisablingContext,
+  { store, now, changed, check }: DisablingContext,
   externalId: string,
   user: string,
 ): Promise<Switched> {
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const primary = store.getPrimary();
     const { active, last } = await find(store, externalId);
+    const found = active ?? last?.topic;
+    if (found !== undefined) check?.(found);
     if (active === undefined) {
       if (!(await store.confirmReads(primary))) continue;
       if (last === undefined) throw createUnknownTopicError(externalId);
@@ -54,10 +58,11 @@ export async function disableStoredTopic(
 
 /** See `TopicService.enable`. */
 export async function enableStoredTopic(context: DisablingContext, externalId: string): Promise<Switched> {
-  const { store } = context;
+  const { store, check } = context;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const primary = store.getPrimary();
     const { active, last } = await find(store, externalId);
+    for (const found of [active, last?.topic]) if (found !== undefined) check?.(found);
     const disabled = last?.retiredBy.kind === "http" ? last : undefined;
     // Where another topic has taken the external id, the store rejects the disabled one, with the reason.
     if (active !== undefined && (disabled === undefined || disabled.topic.id === active.id)) {

@@ -2,6 +2,7 @@ import type { TopicView } from "../../schemas/topic-view.ts";
 import { createCursorFormat, createCursorError, type CursorFormat } from "../lib/cursor.ts";
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import type { PickableTopic } from "../matching/feed.ts";
+import type { Namespaces } from "../users/rights.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Active topics are sorted by one of the first three, others by the time of their retirement. */
@@ -21,6 +22,8 @@ export interface TopicQuery {
   readonly name?: string | undefined;
   readonly namePrefix?: string | undefined;
   readonly namespace?: string | undefined;
+  /** Only topics in one of these. */
+  readonly namespaces?: Namespaces | undefined;
   readonly source?: Source["kind"] | undefined;
 }
 
@@ -47,7 +50,7 @@ export interface TopicReader {
 }
 
 /** Which topics a page shows. */
-export interface TopicPageQuery extends Pick<TopicQuery, "state" | "namespace" | "source"> {
+export interface TopicPageQuery extends Pick<TopicQuery, "state" | "namespace" | "namespaces" | "source"> {
   /** Of active topics without a search; by external id unless given. */
   readonly order?: TopicOrder | undefined;
   /** Topics whose external id begins with this text, followed by active ones whose name does. */

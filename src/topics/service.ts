@@ -35,14 +35,18 @@ export interface TopicService {
    * Moves a topic to the retired ones, so that no event belongs to it and its unique values are free. Throws
    * UnknownTopicError, UnavailableError, and a RejectionError for a topic that was announced: it can only be
    * retired by a tombstone, since reading the log again would undo anything else.
+   *
+   * @param check - Throws if the caller may not change the topic that was found.
    */
-  disable(externalId: string, user: string): Promise<Switched>;
+  disable(externalId: string, user: string, check?: (topic: Topic) => void): Promise<Switched>;
   /**
    * Restores the topic that was disabled last, under its sys_id. Throws UnknownTopicError, UnavailableError,
    * and a RejectionError when its unique values are taken, one of its filters is invalid, or the channel
    * retired it.
+   *
+   * @param check - Throws if the caller may not change the topic that was found.
    */
-  enable(externalId: string): Promise<Switched>;
+  enable(externalId: string, check?: (topic: Topic) => void): Promise<Switched>;
   /**
    * Decides what a batch of announcements changes; nothing is stored. `conflicts` is how often a decision on
    * this batch conflicted with stored topics: more is looked up each time. Throws UnavailableError.
@@ -94,8 +98,9 @@ export function createTopicService(
       ...(await findDuplicates(store, definition)),
     ],
 
-    disable: (externalId, user) => disableStoredTopic({ store, now, changed }, externalId, user),
-    enable: (externalId) => enableStoredTopic({ store, now, changed }, externalId),
+    disable: (externalId, user, check) =>
+      disableStoredTopic({ store, now, changed, check }, externalId, user),
+    enable: (externalId, check) => enableStoredTopic({ store, now, changed, check }, externalId),
 
     async decide(batch, conflicts) {
       const { announcements } = batch;

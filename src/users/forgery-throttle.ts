@@ -5,7 +5,7 @@ import { RateLimiterMemory } from "rate-limiter-flexible";
 import { TooManyAttemptsError } from "../lib/errors.ts";
 import { toNetwork } from "./login-throttle.ts";
 
-/** A session id or a bearer token that a caller presents. */
+/** A session id, an API key or a bearer token that a caller presents. */
 export interface Presented {
   readonly secret: string;
   /** IP address of the caller. */
@@ -13,7 +13,8 @@ export interface Presented {
 }
 
 /**
- * Counts unknown session ids and forged tokens by network, and rejects further ones unchecked beyond a limit.
+ * Counts unknown session ids and keys and forged tokens by network, and rejects further ones unchecked beyond
+ * a limit.
  */
 export interface ForgeryThrottle {
   /** Throws TooManyAttemptsError, unless the same secret was accepted recently. */

@@ -11,6 +11,8 @@ export interface OidcConfig {
   /** Name or path of the claim with the roles: `realm_access.roles`. */
   readonly rolesClaim: string;
   readonly userClaim: string;
+  /** Rights and roles for values of the roles claim, besides topicsync's own roles. */
+  readonly roleMap: ReadonlyMap<string, readonly string[]>;
   /** What the header `typ` of bearer tokens must be; undefined: anything. */
   readonly tokenType?: string | undefined;
 }
@@ -64,7 +66,7 @@ const maxNameLength = 200;
  * Reads the user from the claims. The name begins with `openIdPrefix`; names of stored users contain no
  * colon, so the two cannot collide. Throws InvalidTokenError when the claims name nobody.
  */
-export function toUser(claims: TokenClaims, { userClaim, rolesClaim }: OidcConfig): User {
+export function toUser(claims: TokenClaims, { userClaim, rolesClaim, roleMap }: OidcConfig): User {
   const name = getClaim(claims, userClaim);
   if (typeof name !== "string" || !isName(name))
     throw new InvalidTokenError(`the claim ${userClaim} is not a user name`);
@@ -72,7 +74,12 @@ export function toUser(claims: TokenClaims, { userClaim, rolesClaim }: OidcConfi
   const listed: unknown[] = typeof given === "string" ? given.split(" ") : Array.isArray(given) ? given : [];
   return {
     name: `${openIdPrefix}${name}`,
-    roles: everyRole.filter((role) => listed.includes(role)),
+    roles: [
+      ...new Set([
+        ...everyRole.filter((role) => listed.includes(role)),
+        ...listed.flatMap((value) => (typeof value === "string" ? (roleMap.get(value) ?? []) : [])),
+      ]),
+    ],
     active: true,
   };
 }

@@ -13,11 +13,8 @@ export interface User {
   readonly active: boolean;
 }
 
-/**
- * Whether the user has one of our roles. Those without one, such as devices, see nothing of the service's
- * inside.
- */
-export const hasAnyRole = ({ roles: given }: User): boolean => everyRole.some((role) => given.includes(role));
+/** A caller without credentials. */
+export const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
 export interface StoredUser extends User {
   /** See password.ts. */

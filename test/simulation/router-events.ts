@@ -4,6 +4,7 @@
  */
 import type { Host } from "./clock.ts";
 import type { NewRecord } from "./cluster/cluster.ts";
+import { toKey } from "./cluster/requests.ts";
 import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";
 import type { RouterPositions } from "./router-positions.ts";
 import type { EventsAction, SentEvent } from "./router-steps.ts";
@@ -69,6 +70,9 @@ export class EventsTopic extends InputTopic {
       case "recreate events":
         if (hasTopicIds) this.#recreate(action);
         break;
+      case "move house":
+        if (hasTopicIds) this.#moveHouse(action);
+        break;
       default:
         this.change(found, action);
     }
@@ -107,6 +111,38 @@ export class EventsTopic extends InputTopic {
     }
     clock.schedule(host, ms, () => {
       this.create(partitions);
+    });
+  }
+
+  /** Whoever sees a partition that waits in another cluster has it read that from the beginning. */
+  decide(): void {
+    const { cluster, groupId, name, positions } = this.#options;
+    if (!positions.hasMoved) return;
+    for (const { partition, log } of this.list()) {
+      const { metadata } = cluster.groups.getOffsets(groupId).get(toKey(name, partition)) ?? {};
+      // An offset without metadata was set by hand.
+      const isElsewhere =
+        metadata === undefined ||
+        (metadata !== "" && !metadata.includes(`"clusterId":"${cluster.clusterId}"`));
+      if (log.end > 0 && isElsewhere) this.#setOffset(partition, log.low);
+    }
+  }
+
+  #moveHouse({ ms, share }: Extract<EventsAction, { do: "move house" }>): void {
+    const { cluster, clock, host, name, positions } = this.#options;
+    const former = this.list();
+    cluster.deleteTopic(name);
+    positions.onDeleted(clock.getTime());
+    clock.schedule(host, ms, () => {
+      if (cluster.topics.has(name)) return;
+      cluster.clusterId = `${cluster.clusterId}'`;
+      this.create(former.length);
+      for (const partition of this.list()) {
+        const records = former[partition.partition]?.log.readAll() ?? [];
+        const mirrored = records.slice(Math.floor(records.length * share * 0.5));
+        if (mirrored.length > 0) cluster.produce(partition, mirrored);
+      }
+      positions.onMoved();
     });
   }
 

@@ -55,6 +55,9 @@ export class RouterPositions {
    */
   readonly #candidates = new Map<number, readonly Candidate[]>();
   readonly #cut = new Set<PartitionLog>();
+  /** The logs of a mirror that nobody has said yet where to read. */
+  readonly #undecided = new Set<PartitionLog>();
+  #hasMoved = false;
   /** The partitions with a position that was set by hand, or lost. */
   readonly #setByHand = new Set<number>();
   readonly #named = new Map<string, { readonly log: PartitionLog; readonly record: StoredRecord }>();
@@ -69,6 +72,16 @@ export class RouterPositions {
   onCreated(topic: Topic): void {
     this.#topics.set(topic.id, topic);
     this.#current = topic;
+  }
+
+  /** Another cluster has taken the place of the brokers, with these records. */
+  onMoved(): void {
+    this.#hasMoved = true;
+    for (const { log } of this.#current?.partitions ?? []) if (log.end > 0) this.#undecided.add(log);
+  }
+
+  get hasMoved(): boolean {
+    return this.#hasMoved;
   }
 
   /** The events topic was deleted, and the offsets of its group with it. */
@@ -87,6 +100,8 @@ export class RouterPositions {
   /** A person set the offset of the group, or it is lost. */
   onSet(partition: number, offset: number | undefined, setAt: number): void {
     this.#setByHand.add(partition);
+    const log = offset === undefined ? undefined : this.#current?.partitions[partition]?.log;
+    if (log !== undefined) this.#undecided.delete(log);
     const place =
       offset === undefined ? undefined : { offset, epoch: 1, log: undefined, lostFrom: undefined };
     this.#add(partition, place, setAt);
@@ -143,6 +158,10 @@ export class RouterPositions {
    */
   move<T>(move: Move, check: (range: Range) => T): readonly T[] {
     const log = this.#findLog(move);
+    if (this.#undecided.has(log))
+      throw new Violation(
+        `the position of partition ${move.partition} moves in another cluster, which nobody decided`,
+      );
     const results: T[] = [];
     let first: unknown;
     for (const { place } of this.#getCandidates(move.partition))

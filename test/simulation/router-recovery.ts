@@ -46,7 +46,10 @@ export async function recover(options: RecoveryOptions): Promise<void> {
       : options.lasting;
 
   async function waitUntilDone(listBehind: () => readonly string[], still = ""): Promise<void> {
-    await clock.runUntil(clock.getTime() + recoveryMs, () => listBehind().length === 0);
+    await clock.runUntil(clock.getTime() + recoveryMs, () => {
+      events.decide();
+      return listBehind().length === 0;
+    });
     if (listBehind().length > 0)
       throw new Violation(
         `the router has not caught up ${recoveryMs / 1_000} s after the last fault${still}: ${listBehind().join(", ")}`,

@@ -63,6 +63,8 @@ export type EventsAction =
       /** Whether the group's coordinator does not hear that its offsets are of a topic that is gone. */
       readonly keepsOffsets?: boolean;
     }
+  /** See the steps of the sync's world. */
+  | { readonly do: "move house"; readonly ms: number; readonly share: number }
   /** The group has had no members for too long, or is taken for one that had none. */
   | { readonly do: "expire offsets"; readonly rebalances: boolean }
   | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
@@ -163,6 +165,8 @@ const eventsActions = [
   weighted(3, fc.record({ do: fc.constant("move events leader"), partition, to: broker })),
   weighted(1, fc.record({ do: fc.constantFrom("grow events", "old bounds") })),
 ];
+
+const moveHouse = fc.record({ do: fc.constant("move house"), ms: upTo(5, 500, 3_000), share });
 
 const requestFaults = [
   weighted(
@@ -297,6 +301,7 @@ const mixtures: readonly fc.Arbitrary<RouterAction>[] = [
     ...egressActions,
   ),
   fc.oneof(...brokerFaults, ...production, ...more(5, eventsActions)),
+  fc.oneof(...brokerFaults, ...production, ...more(2, eventsActions), weighted(10, moveHouse)),
   fc.oneof(...brokerFaults, ...production, ...more(2, topicChanges), ...more(4, egressActions)),
 ];
 

@@ -143,7 +143,9 @@ class RouterWorld {
       onGone: (host) => {
         this.#kafka.sockets.forget(host);
       },
-      mayLogError: (message) => this.#positions.hasCuts && message.startsWith("kafka lost records"),
+      mayLogError: (message) =>
+        (this.#positions.hasCuts && message.startsWith("kafka lost records")) ||
+        (this.#positions.hasMoved && message.startsWith("partition paused: its position belongs to another")),
     });
   }
 
@@ -199,6 +201,7 @@ class RouterWorld {
       member: broker.createMember({ topic: eventsTopic, groupId, commitsOffsets: false }),
       watch: broker.watch(eventsTopic),
       logs: createLogStore(database),
+      consumer: "events",
       createHandler,
       log,
       onDied: clock.fail,
@@ -223,8 +226,7 @@ class RouterWorld {
     ];
     const naming = createEgressNaming(templates[this.#namedBy], new Set(ownTopics));
     const feed = this.#topics.createFeed(host);
-    const options = { keepsNamespaces: naming.usesNamespace };
-    const index = this.#topics.guard(host, new LiveTopicIndex(feed, log, options));
+    const index = this.#topics.guard(host, new LiveTopicIndex(feed, log));
     const egressTopics = broker.createEgressTopics(newEgress && { ...newEgress, replication: undefined });
     return (partition) => ({
       ...createEventHandler({
@@ -266,6 +268,7 @@ class RouterWorld {
       case "grow events":
       case "cut events":
       case "recreate events":
+      case "move house":
       case "expire offsets":
       case "old bounds":
         this.#events.act(action);

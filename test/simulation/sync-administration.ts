@@ -1,10 +1,16 @@
 /** What administrators of Kafka and MongoDB do in the sync's world. */
+import type { Broker } from "../../src/kafka/client.ts";
+import type { Logger } from "../../src/lib/logger.ts";
 import type { Database } from "../../src/storage/database.ts";
+import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
 import type { PositionRecord } from "../../src/storage/position-records.ts";
+import { createTopicStore } from "../../src/storage/topics.ts";
+import { setPosition, type PositionedConsumer } from "../../src/sync/set-positions.ts";
 import type { Clock, Host } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import { nameFetching } from "./cluster/lookups.ts";
+import type { Document } from "./mongo/documents.ts";
 import type { Random } from "./random.ts";
 import { creation } from "./cluster/data-requests.ts";
 import type { Position } from "./sync-changes.ts";
@@ -23,6 +29,8 @@ export interface AdministrationOptions {
   /** The machine of who works in the database. */
   readonly operator: Host;
   readonly database: Database;
+  readonly createBroker: () => Broker;
+  readonly log: Logger;
 }
 
 export type AdministrationAction = Extract<
@@ -47,7 +55,8 @@ export class Administration {
   readonly #deniedNames: Readonly<Record<Right, string>>;
   readonly #positions: ReturnType<typeof getPositions>;
   #wasDenied = false;
-  #hasMovedPositions = false;
+  #hasLostPositions = false;
+  #consumer: PositionedConsumer | undefined;
   /** Changes of the database that have begun and not ended. */
   #pending = 0;
 
@@ -69,8 +78,9 @@ export class Administration {
     return this.#wasDenied;
   }
 
-  hasMovedPositions(): boolean {
-    return this.#hasMovedPositions;
+  /** A reader does not hear that its position is lost. */
+  hasLostPositions(): boolean {
+    return this.#hasLostPositions;
   }
 
   hasEnded(): boolean {
@@ -87,6 +97,38 @@ export class Administration {
       const offset = random.between(0, records.length + 1);
       this.#insertPosition(partition, { offset, epoch: random.between(1, 4) });
     }
+  }
+
+  /** Whoever sees a partition that waits in another cluster has it read that from the beginning. */
+  decide(readAll: (collection: string) => readonly Document[]): void {
+    if (this.#pending > 0) return;
+    const { topic } = this.#options;
+    for (const record of readAll(collections.positions)) {
+      const { partition } = record["_id"] as { readonly partition: number };
+      const there = topic.getLog(partition);
+      if (there === undefined || !topic.isElsewhere(record["kafka_topic_id"] as string, there)) continue;
+      this.#attempt(async () => {
+        await setPosition(await this.#openConsumer(), { partition, offset: there.log.low });
+      });
+    }
+  }
+
+  /** What `topicsync positions` works with. */
+  async #openConsumer(): Promise<PositionedConsumer> {
+    const { database, topicName: topic, groupId: group, createBroker, log } = this.#options;
+    if (this.#consumer !== undefined) return this.#consumer;
+    await database.connect(new AbortController().signal);
+    const broker = createBroker();
+    const store = createTopicStore(database, log);
+    this.#consumer = {
+      ...{ name: "announcements", group, topic, isInKafka: false },
+      watch: broker.watch(topic),
+      observer: broker.observe({ topic, groupId: group }),
+      logs: createLogStore(database),
+      findPositions: () => store.findPositions(group, topic),
+      setPosition: (partition, from, to) => store.setPosition({ group, topic, partition }, from, to),
+    };
+    return this.#consumer;
   }
 
   act(action: AdministrationAction): void {
@@ -109,7 +151,7 @@ export class Administration {
     const found = topic.find(action.partition);
     if (found === undefined) return;
     const { partition, log } = found;
-    this.#hasMovedPositions ||= action.do !== "set offset";
+    this.#hasLostPositions ||= action.do === "lose position";
     if (action.do === "lose position") {
       this.#attempt(() => this.#positions.deleteOne({ "_id.partition": partition }));
       return;

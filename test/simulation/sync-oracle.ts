@@ -50,6 +50,8 @@ export interface OracleOptions {
   readonly isCut: (log: PartitionLog) => boolean;
   /** Whether the log of a topic in a partition lost its end. */
   readonly wasCut: (partition: number, topicId: string | undefined) => boolean;
+  /** Whether only a person can say where in the second topic reading goes on after the first one. */
+  readonly needsDecision: (from: string | undefined, to: string | undefined, partition: number) => boolean;
   /** Whether brokers can fetch by topic id. */
   readonly hasTopicIds: boolean;
   /** Who sets positions by hand. */
@@ -167,6 +169,10 @@ export class SyncOracle {
     if (before !== undefined && (after.epoch < before.epoch || (isSameEpoch && after.offset < before.offset)))
       this.#fail(
         `the position of partition ${partition} went back from ${format(before)} to ${format(after)}`,
+      );
+    if (this.#options.needsDecision(before?.topicId, after.topicId, partition))
+      this.#fail(
+        `the position of partition ${partition} moves from topic ${before?.topicId ?? ""} to ${after.topicId ?? ""} in another cluster, which nobody decided`,
       );
     const range: Range = {
       partition,

@@ -65,6 +65,11 @@ export type TopicAction =
       readonly firstLeader?: number;
       readonly unnoticedMs?: number;
     }
+  /**
+   * Another cluster takes the place of the brokers some time later: a mirror with the same records, except
+   * for the first ones.
+   */
+  | { readonly do: "move house"; readonly ms: number; readonly share: number }
   | {
       readonly do: "move leader";
       readonly partition: number;
@@ -161,6 +166,8 @@ const topicActions = [
   ),
   weighted(2, fc.record({ do: fc.constantFrom("grow", "old bounds", "old bounds") })),
 ];
+
+const moveHouse = fc.record({ do: fc.constant("move house"), ms: upTo(5, 500, 3_000), share });
 
 const createOperation = (meant: Meant) =>
   fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, ...meant });
@@ -285,6 +292,15 @@ const logs = fc.oneof(
   ...takeovers,
   weighted(8, createElectionAtLookUp("logs")),
 );
+/** Nobody but a person says where reading goes on. */
+const houses = fc.oneof(
+  ...createSending(some),
+  ...takeovers,
+  weighted(6, moveHouse),
+  weighted(2, setPosition),
+  weighted(1, fc.record({ do: fc.constant("lose position"), partition })),
+  shortElection,
+);
 const reading = fc.oneof(...storeFaults, ...createSending(some), ...lateRecords, shortElection);
 
 /** Some runs have only some kinds of faults, which meet each other more often there. */
@@ -297,4 +313,5 @@ export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
     weighted(4, createSteps<SyncAction>(lookUps, length)),
     weighted(2, createSteps<SyncAction>(logs, length)),
     weighted(3, createSteps<SyncAction>(reading, length)),
+    weighted(1, createSteps<SyncAction>(houses, length)),
   );

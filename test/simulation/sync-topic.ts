@@ -31,6 +31,11 @@ export class SyncTopic extends InputTopic {
   /** With how many partitions the topic is created. */
   #count: number;
   readonly #topicIds = new Map<PartitionLog, string>();
+  /** The cluster of each topic id. */
+  readonly #clusters = new Map<string, string>();
+  /** The topics that had records when their cluster took the place of another. */
+  readonly #mirrors = new Set<string>();
+  #hasMoved = false;
   #wasDeleted = false;
   /** Logs that lost their end, with their partitions. */
   readonly #cutLogs = new Map<PartitionLog, number>();
@@ -71,6 +76,24 @@ export class SyncTopic extends InputTopic {
     );
   }
 
+  /** Whether only a person can say where in the second topic reading goes on after the first one. */
+  needsDecision(from: string | undefined, to: string | undefined, partition: number): boolean {
+    if (from === undefined || to === undefined || from === to) return false;
+    const isOtherCluster = this.#clusters.get(from) !== this.#clusters.get(to);
+    return isOtherCluster && this.#mirrors.has(`${to}/${partition}`);
+  }
+
+  /** Whether a topic is that of another cluster than a log that has records. */
+  isElsewhere(from: string | undefined, { log, topicId = "" }: IdentifiedLog): boolean {
+    if (from === undefined || log.end === 0) return false;
+    return this.#clusters.get(from) !== this.#clusters.get(topicId);
+  }
+
+  /** Whether another cluster has ever taken the place of the brokers. */
+  hasMoved(): boolean {
+    return this.#hasMoved;
+  }
+
   /** Whether a position may be after the end of its log. */
   hasCuts(): boolean {
     return this.#cutLogs.size > 0 || (this.#options.hasOldPositions && this.#wasDeleted);
@@ -102,6 +125,9 @@ export class SyncTopic extends InputTopic {
         break;
       case "grow":
         this.#grow();
+        break;
+      case "move house":
+        if (hasTopicIds) this.#moveHouse(action);
         break;
       case "move leader":
         cluster.moveLeader(name, partition, action.to, action.unnoticedMs);
@@ -138,6 +164,10 @@ export class SyncTopic extends InputTopic {
     const topic = this.#options.cluster.topics.get(this.#options.name);
     for (const { log, partition } of topic?.partitions ?? []) {
       this.#topicIds.set(log, topic?.id ?? "");
+      this.#clusters.set(
+        topic?.id ?? "",
+        this.#clusters.get(topic?.id ?? "") ?? this.#options.cluster.clusterId,
+      );
       if (this.#options.hasOldPositions && this.#wasDeleted) this.#cutLogs.set(log, partition);
     }
   }
@@ -156,6 +186,28 @@ export class SyncTopic extends InputTopic {
       if (isFilledAgain === true)
         for (const partition of this.list())
           cluster.produce(partition, former[partition.partition]?.log.readAll() ?? []);
+    });
+  }
+
+  #moveHouse({ ms, share }: Extract<TopicAction, { readonly do: "move house" }>): void {
+    const { clock, cluster, host, name } = this.#options;
+    this.#remember();
+    const former = this.list();
+    cluster.deleteTopic(name);
+    this.#wasDeleted = true;
+    clock.schedule(host, ms, () => {
+      // It was created in between: by the product, or by another step.
+      if (cluster.topics.has(name)) return;
+      cluster.clusterId = `${cluster.clusterId}'`;
+      this.#hasMoved = true;
+      this.create();
+      for (const partition of this.list()) {
+        const records = former[partition.partition]?.log.readAll() ?? [];
+        const mirrored = records.slice(Math.floor(records.length * share * 0.5));
+        if (mirrored.length === 0) continue;
+        cluster.produce(partition, mirrored);
+        this.#mirrors.add(`${this.identify(partition.log).topicId ?? ""}/${partition.partition}`);
+      }
     });
   }
 

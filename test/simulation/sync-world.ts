@@ -114,13 +114,15 @@ class SyncWorld {
     const operator = createHost("operator");
     this.#administration = new Administration({
       ...{ clock, cluster, topic: this.#topic, topicName: announcementsTopic, groupId, deadLetterTopic },
-      ...{ operator, database: this.#world.openDatabase(operator) },
+      ...{ operator, database: this.#world.openDatabase(operator), log: this.#world.log },
+      createBroker: () => this.#kafka.createBroker({ ...readConfig({}).kafka, groupId }),
     });
     this.#oracle = new SyncOracle({
       ...{ clock, operator, hasTopicIds },
       getCurrentLog: (partition) => this.#topic.getLog(partition),
       isCut: (log) => this.#topic.isCut(log),
       wasCut: (partition, topicId) => this.#topic.wasCut(partition, topicId),
+      needsDecision: (from, to, partition) => this.#topic.needsDecision(from, to, partition),
       readAll: (collection) => server.readAll(collection),
     });
     if (this.#isChecked) this.#observeStore();
@@ -141,7 +143,6 @@ class SyncWorld {
     server.electAfterReads(undefined);
     this.#kafka.cluster.denied.clear();
     this.#topic.create();
-    // A reader does not hear of a position that is moved behind it, so this comes before the last records.
     await clock.runUntil(clock.getTime() + quietMs, () => this.#administration.hasEnded());
     await this.#recover();
     const stored = server.readAll(collections.topics);
@@ -171,6 +172,7 @@ class SyncWorld {
       },
       mayLogError: (message) =>
         (this.#topic.hasCuts() && message.startsWith("kafka lost records")) ||
+        (this.#topic.hasMoved() && message.startsWith("partition paused: its position belongs to another")) ||
         (this.#administration.wasDenied() &&
           (message.includes("an unexpected error") || message.startsWith("consumer paused"))),
       onLogged: ({ reason = "" }) => {
@@ -261,6 +263,7 @@ class SyncWorld {
       member,
       watch: broker.watch(announcementsTopic),
       logs: createLogStore(database),
+      consumer: "announcements",
       createHandler: (partition) => {
         const handler = createAnnouncementHandler(partition, {
           ...{ groupId, topics, store, log },
@@ -315,6 +318,7 @@ class SyncWorld {
       case "move leader":
       case "move leaders":
       case "grow":
+      case "move house":
       case "old bounds":
         this.#topic.act(action);
         break;
@@ -377,9 +381,12 @@ class SyncWorld {
     trace(() => `what lasts: ${this.#lasting}`);
     injectLastingFault(this.#lasting, { cluster, others: topicOfOthers, random: this.#limits });
     // In others nothing comes any more that would show a reader that it is wrong.
-    if (this.#endings.chance(0.3) && !this.#administration.hasMovedPositions()) this.#topic.endTransactions();
+    if (this.#endings.chance(0.3) && !this.#administration.hasLostPositions()) this.#topic.endTransactions();
     else this.#topic.finish(random.chance);
-    await clock.runUntil(clock.getTime() + recoveryMs, () => this.#listBehind().length === 0);
+    await clock.runUntil(clock.getTime() + recoveryMs, () => {
+      this.#administration.decide((collection) => this.#world.server.readAll(collection));
+      return this.#listBehind().length === 0;
+    });
     const behind = this.#listBehind();
     if (behind.length > 0)
       throw new Violation(

@@ -21,6 +21,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** `undefined` sends no credentials. */
   readonly as?: { readonly user: string; readonly password: string } | undefined;
+  /** An API key, instead of a user. */
+  readonly key?: string;
 }
 
 export const toBasicAuthorization = ({ user, password }: { user: string; password: string }): string =>
@@ -31,15 +33,17 @@ export const toBasicAuthorization = ({ user, password }: { user: string; passwor
  * the OpenAPI document describes.
  */
 export async function call(url: string, options: Call = {}): Promise<HttpResponse> {
-  const { method = "POST", body, headers = {} } = options;
+  const { method = "POST", body, headers = {}, key } = options;
   const as = "as" in options ? options.as : bootstrap;
-  keepSecrets(body, as?.password, headers["Authorization"] ?? (as && toBasicAuthorization(as)));
+  const basic = as && toBasicAuthorization(as);
+  const authorization = headers["Authorization"] ?? (key === undefined ? basic : `Bearer ${key}`);
+  keepSecrets(body, as?.password, authorization);
   const response = await fetch(url, {
     method,
     redirect: "manual",
     headers: {
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...(as === undefined ? {} : { Authorization: toBasicAuthorization(as) }),
+      ...(authorization === undefined ? {} : { Authorization: authorization }),
       ...headers,
     },
     ...(body === undefined ? {} : { body: toRequestBody(body) }),

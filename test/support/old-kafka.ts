@@ -1,5 +1,7 @@
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after } from "node:test";
 
 import { installJars } from "../../bench/support/maven.ts";
 import { buildClassPath } from "../../src/embedded/kafka-jars.ts";
@@ -10,7 +12,7 @@ import {
   type KafkaJava,
 } from "../../src/embedded/kafka-java.ts";
 import { formatServerProperties, kafkaReadyLine } from "../../src/embedded/kafka-settings.ts";
-import { startProcess, waitUntilReady, type ServerProcess } from "../../src/embedded/process.ts";
+import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
 import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
 import { findJava } from "../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../unit/embedded/local.ts";
@@ -26,8 +28,9 @@ log4j.appender.out.layout.ConversionPattern=%d %p %c: %m%n
 log4j.logger.kafka.server.KafkaRaftServer=INFO
 `;
 
-/** Starts the oldest supported Kafka in this folder. The caller stops it. */
-export async function startOldKafka(folder: string): Promise<{ address: string; server: ServerProcess }> {
+/** Starts the oldest supported Kafka, stopped after the tests of this file. Returns its address. */
+export async function startOldKafka(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "topicsync-old-kafka-"));
   const java = await prepareJava();
   const port = await findFreePort();
   const settings = join(folder, "server.properties");
@@ -50,11 +53,16 @@ export async function startOldKafka(folder: string): Promise<{ address: string; 
     args: [...buildJavaArgs(java, "kafka.Kafka", ["-Xmx512m", ...archive.flags, loggingFlag]), settings],
     logFile: join(folder, "kafka.log"),
   });
-  void server.ended.then(() => archive.keep());
+  const ended = server.ended.then(() => archive.keep());
+  after(async () => {
+    await server.stop();
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  });
   await waitUntilReady(server, async () => (await server.readLastOutput()).includes(kafkaReadyLine), {
     name: `Kafka ${oldestKafka}`,
   });
-  return { address: `${localhost}:${port}`, server };
+  return `${localhost}:${port}`;
 }
 
 async function prepareJava(): Promise<KafkaJava> {

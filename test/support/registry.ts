@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
@@ -13,14 +14,14 @@ const name = `Verdaccio ${project.dependencies.verdaccio}`;
 
 /**
  * Starts an npm registry on this machine, to which anybody may publish `topicsync`, stopped after the tests
- * of this file. Other packages come from the registry of npm's settings. Returns its URL.
+ * of this file. Other packages come from the registry of npm's settings.
  */
-export async function startRegistry(folder: string): Promise<string> {
+export async function startRegistry(): Promise<{ url: string; folder: string }> {
   const packages = await installPackages(
     { name, project: join(import.meta.dirname, "verdaccio") },
     { toolsFolder, report: () => undefined },
   );
-  mkdirSync(folder, { recursive: true });
+  const folder = mkdtempSync(join(tmpdir(), "topicsync-registry-"));
   const { stdout: upstream } = await runCommand("npm", ["config", "get", "registry"]);
   const config = join(folder, "config.yaml");
   writeFileSync(config, JSON.stringify(createConfig(folder, upstream.trim())));
@@ -33,10 +34,13 @@ export async function startRegistry(folder: string): Promise<string> {
     ],
     logFile: join(folder, "verdaccio.log"),
   });
-  after(() => server.stop());
+  after(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
   const url = `http://${address}/`;
   await waitUntilReady(server, async () => (await fetch(`${url}-/ping`)).ok, { name });
-  return url;
+  return { url, folder };
 }
 
 /**

@@ -103,8 +103,13 @@ function createLog(): { log: LogLine[]; add: (line: string) => void } {
 /**
  * Starts a service in this process, which costs a quarter of a process of its own, and waits until it
  * listens. It is stopped after the tests of this file.
+ *
+ * @param embeddedBrokers - The addresses of brokers that count as embedded, if the settings have none.
  */
-export async function startTopicsyncHere(settings: Readonly<Record<string, string>>): Promise<TestService> {
+export async function startTopicsyncHere(
+  settings: Readonly<Record<string, string>>,
+  embeddedBrokers: readonly string[] = [],
+): Promise<TestService> {
   // Loaded here, since most files need only a part of this module.
   const [{ startService }, { readConfig }, { createLifecycle }, { createLogger }] = await Promise.all([
     import("../../src/app/service.ts"),
@@ -123,7 +128,7 @@ export async function startTopicsyncHere(settings: Readonly<Record<string, strin
   const { mongodbUri = "", kafka } = config;
   const { url, ready } = await startService({
     config,
-    addresses: { mongodbUri, kafkaBrokers: kafka.brokers ?? [] },
+    addresses: { mongodbUri, kafkaBrokers: kafka.brokers ?? embeddedBrokers },
     log: logger,
     lifecycle,
     abort: abort.signal,

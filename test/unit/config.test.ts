@@ -60,7 +60,7 @@ describe("the settings", () => {
       bootstrap: undefined,
       oidc: undefined,
       signIn: undefined,
-      push: { applications: [], platforms: [] },
+      push: { applications: [], platforms: [], maxTokensPerUser: undefined, maxUnseenDays: undefined },
       pickerLoad: "first-use",
       eventLearning: "paths",
       logLevel: "info",

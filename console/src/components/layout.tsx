@@ -20,7 +20,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
             <li>
               <strong>topicsync</strong>
             </li>
-            {getPagesFor(session.roles).map(({ path, name }) => (
+            {getPagesFor(session.rights).map(({ path, name }) => (
               <li key={path}>
                 <Link
                   href={path}

@@ -6,6 +6,7 @@ import { formatCount } from "../components/format.ts";
 import { Page } from "../components/page.tsx";
 import { Pager, usePaging } from "../components/pager.tsx";
 import { useQuery } from "../query.ts";
+import { useRight } from "../session.ts";
 import { DeactivateDialog } from "./installations/deactivate.tsx";
 import { Results } from "./installations/results.tsx";
 import { SearchForm } from "./installations/search-form.tsx";
@@ -24,6 +25,7 @@ export function Installations() {
   const [selection, setSelection] = useState(noSelection);
   const page = `${query ?? ""} ${paging.after ?? ""}`;
   const selectedIds = selection.page === page ? selection.ids : noIds;
+  const canDeactivate = useRight("installations.write-all");
   const [isDeactivating, setIsDeactivating] = useState(false);
   const [notice, setNotice] = useState("");
 
@@ -54,15 +56,17 @@ export function Installations() {
               setSelection({ page, ids });
             }}
           />
-          <button
-            type="button"
-            disabled={selectedIds.size === 0}
-            onClick={() => {
-              setIsDeactivating(true);
-            }}
-          >
-            Deactivate {selectedIds.size === 0 ? "selected" : formatCount(selectedIds.size)}
-          </button>
+          {canDeactivate && (
+            <button
+              type="button"
+              disabled={selectedIds.size === 0}
+              onClick={() => {
+                setIsDeactivating(true);
+              }}
+            >
+              Deactivate {selectedIds.size === 0 ? "selected" : formatCount(selectedIds.size)}
+            </button>
+          )}
         </>
       )}
       {query !== undefined && <Pager paging={paging} next={search.state === "done" ? search.next : null} />}

@@ -8,10 +8,22 @@ import { ErrorMessage } from "../components/error-message.tsx";
 import { Form } from "../components/form.tsx";
 import { Pager, usePaging } from "../components/pager.tsx";
 import { useSession } from "../session.ts";
-import { ActivationDialog, AddUserDialog, PasswordDialog, RolesDialog, usersPath } from "./users/dialogs.tsx";
+import {
+  ActivationDialog,
+  AddUserDialog,
+  PasswordDialog,
+  RolesDialog,
+  SessionsDialog,
+  usersPath,
+} from "./users/dialogs.tsx";
 import { UserTable, type UserAction } from "./users/table.tsx";
 
-const dialogs = { roles: RolesDialog, password: PasswordDialog, activation: ActivationDialog } as const;
+const dialogs = {
+  roles: RolesDialog,
+  password: PasswordDialog,
+  sessions: SessionsDialog,
+  activation: ActivationDialog,
+} as const;
 
 export function Users() {
   const { session } = useSession();

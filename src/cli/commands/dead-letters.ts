@@ -77,8 +77,10 @@ async function list(context: CommandContext, flags: ListFlags): Promise<void> {
     replayed: flags.notReplayed ? false : flags.replayed,
   });
   if (flags.json) {
+    const record = flags.full ? context.audit() : undefined;
     for await (const batch of letters) {
       const ids = batch.map(({ id }) => id);
+      for (const id of ids) record?.({ action: "dead-letters.read", id });
       for await (const one of flags.full ? service.read(ids) : batch)
         if (!(await output.write(`${JSON.stringify(one)}\n`))) return;
     }
@@ -113,9 +115,12 @@ interface ShowFlags extends ChannelFlags {
 }
 
 async function show(context: CommandContext, id: string, { json, raw, ...flags }: ShowFlags): Promise<void> {
-  const letter = await (await openDeadLetters(context, flags)).get(id);
-  if (letter === undefined)
+  const record = context.audit();
+  const found = await (await openDeadLetters(context, flags)).get(id);
+  if (found === undefined)
     throw new Error(`there is no dead letter "${id}"; \`topicsync dead-letters list\` prints their ids`);
+  const letter = found.view;
+  record({ action: "dead-letters.read", id });
   if (raw && letter.omitted !== null) throw new Error(letter.omitted);
   await openOutput().write(
     raw ? decodeValue(letter) : json ? formatJson(letter) : formatDeadLetter(letter, Date.now()),

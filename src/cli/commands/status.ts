@@ -30,11 +30,13 @@ export function defineStatus(command: Command): void {
     .action(async ({ url: given, user, json }: { url?: string; user?: string; json?: true }) => {
       const config = readConfig(readEnvironment(process.env));
       const certificate = given === undefined ? config.http.tls?.cert : undefined;
-      const url = (given ?? toUrl(config.http, config)).replace(/\/$/, "");
-      const probes = given === undefined && config.management ? toUrl(config.management, config) : url;
+      const api = { url: (given ?? toUrl(config.http, config)).replace(/\/$/, ""), certificate };
+      const { management } = config;
+      const probes =
+        given === undefined && management ? { url: toUrl(management, config), certificate } : api;
       const credentials =
         user === undefined ? undefined : { user, password: await askPassword(`Password of ${user}`) };
-      const service = await queryService({ url, probes, certificate }, credentials);
+      const service = await queryService({ api, probes }, credentials);
       const status = service.status ?? (await readStatus());
       if (json) printLine(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
       else await printStatus(status, service);
@@ -51,8 +53,6 @@ export interface ServiceResponse {
 
 interface Server {
   readonly url: string;
-  /** The URL of the probes. */
-  readonly probes: string;
   /**
    * PEM. Trusted under any name, since it is the service's own. Undefined: this machine's authorities are
    * trusted.
@@ -60,15 +60,24 @@ interface Server {
   readonly certificate: string | undefined;
 }
 
+/** Where the API and the probes are. */
+interface Servers {
+  readonly api: Server;
+  readonly probes: Server;
+}
+
 interface Credentials {
   readonly user: string;
   readonly password: string;
 }
 
-async function queryService(server: Server, credentials: Credentials | undefined): Promise<ServiceResponse> {
-  const { url } = server;
+async function queryService(
+  { api, probes }: Servers,
+  credentials: Credentials | undefined,
+): Promise<ServiceResponse> {
+  const { url } = api;
   try {
-    const readiness = await getReadiness({ ...server, url: server.probes }, credentials);
+    const readiness = await getReadiness(probes, credentials);
     const state =
       readiness.status === 404
         ? "running, with its probes at MANAGEMENT_PORT"
@@ -76,7 +85,7 @@ async function queryService(server: Server, credentials: Credentials | undefined
     const note = `The service at ${url} is ${state}.`;
     if (credentials === undefined)
       return { note: `${note} Its counts require a login: see --user.`, status: undefined };
-    const { status, json } = await get(server, "/api/topicsync/v1/sync", credentials);
+    const { status, json } = await get(api, "/api/topicsync/v1/sync", credentials);
     if (status === 200) {
       const checked = checkStatus(json);
       if (checked.ok) return { note, status: checked.value };
@@ -91,14 +100,14 @@ async function queryService(server: Server, credentials: Credentials | undefined
 }
 
 /** Asks with credentials only for the reasons, so that the state is known even if they are rejected. */
-async function getReadiness(server: Omit<Server, "probes">, credentials: Credentials | undefined) {
+async function getReadiness(server: Server, credentials: Credentials | undefined) {
   const readiness = await get(server, "/readyz");
   if (credentials === undefined || readiness.status === 200) return readiness;
   const detailed = await get(server, "/readyz", credentials);
   return detailed.status === 401 || detailed.status === 429 ? readiness : detailed;
 }
 
-async function get({ url, certificate }: Omit<Server, "probes">, path: string, as?: Credentials) {
+async function get({ url, certificate }: Server, path: string, as?: Credentials) {
   const options = {
     agent: false,
     signal: AbortSignal.timeout(requestTimeoutMs),
@@ -185,7 +194,7 @@ const withNote = (status: SyncStatus, { note }: ServiceResponse): SyncStatus => 
 });
 
 function toUrl({ host, port }: ManagementConfig, { http: { tls } }: Pick<Config, "http">): string {
-  // A wildcard address is reachable on the loopback interface.
-  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  // A wildcard address is reachable on the loopback interface, which has no ::1 where IPv6 is switched off.
+  const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `${tls === undefined ? "http" : "https"}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }

@@ -51,11 +51,11 @@ export async function switchTopic(
   const record = audit();
   const { topics, topicReader } = await services();
   const action = `${command}d` as const;
-  const { topic, changed } = await topics[command](externalId, getCommandLineUser()).catch(
-    (error: unknown) => {
-      throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
-    },
-  );
+  const switching =
+    command === "disable" ? topics.disable(externalId, getCommandLineUser()) : topics.enable(externalId);
+  const { topic, changed } = await switching.catch((error: unknown) => {
+    throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
+  });
   if (changed) record(toTopicEvent(action, topic));
   const found = await topicReader.find(externalId);
   print(found ?? { topic }, changed ? action : `already ${action}:`, json);

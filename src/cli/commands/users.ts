@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 
 import { userNamePattern, userNameRule } from "../../../schemas/user.ts";
 import {
@@ -6,7 +6,8 @@ import {
   type ChangedUser,
   type UserAdministration,
 } from "../../users/administration.ts";
-import { everyRole, type User } from "../../users/user.ts";
+import type { User } from "../../users/user.ts";
+import { collectGrant, createGrantOption, parseGrant } from "../input/grants.ts";
 import { runWithContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { askNewPassword } from "../input/password.ts";
@@ -34,7 +35,9 @@ function addAddCommand(users: Command): void {
       "add a user; prompts for the password, or reads it from standard input if that is not a terminal",
     )
     .argument("<name>", "name of the user", parseUserName)
-    .addOption(roleOption("-r, --role <role...>", "roles of the user").argParser(parseRole))
+    .addOption(
+      createGrantOption("-r, --role <role...>", "rights and roles of the user").argParser(parseGrant),
+    )
     .option("--json", "print the user as JSON")
     .action(async (name: string, { role: roles, json }: JsonFlag & { role: string[] }) => {
       const password = await askNewPassword(`Password of ${name}`);
@@ -82,11 +85,13 @@ function addPasswordCommand(users: Command): void {
 function addRolesCommand(users: Command): void {
   users
     .command("roles")
-    .description("grant or revoke roles; running services notice within 30 seconds")
+    .description("grant or revoke rights and roles; running services notice within 30 seconds")
     .argument("<name>", "name of the user")
-    .addOption(roleOption("-a, --add <role...>", "roles to grant").argParser(parseRole))
+    .addOption(createGrantOption("-a, --add <role...>", "rights and roles to grant").argParser(parseGrant))
     // A record may contain an unknown role, which must be removable.
-    .addOption(roleOption("-r, --remove <role...>", "roles to revoke").argParser(collectRole))
+    .addOption(
+      createGrantOption("-r, --remove <role...>", "rights and roles to revoke").argParser(collectGrant),
+    )
     .option("--json", "print the user as JSON")
     .action(async (name: string, { json, ...roles }: RoleFlags, command: Command) => {
       const fault = findRoleChangeFault(roles);
@@ -165,15 +170,4 @@ function parseUserName(name: string): string {
   if (!name.isWellFormed() || !new RegExp(userNamePattern, "u").test(name))
     throw new InvalidArgumentError(`It must have ${userNameRule}.`);
   return name;
-}
-
-const roleOption = (flags: string, description: string): Option =>
-  new Option(flags, description).choices(everyRole).default([], "none");
-
-const collectRole = (given: string, previous: string[]): string[] => [...previous, given];
-
-function parseRole(given: string, previous: string[]): string[] {
-  if (!everyRole.some((known) => known === given))
-    throw new InvalidArgumentError(`The roles are ${everyRole.join(", ")}.`);
-  return collectRole(given, previous);
 }

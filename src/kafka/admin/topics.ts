@@ -1,21 +1,18 @@
-import kafkajs, { type Admin } from "kafkajs";
+import type { Admin } from "kafkajs";
 
 import type { KafkaConfig } from "../../kafka-config.ts";
-import { getErrorMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";
+import { quoteTopic, toKafkaError } from "../errors.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
-import type { Metadata, PartitionMetadata } from "../protocol/metadata.ts";
 import { failOnError } from "../protocol/request.ts";
 import type { KafkaRequests } from "../requests.ts";
+import { checkTopics, type CheckedTopic, type TopicSettings } from "./topic-checks.ts";
 
 /** The clients by which the service looks up, creates and checks topics. */
 export interface AdminClients {
   readonly admin: Admin;
   readonly requests: Pick<KafkaRequests, "fetchMetadata">;
 }
-
-type TopicSettings = Readonly<Record<string, string>>;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -37,13 +34,9 @@ const deadLetterSettings = {
 } satisfies TopicSettings;
 
 /** A Kafka topic of the service, and the settings that it is created with. */
-interface OwnTopic {
-  readonly topic: string;
-  readonly settings: TopicSettings;
+interface OwnTopic extends CheckedTopic {
   /** 1 when absent; -1 for the broker's default. */
   readonly numPartitions?: number;
-  /** Whether an administrator may limit how long its records are kept. */
-  readonly mayExpire?: boolean;
 }
 
 function listOwnTopics(config: KafkaConfig): OwnTopic[] {
@@ -71,6 +64,14 @@ function listOwnTopics(config: KafkaConfig): OwnTopic[] {
   ];
 }
 
+/** The Kafka topics that exactly-once forwarding rests on, besides those of the service. */
+function listOthersTopics({ router }: KafkaConfig): CheckedTopic[] {
+  if (router === undefined) return [];
+  const isOne = !router.egressTopic.includes("{");
+  const names = [...(isOne ? [router.egressTopic] : []), "__consumer_offsets", "__transaction_state"];
+  return names.map((topic) => ({ topic, settings: {} }));
+}
+
 /**
  * Creates missing topics, those whose order matters with one partition, and warns about settings that lose
  * records. Does not change existing topics. Throws a ConfigurationError when the broker denies a right.
@@ -82,8 +83,9 @@ export async function ensureTopics(clients: AdminClients, config: KafkaConfig, l
   const unknown = new Set(metadata.topics.filter(({ error }) => isUnknown(error)).map(({ name }) => name));
   const missing = topics.filter(({ topic }) => unknown.has(topic));
   if (missing.length > 0) await createTopics(clients, missing, log);
-  await checkSettings(clients.admin, topics, log);
-  warnAboutReplicas(await clients.requests.fetchMetadata(names), log);
+  const checked = [...topics, ...listOthersTopics(config)];
+  const found = await clients.requests.fetchMetadata(checked.map(({ topic }) => topic));
+  await checkTopics({ admin: clients.admin, metadata: found }, checked, log);
 }
 
 /** Kafka hides from users without a right on a topic whether it exists. */
@@ -113,65 +115,3 @@ async function createTopics(
     throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: right });
   }
 }
-
-/** Logs warnings only, so DescribeConfigs is an optional right. */
-async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
-  for (const { topic, settings, mayExpire } of topics) {
-    try {
-      const names = mayExpire === true ? ["cleanup.policy"] : Object.keys(settings);
-      const actual = await readTopicSettings(admin, topic, names);
-      const lossy = findLossySettings(settings, actual);
-      if (Object.keys(lossy).length === 0) continue;
-      if (settings === announcementSettings)
-        log.warn(
-          { topic, ...lossy },
-          "announcements topic not compacted: Kafka deletes old definitions, so an empty database cannot be refilled",
-        );
-      else log.warn({ topic, ...lossy }, "dead-letter topic does not keep all records");
-    } catch (error) {
-      if (findDenial(error) === undefined) throw error;
-      log.warn(
-        { topic, reason: getErrorMessage(error) },
-        "topic settings not checked: Kafka denies DescribeConfigs",
-      );
-    }
-  }
-}
-
-export async function readTopicSettings(
-  admin: Admin,
-  topic: string,
-  configNames: string[],
-): Promise<TopicSettings> {
-  if (configNames.length === 0) return {};
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames }],
-  });
-  const entries = resources.flatMap(({ configEntries }) => configEntries);
-  return Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
-}
-
-/** The settings by which a topic loses records. `delete.retention.ms` is not checked here. */
-function findLossySettings(wanted: TopicSettings, actual: TopicSettings): TopicSettings {
-  const policy = actual["cleanup.policy"] ?? "";
-  const lossy = Object.entries(actual).filter(([name, value]) => {
-    if (name === "cleanup.policy")
-      return wanted[name] === "compact" ? !policy.includes("compact") : policy !== "delete";
-    return name.startsWith("retention.") && value !== wanted[name];
-  });
-  return Object.fromEntries(lossy);
-}
-
-function warnAboutReplicas({ brokers, topics }: Metadata, log: Logger): void {
-  for (const { name, partitions } of topics) {
-    if (hasSingleReplica(partitions, brokers.length))
-      log.warn({ topic: name, brokers: brokers.length }, "topic has partitions with a single replica");
-  }
-}
-
-/** Whether a partition has one replica although there are brokers for more. */
-export const hasSingleReplica = (
-  partitions: readonly Pick<PartitionMetadata, "replicas">[],
-  brokers: number,
-): boolean => brokers > 1 && partitions.some(({ replicas }) => replicas.length === 1);

@@ -5,17 +5,22 @@ import type { LogObserver, LogWatch } from "../../sync/records.ts";
 import { findDenial, quoteGroup, toKafkaError } from "../errors.ts";
 import type { Isolation } from "../log-requests.ts";
 import type { KafkaRequests } from "../requests.ts";
-import { readTopicSettings } from "./topics.ts";
+import { readTopicSettings } from "./topic-checks.ts";
 
 /** The clients that a watch asks. */
 interface WatchSources {
   readonly requests: Pick<KafkaRequests, "fetchLog" | "confirmLog">;
   readonly admin: Admin;
+  /** Its data may be deleted at any time. It is then a new cluster, but there is no other one to mean. */
+  readonly isEmbedded: boolean;
 }
 
-export function createWatch({ requests, admin }: WatchSources, topic: string): LogWatch {
+export function createWatch({ requests, admin, isEmbedded }: WatchSources, topic: string): LogWatch {
   return {
-    fetchLog: (partition) => requests.fetchLog(topic, partition),
+    async fetchLog(partition) {
+      const log = await requests.fetchLog(topic, partition);
+      return isEmbedded ? { ...log, clusterId: null } : log;
+    },
     confirmLog: (partition, log) => requests.confirmLog(topic, partition, log),
 
     async fetchTombstoneRetentionMs() {

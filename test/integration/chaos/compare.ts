@@ -123,7 +123,16 @@ async function readPositions({ db, group, topic }: Found): Promise<Map<string, u
   const found = await positions
     .find(
       { "_id.group": group, "_id.topic": topic },
-      { projection: { updated_on: 0, sessions: 0, moved_by: 0, claim: 0, kafka_topic_id: 0 } },
+      {
+        projection: {
+          updated_on: 0,
+          sessions: 0,
+          moved_by: 0,
+          claim: 0,
+          kafka_topic_id: 0,
+          kafka_cluster_id: 0,
+        },
+      },
     )
     .toArray();
   const moved = found.filter((position) => "next_offset" in position);

@@ -8,12 +8,14 @@ import { promisify } from "node:util";
 import { Command, Option } from "commander";
 
 import { writers } from "../../../src/cli/completion/command.ts";
+import { rights } from "../../../schemas/rights.ts";
+import { everyRole } from "../../../src/users/user.ts";
 import { useFolder } from "../../support/folder.ts";
 import { runCli } from "../../support/service.ts";
 
 const run = promisify(execFile);
 const folder = useFolder();
-const words = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
+const words = [...everyRole, ...rights];
 
 /** The completions of the last word of each line, the same in every shell. */
 const lines: readonly (readonly [line: readonly string[], expected: readonly string[]])[] = [

@@ -78,7 +78,10 @@ describe("the page of one's own account", () => {
     await page.getByRole("alert").getByText("The current password is wrong.").waitFor();
     await page.getByLabel("Current password").fill(password);
     await page.getByRole("button", { name: "Change the password" }).click();
-    await page.getByText("Your password was changed. Please sign in again.").waitFor();
+    await page.getByText("Your password was changed.").waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Your account", level: 1 }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("User").fill(user.user);
     await page.getByLabel("Password").fill(next);
     await page.keyboard.press("Enter");

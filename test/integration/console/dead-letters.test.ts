@@ -159,7 +159,7 @@ describe("the dead-letter pages", () => {
     const [user, password] = [unique("reader"), "a reader's password"];
     await addUser(own.settings, user, password);
     const page = await signIn({ user, password });
-    await page.getByText("Viewing dead letters requires the role").waitFor();
+    await page.getByText("Viewing dead letters requires the right").waitFor();
     assert.equal(await page.getByRole("row", { name: /SCHEMA_VIOLATION|UNDECODABLE/ }).count(), 0);
     assert.equal(await page.getByRole("link", { name: "Dead letters" }).count(), 0);
   });

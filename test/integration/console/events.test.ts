@@ -89,9 +89,9 @@ describe("the page Events", () => {
     const page = await signIn(manager);
     await page.getByRole("link", { name: "Events", exact: true }).click();
     const recent = page.getByRole("region", { name: "Recent dead letters" });
-    await recent.getByText("Shown to topicsync_admin only.").waitFor();
+    await recent.getByText("Not shown: it may quote the event.").waitFor();
     await recent.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
-    await page.getByText("Key, value and headers of events require the role").waitFor();
+    await page.getByText("Key, value and headers require the right").waitFor();
     await page.getByText("Hidden", { exact: true }).waitFor();
     assert.equal(await page.getByRole("heading", { name: "Headers" }).count(), 0);
     await page.getByRole("button", { name: "Replay" }).click();
@@ -117,8 +117,8 @@ describe("the page Events", () => {
     await addUser(own.settings, reader.user, reader.password);
     const page = await signIn(reader);
     await page.getByRole("link", { name: "Events", exact: true }).click();
-    await page.getByText("Viewing dead letters requires the role").waitFor();
-    await page.getByText("Viewing topics requires the role").waitFor();
+    await page.getByText("Viewing dead letters requires the right").waitFor();
+    await page.getByText("Viewing topics requires the right").waitFor();
     assert.equal(await page.getByText(tickets).count(), 0);
     assert.equal(await page.getByRole("main").getByRole("link").count(), 0);
     await assertAccessible(page);

@@ -169,7 +169,7 @@ describe("the overview", () => {
     const reader = { user: unique("reader"), password: "a reader's password" };
     await addUser(own.settings, reader.user, reader.password);
     const theirs = await signIn(reader);
-    await theirs.getByText("Viewing dead letters requires the role").waitFor();
+    await theirs.getByText("Viewing dead letters requires the right").waitFor();
     assert.equal(await theirs.getByRole("row", { name: id }).count(), 0);
     await assertAccessible(theirs);
   });

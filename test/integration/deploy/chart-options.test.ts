@@ -83,7 +83,8 @@ describe("the values of the chart", () => {
     const pod = spec.jobTemplate.spec.template as Pod;
     const [container] = pod.spec.containers as [Container & { args: string[] }];
     assert.deepEqual(container.args, ["installations", "sweep", "--unseen-for", "90d", "--yes"]);
-    assert.deepEqual(container.env, getContainer("everything").env);
+    const { env, image } = getContainer("everything");
+    assert.deepEqual([container.env, container["image"]], [env, image]);
     assert.deepEqual(pod.spec.volumes, getPod("everything").spec.volumes);
     for (const service of getServices("everything"))
       assert.ok(!matches(pod.metadata.labels, service.spec.selector));

@@ -19,6 +19,7 @@ import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { createPrivilegeRecorder, toPrivileges, readRoles, toLines } from "../../support/mongo-role.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
+import { createKey } from "../../support/keys.ts";
 import { keepSecret } from "../../support/secrets.ts";
 import { definition, stage } from "../../support/scene.ts";
 import { bootstrap, runCli } from "../../support/service.ts";
@@ -74,6 +75,15 @@ const requests: Readonly<Record<string, Request>> = {
   },
   "GET /api/topicsync/v1/installations": {},
   "POST /api/topicsync/v1/installations/deactivate": { body: { ids: ["x"], reason: "lost" } },
+  "POST /api/topicsync/v1/installations/look-up": { body: { users: ["ann"], application: "agent" } },
+  "GET /api/topicsync/v1/keys": {},
+  "POST /api/topicsync/v1/keys": {
+    body: { name: "sender", roles: [], expiresOn: "2099-01-01T00:00:00Z" },
+  },
+  "GET /api/topicsync/v1/users/{name}/sessions": { in: { name: "ann" } },
+  "DELETE /api/topicsync/v1/users/{name}/sessions": { in: { name: "ann" } },
+  "GET /api/topicsync/v1/sessions": {},
+  "DELETE /api/topicsync/v1/sessions": {},
   "GET /api/topicsync/v1/event-types": {},
   "GET /api/topicsync/v1/sync": {},
   "GET /api/topicsync/v1/overview": {},
@@ -82,10 +92,11 @@ const requests: Readonly<Record<string, Request>> = {
 };
 
 /**
- * Operations without a MongoDB command of their own. Dead letters and sessions are requested further below.
+ * Operations without a MongoDB command of their own. Dead letters, keys and sessions are requested further
+ * below.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|event-types\/|\/session(?:\/end|\/list|\/list\/\{id\}\/end|\/password)?$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|event-types\/|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -100,6 +111,9 @@ const commands: readonly (readonly string[])[] = [
   ["installations", "export", "--out", "installations.ndjson"],
   ["installations", "import", "installations.ndjson"],
   ["installations", "sweep", "--unseen-for", "270d", "--yes"],
+  ["positions"],
+  ["positions", "set", "push-feedback", "--beginning"],
+  ["positions", "set", "dead-letters.announcements", "--end"],
 ];
 
 it("the role in docs/deployment.md is what the service and the commands need", async () => {
@@ -111,6 +125,8 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     KAFKA_PUSH_FEEDBACK_TOPIC: feedback,
     PUSH_APPLICATIONS: "first",
     PUSH_PLATFORMS: "android",
+    PUSH_MAX_TOKENS_PER_USER: "1",
+    PUSH_TOKEN_MAX_UNSEEN_DAYS: "1",
   };
   const service = await own.start(settings);
 
@@ -130,7 +146,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods)
-      .filter((method) => method === "get" || method === "post")
+      .filter((method) => ["get", "post", "delete"].includes(method))
       .map((method) => `${method.toUpperCase()} ${path}`),
   );
   assert.deepEqual(
@@ -158,14 +174,14 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   // As if it had not been used for an hour, so that its use extends it.
   const expiresOn = new Date(Date.now() + 3_600_000);
   await own.db.collection("topicsync_sessions").updateMany({}, { $set: { expires_on: expiresOn } });
-  const inSession = async (method: "GET" | "POST", url: string) => {
+  const inSession = async (method: "GET" | "POST" | "DELETE", url: string) => {
     const response = await call(url, { method, as: undefined, headers });
-    assert.equal(response.status, 200, response.text);
+    assert.equal(response.status, method === "DELETE" ? 204 : 200, response.text);
     return response;
   };
   await inSession("GET", session);
-  const [{ id }] = (await inSession("GET", `${session}/list`)).json.sessions;
-  await inSession("POST", `${session}/list/${id}/end`);
+  const [{ id }] = (await inSession("GET", `${session}s`)).json.sessions;
+  await inSession("DELETE", `${session}s/${id}`);
   const again = await call(session, { as: undefined, body: bootstrap });
   const [other = ""] = (again.headers.get("set-cookie") ?? "").split(";", 1);
   keepSecret(other.split("=")[1], again.json.csrfToken);
@@ -174,6 +190,10 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const ann = { user: "ann", password: "battery staple" };
   const change = { currentPassword: ann.password, password: "a third password" };
   assert.equal((await call(`${session}/password`, { as: ann, body: change })).status, 200);
+
+  const [sender] = (await send("GET /api/topicsync/v1/keys", {})).json.keys;
+  await send("DELETE /api/topicsync/v1/keys/{id}", { in: { id: sender.id } });
+  await call(session, { method: "GET", key: await createKey(service.url, "admin") });
 
   const letters = await send("GET /api/topicsync/v1/dead-letters", {});
   const ids = letters.json.deadLetters.map(({ id }: { id: string }) => id);
@@ -198,6 +218,8 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     assert.equal(code, 0, `${command.join(" ")}: ${errors}`);
   }
   assert.equal(await service.stop(), 0);
+  // As an older version leaves it.
+  await own.db.collection("topicsync_schema").updateMany({}, { $set: { version: 0 } });
   const next = await own.start(settings);
   await next.stop();
 

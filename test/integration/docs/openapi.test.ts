@@ -8,7 +8,6 @@ import {
   type OpenApiDocument,
 } from "../../../http/openapi/document.ts";
 import { operation } from "../../../http/framework/operation.ts";
-import { roles } from "../../../src/users/user.ts";
 
 const base = { replies: { 200: { description: "Done." } }, handle: () => ({ status: 200 }) };
 const described = {
@@ -20,7 +19,7 @@ const described = {
 } as const;
 const operations = [
   operation({ ...described, id: "open", paths: ["/open"], access: "anybody" }),
-  operation({ ...described, id: "closed", paths: ["/closed", "/v1/closed"], access: roles.pushAdmin }),
+  operation({ ...described, id: "closed", paths: ["/closed", "/v1/closed"], access: "admin" }),
 ];
 
 interface DescribedOperation {
@@ -44,6 +43,7 @@ describe("the OpenAPI document of operations", () => {
     assert.deepEqual(getOperation(document, "/open").security, []);
     assert.deepEqual(getOperation(document, "/closed").security, [
       { basic: [] },
+      { key: [] },
       { session: [] },
       { bearer: [] },
     ]);

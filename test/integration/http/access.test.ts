@@ -1,63 +1,84 @@
-/** Every operation in the OpenAPI document requires the role that the document names. */
+/** Every operation × every right × every limit to namespaces, from the declarations of the operations. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
-import { everyRole, type Role } from "../../../src/users/user.ts";
+import { operations } from "../../../docs/contracts.ts";
+import { limitableRights, rights, type Right } from "../../../schemas/rights.ts";
+import type { Operation } from "../../../http/framework/operation.ts";
 import { assertError, call } from "../../support/http.ts";
+import { createKey } from "../../support/keys.ts";
 import { useService } from "../../support/scene.ts";
 
-interface Described {
-  readonly description: string;
-  readonly security: readonly object[];
-}
-
 const service = useService();
-const { paths } = JSON.parse(
-  readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8"),
-) as {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-};
 
-/** The operations that require a user, and their role if they require one. */
-const guarded = Object.entries(paths).flatMap(([path, methods]) =>
-  Object.entries(methods)
-    .filter(([, { security }]) => security.length > 0 && !security.some(isOptional))
-    .map(([method, { description }]) => ({
-      method: method.toUpperCase(),
-      path: path.replaceAll(/\{\w+\}/g, "name"),
-      role: /Requires the role `([^`]+)`/.exec(description)?.[1],
-    })),
-);
-/** The empty requirement of an operation that also serves callers without credentials. */
-function isOptional(requirement: object): boolean {
-  return Object.keys(requirement).length === 0;
+interface Guarded extends Operation {
+  readonly access: Right;
 }
 
-const password = "a password of a user";
-const userWithout = (role: string) => ({ user: `all but ${role}`, password });
+const isGuarded = (one: Operation): one is Guarded => one.access !== "anybody" && one.access !== "user";
+const guarded = operations.filter(isGuarded);
+const fill = (path: string): string => `${service.url}${path.replaceAll(/\{\w+\}/g, "name")}`;
+
+/** Requests without a body: nothing is created. What they name does not exist. */
+const tryWith = ({ method, paths: [path = ""] }: Operation, key: string) => call(fill(path), { method, key });
+
+/** By the rights and limits of their holder. */
+const keys = new Map<string, string>();
+const getKey = (...grants: readonly string[]): string => keys.get(grants.join()) ?? "";
+const others = (right: Right): Right[] => rights.filter((one) => one !== right);
+
+async function prepareKey(...grants: readonly string[]): Promise<void> {
+  keys.set(grants.join(), await createKey(service.url, ...grants));
+}
+
+service.prepare(async () => {
+  for (const right of rights) {
+    await prepareKey(right);
+    await prepareKey(...others(right));
+  }
+  for (const right of limitableRights) await prepareKey(`${right}@assurance.*`);
+});
 
 describe("every protected operation", () => {
-  before(async () => {
-    for (const role of everyRole) {
-      const roles: Role[] = everyRole.filter((one) => one !== role);
-      const body = { name: userWithout(role).user, password, roles };
-      assert.equal((await call(`${service.url}/api/topicsync/v1/users`, { body })).status, 201);
-    }
-  });
-
   it("rejects requests without credentials", async () => {
-    assert.ok(guarded.length > 20);
-    for (const { method, path } of guarded)
-      assert.equal((await call(`${service.url}${path}`, { method, as: undefined })).status, 401, path);
+    assert.ok(guarded.length > 30);
+    const needingUser = operations.filter(({ access }) => access !== "anybody");
+    for (const { method, paths } of needingUser)
+      for (const path of paths)
+        assert.equal((await call(fill(path), { method, as: undefined })).status, 401, path);
   });
 
-  it("rejects users without its role, even with all other roles", async () => {
-    const found = new Set(guarded.map(({ role }) => role));
-    for (const role of everyRole) assert.ok(found.has(role), `nothing needs ${role}`);
-    for (const { method, path, role } of guarded) {
-      if (role === undefined) continue;
-      assertError(await call(`${service.url}${path}`, { method, as: userWithout(role) }), 403, "FORBIDDEN");
-    }
+  it("rejects callers without its right, even with all other rights, and names it", async () => {
+    for (const right of rights.filter((one) => one !== "status.read" && one !== "dead-letters.read-content"))
+      assert.ok(
+        guarded.some(({ access }) => access === right),
+        `no operation requires ${right}`,
+      );
+    for (const one of guarded)
+      for (const path of one.paths) {
+        const response = await call(fill(path), { method: one.method, key: getKey(...others(one.access)) });
+        assertError(response, 403, "FORBIDDEN");
+        assert.ok(response.json.error.detail.startsWith(`The right ${one.access} is required. The role `));
+      }
+  });
+
+  it("accepts callers with its right alone, and rejects those with any other right", async () => {
+    for (const one of guarded)
+      for (const right of rights) {
+        const { status, text } = await tryWith(one, getKey(right));
+        assert.equal(status === 403, right !== one.access, `${one.id} with ${right}: ${status} ${text}`);
+        assert.notEqual(status, 401, `${one.id} with ${right}`);
+      }
+  });
+
+  it("rejects callers whose right is limited to namespaces, unless it is declared to serve them", async () => {
+    for (const one of guarded)
+      for (const right of limitableRights) {
+        const { status, json } = await tryWith(one, getKey(`${right}@assurance.*`));
+        const isServed = right === one.access && one.perNamespace === true;
+        assert.equal(status === 403, !isServed, `${one.id} with ${right} in a namespace: ${status}`);
+        if (right === one.access && !isServed)
+          assert.match(json.error.detail, / is required without a limit to namespaces\. /, one.id);
+      }
   });
 });

@@ -69,7 +69,10 @@ describe("dead letters of events", () => {
       assert.ok(!text.includes("Bearer"), text);
       const [{ id, message }] = list.deadLetters;
       const { json: whole } = await get(`?code=${code}&`, bootstrap);
-      assert.equal(message, tellsReason ? whole.deadLetters[0].message : "Shown to topicsync_admin only.");
+      assert.equal(
+        message,
+        tellsReason ? whole.deadLetters[0].message : "Not shown: it may quote the event.",
+      );
 
       const { json: shown } = await get(`/${id}?`, manager);
       assert.deepEqual(

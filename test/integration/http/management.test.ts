@@ -50,8 +50,9 @@ describe("a service with MANAGEMENT_PORT", () => {
   });
 
   it("listens on IPv4 and IPv6 with HTTP_HOST=::", async () => {
-    const { settings } = scene();
-    const service = await startTopicsyncHere({ ...settings, HTTP_HOST: "::", MANAGEMENT_PORT: "0" });
+    const port = String(await findFreePort());
+    const { settings } = scene({ HTTP_HOST: "::", HTTP_PORT: port, MANAGEMENT_PORT: "0" });
+    const service = await startTopicsyncHere(settings);
     const url = service.log.find(({ msg }) => msg === "management server listening")?.["url"];
     const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
       all?.some(({ address }) => isIPv6(address)),
@@ -65,6 +66,9 @@ describe("a service with MANAGEMENT_PORT", () => {
           host,
         );
     }
+    const management = new URL(String(url)).port;
+    const { output } = await runCli(["status"], { ...settings, MANAGEMENT_PORT: management });
+    assert.ok(output.startsWith(`The service at http://127.0.0.1:${port} is `), output);
     assert.equal(await service.stop(), 0);
   });
 });

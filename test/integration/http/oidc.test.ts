@@ -8,6 +8,7 @@ import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { InvalidTokenError } from "../../../src/users/openid.ts";
 import { createVerifyToken } from "../../../src/users/bearer-token.ts";
 import { roles } from "../../../src/users/user.ts";
+import { useFolder } from "../../support/folder.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { audience, countMaxRequests, failureIntervalMs, startIssuer } from "../../support/issuer.ts";
 import { unique } from "../../support/names.ts";
@@ -19,6 +20,7 @@ import { bootstrap, ownNames, runCli, startTopicsyncHere } from "../../support/s
 const keyIntervalMs = 30_000;
 const startedAt = performance.now();
 const issuer = await startIssuer();
+const folder = useFolder();
 const service = useService({ OIDC_AUDIENCE: audience, OIDC_ISSUER: issuer.url });
 
 const as = (token: string, scheme = "Bearer") => ({
@@ -79,7 +81,13 @@ describe("a bearer token", () => {
 
   it("is rejected once it expires, even if it was accepted before", async () => {
     let clock = Date.now();
-    const config = { issuer: issuer.url, audience, rolesClaim: "roles", userClaim: "sub" };
+    const config = {
+      issuer: issuer.url,
+      audience,
+      rolesClaim: "roles",
+      userClaim: "sub",
+      roleMap: new Map(),
+    };
     const verify = createVerifyToken(config, () => clock);
     const check = (one: string) => verify(one, () => Promise.resolve());
     const token = await issuer.token({ exp: Math.floor(clock / 1_000) + 60 });
@@ -100,7 +108,7 @@ describe("a bearer token", () => {
       'Basic realm="topicsync", charset="UTF-8", Bearer realm="topicsync"',
     );
     const { json } = await call(`${service.url}/openapi.json`, { method: "GET", as: undefined });
-    assert.deepEqual(Object.keys(json.components.securitySchemes), ["basic", "session", "bearer"]);
+    assert.deepEqual(Object.keys(json.components.securitySchemes), ["basic", "key", "session", "bearer"]);
   });
 });
 
@@ -268,6 +276,62 @@ describe("the issuer", () => {
     await other.stop();
   });
 
+  it("gets the rights that a file maps its groups to, besides topicsync's own roles", async () => {
+    const map = {
+      "/assurance team": ["topics.read@assurance.*", "topics.write@assurance"],
+      everyone: ["status.read"],
+      nothing: [],
+    };
+    const file = folder.createFile("roles.json", JSON.stringify(map));
+    const names = { OIDC_ROLES_CLAIM: "groups", OIDC_ROLE_MAP: file };
+    const other = await startTopicsyncHere({ ...service.settings, ...ownNames(), ...names });
+    await other.ready();
+    const getRoles = async (groups: unknown): Promise<unknown> => {
+      const token = await issuer.token({ groups });
+      const { json } = await call(`${other.url}/api/topicsync/v1/session`, { method: "GET", ...as(token) });
+      return json.roles;
+    };
+    assert.deepEqual(await getRoles(["/assurance team", "everyone", "unknown", 7]), [
+      ...map["/assurance team"],
+      "status.read",
+    ]);
+    assert.deepEqual(await getRoles([roles.pushAdmin, "everyone", "nothing"]), [
+      roles.pushAdmin,
+      "status.read",
+    ]);
+    for (const groups of [["admin", "topics.read"], "toString constructor", ["__proto__"]])
+      assert.deepEqual(await getRoles(groups), [], "a right must be mapped");
+    await other.stop();
+  });
+
+  it("needs a valid file, whose faults are all reported", () => {
+    const good = { OIDC_ISSUER: "https://id.example.org", OIDC_AUDIENCE: "topicsync" };
+    const findFaults = (content: string): string => {
+      const settings = { ...good, OIDC_ROLE_MAP: folder.createFile("wrong.json", content) };
+      try {
+        readConfig(settings);
+      } catch (error) {
+        if (error instanceof ConfigurationError) return error.message;
+      }
+      return "";
+    };
+    const faults = findFaults('{"a": ["topics.reed", "admin"], "b/c": "admin", "d": ["admin@x"]}');
+    for (const at of ["/a/0 must be a right", "/b~1c must be an array", "/d/0 must be a right"])
+      assert.ok(faults.includes(`OIDC_ROLE_MAP: ${at}`), faults);
+    assert.match(findFaults("{"), /OIDC_ROLE_MAP: .*wrong\.json is not valid JSON/);
+    assert.match(findFaults('{"a": [], "a": ["admin"]}'), /duplicate member "a"/);
+    assert.match(findFaults("[]"), /OIDC_ROLE_MAP: the file must be an object/);
+    assert.match(findFaults(""), /OIDC_ROLE_MAP: .* is not valid JSON/);
+    assert.throws(
+      () => readConfig({ ...good, OIDC_ROLE_MAP: "/nowhere/roles.json" }),
+      /OIDC_ROLE_MAP: ENOENT/,
+    );
+    assert.throws(
+      () => readConfig({ OIDC_ROLE_MAP: "/nowhere" }),
+      /OIDC_ISSUER is required when OIDC_ROLE_MAP/,
+    );
+  });
+
   it("needs complete settings, and HTTPS unless it is local", () => {
     const good = { OIDC_ISSUER: "https://id.example.org/realms/a", OIDC_AUDIENCE: "topicsync" };
     assert.deepEqual(readConfig(good).oidc, {
@@ -275,6 +339,7 @@ describe("the issuer", () => {
       audience: "topicsync",
       rolesClaim: "roles",
       userClaim: "sub",
+      roleMap: new Map(),
       tokenType: undefined,
     });
     for (const [wrong, name] of [

@@ -357,6 +357,7 @@ describe("the provider", () => {
       audience,
       rolesClaim: "roles",
       userClaim: "sub",
+      roleMap: new Map(),
       tokenType: undefined,
       clientId,
       clientSecret: undefined,

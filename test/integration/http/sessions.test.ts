@@ -21,6 +21,7 @@ import { keepSecret } from "../../support/secrets.ts";
 const here = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
 const sessions = here.db.collection<{ _id: string; expires_on: Date }>("topicsync_sessions");
 const path = "/api/topicsync/v1/session";
+const listPath = "/api/topicsync/v1/sessions";
 let there: TestService;
 
 before(async () => {
@@ -160,11 +161,46 @@ describe("a session", () => {
 describe("one's own sessions", () => {
   const list = async (browser: Browser): Promise<{ id: string; current: boolean }[]> => {
     const headers = { ...browser };
-    const { json } = await call(`${here.url}${path}/list`, { method: "GET", as: undefined, headers });
+    const { json } = await call(`${here.url}${listPath}`, { method: "GET", as: undefined, headers });
     return json.sessions as { id: string; current: boolean }[];
   };
   const post = (rest: string, browser: Browser, body?: object): Promise<HttpResponse> =>
     call(`${here.url}${path}${rest}`, { as: undefined, headers: { ...browser }, body });
+
+  const end = (rest: string, browser: Browser): Promise<HttpResponse> =>
+    call(`${here.url}${listPath}${rest}`, { method: "DELETE", as: undefined, headers: { ...browser } });
+
+  it("can all be ended except the current one", async () => {
+    const [user, other] = [await addUser(), await addUser()];
+    const [first, second, third] = [
+      await signInBrowser(user),
+      await signInBrowser(user),
+      await signInBrowser(user),
+    ];
+    const theirs = await signInBrowser(other);
+    assert.equal((await end("", second)).status, 204);
+    for (const ended of [first, third]) assert.equal((await getSession(there, ended)).status, 401);
+    for (const kept of [second, theirs]) assert.equal((await getSession(there, kept)).status, 200);
+  });
+
+  it("are ended by an administrator, who sees how many there are", async () => {
+    const user = await addUser();
+    const browser = await signInBrowser(user);
+    const ofUser = `${here.url}/api/topicsync/v1/users/${user}/sessions`;
+    const { json } = await call(ofUser, { method: "GET" });
+    assert.deepEqual(
+      json.sessions.map(({ current }: { current: boolean }) => current),
+      [false],
+    );
+    for (const method of ["GET", "DELETE"]) {
+      const headers = { ...browser };
+      assert.equal((await call(ofUser, { method, as: undefined, headers })).status, 403);
+    }
+    assert.equal((await call(ofUser, { method: "DELETE" })).status, 204);
+    assert.equal((await getSession(there, browser)).status, 401);
+    const federated = `${here.url}/api/topicsync/v1/users/${encodeURIComponent("oidc:ann")}/sessions`;
+    assert.equal((await call(federated, { method: "DELETE" })).status, 204);
+  });
 
   it("are listed, and can be ended one by one; those of others cannot", async () => {
     const [user, other] = [await addUser(), await addUser()];
@@ -181,9 +217,9 @@ describe("one's own sessions", () => {
       401,
       "only a digest",
     );
-    assert.equal((await post(`/list/${id}/end`, theirs)).status, 404);
+    assert.equal((await end(`/${id}`, theirs)).status, 404);
     assert.equal((await getSession(there, first)).status, 200);
-    assert.equal((await post(`/list/${id}/end`, second)).status, 200);
+    assert.equal((await end(`/${id}`, second)).status, 204);
     assert.equal((await getSession(there, first)).status, 401);
     assert.equal((await getSession(there, second)).status, 200);
     assert.equal((await list(second)).length, 1);
@@ -200,8 +236,14 @@ describe("one's own sessions", () => {
     assert.equal((await change("a wrong password")).status, 403);
     assert.equal((await change(password, "short")).status, 400);
     assert.equal((await getSession(here, browser)).status, 200);
-    assert.equal((await change(password)).status, 200);
-    assert.equal((await getSession(there, browser)).status, 401);
+    const other = await signInBrowser(user);
+    const changed = await change(password);
+    assert.equal(changed.status, 200);
+    for (const ended of [browser, other]) assert.equal((await getSession(there, ended)).status, 401);
+    const [cookie = ""] = (changed.headers.get("set-cookie") ?? "").split(";", 1);
+    keepSecret(cookie.split("=")[1], changed.json.csrfToken);
+    const renewed = await getSession(there, { Cookie: cookie });
+    assert.deepEqual([renewed.status, renewed.json.csrfToken], [200, changed.json.csrfToken]);
     assert.equal((await signIn(user, next)).status, 200);
     const line = here.log.findLast(({ msg }) => msg === "user.password-changed");
     assert.deepEqual([line?.["by"], line?.["user"]], [user, user]);

@@ -1,18 +1,14 @@
 /** The oldest supported version of Kafka. All other tests run on the newest. */
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
-import { useFolder } from "../../support/folder.ts";
 import { oldestKafka, startOldKafka } from "../../support/old-kafka.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, getText, routerStage } from "../../support/router-scene.ts";
 import { definition, getSyncStatus } from "../../support/scene.ts";
 import { sharedStack } from "../../support/stack.ts";
 
-const { path } = useFolder();
-const { address, server } = await startOldKafka(path);
-after(() => server.stop());
-const { routerScene } = routerStage({ mongodb: sharedStack().mongodb, kafka: address });
+const { routerScene } = routerStage({ mongodb: sharedStack().mongodb, kafka: await startOldKafka() });
 
 describe(`Kafka ${oldestKafka}`, () => {
   it("has its announcements applied, rejected and replayed, also after its topic was created again", async () => {

@@ -46,17 +46,18 @@ interface Lockfile {
 let packed: Packed;
 
 before(async () => {
-  const [url, { stdout }] = await Promise.all([
-    startRegistry(join(folder, "registry")),
+  const [registry, { stdout }] = await Promise.all([
+    startRegistry(),
     npm(root, "pack", "--json", "--pack-destination", folder),
   ]);
   // The output of scripts comes first.
   [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [Packed];
   installation.createFile("package.json", "{}");
+  const { url } = registry;
   // npm does not publish without a token, whatever it is.
   installation.createFile(".npmrc", `registry=${url}\n${url.replace("http:", "")}:_authToken=anybody\n`);
   await npm(folder, "publish", "--ignore-scripts", join(folder, packed.filename));
-  noteShrinkwrap(join(folder, "registry"));
+  noteShrinkwrap(registry.folder);
   // Many installations forbid scripts of packages; the package must not need any.
   await npm(folder, "install", "--prefer-offline", "--ignore-scripts", "topicsync");
 });
@@ -186,9 +187,11 @@ describe("the published package", () => {
       detached: true,
     });
     service.stdout.setEncoding("utf8").on("data", keepLog);
+    // Its output closes when the service has ended; npx ends before.
+    const closed = once(service, "close");
     t.after(async () => {
       if (service.pid !== undefined) process.kill(-service.pid, "SIGTERM");
-      if (service.exitCode === null) await once(service, "exit");
+      await closed;
     });
     await until("the service is ready", async () => {
       const response = await fetch(`http://localhost:${port}/readyz`).catch(() => undefined);

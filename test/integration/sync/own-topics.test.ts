@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { hasSingleReplica } from "../../../src/kafka/admin/topics.ts";
+import { findDurabilityFaults } from "../../../src/kafka/admin/topic-checks.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
 
@@ -21,7 +21,7 @@ async function readOwnConfig(topic: string, configNames: string[]): Promise<Reco
   return Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
 }
 
-const lossWarnings = /not compacted|does not keep all records|single replica/;
+const lossWarnings = /not compacted|does not keep all records|lose acknowledged/;
 
 describe("the service's own Kafka topics", () => {
   it("are created with settings that keep all records, regardless of the broker's defaults", async () => {
@@ -88,12 +88,33 @@ describe("the service's own Kafka topics", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("should have several replicas if there are several brokers", () => {
-    const one = [{ replicas: [1] }];
-    const two = [{ replicas: [1, 2] }];
-    assert.ok(!hasSingleReplica(one, 1));
-    assert.ok(hasSingleReplica(one, 3));
-    assert.ok(hasSingleReplica([...two, ...one], 2));
-    assert.ok(!hasSingleReplica(two, 3));
+  it("lose nothing only with enough replicas, if there are enough brokers", () => {
+    const find = (brokers: number, replicas: number, minInSync = 2, isUnclean = false) =>
+      findDurabilityFaults("t", {
+        brokers,
+        replicas,
+        settings: {
+          "min.insync.replicas": String(minInSync),
+          "unclean.leader.election.enable": String(isUnclean),
+        },
+      }).map(({ setting, value }) => `${setting}=${value}`);
+    assert.deepEqual(find(3, 3), []);
+    assert.deepEqual(find(6, 1, 1), ["replicas=1"]);
+    assert.deepEqual(find(3, 3, 1, true), ["min.insync.replicas=1", "unclean.leader.election.enable=true"]);
+    // These clusters cannot do better.
+    assert.deepEqual([...find(1, 1, 1, true), ...find(2, 2, 1)], []);
+    assert.deepEqual(find(2, 1, 1), ["replicas=1"]);
+    // Settings are unknown without the right.
+    assert.deepEqual(findDurabilityFaults("t", { brokers: 3, replicas: 3 }), []);
+  });
+
+  it("are created on a single broker with one line about it, which is no warning", async () => {
+    const { start } = scene();
+    const service = await start();
+    const lines = service.log.filter(({ msg }) => /fewer than three brokers/.test(String(msg)));
+    assert.deepEqual(
+      lines.map(({ level, brokers }) => ({ level, brokers })),
+      [{ level: 30, brokers: 1 }],
+    );
   });
 });

@@ -69,6 +69,8 @@ export class Cluster {
   readonly #availableAt: Record<CoordinatorKind, number> = { group: 0, transaction: 0 };
   /** Topics and groups that clients have no right on. */
   readonly denied = new Set<string>();
+  /** Changes when other brokers take the place of these. */
+  clusterId = "simulated";
   /** The transactions of programs outside of the product, by log. */
   readonly #foreign = new Map<PartitionLog, ForeignTransaction>();
   #nextForeignProducer = firstForeignProducer;
@@ -112,6 +114,7 @@ export class Cluster {
     this.#data = new DataRequests({
       ...{ clock, random, now, registry, getNode, lookups, denied, notify, onProduced, onCreated },
       transactions: this.#transactions,
+      getClusterId: () => this.clusterId,
     });
     const handlers: Handlers = {
       ...this.#data.handlers,

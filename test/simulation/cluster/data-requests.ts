@@ -29,6 +29,7 @@ export interface DataOptions {
   readonly onProduced: (process: Host, partition: Partition, baseOffset: number) => void;
   /** Called with each topic that a client creates. */
   readonly onCreated: (topic: Topic) => void;
+  readonly getClusterId: () => string;
 }
 
 const earliest = -2;
@@ -129,7 +130,7 @@ export class DataRequests {
         const { name, port } = this.#options.getNode(nodeId);
         return { nodeId, host: name, port, rack: null };
       }),
-      clusterId: "simulated",
+      clusterId: this.#options.getClusterId(),
       controllerId: live[0] ?? -1,
     };
   }

@@ -13,9 +13,8 @@ export const routerMutants: readonly Mutant[] = [
     name: "the producer is initialised after its position was looked up",
     world: "router",
     file: transactions,
-    replace:
-      "      await this.#initialise();\n      const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));",
-    by: "      const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));\n      await this.#initialise();",
+    replace: "      await this.#initialise();\n      return this.#fetchPosition();",
+    by: "      const committed = await this.#fetchPosition();\n      await this.#initialise();\n      return committed;",
   },
   {
     name: "a claim does not initialise the producer",
@@ -141,8 +140,8 @@ export const routerMutants: readonly Mutant[] = [
     name: "offsets are committed without the topic id",
     world: "router",
     file: transactions,
-    replace: "...(topicId === undefined ? {} : { topicId }), by }",
-    by: "by }",
+    replace: "...(topicId !== undefined && { topicId }), ",
+    by: "",
   },
   {
     name: "a log that lost its end keeps its epoch",
@@ -162,8 +161,15 @@ export const routerMutants: readonly Mutant[] = [
     name: "a new log is read from the position in the former one",
     world: "router",
     file: startPosition,
-    replace: "return startNewLog({ offset: low, epoch: epoch ?? 1, topicId });",
+    replace: "return startNewLog({ offset: low, epoch: epoch ?? 1, topicId, ...cluster });",
     by: "return startNewLog({ offset: Math.min(stored.offset, high), epoch: epoch ?? 1, topicId });",
+  },
+  {
+    name: "a cluster where the group has no offsets is read from the beginning",
+    world: "router",
+    file: "src/sync/clusters.ts",
+    replace: "return known.includes(clusterId) ? undefined : known.at(-1);",
+    by: "return known.includes(clusterId) ? undefined : undefined;",
   },
   {
     name: "a position that was set by hand is ignored",

@@ -4,7 +4,9 @@ import type { Mutant } from "./mutant.ts";
 const positions = "src/storage/positions.ts";
 const batch = "consumers/batch.ts";
 const reader = "consumers/partition-reader.ts";
+const positionRecords = "src/storage/position-records.ts";
 const logs = "src/storage/logs.ts";
+const clusters = "src/sync/clusters.ts";
 const startPosition = "consumers/start-position.ts";
 const handler = "consumers/batch-handler.ts";
 const derived = "src/storage/derive-position.ts";
@@ -14,13 +16,13 @@ export const syncMutants: readonly Mutant[] = [
     name: "the position moves without a comparison",
     world: "sync",
     file: positions,
-    replace: "await positions.updateOne(toFilter(key, from), { $set }, options)",
-    by: "await positions.updateOne({ _id: toId(key) }, { $set }, options)",
+    replace: "    toFilter(key, from),\n    { $set: toFields(to, id) },",
+    by: "    { _id: toId(key) },\n    { $set: toFields(to, id) },",
   },
   {
     name: "the comparison ignores the epoch",
     world: "sync",
-    file: "src/storage/position-records.ts",
+    file: positionRecords,
     replace: "epoch: from === undefined || from.epoch === 1 ? null : from.epoch,",
     by: "",
   },
@@ -168,14 +170,14 @@ export const syncMutants: readonly Mutant[] = [
     name: "a new log keeps the epoch",
     world: "sync",
     file: startPosition,
-    replace: "return startNewLog({ offset: low, epoch: epoch ?? 1, topicId });",
+    replace: "return startNewLog({ offset: low, epoch: epoch ?? 1, topicId, ...cluster });",
     by: "return startNewLog({ offset: low, epoch: stored.epoch, topicId });",
   },
   {
     name: "a new log is read from the stored offset",
     world: "sync",
     file: startPosition,
-    replace: "return startNewLog({ offset: low, epoch: epoch ?? 1, topicId });",
+    replace: "return startNewLog({ offset: low, epoch: epoch ?? 1, topicId, ...cluster });",
     by: "return startNewLog({ offset: Math.min(stored.offset, high), epoch: epoch ?? 1, topicId });",
   },
   {
@@ -225,15 +227,15 @@ export const syncMutants: readonly Mutant[] = [
   {
     name: "a position is stored without its topic id",
     world: "sync",
-    file: positions,
-    replace: "...(to.topicId === undefined ? {} : { kafka_topic_id: to.topicId }),",
+    file: positionRecords,
+    replace: "...(topicId === undefined ? {} : { kafka_topic_id: topicId }),",
     by: "",
   },
   {
     name: "a position is stored without its epoch",
     world: "sync",
-    file: positions,
-    replace: "...(to.epoch === 1 ? {} : { epoch: to.epoch }),",
+    file: positionRecords,
+    replace: "...(epoch === 1 ? {} : { epoch }),",
     by: "",
   },
   {
@@ -290,8 +292,8 @@ export const syncMutants: readonly Mutant[] = [
     name: "a corrected position is stored only with the next batch",
     world: "sync",
     file: reader,
-    replace: "if (warning !== undefined || lost !== undefined)",
-    by: "if (lost !== undefined && warning !== undefined)",
+    replace: "if (isStoredAtOnce(start, this.#stored))",
+    by: "if (isStoredAtOnce(start, this.#stored) && next.offset < 0)",
   },
   {
     name: "a claim does not seek",
@@ -304,9 +306,23 @@ export const syncMutants: readonly Mutant[] = [
     name: "an idle reader does not look at its log",
     world: "sync",
     file: reader,
-    replace: "if (log.topicId !== reading.topicId || log.high < reading.next.offset)",
+    replace: "if (isReplaced(reading, log))",
     by: "if (log.high < 0)",
     schedule: "log-replaced-by-one-that-ends-at-the-position",
+  },
+  {
+    name: "an idle reader does not look at its position",
+    world: "sync",
+    file: reader,
+    replace: "!isSamePosition(position, this.#stored))",
+    by: "position.offset < 0)",
+  },
+  {
+    name: "the mirror of a cluster is read like a new log",
+    world: "sync",
+    file: clusters,
+    replace: "  if (other === undefined) return;\n",
+    by: '  if (other !== "") return;\n',
   },
   {
     name: "a process that its group has given up claims positions",
@@ -326,7 +342,7 @@ export const syncMutants: readonly Mutant[] = [
   {
     name: "a position without a topic id counts as one of another log",
     world: "sync",
-    file: startPosition,
+    file: clusters,
     replace: "  stored.topicId !== undefined && topicId !== undefined && stored.topicId !== topicId;",
     by: "  topicId !== undefined && stored.topicId !== topicId;",
   },

@@ -71,6 +71,8 @@ function createScene() {
     },
     logs: createLogStore(database),
     identify: () => undefined,
+    consumer: "dead-letters.announcements",
+    findNamespace: () => undefined,
   });
   /** Lets this much time pass. */
   function pass(ms: number): void {

@@ -13,7 +13,7 @@ it("lets administrators set passwords while strangers fill the queue of logins",
   const { database, log } = await connectDatabase();
   const config = readConfig({});
   const services = createServices({ config, database, lifecycle: createLifecycle(log), log });
-  const { verify } = await createSignIn(config, services.userStore, log);
+  const { verify } = await createSignIn(config, services, log);
   const logins = Array.from({ length: 100 }, (_, number) =>
     Promise.resolve(verify({ name: `stranger${number}`, password: "guess", address: `10.0.${number}.1` })),
   );

@@ -38,8 +38,9 @@ async function createScene(t: TestContext, handler: Partial<BatchHandler> = {}) 
   const seeks: number[] = [];
   const written: [from: number | undefined, to: Position][] = [];
   const applied: number[] = [];
-  const state = { isInGroup: true, claims: 0 };
-  const shown: { log: PartitionLog; epochs: Record<string, number> } = {
+  const state = { isInGroup: true, claims: 0, looks: 0 };
+  const shown: { log: PartitionLog; epochs: Record<string, number>; clusters: Record<string, string> } = {
+    clusters: {},
     log: { low: 0, high: 20, topicId: "one", clusterId: null, leader: 1, leaderEpoch: 0 },
     epochs: { one: 1, two: 2 },
   };
@@ -68,11 +69,17 @@ async function createScene(t: TestContext, handler: Partial<BatchHandler> = {}) 
         shown.epochs[topicId] = epoch;
         return Promise.resolve(epoch);
       },
+      findClusters: () => Promise.resolve(new Map(Object.entries(shown.clusters))),
     },
+    consumer: "announcements",
     handler: {
       claim: () => {
         state.claims += 1;
         return Promise.resolve({ ...stored, isOurs: true });
+      },
+      findPosition: () => {
+        state.looks += 1;
+        return Promise.resolve(stored);
       },
       prepare: (records) => ({ records }),
       write: ({ records }, { from, to }) => {
@@ -94,7 +101,10 @@ async function createScene(t: TestContext, handler: Partial<BatchHandler> = {}) 
   const untilReading = (): Promise<unknown> =>
     until("the reader reads", () => reader.status().state === "reading");
   await untilReading();
-  return { reader, seeks, written, applied, shown, state, errors, untilReading };
+  const setPosition = (position: Position): void => {
+    stored = position;
+  };
+  return { reader, seeks, written, applied, shown, state, errors, setPosition, untilReading };
 }
 
 describe("the reader of a partition", () => {
@@ -233,6 +243,39 @@ describe("the reader of a partition", () => {
     await until("it is paused", () => reader.status().reason?.includes("was replaced") === true);
     shown.log = { ...shown.log, topicId: "one" };
     await untilReading();
+  });
+
+  it("waits in another cluster, without a claim, until a person has set its position", async (t) => {
+    const { reader, shown, state, written, seeks, errors, setPosition, untilReading } = await createScene(t);
+    shown.clusters = { one: "A" };
+    shown.log = { ...shown.log, topicId: "two", clusterId: "B" };
+    await reader.batch(createBatch(10, { topicId: "two" }));
+    await until("it is paused", () => reader.status().cause === "decision");
+    assert.match(reader.status().reason ?? "", /positions set announcements/);
+    const { claims, looks } = { ...state };
+    await until("it looks again", () => state.looks > looks + 1);
+    assert.equal(state.claims, claims);
+    assert.equal(errors.length, 1);
+    setPosition({ offset: 4, epoch: 2, topicId: "two", clusterId: "B" });
+    await untilReading();
+    assert.deepEqual([seeks, written], [[10, 4], []]);
+  });
+
+  it("begins in another cluster without a decision if nobody has written there, and can return", async (t) => {
+    const { reader, shown, written, setPosition, untilReading } = await createScene(t);
+    setPosition({ offset: 10, epoch: 1, topicId: "one", clusterId: "A" });
+    shown.log = { ...shown.log, high: 0, topicId: "two", clusterId: "B" };
+    await reader.batch(createBatch(10, { topicId: "two" }));
+    await untilReading();
+    // The position is not stored before there is a record.
+    shown.log = { ...shown.log, high: 20, topicId: "one", clusterId: "A" };
+    await reader.batch(createBatch(0, { topicId: "one" }));
+    await untilReading();
+    await reader.batch(createBatch(10));
+    assert.deepEqual(
+      written.map(([from, to]) => [from, to.offset, to.epoch]),
+      [[10, 11, 1]],
+    );
   });
 
   it("claims nothing while its process is out of the group", async (t) => {

@@ -9,12 +9,13 @@ import type { LogStore, Position } from "../../../src/sync/positions.ts";
 import type { LogWatch, PartitionLog } from "../../../src/sync/records.ts";
 
 const partition = { topic: "announcements", partition: 0 };
-const stored: Position = { offset: 10, epoch: 1, topicId: "one" };
+const clusterId = "cluster";
+const stored: Position = { offset: 10, epoch: 1, topicId: "one", clusterId };
 const log: PartitionLog = {
   low: 0,
   high: 20,
   topicId: "one",
-  clusterId: "cluster",
+  clusterId,
   leader: 1,
   leaderEpoch: 4,
 };
@@ -23,7 +24,7 @@ const withoutIds = { ...log, topicId: undefined };
 describe("reading starts", () => {
   it("at the beginning of the log without a stored position", () => {
     assert.deepEqual(findStart(undefined, { ...log, low: 4 }, 3), {
-      position: { offset: 4, epoch: 3, topicId: "one" },
+      position: { offset: 4, epoch: 3, topicId: "one", clusterId },
     });
   });
 
@@ -48,7 +49,7 @@ describe("reading starts", () => {
   it("at the beginning of another log, whatever its bounds are", () => {
     for (const high of [0, 5, 10, 20]) {
       const { position, warning } = findStart(stored, { ...log, topicId: "two", high }, 2);
-      assert.deepEqual(position, { offset: 0, epoch: 2, topicId: "two" });
+      assert.deepEqual(position, { offset: 0, epoch: 2, topicId: "two", clusterId });
       assert.match(warning ?? "", /the log is a new one/);
     }
   });
@@ -61,13 +62,13 @@ describe("reading starts", () => {
 
   it("where a person set the position, or where it was before ids were stored", () => {
     const { position } = findStart({ offset: 12, epoch: 1 }, { ...log, topicId: "two" }, 3);
-    assert.deepEqual(position, { offset: 12, epoch: 3, topicId: "two" });
+    assert.deepEqual(position, { offset: 12, epoch: 3, topicId: "two", clusterId });
   });
 
   it("without topic ids in a new epoch if the log ends before the position", () => {
     assert.deepEqual(findStart(stored, withoutIds, undefined).position, stored);
     const { position, warning } = findStart(stored, { ...withoutIds, high: 7 }, undefined);
-    assert.deepEqual(position, { offset: 0, epoch: 2 });
+    assert.deepEqual(position, { offset: 0, epoch: 2, clusterId });
     assert.match(warning ?? "", /the log is a new one/);
   });
 
@@ -116,6 +117,7 @@ describe("the epoch of a log", () => {
         allotted.push([topicId, lowest]);
         return Promise.resolve(Math.max(lowest, 7));
       },
+      findClusters: () => Promise.resolve(new Map()),
     };
     return { allotted, sources: { watch, logs } };
   }

@@ -214,7 +214,11 @@ describe("the outcome of a replay", () => {
   const replay: Replay = { deadLetterId: "a-0-1", attempt: 1, startedAt: new Date(), state: "sent", sentTo };
   async function outcome(nextOffset: number, given = replay, letters: string[] = [], epoch = 1) {
     const record: LogRecord = { offset: 0, timestamp: "0", key: null, value: null, headers: {} };
-    const any = summarize("dead", { partition: 0, record }, { identify: () => undefined, rank: 0 });
+    const any = summarize(
+      "dead",
+      { partition: 0, record },
+      { identify: () => undefined, findNamespace: () => undefined, rank: 0 },
+    );
     const stored = letters.map((id) => ({ ...any, id, code: "KEY_MISMATCH" as const, copies: 1 }));
     const found = await findReplays(["a-0-1"], [{ topic: "a", partition: 0, offset: nextOffset, epoch }], {
       replays: { find: () => Promise.resolve([given]) },

@@ -40,7 +40,13 @@ async function createScene(exists = true) {
       messages: offsets.map((offset) => deadLetterMessage({ topic: "source", partition: 0, offset })),
     });
   const partition = { topic, partition: 0 };
-  const handler = createDeadLetterHandler(partition, { groupId, store, identify: () => undefined, log });
+  const handler = createDeadLetterHandler(partition, {
+    groupId,
+    store,
+    identify: () => undefined,
+    findNamespace: () => undefined,
+    log,
+  });
   let stored: Position | undefined;
 
   /** Stores the records of the topic up to this offset; `readEarlier` are records that are gone since. */

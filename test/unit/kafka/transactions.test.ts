@@ -149,6 +149,7 @@ const createEvent = (offset: number): LogRecord => ({
 /** The same transactions, except that copies of an event cannot be encoded. */
 const withFault = (transactions: RoutingTransactions, event: string): RoutingTransactions => ({
   claim: () => transactions.claim(),
+  findPosition: () => transactions.findPosition(),
   close: () => transactions.close(),
   async begin(to) {
     const transaction = await transactions.begin(to);

@@ -25,3 +25,10 @@ it("logs an error of MongoDB without its documents and tokens", async () => {
   }
   assert.match(JSON.stringify(serializeError(error)), /"code":11000/);
 });
+
+it("logs no API keys that a message contains", () => {
+  const key = `tsk_${"Az09-_".repeat(7)}x`;
+  const error = new Error(`dup key: { digest: "${key}" } of Bearer ${key}.`);
+  assert.equal(getErrorMessage(error), 'dup key: { digest: "[redacted]" } of Bearer [redacted].');
+  assert.doesNotMatch(JSON.stringify(serializeError(error)), /Az09/);
+});

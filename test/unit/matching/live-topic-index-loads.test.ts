@@ -17,7 +17,7 @@ const topic = (externalId: string): PickableTopic => ({
 });
 
 /** An index whose loads and look-ups the test resolves. Its feed opens once `opened` resolves. */
-function createScene(options = {}, opened: Promise<unknown> = Promise.resolve()) {
+function createScene(opened: Promise<unknown> = Promise.resolve()) {
   const listeners: FeedListener[] = [];
   const loads: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
   const lookups: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
@@ -40,7 +40,6 @@ function createScene(options = {}, opened: Promise<unknown> = Promise.resolve())
       },
     },
     pino({ level: "silent" }),
-    options,
   );
   return { index, listeners, loads, lookups };
 }
@@ -191,7 +190,7 @@ describe("a change that cannot be read", () => {
 describe("the index of topics while its feed opens", () => {
   it("forgets a topic that this process wrote and another one removed before the feed was open", async () => {
     const opened = Promise.withResolvers<undefined>();
-    const { index, listeners, loads } = createScene({}, opened.promise);
+    const { index, listeners, loads } = createScene(opened.promise);
     index.start();
     await until("the feed is being opened", () => listeners.length === 1);
     const now = new Date();
@@ -207,7 +206,7 @@ describe("the index of topics while its feed opens", () => {
 
   it("stays closed when the feed opens late", async () => {
     const opened = Promise.withResolvers<undefined>();
-    const { index, listeners, loads } = createScene({}, opened.promise);
+    const { index, listeners, loads } = createScene(opened.promise);
     index.start();
     await until("the feed is being opened", () => listeners.length === 1);
     const closed = index.close();
@@ -251,7 +250,7 @@ describe("picking at this moment", () => {
   });
 
   it("returns the namespace of a topic where namespaces are kept", async () => {
-    const { index, listeners, loads, lookups } = createScene({ keepsNamespaces: true });
+    const { index, listeners, loads, lookups } = createScene();
     const live = index.waitUntilLive();
     await until("the load has begun", () => loads.length === 1);
     loads[0]?.resolve([{ ...topic("one"), namespace: "sales" }]);

@@ -26,6 +26,7 @@ it("exchanges at most 16 codes with the provider concurrently", async () => {
       audience: "topicsync",
       rolesClaim: "roles",
       userClaim: "sub",
+      roleMap: new Map(),
       clientId: "console",
       clientSecret: undefined,
       scope: "openid",

@@ -54,7 +54,7 @@ function createScene(at: Database = database) {
   async function open(partition = 0) {
     const handler = createDeadLetterHandler(
       { topic, partition },
-      { groupId, store, identify: () => undefined, log },
+      { groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
     );
     const claimed = await handler.claim();
     async function write(records: readonly LogRecord[], from: Position | undefined, to: Position) {

@@ -30,6 +30,15 @@ describe("the epochs of logs", () => {
     assert.equal(record?.kafka_topic_id, "third");
     assert.equal(record.cluster_id, cluster);
     assert.ok(record.first_seen_on instanceof Date);
+    await logs.beginEpoch(topic, { topicId: "of no cluster", clusterId: null }, 1);
+    assert.deepEqual(
+      [...(await others.findClusters(topic))],
+      [
+        ["first", cluster],
+        ["second", cluster],
+        ["third", cluster],
+      ],
+    );
   });
 
   it("are never the same for two logs that processes meet at the same moment", async () => {

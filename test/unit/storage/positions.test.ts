@@ -219,3 +219,41 @@ describe("the records of a batch and the position after it", () => {
     assert.equal(kept.length, 9);
   });
 });
+
+describe("a position that a person sets", () => {
+  const to: Position = { offset: 3, epoch: 2, topicId: "id", clusterId: "cluster" };
+
+  it("is stored if nobody has moved it, and fences the owner", async () => {
+    const key = createKey();
+    const positions = openPositions(one);
+    await positions.claim(key);
+    await apply(positions, { key, from: undefined, to: createPosition(5) });
+    assert.equal(await positions.setPosition(key, createPosition(4), to), false);
+    assert.equal(await positions.setPosition(key, undefined, to), false);
+    assert.equal(await openPositions(other).setPosition(key, createPosition(5), to), true);
+    await assert.rejects(
+      apply(positions, { key, from: createPosition(5), to: createPosition(6) }),
+      FencedError,
+    );
+    assert.deepEqual(await positions.findPosition(key), to);
+    const claimed = await positions.claim(key);
+    assert.deepEqual([claimed?.isOurs, claimed?.offset, claimed?.epoch], [false, 3, 2]);
+  });
+
+  it("is stored where there was none, once, and forgets the former log", async () => {
+    const key = createKey();
+    const positions = openPositions(one);
+    const results = await Promise.all(
+      [positions, openPositions(other)].map((store) => store.setPosition(key, undefined, to)),
+    );
+    assert.deepEqual(results.toSorted(), [false, true]);
+    assert.equal(await positions.setPosition(key, to, { offset: 7, epoch: 3 }), true);
+    assert.deepEqual(await positions.findPosition(key), { offset: 7, epoch: 3 });
+    assert.equal(await positions.findPosition({ ...key, partition: 1 }), undefined);
+    // One that was only claimed.
+    const claimed = { ...key, partition: 2 };
+    await positions.claim(claimed);
+    assert.equal(await positions.setPosition(claimed, undefined, createPosition(1)), true);
+    await apply(positions, { key: claimed, from: createPosition(1), to: createPosition(2) });
+  });
+});

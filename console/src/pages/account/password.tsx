@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 
+import type { SessionView } from "../../../../schemas/session.ts";
 import { api } from "../../api.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Form } from "../../components/form.tsx";
@@ -10,21 +11,26 @@ import { useSession } from "../../session.ts";
 
 /** Changes the user's password. */
 export function OwnPassword() {
-  const { expire } = useSession();
+  const { renew } = useSession();
+  const [notice, setNotice] = useState("");
   const action = useAction();
   const [currentPassword, setCurrentPassword] = useState("");
   const [password, setPassword] = useState("");
   return (
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
-      <p>A new password ends all of your sessions.</p>
+      <p>A new password ends all of your other sessions.</p>
+      <p role="status">{notice}</p>
       <Form
         class="narrow"
         onSubmit={() => {
           action.run(
-            () => api.post("/api/topicsync/v1/session/password", { currentPassword, password }),
-            () => {
-              expire("Your password was changed. Please sign in again.");
+            () => api.post<SessionView>("/api/topicsync/v1/session/password", { currentPassword, password }),
+            (session) => {
+              renew(session);
+              setCurrentPassword("");
+              setPassword("");
+              setNotice("Your password was changed.");
             },
           );
         }}

@@ -9,11 +9,11 @@ import { useAction, useQuery } from "../../query.ts";
 
 type Session = SessionList["sessions"][number];
 
-const listPath = "/api/topicsync/v1/session/list";
+const listPath = "/api/topicsync/v1/sessions";
 
 /** It may have ended in the meantime. */
 const endSession = (id: string): Promise<void> =>
-  api.post<undefined>(`${listPath}/${id}/end`, {}).catch((error: unknown) => {
+  api.delete(`${listPath}/${id}`).catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
   });
 
@@ -25,14 +25,11 @@ export function OwnSessions() {
   const sessions = value?.sessions ?? [];
   const others = sessions.filter(({ current }) => !current);
 
-  function end(ended: readonly Session[], done: string): void {
-    action.run(
-      () => Promise.all(ended.map(({ id }) => endSession(id))),
-      () => {
-        setNotice(done);
-        refetch();
-      },
-    );
+  function end(work: () => Promise<void>, done: string): void {
+    action.run(work, () => {
+      setNotice(done);
+      refetch();
+    });
   }
 
   return (
@@ -49,7 +46,7 @@ export function OwnSessions() {
               {...session}
               busy={action.busy}
               onEnd={() => {
-                end([session], "The session was ended.");
+                end(() => endSession(session.id), "The session was ended.");
               }}
             />
           ))}
@@ -61,7 +58,7 @@ export function OwnSessions() {
           class="secondary"
           disabled={action.busy}
           onClick={() => {
-            end(others, "All other sessions were ended.");
+            end(() => api.delete(listPath), "All other sessions were ended.");
           }}
         >
           End all other sessions

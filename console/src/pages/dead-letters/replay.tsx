@@ -1,9 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { DeadLetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letter-api.ts";
-import { roles } from "../../../../schemas/roles.ts";
 import { api } from "../../api.ts";
-import { useSession } from "../../session.ts";
+import { useRight } from "../../session.ts";
 import { useAction } from "../../query.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { formatCount } from "../../components/format.ts";
@@ -20,8 +19,10 @@ interface ReplayProps {
 
 /** Replays dead letters: asks for confirmation, sends, and shows the outcomes. */
 export function Replay({ ids, channel, onSent, onSettled }: ReplayProps) {
+  const canReplay = useRight("dead-letters.replay");
   const [isAsking, setIsAsking] = useState(false);
   const [result, setResult] = useState<ReplayResult>();
+  if (!canReplay) return null;
   return (
     <>
       <button
@@ -66,7 +67,7 @@ function ReplayDialog({ ids, channel, onCancel, onDone }: ReplayDialogProps) {
   const [choice, setChoice] = useState({ again: false, force: false });
   const [planned, setPlanned] = useState<{ readonly plan: ReplayResult; readonly choice: object }>();
   const action = useAction();
-  const isAdmin = useSession().session.roles.includes(roles.admin);
+  const isAdmin = useRight("admin");
   const body: ReplayBody = { ids: [...ids], channel, ...choice };
   const replay = (more: Partial<ReplayBody>) => api.post<ReplayResult>(replaysPath, { ...body, ...more });
 

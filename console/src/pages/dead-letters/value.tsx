@@ -1,7 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { DeadLetterView } from "../../../../schemas/dead-letter-api.ts";
-import { roles } from "../../../../schemas/roles.ts";
 import { formatCount } from "../../components/format.ts";
 import { decodeBase64, formatHexDump, decodeUtf8, escapeInvisible } from "./bytes.ts";
 import { formatJsonLines, type JsonLine } from "./json-lines.ts";
@@ -43,7 +42,8 @@ export function DeadLetterValue({ letter }: { readonly letter: DeadLetterView })
       {omitted !== null && <p>{omitted}</p>}
       {contentHidden && (
         <p>
-          Key, value and headers of events require the role <code>{roles.admin}</code>.
+          Key, value and headers require the right <code>dead-letters.read-content</code>, those of events
+          also <code>admin</code>.
         </p>
       )}
       {omitted === null && !contentHidden && value === null && <p>None (tombstone).</p>}

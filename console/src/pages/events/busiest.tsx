@@ -1,8 +1,7 @@
-import { roles } from "../../../../schemas/roles.ts";
 import { formatCount } from "../../components/format.ts";
-import { RoleLink } from "../../components/role-link.tsx";
+import { RightLink } from "../../components/right-link.tsx";
 import { Table } from "../../components/table.tsx";
-import { useSession } from "../../session.ts";
+import { useRight } from "../../session.ts";
 import { canBeInPath } from "../topics/source.ts";
 import type { RouterStatus } from "./router.ts";
 
@@ -10,13 +9,13 @@ type BusyTopics = RouterStatus["busiest"];
 
 /** The topics that most events belong to. */
 export function BusiestTopics({ topics }: { readonly topics: BusyTopics }) {
-  const canView = useSession().session.roles.includes(roles.eventManagement);
+  const canView = useRight("topics.read");
   return (
     <article aria-labelledby="busiest">
       <h2 id="busiest">Busiest topics</h2>
       {!canView && (
         <p>
-          Viewing topics requires the role <code>{roles.eventManagement}</code>.
+          Viewing topics requires the right <code>topics.read</code>.
         </p>
       )}
       {canView && (topics.length === 0 ? <NoEvents /> : <BusiestTable topics={topics} />)}
@@ -27,13 +26,13 @@ export function BusiestTopics({ topics }: { readonly topics: BusyTopics }) {
 const NoEvents = () => (
   <p>
     No event has matched a topic since this instance started. Create a topic on the page{" "}
-    <RoleLink role={roles.eventManagement} href="/topics">
+    <RightLink right="topics.read" href="/topics">
       Topics
-    </RoleLink>
+    </RightLink>
     , and try its filters on the page{" "}
-    <RoleLink role={roles.eventManagement} href="/picker">
+    <RightLink right="topics.read" href="/picker">
       Picker
-    </RoleLink>
+    </RightLink>
     .
   </p>
 );
@@ -62,9 +61,9 @@ function BusiestTable({ topics }: { readonly topics: BusyTopics }) {
 /** Plain text if the external id cannot be part of an address. */
 const TopicLink = ({ externalId }: { readonly externalId: string }) =>
   canBeInPath(externalId) ? (
-    <RoleLink role={roles.eventManagement} href={`/topics/${encodeURIComponent(externalId)}`}>
+    <RightLink right="topics.read" href={`/topics/${encodeURIComponent(externalId)}`}>
       {externalId}
-    </RoleLink>
+    </RightLink>
   ) : (
     <>{externalId}</>
   );

@@ -1,7 +1,6 @@
-import { roles } from "../../../../schemas/roles.ts";
 import { Figure, Figures } from "../../components/figure.tsx";
 import { formatCount } from "../../components/format.ts";
-import { RoleLink } from "../../components/role-link.tsx";
+import { RightLink } from "../../components/right-link.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
 import { toListHref } from "../dead-letters/paths.ts";
 import type { RouterStatus } from "./router.ts";
@@ -29,12 +28,12 @@ export function EventCounts({ counts, since }: EventCountsProps) {
         <ul>
           {rejected.map(([code, count]) => (
             <li key={code}>
-              <RoleLink
-                role={roles.eventManagement}
+              <RightLink
+                right="dead-letters.read"
                 href={toListHref({ channel: "events", code, replayed: undefined })}
               >
                 {code}
-              </RoleLink>
+              </RightLink>
               : {formatCount(count)}
             </li>
           ))}

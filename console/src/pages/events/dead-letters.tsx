@@ -2,10 +2,9 @@ import { useEffect } from "preact/hooks";
 import { Link } from "wouter-preact";
 
 import type { DeadLetterList } from "../../../../schemas/dead-letter-api.ts";
-import { roles } from "../../../../schemas/roles.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { useQuery } from "../../query.ts";
-import { useSession } from "../../session.ts";
+import { useRight } from "../../session.ts";
 import { deadLettersPath, formatQuery, toListHref } from "../dead-letters/paths.ts";
 import { DeadLetterTable } from "../overview/recent-dead-letters.tsx";
 
@@ -15,7 +14,7 @@ const refreshIntervalMs = 5_000;
 
 /** The last events that could not be forwarded, from all instances. */
 export function EventDeadLetters() {
-  const canView = useSession().session.roles.includes(roles.eventManagement);
+  const canView = useRight("dead-letters.read");
   return (
     <article aria-labelledby="recent-dead-letters">
       <h2 id="recent-dead-letters">Recent dead letters</h2>
@@ -23,7 +22,7 @@ export function EventDeadLetters() {
         <LatestDeadLetters />
       ) : (
         <p>
-          Viewing dead letters requires the role <code>{roles.eventManagement}</code>.
+          Viewing dead letters requires the right <code>dead-letters.read</code>.
         </p>
       )}
     </article>

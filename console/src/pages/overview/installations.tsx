@@ -1,8 +1,7 @@
 import type { InstallationCount, Overview } from "../../../../schemas/overview.ts";
-import { roles } from "../../../../schemas/roles.ts";
 import { formatCount } from "../../components/format.ts";
-import { RoleLink } from "../../components/role-link.tsx";
-import { useSession } from "../../session.ts";
+import { RightLink } from "../../components/right-link.tsx";
+import { useRight } from "../../session.ts";
 import { Table } from "../../components/table.tsx";
 
 interface InstallationTotalsProps {
@@ -12,11 +11,16 @@ interface InstallationTotalsProps {
 
 /** Counts the push tokens by application and platform. */
 export function InstallationTotals({ totals, heading = "Installations" }: InstallationTotalsProps) {
-  const hasRole = useSession().session.roles.length > 0;
+  const canRead = useRight("status.read");
   return (
     <article aria-labelledby="installations">
       <h2 id="installations">{heading}</h2>
-      {totals === null && <p>{hasRole ? "Not counted yet." : "Viewing these numbers requires a role."}</p>}
+      {totals === null && canRead && <p>Not counted yet.</p>}
+      {totals === null && !canRead && (
+        <p>
+          Viewing these numbers requires the right <code>status.read</code>.
+        </p>
+      )}
       {totals?.length === 0 && <NoTokens />}
       {totals !== null && totals.length > 0 && <Chart totals={totals} />}
     </article>
@@ -26,9 +30,9 @@ export function InstallationTotals({ totals, heading = "Installations" }: Instal
 const NoTokens = () => (
   <p>
     No push tokens yet. First add the application and its platform on the page{" "}
-    <RoleLink role={roles.admin} href="/applications">
+    <RightLink right="admin" href="/applications">
       Applications
-    </RoleLink>
+    </RightLink>
     , then register tokens over HTTP.
   </p>
 );

@@ -1,13 +1,12 @@
 import { Link } from "wouter-preact";
 
-import { roles } from "../../../../schemas/roles.ts";
 import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letter-api.ts";
 import type { Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { formatCount } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
-import { useSession } from "../../session.ts";
+import { useRight } from "../../session.ts";
 import { toDeadLetterHref } from "../dead-letters/paths.ts";
 
 interface RecentDeadLettersProps extends Pick<SyncStatus, "counts" | "since"> {
@@ -17,13 +16,13 @@ interface RecentDeadLettersProps extends Pick<SyncStatus, "counts" | "since"> {
 /** The latest dead letters, and the number of rejections by code since the start. */
 export function RecentDeadLetters({ deadLetters, counts, since }: RecentDeadLettersProps) {
   const rejected = Object.entries(counts?.rejected ?? {});
-  const canView = useSession().session.roles.includes(roles.eventManagement);
+  const canView = useRight("dead-letters.read");
   return (
     <article aria-labelledby="recent-dead-letters">
       <h2 id="recent-dead-letters">Recent dead letters</h2>
       {!canView && (
         <p>
-          Viewing dead letters requires the role <code>{roles.eventManagement}</code>.
+          Viewing dead letters requires the right <code>dead-letters.read</code>.
         </p>
       )}
       {canView && deadLetters === null && <p>Not loaded yet.</p>}

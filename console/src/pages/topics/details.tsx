@@ -4,6 +4,7 @@ import { Link } from "wouter-preact";
 import type { TopicDetail, TopicView } from "../../../../schemas/topic-view.ts";
 import type { FilterMember } from "../../../../src/matching/filter/filter.ts";
 import { useQuery } from "../../query.ts";
+import { useRight } from "../../session.ts";
 import { Page } from "../../components/page.tsx";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
@@ -33,6 +34,7 @@ interface DetailsProps {
 }
 
 function Details({ topic, onChange }: DetailsProps) {
+  const canWrite = useRight("topics.write");
   const isActive = topic.state === "active";
   const { headerQuery, contentQuery } = topic.filters;
   const notes = [...new Set([...headerQuery.notes, ...contentQuery.notes])];
@@ -54,7 +56,7 @@ function Details({ topic, onChange }: DetailsProps) {
               Try an event in the picker
             </Link>
           )}
-          <ActivationButton topic={topic} onChange={onChange} />
+          {canWrite && <ActivationButton topic={topic} onChange={onChange} />}
         </div>
       </article>
       <dl class="facts">

@@ -9,11 +9,13 @@ import { Pager, usePaging } from "../../components/pager.tsx";
 import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
 import { useQuery } from "../../query.ts";
+import { useRight } from "../../session.ts";
 import { isFiltered, ListOptionsForm, readListOptions, toQuery, type ListOptions } from "./list-options.tsx";
 import { formatSource, getTopicPath } from "./source.ts";
 
 export function TopicList() {
   const { query, setQuery } = useAddress("/topics");
+  const canWrite = useRight("topics.write");
   const options = readListOptions(query);
   const listQuery = toQuery(options);
   const paging = usePaging(listQuery);
@@ -22,9 +24,11 @@ export function TopicList() {
   const isEmpty = error === undefined && !loading && topics.length === 0;
   return (
     <Page name="Topics">
-      <p>
-        <Link href="/topics?create">Create a topic</Link>
-      </p>
+      {canWrite && (
+        <p>
+          <Link href="/topics?create">Create a topic</Link>
+        </p>
+      )}
       <ListOptionsForm options={options} onChange={setQuery} />
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
       {topics.length > 0 && <TopicTable topics={topics} state={options.state} />}

@@ -5,7 +5,7 @@ import { api } from "../../api.ts";
 import { ActionDialog } from "../../components/confirm-dialog.tsx";
 import { TextField } from "../../components/text-field.tsx";
 import { PasswordField } from "../../components/password-field.tsx";
-import { RoleCheckboxes } from "./roles.tsx";
+import { GrantsField } from "../../components/grants-field.tsx";
 
 export const usersPath = "/api/topicsync/v1/users";
 const getActionPath = ({ name }: UserView, action: string): string =>
@@ -46,7 +46,7 @@ export function AddUserDialog({ onDone, onCancel }: DialogProps) {
         onChange={setName}
       />
       <PasswordField value={password} onChange={setPassword} />
-      <RoleCheckboxes selected={roles} onChange={setRoles} />
+      <GrantsField selected={roles} onChange={setRoles} />
     </ActionDialog>
   );
 }
@@ -66,7 +66,7 @@ export function RolesDialog({ user, isSelf, onDone, onCancel }: UserDialogProps)
       }}
       onCancel={onCancel}
     >
-      <RoleCheckboxes selected={selected} onChange={setSelected} isSelf={isSelf} />
+      <GrantsField selected={selected} onChange={setSelected} isSelf={isSelf} />
     </ActionDialog>
   );
 }
@@ -89,6 +89,26 @@ export function PasswordDialog({ user, isSelf, onDone, onCancel }: UserDialogPro
           : "This ends all sessions of the user."}
       </p>
       <PasswordField value={password} onChange={setPassword} />
+    </ActionDialog>
+  );
+}
+
+export function SessionsDialog({ user, isSelf, onDone, onCancel }: UserDialogProps) {
+  return (
+    <ActionDialog
+      title={`End the sessions of ${user.name}?`}
+      confirmLabel="End them"
+      run={() => api.delete(getActionPath(user, "sessions"))}
+      onDone={() => {
+        onDone(`The sessions of ${user.name} were ended.`);
+      }}
+      onCancel={onCancel}
+    >
+      <p>
+        {isSelf
+          ? "This ends your own session as well."
+          : "The user is signed out of the console everywhere, and can sign in again."}
+      </p>
     </ActionDialog>
   );
 }

@@ -1,8 +1,8 @@
 import type { UserView } from "../../../../schemas/user.ts";
 import { Table } from "../../components/table.tsx";
-import { getRoleName } from "./roles.tsx";
+import { getRoleName } from "../../components/grants-field.tsx";
 
-export type UserAction = "roles" | "password" | "activation";
+export type UserAction = "roles" | "password" | "sessions" | "activation";
 
 interface UserTableProps {
   readonly users: readonly UserView[];
@@ -36,6 +36,7 @@ export const UserTable = ({ users, currentUser, onAction }: UserTableProps) => (
           <td>{active ? "active" : "disabled"}</td>
           <td class="actions">
             {renderButton("roles", "Roles")} {renderButton("password", "Password")}{" "}
+            {renderButton("sessions", "Sessions")}{" "}
             {name !== currentUser && (
               <button
                 type="button"

@@ -45,6 +45,7 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
     `${topic} ${getHeaderText(headers, "topicsync.code") ?? getHeaderText(headers, "topicsync.event")?.split("-").at(-1) ?? ""}`;
   const transactions: RoutingTransactions = {
     claim: () => Promise.resolve(undefined),
+    findPosition: () => Promise.resolve(undefined),
     begin: () =>
       Promise.resolve({
         sendAll(records) {

@@ -20,7 +20,7 @@ app.post(
     response.json({ body: request.body });
   },
 );
-app.use(createErrorHandler(log));
+app.use(createErrorHandler(log, () => undefined));
 const server = await listen(app, { host: "127.0.0.1", port: 0, maxConnections: 10, tls: undefined, log });
 after(() => server.close());
 

@@ -23,7 +23,7 @@ app.get("/half", (_request, response, next) => {
     next(new Error('duplicate key { token: "a push token" }'));
   });
 });
-app.use(createErrorHandler(log));
+app.use(createErrorHandler(log, () => undefined));
 const server = await listen(app, { host: "127.0.0.1", port: 0, maxConnections: 10, tls: undefined, log });
 after(() => server.close());
 

@@ -31,7 +31,7 @@ async function open(t: TestContext, listener: RequestListener): Promise<Socket> 
 const createSubscription = (events: Events) => ({
   events,
   user: "ann",
-  hasRole: true,
+  canReadStatus: true,
   isStillAllowed: () => Promise.resolve(true),
 });
 
@@ -52,15 +52,15 @@ describe("event streams", () => {
   it("leave room for users with a role when users without one open many", async () => {
     const stopping = new AbortController();
     const streams = createEventStreams(stopping.signal);
-    const send = (number: number, hasRole: boolean): Promise<void> =>
+    const send = (number: number, canReadStatus: boolean): Promise<void> =>
       streams.send(new ServerResponse(new IncomingMessage(new Socket())), {
         ...createSubscription(forever),
         user: `user${Math.floor(number / 10)}`,
-        hasRole,
+        canReadStatus,
       });
     /** Ends at once in either case. */
-    const isFull = (number: number, hasRole: boolean) =>
-      assert.rejects(Promise.race([send(number, hasRole), setImmediate()]), OverloadedError);
+    const isFull = (number: number, canReadStatus: boolean) =>
+      assert.rejects(Promise.race([send(number, canReadStatus), setImmediate()]), OverloadedError);
     const open = Array.from({ length: 150 }, (_, number) => send(number, false));
     await isFull(1_000, false);
     open.push(...Array.from({ length: 50 }, (_, number) => send(2_000 + number, true)));

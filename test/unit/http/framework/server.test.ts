@@ -32,7 +32,7 @@ async function start(options: Pick<ListenOptions, "limits"> & { maxConnections?:
       response.json("read");
     },
   );
-  app.use(createErrorHandler(log));
+  app.use(createErrorHandler(log, () => undefined));
   const server = await listen(app, {
     host: "127.0.0.1",
     port: 0,

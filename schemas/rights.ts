@@ -1,0 +1,59 @@
+import { roles } from "./roles.ts";
+
+/** What callers may be allowed to do, and what of it. */
+export const rights = [
+  "topics.read",
+  "topics.write",
+  "dead-letters.read",
+  "dead-letters.read-content",
+  "dead-letters.replay",
+  "installations.read-tokens",
+  "installations.write-all",
+  "status.read",
+  "admin",
+] as const;
+
+export type Right = (typeof rights)[number];
+
+/** Topics and dead letters of announcements have a namespace; rights to other things cannot be limited. */
+export const limitableRights = [
+  "topics.read",
+  "topics.write",
+  "dead-letters.read",
+  "dead-letters.read-content",
+  "dead-letters.replay",
+] as const satisfies Right[];
+
+type Role = (typeof roles)[keyof typeof roles];
+
+/** The rights of each role. */
+export const rightsOfRole: Readonly<Record<Role, readonly Right[]>> = {
+  [roles.eventManagement]: [...limitableRights, "status.read"],
+  [roles.pushAdmin]: ["installations.read-tokens", "installations.write-all", "status.read"],
+  [roles.admin]: ["admin", "status.read"],
+};
+
+const escape = (text: string): string => text.replaceAll(".", "\\.");
+const anyOf = (texts: readonly string[]): string => texts.map(escape).join("|");
+
+/**
+ * A role, a right, or a right with an `@` and a namespace: `topics.read@assurance`. `.*` at its end stands
+ * for the namespace itself and those below it, separated by dots; nothing for topics without a namespace.
+ */
+const grantPattern = `^(?:${anyOf([...Object.values(roles), ...rights])}|(?:${anyOf(limitableRights)})@(?:[^*]{0,1000}|[^*]{1,1000}\\.\\*))$`;
+
+/** What `isGrant` accepts, in words. */
+export const grantRule = `a right (${rights.join(", ")}) or a role (${Object.values(roles).join(", ")}); rights to topics and dead letters may be limited to a namespace (topics.read@assurance) or to it and those below it (topics.read@assurance.*)`;
+
+/** Schema of a right or role of a user or key. */
+export const grantSchema = {
+  type: "string",
+  format: "text",
+  pattern: grantPattern,
+  expected: grantRule,
+} as const;
+
+const grantExpression = new RegExp(grantPattern, "u");
+
+/** Whether a text is a right, limited or not, or a role. */
+export const isGrant = (text: string): boolean => grantExpression.test(text);

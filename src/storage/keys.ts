@@ -1,0 +1,95 @@
+import type { KeyStore, StoredKey } from "../users/key.ts";
+import { maxUpdateMs } from "./client-options.ts";
+import type { Database } from "./database.ts";
+import { isDuplicate } from "./failures.ts";
+import { collections } from "./names.ts";
+
+interface KeyRecord {
+  _id: string;
+  name: string;
+  /** A unique index on name and slot allows one key per slot. */
+  slot: number;
+  digest: string;
+  roles: readonly string[];
+  created_on: Date;
+  created_by: string;
+  expires_on: Date;
+  last_used_on?: Date;
+}
+
+/** Keys with the same name. */
+const slots = [1, 2];
+const maxListed = 1_000;
+
+/** Stores API keys; a TTL index removes those that expired long ago. */
+export function createKeyStore(database: Database): KeyStore {
+  const keys = database.collection<KeyRecord>(collections.keys);
+
+  async function tryInsert(record: KeyRecord): Promise<boolean> {
+    try {
+      await keys.insertOne(record, { maxTimeMS: maxUpdateMs });
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  }
+
+  return {
+    insert: (key, now) =>
+      database.run(async () => {
+        await keys.deleteMany({ name: key.name, expires_on: { $lte: now } }, { maxTimeMS: maxUpdateMs });
+        // Another request may take a slot at the same time, so the index decides.
+        for (const slot of slots) if (await tryInsert(toRecord(key, slot))) return true;
+        // A write that was repeated after an outage may have been stored the first time.
+        return (await keys.findOne({ _id: key.id })) !== null;
+      }),
+
+    findByDigest: (digest) =>
+      database.run(async () => {
+        const record = await keys.findOne({ digest });
+        return record === null ? undefined : fromRecord(record);
+      }),
+
+    list: () =>
+      database.run(async () => {
+        const options = { sort: { name: 1, slot: 1 }, limit: maxListed } as const;
+        return (await keys.find({}, options).toArray()).map(fromRecord);
+      }),
+
+    remove: (id) =>
+      database.run(async () => {
+        const record = await keys.findOne({ _id: id });
+        if (record === null) return undefined;
+        await keys.deleteOne({ _id: id }, { maxTimeMS: maxUpdateMs });
+        return fromRecord(record);
+      }),
+
+    markUsed: (id, usedOn) =>
+      database.run(async () => {
+        await keys.updateOne({ _id: id }, { $max: { last_used_on: usedOn } }, { maxTimeMS: maxUpdateMs });
+      }),
+  };
+}
+
+const toRecord = (key: StoredKey, slot: number): KeyRecord => ({
+  _id: key.id,
+  name: key.name,
+  slot,
+  digest: key.digest,
+  roles: key.roles,
+  created_on: key.createdOn,
+  created_by: key.createdBy,
+  expires_on: key.expiresOn,
+});
+
+const fromRecord = (record: KeyRecord): StoredKey => ({
+  id: record._id,
+  name: record.name,
+  digest: record.digest,
+  roles: record.roles,
+  createdOn: record.created_on,
+  createdBy: record.created_by,
+  expiresOn: record.expires_on,
+  lastUsedOn: record.last_used_on,
+});

@@ -1,0 +1,243 @@
+/** Every operation that serves limited rights × every limit × every namespace. */
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { operations } from "../../../docs/contracts.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
+import { createKey } from "../../support/keys.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { stage } from "../../support/scene.ts";
+import type { TestService } from "../../support/service.ts";
+
+const { admin, scene } = stage();
+const own = scene();
+let service: TestService;
+
+const namespaces = ["", "assurance", "assurance.mobile", "assurancex", "sales"] as const;
+
+/** The namespaces that each limit of a right covers. */
+const covered: Readonly<Record<string, readonly string[]>> = {
+  "": namespaces,
+  "@": [""],
+  "@assurance": ["assurance"],
+  "@assurance.*": ["assurance", "assurance.mobile"],
+  "@assurance.mobile": ["assurance.mobile"],
+  "@sales": ["sales"],
+  "@nowhere": [],
+};
+
+interface InNamespace {
+  readonly topic: string;
+  readonly deadLetter: string;
+}
+
+/** What each namespace contains. */
+const stored = new Map<string, InNamespace>();
+const getStored = (namespace: string): InNamespace =>
+  stored.get(namespace) ?? { topic: "missing", deadLetter: "missing" };
+
+const send = (method: "GET" | "POST", path: string, key: string | undefined, body?: object) =>
+  call(`${service.url}${path}`, {
+    method,
+    ...(key === undefined ? {} : { key }),
+    ...(body === undefined ? {} : { body }),
+  });
+
+const createBody = (namespace: string) => ({
+  externalId: unique("topic"),
+  name: unique("name"),
+  namespace,
+  contentQuery: "a=1",
+});
+
+async function createTopic(namespace: string, key?: string): Promise<HttpResponse> {
+  return send("POST", "/api/svc_api_notif_mgmt/topic", key, createBody(namespace));
+}
+
+const v1 = "/api/topicsync/v1";
+
+/** Whether the response is the one of success; otherwise it must be the other one. */
+function isReached({ status, text }: HttpResponse, success: number, otherwise: number): boolean {
+  assert.ok(status === success || status === otherwise, `${status} ${text}`);
+  return status === success;
+}
+
+async function switchTopic(action: "disable" | "enable", namespace: string, key: string): Promise<boolean> {
+  const { externalId } = (await createTopic(namespace)).json;
+  const at = `${v1}/topics/${String(externalId)}`;
+  if (action === "enable") await send("POST", `${at}/disable`, undefined);
+  return isReached(await send("POST", `${at}/${action}`, key), 200, 404);
+}
+
+const hasTopic = (topics: readonly { externalId: string }[], namespace: string): boolean =>
+  topics.some(({ externalId }) => externalId === getStored(namespace).topic);
+
+/** Whether a caller reaches what is in a namespace, by operation. */
+const probes: Readonly<Record<string, (key: string, namespace: string) => Promise<boolean>>> = {
+  createTopic: async (key, namespace) => isReached(await createTopic(namespace, key), 201, 403),
+  checkTopic: async (key, namespace) =>
+    isReached(await send("POST", `${v1}/topic-check`, key, createBody(namespace)), 200, 403),
+  async listTopics(key, namespace) {
+    const { json } = await send("GET", `${v1}/topics?limit=200`, key);
+    return hasTopic(json.topics, namespace);
+  },
+  getTopic: async (key, namespace) =>
+    isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}`, key), 200, 404),
+  disableTopic: (key, namespace) => switchTopic("disable", namespace, key),
+  enableTopic: (key, namespace) => switchTopic("enable", namespace, key),
+  async pickTopics(key, namespace) {
+    const { topic } = getStored(namespace);
+    const { json } = await send("POST", "/api/svc_api_notif_mgmt/topic/pick", key, { event: { a: "1" } });
+    assert.equal(json.topics.length, json.total);
+    const path = `/api/svc_api_notif_mgmt/topic/pick?explain=${topic}`;
+    const explained = isReached(await send("POST", path, key, { event: { a: "1" } }), 200, 404);
+    const isPicked = hasTopic(json.topics, namespace);
+    assert.equal(explained, isPicked);
+    return isPicked;
+  },
+  async listDeadLetters(key, namespace) {
+    const { json } = await send("GET", `${v1}/dead-letters`, key);
+    assert.equal(json.deadLetters.length, json.total);
+    const listed = json.deadLetters as { id: string }[];
+    return listed.some(({ id }) => id === getStored(namespace).deadLetter);
+  },
+  getDeadLetter: async (key, namespace) =>
+    isReached(await send("GET", `${v1}/dead-letters/${getStored(namespace).deadLetter}`, key), 200, 404),
+  async replayDeadLetters(key, namespace) {
+    const ids = [getStored(namespace).deadLetter];
+    const body = { ids, again: true, dryRun: true };
+    const { sent, skipped } = (await send("POST", `${v1}/dead-letters/replays`, key, body)).json;
+    if (sent.length === 0) assert.equal(skipped[0].reason, "missing");
+    return sent.length === 1;
+  },
+  async getReplayOutcomes(key, namespace) {
+    const body = { ids: [getStored(namespace).deadLetter] };
+    const { json } = await send("POST", `${v1}/dead-letters/replay-outcomes`, key, body);
+    return json.deadLetters[0].replay !== null;
+  },
+};
+
+const served = operations.filter(({ perNamespace }) => perNamespace === true);
+
+/** A tombstone and a record that is not JSON: nobody knows their namespaces. */
+const ofUnknownNamespace: string[] = [];
+
+before(async () => {
+  await own.createTopic();
+  service = await own.start();
+  const rejected = namespaces.map((namespace) => ({
+    ...{ externalId: unique("rejected"), name: "Rejected", namespace, contentQuery: "(((" },
+  }));
+  await own.send(...rejected);
+  const id = (offset: number): string => `${own.topic}-0-${offset}`;
+  for (const [offset, namespace] of namespaces.entries())
+    stored.set(namespace, {
+      topic: (await createTopic(namespace)).json.externalId,
+      deadLetter: id(offset),
+    });
+  const misspelt = { externalId: unique("misspelt"), name: "Misspelt", nameSpace: "sales" };
+  await own.send(misspelt, getStored("sales").topic);
+  ofUnknownNamespace.push(id(namespaces.length), id(namespaces.length + 1));
+  await own.caughtUp();
+  await until("the dead letters are listed", async () => {
+    const { json } = await send("GET", `${v1}/dead-letters`, undefined);
+    return json.total === namespaces.length + 2;
+  });
+  const ids = [...stored.values()].map(({ deadLetter }) => deadLetter);
+  const { json } = await send("POST", `${v1}/dead-letters/replays`, undefined, { ids });
+  assert.equal(json.sent.length, ids.length, JSON.stringify(json));
+  await own.caughtUp();
+});
+
+describe("an operation that serves rights limited to namespaces", () => {
+  it("has a probe here", () => {
+    assert.deepEqual(Object.keys(probes).toSorted(), served.map(({ id }) => id).toSorted());
+  });
+
+  for (const { id, access } of served)
+    it(`reaches what the right covers, and nothing else: ${id}`, async () => {
+      for (const [limit, expected] of Object.entries(covered)) {
+        const key = await createKey(service.url, `${access}${limit}`);
+        for (const namespace of namespaces)
+          assert.equal(
+            await probes[id]?.(key, namespace),
+            expected.includes(namespace),
+            `${id} with ${access}${limit} in "${namespace}"`,
+          );
+      }
+    });
+});
+
+describe("rights that are limited to namespaces", () => {
+  it("add up", async () => {
+    const key = await createKey(service.url, "topics.read@sales", "topics.read@assurance");
+    const { json } = await send("GET", `${v1}/topics?limit=200`, key);
+    assert.deepEqual(
+      [...new Set(json.topics.map(({ namespace }: { namespace: string }) => namespace))].toSorted(),
+      ["assurance", "sales"],
+    );
+  });
+
+  it("never reach dead letters whose namespace is unknown", async () => {
+    const key = await createKey(
+      service.url,
+      ...Object.keys(covered)
+        .filter((limit) => limit !== "")
+        .map((limit) => `dead-letters.read${limit}`),
+    );
+    for (const id of ofUnknownNamespace) {
+      assert.equal((await send("GET", `${v1}/dead-letters/${id}`, undefined)).status, 200, id);
+      assert.equal((await send("GET", `${v1}/dead-letters/${id}`, key)).status, 404, id);
+    }
+  });
+
+  it("show the content of dead letters in the namespaces of that right only", async () => {
+    const key = await createKey(service.url, "dead-letters.read", "dead-letters.read-content@sales");
+    for (const namespace of namespaces) {
+      const { json } = await send("GET", `${v1}/dead-letters/${getStored(namespace).deadLetter}`, key);
+      assert.equal(json.contentHidden, namespace !== "sales", namespace);
+      assert.equal(json.value === null, namespace !== "sales", namespace);
+    }
+  });
+
+  it("reach neither events nor push feedback, which have no namespace", async () => {
+    const key = await createKey(service.url, "dead-letters.read@sales", "installations.read-tokens");
+    for (const channel of ["events", "push-feedback"]) {
+      const { status, json } = await send("GET", `${v1}/dead-letters?channel=${channel}`, key);
+      assert.equal(status, 403);
+      assert.match(json.error.detail, /dead-letters\.read is required without a limit to namespaces/);
+    }
+  });
+
+  it("show the latest dead letters of their namespaces in the overview, and to others none", async () => {
+    const key = await createKey(service.url, "dead-letters.read@sales");
+    const { deadLetters } = (await send("GET", `${v1}/overview`, key)).json;
+    assert.ok(deadLetters.length > 0);
+    for (const { id } of deadLetters)
+      assert.equal((await send("GET", `${v1}/dead-letters/${String(id)}`, key)).status, 200);
+    const nobody = await createKey(service.url, "topics.read@sales");
+    assert.equal((await send("GET", `${v1}/overview`, nobody)).json.deadLetters, null);
+  });
+
+  it("name the right that is missing for a topic that is visible", async () => {
+    const key = await createKey(service.url, "topics.read", "topics.write@sales");
+    const { json, status } = await send("POST", `${v1}/topics/${getStored("").topic}/disable`, key);
+    assert.equal(status, 403);
+    assert.match(json.error.detail, /^The right topics\.write is required in the namespace ""\./);
+  });
+
+  it("do not let a replay change a topic of another namespace", async () => {
+    const externalId = unique("moved");
+    const definition = { externalId, name: unique("name"), namespace: "sales" };
+    const rejected = { ...definition, contentQuery: "(((" };
+    await own.send(rejected);
+    await own.caughtUp();
+    const [offsets] = await admin.fetchTopicOffsets(own.topic);
+    const id = `${own.topic}-0-${Number(offsets?.high) - 1}`;
+    await send("POST", "/api/svc_api_notif_mgmt/topic", undefined, { ...definition, namespace: "assurance" });
+    const key = await createKey(service.url, "dead-letters.replay@sales");
+    const { json } = await send("POST", `${v1}/dead-letters/replays`, key, { ids: [id] });
+    assert.deepEqual([json.sent, json.skipped[0].reason], [[], "forbidden"], JSON.stringify(json));
+  });
+});

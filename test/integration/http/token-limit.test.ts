@@ -1,0 +1,134 @@
+/** A limit on the active tokens of a user, and the expiry of those that are not seen. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { expireTokens } from "../../../src/app/token-expiry.ts";
+import { createServices } from "../../../src/app/services.ts";
+import { readConfig } from "../../../src/config.ts";
+import type { AuditEntry } from "../../../src/lib/audit.ts";
+import { createLifecycle } from "../../../src/lib/lifecycle.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { call } from "../../support/http.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { stage, useService } from "../../support/scene.ts";
+import { bootstrap } from "../../support/service.ts";
+
+const service = useService({
+  PUSH_APPLICATIONS: "agent,other",
+  PUSH_PLATFORMS: "ios,android",
+  PUSH_MAX_TOKENS_PER_USER: "3",
+});
+const records = service.db.collection<InstallationRecord>("sys_push_notif_app_install");
+const { user } = bootstrap;
+
+async function register(token: string, platform = "ios", application = "agent"): Promise<void> {
+  const url = `${service.url}/api/now/push/${application}/installation`;
+  assert.equal((await call(url, { body: { platform, token } })).status, 200);
+}
+
+const findActive = async (): Promise<string[]> =>
+  (await records.find({ user, active: true }).toArray()).map(({ token }) => token).toSorted();
+
+describe("a user with as many tokens as the limit allows", () => {
+  it("loses the one that was not seen for the longest time, on any platform of the application", async () => {
+    await register("a", "android");
+    await register("b");
+    await register("other", "ios", "other");
+    await register("c");
+    assert.deepEqual(await findActive(), ["a", "b", "c", "other"]);
+    await register("a", "android");
+    assert.deepEqual(await findActive(), ["a", "b", "c", "other"], "registered again");
+    await register("d");
+    assert.deepEqual(await findActive(), ["a", "c", "d", "other"]);
+    const [gone] = await records.find({ token: "b" }).toArray();
+    assert.equal(gone?.deactivated_reason, "more than 3 active tokens of the user");
+    const line = await until("it is recorded", () =>
+      service.log.find(({ msg }) => msg === "installations.limited"),
+    );
+    assert.deepEqual([line["user"], line["application"], line["count"]], [user, "agent", 1]);
+  });
+
+  it("keeps the limit when many devices register at the same time", async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, i) => register(`many-${i}`)));
+    await register("last");
+    const active = await findActive();
+    assert.equal(active.length, 4);
+    assert.ok(active.includes("last"));
+  });
+
+  it("comes down to the limit if there were more before it was set", async () => {
+    const old = Array.from({ length: 300 }, (_, i) => installation(`old-${i}`, { user }));
+    await records.insertMany(old);
+    for (const token of ["x", "y"]) await register(token);
+    assert.equal((await findActive()).filter((token) => token !== "other").length, 3);
+  });
+});
+
+const day = 86_400_000;
+
+describe("tokens that are not seen for the days of the setting", () => {
+  const own = stage().scene();
+
+  it("are deactivated by one of several instances, once a day", async (t) => {
+    const log = await createLogger("silent");
+    const config = readConfig({ ...own.settings, PUSH_TOKEN_MAX_UNSEEN_DAYS: "270" });
+    const audited: AuditEntry[] = [];
+    const audit = {
+      on: true,
+      record: (event: AuditEntry["event"], origin: AuditEntry["origin"]) =>
+        void audited.push({ event, origin }),
+      recordAll: () => undefined,
+    };
+    const { signal: abort } = new AbortController();
+    const create = async () => {
+      const database = createDatabase(own.uri, log);
+      t.after(() => database.close());
+      await database.connect(abort);
+      return createServices({ config, database, lifecycle: createLifecycle(log), log });
+    };
+    const instances = await Promise.all([create(), create(), create()]);
+    const installed = own.db.collection<InstallationRecord>("sys_push_notif_app_install");
+    const seen = (days: number) => ({ last_seen_on: new Date(Date.now() - days * day) });
+    await installed.insertMany([
+      installation(unique("old"), seen(271)),
+      installation(unique("older"), seen(500)),
+      installation(unique("new"), seen(269)),
+      installation(unique("gone"), { ...seen(300), active: false, deactivated_reason: "Unregistered" }),
+    ]);
+    const runAll = () =>
+      Promise.all(instances.map((services) => expireTokens(270, { services, audit, abort, log })));
+    await runAll();
+    const inactive = await installed.find({ deactivated_reason: "not seen for 270 days" }).toArray();
+    assert.equal(inactive.length, 2);
+    assert.equal(await installed.countDocuments({ active: true }), 1);
+    assert.deepEqual(
+      audited.map(({ event }) => event),
+      [{ action: "installations.swept", count: 2 }],
+    );
+    await installed.insertOne(installation(unique("next"), seen(280)));
+    await runAll();
+    assert.equal(await installed.countDocuments({ active: true }), 2, "not due again");
+    const jobs = own.db.collection<{ _id: string; next_on: Date }>("topicsync_jobs");
+    await jobs.updateOne({ _id: "expire-tokens" }, { $set: { next_on: new Date() } });
+    await runAll();
+    assert.equal(await installed.countDocuments({ active: true }), 1);
+  });
+
+  it("are swept again soon after a sweep was interrupted", async (t) => {
+    const log = await createLogger("silent");
+    const config = readConfig(own.settings);
+    const database = createDatabase(own.uri, log);
+    t.after(() => database.close());
+    await database.connect(new AbortController().signal);
+    const services = createServices({ config, database, lifecycle: createLifecycle(log), log });
+    const jobs = own.db.collection<{ _id: string; next_on: Date }>("topicsync_jobs");
+    await jobs.updateOne({ _id: "expire-tokens" }, { $set: { next_on: new Date() } }, { upsert: true });
+    const audit = { on: false, record: () => undefined, recordAll: () => undefined };
+    await expireTokens(270, { services, audit, abort: AbortSignal.abort(), log });
+    const next = (await jobs.findOne({ _id: "expire-tokens" }))?.next_on.getTime() ?? 0;
+    assert.ok(next < Date.now() + day / 2, "due again on the same day");
+  });
+});

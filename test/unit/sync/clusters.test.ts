@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { findOtherCluster, OtherClusterError, requireSameCluster } from "../../../src/sync/clusters.ts";
+import type { Position } from "../../../src/sync/positions.ts";
+import type { PartitionLog } from "../../../src/sync/records.ts";
+
+const topic = "announcements";
+const log: PartitionLog = { low: 0, high: 20, topicId: "two", clusterId: "B", leader: 1, leaderEpoch: 0 };
+const stored: Position = { offset: 10, epoch: 1, topicId: "one", clusterId: "A" };
+
+/** The cluster that is found, where these clusters of topic ids are known. */
+const find = (
+  position: Position | undefined,
+  there: Partial<PartitionLog> = {},
+  { known = {}, isInKafka = false }: { known?: Record<string, string>; isInKafka?: boolean } = {},
+) =>
+  findOtherCluster(
+    { topic, stored: position, log: { ...log, ...there }, isInKafka },
+    { findClusters: () => Promise.resolve(new Map(Object.entries(known))) },
+  );
+
+describe("a position", () => {
+  it("belongs to another cluster if topic and cluster are others", async () => {
+    assert.equal(await find(stored), "A");
+    // Brokers without topic ids.
+    assert.equal(await find({ offset: 10, epoch: 1, clusterId: "A" }, { topicId: undefined }), "A");
+    assert.equal(await find(stored, { topicId: undefined }), "A");
+  });
+
+  it("from before clusters were stored belongs to the cluster in which its topic was read", async () => {
+    const old: Position = { offset: 10, epoch: 1, topicId: "one" };
+    assert.equal(await find(old, {}, { known: { one: "A" } }), "A");
+    assert.equal(await find(old, {}, { known: { one: "B" } }), undefined);
+    assert.equal(await find(old), undefined);
+  });
+
+  it("belongs to the log that is there if that needs no decision", async () => {
+    const cases: [why: string, position: Position | undefined, there: Partial<PartitionLog>][] = [
+      ["the topic was created again in the same cluster", stored, { clusterId: "A" }],
+      ["the cluster was renamed, and has the same topic", stored, { topicId: "one" }],
+      ["the log never had a record", stored, { high: 0 }],
+      ["the brokers tell no cluster", stored, { clusterId: null }],
+      ["a person set it", { offset: 10, epoch: 1 }, {}],
+      ["nothing was read before", undefined, {}],
+    ];
+    for (const [why, position, there] of cases) assert.equal(await find(position, there), undefined, why);
+  });
+
+  it("that is stored in Kafka is missing in another cluster, although events were read", async () => {
+    const isInKafka = true;
+    assert.equal(await find(undefined, {}, { isInKafka, known: { one: "A" } }), "A");
+    assert.equal(await find(undefined, {}, { isInKafka, known: { one: "A", other: "B" } }), undefined);
+    assert.equal(await find(undefined, {}, { isInKafka }), undefined);
+    assert.equal(await find(undefined, { high: 0 }, { isInKafka, known: { one: "A" } }), undefined);
+    // A person, or a tool that mirrors offsets without their metadata, has set it for this cluster.
+    assert.equal(await find({ offset: 3, epoch: 1 }, {}, { isInKafka, known: { one: "A" } }), undefined);
+  });
+
+  it("of another cluster has an error that says which command to run", async () => {
+    const compared = { topic, stored, log, isInKafka: false };
+    const logs = { findClusters: () => Promise.resolve(new Map<string, string>()) };
+    await assert.rejects(
+      requireSameCluster(compared, { logs, consumer: "announcements" }),
+      (error) =>
+        error instanceof OtherClusterError &&
+        /cluster A, .* to B: .*"topicsync positions set announcements"/.test(error.message),
+    );
+  });
+});
