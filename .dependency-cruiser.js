@@ -88,9 +88,9 @@ export default {
     },
     {
       name: "one-importer-of-openid-client",
-      comment: "it is loaded only if signing in with OpenID is configured.",
+      comment: "it is loaded only if signing in with OpenID, or tokens for Kafka, are configured.",
       severity: "error",
-      from: { path: "^(src|http|consumers)/", pathNot: "^src/users/openid-provider\\.ts$" },
+      from: { path: "^(src|http|consumers)/", pathNot: "^src/(users/openid-provider|kafka/tokens)\\.ts$" },
       to: { path: "node_modules/openid-client/" },
     },
     {

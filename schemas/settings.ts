@@ -71,7 +71,11 @@ export const settingsSchema = {
     KAFKA_BROKERS: {
       type: "array",
       minItems: 1,
-      items: { type: "string", pattern: "^[^\\s:]+:[0-9]{1,5}$", expected: "host:port" },
+      items: {
+        type: "string",
+        pattern: "^(?:[^\\s:\\[\\]]+|\\[[0-9A-Fa-f:.]+(?:%[^\\s\\]]+)?\\]):[0-9]{1,5}$",
+        expected: "host:port, with brackets around an IPv6 address, such as [::1]:9092",
+      },
       description: "Comma-separated host:port list of Kafka brokers. Unset: the embedded broker.",
     },
     KAFKA_CLIENT_ID: {
@@ -83,12 +87,38 @@ export const settingsSchema = {
     KAFKA_TLS_CA: { ...path, description: "PEM file with the certificate authorities to trust." },
     KAFKA_TLS_CERT: { ...path, description: "PEM file with the client certificate." },
     KAFKA_TLS_KEY: { ...path, description: "PEM file with the key of KAFKA_TLS_CERT." },
+    KAFKA_TLS_KEY_PASSPHRASE: { ...name, description: "Passphrase of KAFKA_TLS_KEY, if it is encrypted." },
     KAFKA_SASL_MECHANISM: {
-      enum: ["plain", "scram-sha-256", "scram-sha-512"],
+      enum: ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer", "aws-msk-iam"],
       description: "SASL mechanism.",
     },
-    KAFKA_SASL_USERNAME: { ...name, description: "SASL user name." },
-    KAFKA_SASL_PASSWORD: { ...name, description: "SASL password." },
+    KAFKA_SASL_USERNAME: { ...name, description: "User name for plain and scram." },
+    KAFKA_SASL_PASSWORD: { ...name, description: "Password for plain and scram." },
+    KAFKA_OAUTH_TOKEN_URL: {
+      ...name,
+      description: "For oauthbearer: URL of the provider's token endpoint, for client credentials.",
+    },
+    KAFKA_OAUTH_CLIENT_ID: { ...name, description: "Client id at KAFKA_OAUTH_TOKEN_URL." },
+    KAFKA_OAUTH_CLIENT_SECRET: { ...name, description: "Client secret of KAFKA_OAUTH_CLIENT_ID." },
+    KAFKA_OAUTH_SCOPE: { ...name, description: "Space-separated scopes to request. Unset: the provider's." },
+    KAFKA_OAUTH_EXTENSIONS: {
+      type: "array",
+      items: {
+        type: "string",
+        pattern: "^[A-Za-z]+=[ -~]+$",
+        expected: "name=value, the name of letters only, such as logicalCluster=lkc-1",
+      },
+      description: "Comma-separated name=value list of SASL extensions that are sent with the token.",
+    },
+    KAFKA_OAUTH_TOKEN_FILE: {
+      ...path,
+      description: "For oauthbearer: file with the token, instead of KAFKA_OAUTH_TOKEN_URL.",
+    },
+    AWS_REGION: { ...name, description: "Region of the cluster, for aws-msk-iam." },
+    KAFKA_RACK: {
+      ...name,
+      description: "Rack or availability zone of this instance. Set: the nearest replica is read.",
+    },
     KAFKA_GROUP_ID: { ...name, default: "topicsync", description: "Consumer group id." },
     KAFKA_ANNOUNCEMENTS_TOPIC: {
       ...kafkaTopic,
@@ -316,9 +346,15 @@ export const settingsSchema = {
     KAFKA_UNMATCHED_TOPIC: ["KAFKA_EVENTS_TOPIC"],
     KAFKA_TLS_CERT: ["KAFKA_TLS_KEY"],
     KAFKA_TLS_KEY: ["KAFKA_TLS_CERT"],
-    KAFKA_SASL_MECHANISM: ["KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD"],
+    KAFKA_TLS_KEY_PASSPHRASE: ["KAFKA_TLS_KEY"],
     KAFKA_SASL_USERNAME: ["KAFKA_SASL_MECHANISM"],
     KAFKA_SASL_PASSWORD: ["KAFKA_SASL_MECHANISM"],
+    KAFKA_OAUTH_TOKEN_URL: ["KAFKA_SASL_MECHANISM", "KAFKA_OAUTH_CLIENT_ID", "KAFKA_OAUTH_CLIENT_SECRET"],
+    KAFKA_OAUTH_CLIENT_ID: ["KAFKA_OAUTH_TOKEN_URL"],
+    KAFKA_OAUTH_CLIENT_SECRET: ["KAFKA_OAUTH_TOKEN_URL"],
+    KAFKA_OAUTH_SCOPE: ["KAFKA_OAUTH_TOKEN_URL"],
+    KAFKA_OAUTH_EXTENSIONS: ["KAFKA_SASL_MECHANISM"],
+    KAFKA_OAUTH_TOKEN_FILE: ["KAFKA_SASL_MECHANISM"],
   },
 } as const;
 
@@ -329,7 +365,11 @@ export type Settings = FromSchema<typeof settingsSchema>;
 /** Secret settings, which may also be read from a file: `MONGODB_URI_FILE` holds the path. */
 export const secretSettings = [
   "MONGODB_URI",
+  "KAFKA_TLS_KEY_PASSPHRASE",
   "KAFKA_SASL_PASSWORD",
+  "KAFKA_OAUTH_CLIENT_SECRET",
   "BOOTSTRAP_PASSWORD",
   "OIDC_CLIENT_SECRET",
 ] as const satisfies SettingName[];
+
+export type SecretSettingName = (typeof secretSettings)[number];

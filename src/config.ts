@@ -5,12 +5,13 @@ import { parseEnv } from "node:util";
 import ipaddr from "ipaddr.js";
 
 import { roleMapSchema, type RoleMap } from "../schemas/role-map.ts";
-import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
+import { settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
 import { ConfigurationError, getErrorMessage } from "./lib/errors.ts";
 import { parseStrictJson } from "./lib/json.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
 import { requireTrusted } from "./lib/trusted-path.ts";
 import { readNamedFile, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
+import { findSecretFiles, toSecret, type SecretFiles } from "./kafka-security.ts";
 import { findMisspelledSettings } from "./misspelled-settings.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
@@ -55,6 +56,8 @@ export interface Config {
   readonly management: ManagementConfig | undefined;
   /** Includes the database name; undefined for the embedded store. */
   readonly mongodbUri: string | undefined;
+  /** The file that it was read from, which is read again when it changes. */
+  readonly mongodbUriFile: string | undefined;
   readonly kafka: KafkaConfig;
   readonly bootstrap: BootstrapConfig | undefined;
   /** Undefined: HTTP Basic only. */
@@ -105,7 +108,7 @@ export function readConfig(environment: Environment): Config {
   const checked = createCheck(raw)(raw);
   if (!checked.ok)
     faults.push(...checked.faults.map(({ path, message }) => `${getSettingName(path)} ${message}`));
-  const config = checked.ok ? toConfig(checked.value, faults) : undefined;
+  const config = checked.ok ? toConfig(checked.value, findSecretFiles(environment), faults) : undefined;
   if (config === undefined || faults.length > 0) {
     throw new ConfigurationError(
       ["The settings are invalid:", ...faults.map((fault) => `  ${fault}`)].join("\n"),
@@ -136,9 +139,7 @@ function parseSettings(environment: Environment, faults: string[]): Record<strin
     const text = environment[name];
     if (text !== undefined && text !== "") raw[name] = parseValue(name, text);
   }
-  for (const name of secretSettings) {
-    const file = environment[`${name}_FILE`];
-    if (file === undefined || file === "") continue;
+  for (const [name, file] of Object.entries(findSecretFiles(environment))) {
     if (raw[name] !== undefined) faults.push(`${name} and ${name}_FILE are both set; set one of them`);
     const secret = readNamedFile(`${name}_FILE`, file, faults)?.replace(/\r?\n$/, "");
     if (secret !== undefined) raw[name] = secret;
@@ -158,19 +159,20 @@ function parseValue(name: SettingName, text: string): unknown {
   return text;
 }
 
-function toConfig(settings: Settings, faults: string[]): Config {
-  const kafka = toKafkaConfig(settings, faults);
+function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Config {
+  const kafka = toKafkaConfig(settings, files, faults);
   const provider = toOidc(settings, faults);
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password, BOOTSTRAP_RESET: reset } = settings;
   return Object.freeze({
     http: toHttp(settings, faults),
     management: toManagement(settings, faults),
     mongodbUri: settings.MONGODB_URI,
+    mongodbUriFile: files.MONGODB_URI,
     kafka,
     bootstrap:
       user !== undefined && password !== undefined ? Object.freeze({ user, password, reset }) : undefined,
     oidc: provider,
-    signIn: provider && toSignIn(settings, provider, faults),
+    signIn: provider && toSignIn(settings, provider, { files, faults }),
     push: Object.freeze({
       applications: settings.PUSH_APPLICATIONS,
       platforms: settings.PUSH_PLATFORMS,
@@ -266,7 +268,11 @@ function readRoleMap(file: string | undefined, faults: string[]): OidcConfig["ro
   return new Map();
 }
 
-function toSignIn(settings: Settings, provider: OidcConfig, faults: string[]): SignInConfig | undefined {
+function toSignIn(
+  settings: Settings,
+  provider: OidcConfig,
+  { files, faults }: { readonly files: SecretFiles; readonly faults: string[] },
+): SignInConfig | undefined {
   const { OIDC_CLIENT_ID: clientId, HTTP_PUBLIC_URL: publicUrl } = settings;
   if (clientId === undefined || publicUrl === undefined) return undefined;
   if (!isTrustworthy(publicUrl)) {
@@ -276,7 +282,7 @@ function toSignIn(settings: Settings, provider: OidcConfig, faults: string[]): S
   return Object.freeze({
     ...provider,
     clientId,
-    clientSecret: settings.OIDC_CLIENT_SECRET,
+    clientSecret: toSecret("OIDC_CLIENT_SECRET", settings, files),
     scope: settings.OIDC_SCOPE,
     publicUrl: new URL(publicUrl).origin,
   });

@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
 
 import type { Settings } from "../schemas/settings.ts";
+import {
+  toKafkaSasl,
+  toKafkaTls,
+  type KafkaSaslConfig,
+  type KafkaTlsConfig,
+  type SecretFiles,
+} from "./kafka-security.ts";
 import { getErrorMessage } from "./lib/errors.ts";
 
 export interface KafkaConfig {
@@ -16,10 +23,11 @@ export interface KafkaConfig {
   readonly router: RouterConfig | undefined;
   /** Maximum size of a decompressed batch. */
   readonly maxBatchBytes: number;
-  /** PEM texts; undefined for a plain connection. */
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
-  readonly sasl:
-    { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string } | undefined;
+  /** Undefined for a plain connection. */
+  readonly tls: KafkaTlsConfig | undefined;
+  readonly sasl: KafkaSaslConfig | undefined;
+  /** Where this instance is, to read from the nearest replica; undefined: from the leader. */
+  readonly rack: string | undefined;
 }
 
 /** A consumed Kafka topic with its dead-letter topic and consumer group. */
@@ -53,10 +61,8 @@ export interface NewEgress {
   readonly replication: number | undefined;
 }
 
-type SaslMechanism = NonNullable<Settings["KAFKA_SASL_MECHANISM"]>;
-
 /** Adds what is wrong to `faults`. */
-export function toKafkaConfig(settings: Settings, faults: string[]): KafkaConfig {
+export function toKafkaConfig(settings: Settings, files: SecretFiles, faults: string[]): KafkaConfig {
   const kafka: KafkaConfig = Object.freeze({
     brokers: settings.KAFKA_BROKERS,
     clientId: settings.KAFKA_CLIENT_ID,
@@ -66,8 +72,9 @@ export function toKafkaConfig(settings: Settings, faults: string[]): KafkaConfig
     pushFeedback: toPushFeedback(settings),
     router: toRouter(settings),
     maxBatchBytes: settings.KAFKA_MAX_BATCH_BYTES,
-    tls: readKafkaTls(settings, faults),
-    sasl: toSasl(settings),
+    tls: toKafkaTls(settings, files, faults),
+    sasl: toKafkaSasl(settings, files, faults),
+    rack: settings.KAFKA_RACK,
   });
   faults.push(...findTopicFaults(kafka));
   return kafka;
@@ -161,28 +168,6 @@ function findRepeated(named: readonly (readonly [name: string, value: string | u
     else faults.push(`${name} must differ from ${other}`);
   }
   return faults;
-}
-
-function readKafkaTls(settings: Settings, faults: string[]): KafkaConfig["tls"] {
-  const files = { ca: "KAFKA_TLS_CA", cert: "KAFKA_TLS_CERT", key: "KAFKA_TLS_KEY" } as const;
-  const given = Object.entries(files).filter(([, name]) => settings[name] !== undefined);
-  if (!settings.KAFKA_TLS) {
-    faults.push(...given.map(([, name]) => `${name} is set, but KAFKA_TLS is not "true"`));
-    return undefined;
-  }
-  return Object.fromEntries(
-    given.map(([key, name]) => [key, readNamedFile(name, settings[name] ?? "", faults) ?? ""]),
-  );
-}
-
-function toSasl(settings: Settings): KafkaConfig["sasl"] {
-  const {
-    KAFKA_SASL_MECHANISM: mechanism,
-    KAFKA_SASL_USERNAME: username,
-    KAFKA_SASL_PASSWORD: password,
-  } = settings;
-  if (mechanism === undefined || username === undefined || password === undefined) return undefined;
-  return { mechanism, username, password };
 }
 
 /** Undefined if the file cannot be read; `faults` says why. */

@@ -13,6 +13,8 @@ interface MetricsSources {
   readonly picker: () => Pick<IndexStatus, "topics" | "unconditional" | "unreadable">;
   /** Registrations and removals that wait for a bulk write, and those being written. */
   readonly getRegistrations: () => { readonly waiting: number; readonly writing: number };
+  /** When the certificates of the settings expire, in milliseconds since 1970. */
+  readonly getCertificates: () => readonly { readonly setting: string; readonly expiresAt: number }[];
   /** As `GET /readyz`. Never throws. */
   readonly readiness: () => Promise<Readonly<Record<string, { readonly ok: boolean }>>>;
 }
@@ -23,7 +25,7 @@ interface MetricsSources {
  */
 export function createMetricsText(
   { registry }: Pick<Metrics, "registry">,
-  { getSyncStatus, picker, getRegistrations, readiness }: MetricsSources,
+  { getSyncStatus, picker, getRegistrations, getCertificates, readiness }: MetricsSources,
 ): MetricsText {
   const registers = [registry];
   const ready = new Gauge({
@@ -52,6 +54,12 @@ export function createMetricsText(
     help: "Registrations and removals that wait for the next bulk write.",
     registers,
   });
+  const certificates = new Gauge({
+    name: "topicsync_certificate_expiry_timestamp_seconds",
+    help: "When the certificate in the file of a setting expires, in seconds since 1970.",
+    labelNames: ["setting"],
+    registers,
+  });
   const setPartitions = createPartitionGauges(registry);
 
   async function render(): Promise<string> {
@@ -63,6 +71,8 @@ export function createMetricsText(
     unconditionalTopics.set(unconditional);
     unreadableTopics.set(unreadable);
     waitingRegistrations.set(getRegistrations().waiting);
+    certificates.reset();
+    for (const { setting, expiresAt } of getCertificates()) certificates.set({ setting }, expiresAt / 1_000);
     return registry.metrics();
   }
 

@@ -7,8 +7,11 @@ import { isTrustworthy } from "../users/openid.ts";
 
 /** Warns about settings with which passwords and push tokens can be read on the network. */
 export function warnAboutPlaintext({ http, kafka, mongodbUri }: Config, log: Logger): void {
-  if (kafka.sasl?.mechanism === "plain" && kafka.tls === undefined)
-    log.warn("kafka password sent without TLS, set KAFKA_TLS or use SCRAM");
+  if (
+    kafka.tls === undefined &&
+    (kafka.sasl?.mechanism === "plain" || kafka.sasl?.mechanism === "oauthbearer")
+  )
+    log.warn("kafka password or token sent without TLS, set KAFKA_TLS or use SCRAM");
   if (mongodbUri !== undefined && sendsUnprotectedCredentials(mongodbUri))
     log.warn("mongodb credentials used without verified TLS, set tls=true in MONGODB_URI");
   const isLocal = isTrustworthy(`http://${isIPv6(http.host) ? `[${http.host}]` : http.host}`);

@@ -13,6 +13,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
+import { findCertificates, followCertificate } from "./certificates.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
@@ -81,6 +82,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   servers.push(server);
 
   const { tls } = config.http;
+  if (tls !== undefined) followCertificate(servers, tls, { lifecycle, log });
   function reload(): void {
     context.audit.reopen();
     if (tls !== undefined) reloadCertificate(servers, tls.files, log);
@@ -99,7 +101,8 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
   const metrics = createMetrics();
   const audit = openAuditLog(config.auditLog, log);
   lifecycle.onStop("audit", () => audit.close());
-  const database = createDatabase(addresses.mongodbUri, log.child({ component: "mongodb" }));
+  const mongodbLog = log.child({ component: "mongodb" });
+  const database = createDatabase(addresses.mongodbUri, mongodbLog, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
   const isEmbedded = config.kafka.brokers === undefined;
   const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers, isEmbedded };
@@ -172,6 +175,7 @@ async function createAppOptions(
       readiness: checkReadiness,
       picker: topicIndex.status,
       getRegistrations: services.registrations.getStatus,
+      getCertificates: () => findCertificates(config),
     }),
     recordRequest: metrics.recordRequest,
     getSyncStatus,

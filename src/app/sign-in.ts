@@ -51,6 +51,6 @@ async function loadOpenIdOptions(
 ): Promise<OpenIdOptions> {
   const { createOpenIdProvider } = await import("../users/openid-provider.ts");
   const { publicUrl } = config;
-  const provider = createOpenIdProvider(config, buildRedirectUri(publicUrl));
+  const provider = createOpenIdProvider(config, buildRedirectUri(publicUrl), log);
   return { signIn: createOpenIdSignIn({ config, provider, throttle, log }), publicUrl };
 }

@@ -101,7 +101,7 @@ function openAudit({ config, log, lifecycle }: ContextOptions): RecordChange {
 
 async function openDatabase({ config, log, lifecycle, abort }: ContextOptions): Promise<Database> {
   const uri = await resolveStore(config);
-  const database = createDatabase(uri, log);
+  const database = createDatabase(uri, log, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
   await connectInTime({ what: "MongoDB", address: parseHosts(uri), abort }, (signal) =>
     database.connect(signal),

@@ -1,9 +1,9 @@
 import kafkajs, {
   type Admin,
+  type Kafka,
   type KafkaConfig as KafkaJsConfig,
   type LogEntry,
   type RetryOptions,
-  type SASLOptions,
 } from "kafkajs";
 
 import type { KafkaConfig, NewEgress } from "../kafka-config.ts";
@@ -18,7 +18,10 @@ import type {
   Partition,
   RecordProducer,
 } from "../sync/records.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
+import { createSasl, followTls } from "./credentials.ts";
+import { reportAuthentication } from "./workarounds/authentication.ts";
 import { createCluster } from "./workarounds/clusters.ts";
 import { rememberCoordinators } from "./workarounds/coordinators.ts";
 import { quoteGroup, toKafkaError } from "./errors.ts";
@@ -39,6 +42,7 @@ import { spareBusyPartitions } from "./workarounds/busy-partitions.ts";
 import { correctJoins } from "./workarounds/joins.ts";
 import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
 import { repeatAfterUnreadableResponses } from "./workarounds/unreadable-responses.ts";
+import { connectToIpv6 } from "./workarounds/ipv6-brokers.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import {
   EgressTopicsDirectory,
@@ -113,6 +117,7 @@ function applyWorkarounds(maxBatchBytes: number): void {
   forgetCutResponses();
   repeatAfterUnreadableResponses();
   stopIdleChecks();
+  reportAuthentication();
 }
 
 type BrokerConfig = KafkaConfig & {
@@ -125,6 +130,7 @@ type BrokerConfig = KafkaConfig & {
 function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets) {
   const options: KafkaJsConfig = {
     ...toClientOptions(config),
+    ...(config.sasl && { sasl: createSasl(config.sasl, log) }),
     logCreator: () => (entry) => {
       logEntry(log, entry, !sockets.isClosed && !isDuplicateLogEntry(entry, config));
     },
@@ -132,7 +138,7 @@ function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets
   return (retry: RetryOptions): KafkaClient => {
     const clientSockets = sockets.createClientSockets();
     return {
-      kafka: new kafkajs.Kafka({ ...options, retry, socketFactory: clientSockets.open }),
+      kafka: createKafka({ ...options, retry, socketFactory: clientSockets.open }, config.brokers),
       dropConnection: ({ payload }) => {
         clientSockets.drop(payload.broker);
       },
@@ -141,6 +147,12 @@ function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets
       },
     };
   };
+}
+
+function createKafka(options: KafkaJsConfig, brokers: readonly string[]): Kafka {
+  const kafka = new kafkajs.Kafka(options);
+  connectToIpv6(kafka, brokers);
+  return kafka;
 }
 
 function createAdmin({ kafka, dropConnection }: KafkaClient): Admin {
@@ -153,7 +165,11 @@ const connectRequests = ({ kafka, dropConnection }: KafkaClient): KafkaRequests 
   createRequests(() => createCluster(kafka, dropConnection));
 
 /** Creates the client. Connects lazily. A simulation gives it other sockets. */
-export function createBroker(config: BrokerConfig, log: Logger, sockets: Sockets = createSockets()): Broker {
+export function createBroker(
+  config: BrokerConfig,
+  log: Logger,
+  sockets: Sockets = createSockets(followTls(config.tls, log)),
+): Broker {
   applyWorkarounds(config.maxBatchBytes);
   const createClient = createClientFactory(config, log, sockets);
   /** For the sync and for `ping`. Observers have their own clients, which connect when first used. */
@@ -183,7 +199,7 @@ export function createBroker(config: BrokerConfig, log: Logger, sockets: Sockets
       await requests.fetchMetadata([]);
     },
 
-    createMember: (read) => new KafkaMember(createClient(fastRetry), { ...read, log }),
+    createMember: (read) => new KafkaMember(createClient(fastRetry), { ...read, rack: config.rack, log }),
     watch: (topic) => createWatch({ requests, admin, isEmbedded: config.isEmbedded === true }, topic),
     observe: (read) => createObserver({ requests: observerRequests, admin: observer }, read),
     fetchBounds: (topic) => observerRequests.fetchBounds(topic, "committed"),
@@ -239,8 +255,6 @@ function toClientOptions(config: BrokerConfig): KafkaJsConfig {
     connectionTimeout: 3_000,
     requestTimeout: 15_000,
     logLevel: kafkajs.logLevel.INFO,
-    ...(config.tls === undefined ? {} : { ssl: config.tls }),
-    ...(config.sasl === undefined ? {} : { sasl: config.sasl as SASLOptions }),
   };
 }
 
@@ -249,15 +263,20 @@ function toClientOptions(config: BrokerConfig): KafkaJsConfig {
  * to connect. With a single broker, our own log line has the reason.
  */
 const isDuplicateLogEntry = (
-  { namespace, log: { message } }: LogEntry,
+  { namespace, log }: LogEntry,
   { brokers }: { readonly brokers: readonly string[] },
 ): boolean =>
   namespace === "Connection" ||
-  (brokers.length === 1 && message.startsWith("Failed to connect to seed broker"));
+  (brokers.length === 1 && getMessage(log).startsWith("Failed to connect to seed broker"));
+
+/** In places, kafkajs logs the error itself instead of its message. */
+const getMessage = ({ message }: { readonly message: unknown }): string =>
+  typeof message === "string" ? message : getErrorMessage(message);
 
 /** Logs kafkajs' errors and warnings as warnings, everything else at "debug". */
 function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isNew: boolean): void {
-  const { message, ...rest } = entry as Record<string, unknown> & { readonly message: string };
+  const message = getMessage(entry);
+  const rest: Readonly<Record<string, unknown>> = { ...entry };
   const details = {
     kafkajs: namespace,
     reason: rest["error"],

@@ -6,7 +6,7 @@ import type { Logger } from "../lib/logger.ts";
 import { elapsed, repeat, schedule, type Cancel } from "../lib/platform.ts";
 import { waitAtMost } from "../lib/timeout.ts";
 import type { GroupListener, GroupMember, Partition, RecordBatch } from "../sync/records.ts";
-import { findDenial, quoteGroup, quoteTopic, toKafkaError, type Rights } from "./errors.ts";
+import { findDenial, LoginError, quoteGroup, quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
 import type { KafkaClient } from "./sockets.ts";
 import { throwGroupDenials } from "./workarounds/denied-groups.ts";
@@ -16,6 +16,8 @@ interface MemberOptions {
   readonly groupId: string;
   readonly topic: string;
   readonly commitsOffsets: boolean;
+  /** Undefined: the leader is read. */
+  readonly rack?: string | undefined;
   readonly log: Logger;
 }
 
@@ -62,7 +64,7 @@ export class KafkaMember implements GroupMember {
   #stopCommits: Cancel = () => undefined;
 
   constructor({ kafka, dropConnection }: KafkaClient, options: MemberOptions) {
-    const { groupId, topic } = options;
+    const { groupId, topic, rack } = options;
     this.#options = options;
     this.#rights = {
       TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
@@ -72,6 +74,7 @@ export class KafkaMember implements GroupMember {
     this.#consumer = kafka.consumer({
       groupId,
       allowAutoTopicCreation: false,
+      ...(rack !== undefined && { rackId: rack }),
       maxWaitTimeInMs: fetchWaitMs,
       sessionTimeout: sessionTimeoutMs,
       heartbeatInterval: heartbeatIntervalMs,
@@ -247,13 +250,14 @@ const notConnected = "Broker not connected";
 
 /**
  * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator, a
- * connection broke early, or was not set up in time. A member that joins again gets this error as the cause
- * of another one (kafkajs' retry/index.js).
+ * connection broke early or was not set up in time, or the login is rejected, as while it is being changed. A
+ * member that joins again gets this error as the cause of another one (kafkajs' retry/index.js).
  */
 const isOutage = (error: unknown): boolean =>
   error instanceof Error &&
   (error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound ||
     error instanceof kafkajs.KafkaJSLockTimeout ||
+    error instanceof LoginError ||
     error.message === notConnected ||
     isOutage(error.cause));
 

@@ -1,3 +1,5 @@
+import kafkajs from "kafkajs";
+
 import {
   ConfigurationError,
   KafkaUnavailableError,
@@ -35,8 +37,33 @@ export function toKafkaError(error: unknown, rights: Rights = {}): Error {
   return new ConfigurationError(`Kafka denies its user ${right} (${denial})`, { cause: error });
 }
 
-export const toOutage = (error: unknown): KafkaUnavailableError =>
-  new KafkaUnavailableError(`Kafka does not respond: ${getErrorMessage(error)}`, { cause: error });
+/** Kafka rejects the login, or there is no token. It is tried again, because a login may be changed. */
+export class LoginError extends kafkajs.KafkaJSNonRetriableError {
+  override readonly name = "LoginError";
+}
+
+export function toOutage(error: unknown): KafkaUnavailableError {
+  const causes = listCauses(error);
+  const isLogin = causes.some((cause) => cause instanceof LoginError);
+  const codes = causes.map((cause) => ("code" in cause ? String(cause.code) : ""));
+  const cure = tlsCures.find(([pattern]) => codes.some((code) => pattern.test(code)))?.[1] ?? "";
+  const what = isLogin ? "rejects the login" : "does not respond";
+  return new KafkaUnavailableError(`Kafka ${what}: ${getErrorMessage(error)}${cure}`, { cause: error });
+}
+
+/** What to check for which code of Node's TLS. */
+const tlsCures: readonly (readonly [RegExp, string])[] = [
+  [/^(?:UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_)/, ", check KAFKA_TLS_CA"],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, ", name the brokers in KAFKA_BROKERS as their certificate does"],
+  [/^ERR_SSL_.*ALERT_(?:.*CERTIFICATE|UNKNOWN_CA)/, ", check KAFKA_TLS_CERT and KAFKA_TLS_KEY"],
+  [
+    /^ERR_SSL_(?:WRONG_VERSION|PACKET_LENGTH)/,
+    ", the listener has no TLS: check KAFKA_TLS and KAFKA_BROKERS",
+  ],
+];
+
+const listCauses = (error: unknown): Error[] =>
+  error instanceof Error ? [error, ...listCauses(error.cause)] : [];
 
 /** The errors of the language after which kafkajs does not repeat a request either. */
 const programFaults: ReadonlySet<string> = new Set([

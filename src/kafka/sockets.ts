@@ -1,5 +1,5 @@
 import { connect as connectPlain, isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, type ConnectionOptions } from "node:tls";
 
 import type { ISocketFactory, ISocketFactoryArgs, Kafka, RequestTimeoutEvent } from "kafkajs";
 
@@ -35,18 +35,19 @@ export interface Sockets {
 
 /**
  * Creates connections that can be dropped. kafkajs keeps using an unresponsive connection until TCP gives up
- * after some 15 minutes, and keeps reconnecting after it was disconnected.
+ * after some 15 minutes, and keeps reconnecting after it was disconnected. `getTls` is asked for each
+ * connection; without it, they are plain.
  */
-export function createSockets(): Sockets {
+export function createSockets(getTls?: () => ConnectionOptions): Sockets {
   const all = new Map<Socket, string>();
   let isClosed = false;
 
-  function open({ host, port, ssl, onConnect }: ISocketFactoryArgs): Socket {
+  function open({ host, port, onConnect }: ISocketFactoryArgs): Socket {
     const name = isIP(host) === 0 ? { servername: host } : {};
     const socket: Socket =
-      (ssl as unknown) === undefined || (ssl as unknown) === null
+      getTls === undefined
         ? connectPlain({ host, port }, onConnect)
-        : connectTls({ host, port, ...name, ...ssl }, onConnect);
+        : connectTls({ host, port, ...name, ...getTls() }, onConnect);
     all.set(socket, `${host}:${port}`);
     socket.once("close", () => all.delete(socket));
     return socket.setKeepAlive(true, keepAliveMs);

@@ -1,4 +1,10 @@
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+
 import { MongoClient, type MongoClientOptions } from "mongodb";
+
+import { getErrorMessage } from "../lib/errors.ts";
+import { parseCertificates } from "../lib/tls.ts";
 
 /** A command without a response after this time fails and closes its connection. */
 export const socketTimeoutMs = 15_000;
@@ -55,4 +61,28 @@ export function removeFixedOptions(uri: string): {
 export function sendsUnprotectedCredentials(uri: string): boolean {
   const { credentials, tls, rejectUnauthorized } = new MongoClient(uri).options;
   return credentials !== undefined && (!tls || rejectUnauthorized === false);
+}
+
+/** The files with certificates and keys that a connection string names, by the name of the option. */
+export function listTlsFiles(uri: string): readonly { readonly option: string; readonly file: string }[] {
+  const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = new MongoClient(uri).options;
+  return Object.entries({ tlsCAFile, tlsCertificateKeyFile, tlsCRLFile }).flatMap(([option, file]) =>
+    file === undefined ? [] : [{ option, file }],
+  );
+}
+
+/** Reads and checks the files that `listTlsFiles` finds. Throws if one cannot be used. */
+export function readTlsFiles(uri: string): string[] {
+  const { passphrase } = new MongoClient(uri).options;
+  return listTlsFiles(uri).map(({ option, file }) => {
+    try {
+      const text = readFileSync(file, "utf8");
+      if (option !== "tlsCRLFile") parseCertificates(text);
+      if (option === "tlsCertificateKeyFile")
+        createSecureContext({ cert: text, key: text, ...(passphrase !== undefined && { passphrase }) });
+      return text;
+    } catch (error) {
+      throw new Error(`${option} ${file}: ${getErrorMessage(error)}`, { cause: error });
+    }
+  });
 }

@@ -1,21 +1,14 @@
-import {
-  MongoClient,
-  type Binary,
-  type ClientSession,
-  type Collection,
-  type Db,
-  type Document,
-} from "mongodb";
+import type { Binary, ClientSession, Collection, Db, Document, MongoClient } from "mongodb";
 
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
-import { clientOptions, maxUpdateMs, removeFixedOptions } from "./client-options.ts";
+import { maxUpdateMs, removeFixedOptions } from "./client-options.ts";
+import { canRotate, Clients, createClient } from "./clients.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import type { CollectionName } from "./names.ts";
 import { checkSchemaVersion, raiseSchemaVersion } from "./schema-version.ts";
-import { followTopology } from "./topology.ts";
 import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } from "./transactions.ts";
 
 /** The connection to MongoDB, and the only access to it. */
@@ -53,6 +46,8 @@ export interface Database {
   confirmReads(primary: string | undefined, names: readonly CollectionName[]): Promise<boolean>;
   /** Starts a session for transactions, one at a time. Returns undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
+  /** False once the client of a session was replaced: no transaction may begin in it. */
+  isCurrent(session: ClientSession): boolean;
   /**
    * Aborts the open transactions of these sessions, which may belong to other processes. Best effort: not
    * every product or user is allowed to; the server aborts them later in any case. Never throws.
@@ -82,39 +77,37 @@ function toStartError(error: unknown): unknown {
   return translateErrors(error);
 }
 
-/** Throws ConfigurationError for a URI that the driver rejects. */
-function createClient(uri: string): MongoClient {
-  try {
-    return new MongoClient(uri, clientOptions);
-  } catch (error) {
-    throw new ConfigurationError(`MONGODB_URI cannot be used: ${getErrorMessage(error)}`, { cause: error });
-  }
-}
-
 /** Splits a list, since several short operations side by side take less time than a long one. */
 export const splitIntoChunks = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
-/** Creates the client of the database in the URI; `connect` connects it. Throws ConfigurationError. */
-export function createDatabase(connectionString: string, log: Logger): Database {
-  const { uri, ignored } = removeFixedOptions(connectionString);
+/**
+ * Creates the client of the database in the URI; `connect` connects it. It is replaced when `file`, or a file
+ * that the URI names, changes. Throws ConfigurationError.
+ */
+export function createDatabase(uri: string, log: Logger, file?: string): Database {
+  const { ignored } = removeFixedOptions(uri);
   if (ignored.length > 0)
     log.info({ options: ignored }, "options of MONGODB_URI ignored: topicsync sets them itself");
-  return toDatabase(createClient(uri), log);
+  const clients = new Clients(createClient(uri), log);
+  const source = { uri, file };
+  if (canRotate(source)) clients.follow(source);
+  return connectClients(clients, log);
 }
 
 /** Creates the access to the database that a client connects to by default. */
-export function toDatabase(client: MongoClient, log: Logger): Database {
-  const db = client.db();
+export const toDatabase = (client: MongoClient, log: Logger): Database =>
+  connectClients(new Clients(client, log), log);
+
+function connectClients(clients: Clients, log: Logger): Database {
   let connected = false;
   let transactions = false;
-  const killSessions = createKillSessions(db, log);
-  const topology = followTopology(client);
+  const killSessions = createKillSessions(() => clients.current.db, log);
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
     if (!connected) throw new UnavailableError("MongoDB is not connected yet");
     try {
-      topology.requireWritable();
+      clients.current.topology.requireWritable();
       return await operation();
     } catch (error) {
       throw translateErrors(error);
@@ -123,12 +116,13 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
 
   return {
     run,
-    collection: (name) => db.collection(name),
-    command: (command) => db.command(command),
+    collection: (name) => clients.collection(name),
+    command: (command) => clients.current.db.command(command),
 
     connect: (abort) =>
       retryUntilAvailable(
         async () => {
+          const { client, db, topology } = clients.current;
           try {
             await client.connect();
             topology.requireWritable();
@@ -144,16 +138,18 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
         { what: "MongoDB", abort, log },
       ),
 
-    getPrimary: topology.getPrimary,
-    onElection: topology.onElection,
-    seesElections: topology.seesElections,
+    getPrimary: () => clients.current.topology.getPrimary(),
+    onElection: (listener) => clients.onElection(listener),
+    seesElections: () => clients.current.topology.seesElections(),
 
     async confirmReads(primary, names) {
+      const { db, topology } = clients.current;
       await waitForMajority(db, names);
       return primary === topology.getPrimary();
     },
 
-    startSession: () => (transactions ? client.startSession() : undefined),
+    startSession: () => (transactions ? clients.startSession() : undefined),
+    isCurrent: (session) => clients.isCurrent(session),
     killSessions,
 
     runTransaction: (session, work) =>
@@ -161,12 +157,12 @@ export function toDatabase(client: MongoClient, log: Logger): Database {
 
     ping: () =>
       run(async () => {
-        await db.command({ ping: 1 });
+        await clients.current.db.command({ ping: 1 });
       }),
 
     async close() {
       connected = false;
-      await client.close();
+      await clients.close();
     },
   };
 }

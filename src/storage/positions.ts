@@ -1,5 +1,6 @@
 import { UUID, type ClientSession, type Collection } from "mongodb";
 
+import { UnavailableError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createLock, type Lock } from "../lib/mutex.ts";
@@ -130,6 +131,7 @@ async function claim<Writes>(
   const _id = toId(key);
   // Otherwise a former owner's transaction may still hold the position's record.
   await abortOpenTransactions(_id, owned, context);
+  if (owned.session !== undefined && !database.isCurrent(owned.session)) owned.session = undefined;
   owned.session ??= database.startSession();
   const session = owned.session?.id?.id;
   const $set = { claim: new UUID(newId()) };
@@ -297,6 +299,9 @@ class PositionedBatch<Writes> implements BatchTransaction<Writes> {
     // Do not begin again: a session that was ended must not move the position without the records.
     if (!this.#hasBegun) {
       invariant(!session.inTransaction(), "a session holds one transaction at a time");
+      // The next claim starts another session, and registers it.
+      if (!this.#context.database.isCurrent(session))
+        throw new UnavailableError("the connection to MongoDB was replaced");
       session.startTransaction();
     }
     this.#partition.mayBeOpen = true;

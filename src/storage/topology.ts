@@ -10,12 +10,17 @@ const secondaryTypes: ReadonlySet<string | undefined> = new Set([
   "RSGhost",
 ]);
 
-/** Follows what the driver's monitors learn about the servers. See Database for what the functions return. */
-export function followTopology(client: MongoClient) {
+export type Topology = ReturnType<typeof followTopology>;
+
+/**
+ * Follows what the driver's monitors learn about the servers. See Database for what the functions return.
+ * `onElection` is called until `stop`.
+ */
+export function followTopology(client: MongoClient, onElection: () => void) {
   let primary: { readonly address: string; readonly name: string | undefined } | undefined;
   let isDirectToSecondary = false;
   let hasRouters = false;
-  const listeners = new Set<() => void>();
+  let isStopped = false;
 
   client.on("topologyDescriptionChanged", ({ newDescription: { type, servers } }) => {
     const all = [...servers];
@@ -24,17 +29,16 @@ export function followTopology(client: MongoClient) {
     const found = all.find(([, server]) => server.type === "RSPrimary");
     const former = primary;
     if (found !== undefined) primary = { address: found[0], name: found[1].electionId?.toHexString() };
-    if (former === undefined) return;
+    if (former === undefined || isStopped) return;
     const hasSteppedDown = secondaryTypes.has(servers.get(former.address)?.type);
-    if (hasSteppedDown || former.name !== primary?.name) for (const listener of listeners) listener();
+    if (hasSteppedDown || former.name !== primary?.name) onElection();
   });
 
   return {
     getPrimary: (): string | undefined => primary?.name,
     seesElections: (): boolean => !hasRouters,
-    onElection: (listener: () => void): (() => void) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    stop(): void {
+      isStopped = true;
     },
     /**
      * Throws UnavailableError if the URI has `directConnection=true` and names a secondary: the driver would

@@ -69,10 +69,12 @@ const killTimeoutMs = 3_000;
 /** See Database. */
 type KillSessions = (ids: readonly Binary[]) => Promise<void>;
 
-export function createKillSessions(db: Db, log: Logger): KillSessions {
+export function createKillSessions(getDb: () => Db, log: Logger): KillSessions {
   let hasFailed = false;
   return async (ids) => {
-    const kill = db.admin().command({ killSessions: ids.map((id) => ({ id })) });
+    const kill = getDb()
+      .admin()
+      .command({ killSessions: ids.map((id) => ({ id })) });
     try {
       await withTimeout(killTimeoutMs, kill);
       hasFailed = false;

@@ -3,6 +3,8 @@ import * as client from "openid-client";
 import type { SignInFailureReason } from "../../schemas/session.ts";
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { followSecret } from "../lib/secret.ts";
 import { getClaim, isTrustworthy, SignInError, type SignInConfig, type TokenClaims } from "./openid.ts";
 
 /** Values that bind a callback to the browser that began the sign-in. */
@@ -26,10 +28,14 @@ const timeoutSeconds = 5;
 const clockToleranceSeconds = 30;
 
 /** Creates the provider. It is contacted at the first sign-in. */
-export function createOpenIdProvider(config: SignInConfig, redirectUri: string): OpenIdProvider {
+export function createOpenIdProvider(config: SignInConfig, redirectUri: string, log: Logger): OpenIdProvider {
+  const authentication =
+    config.clientSecret === undefined
+      ? client.None()
+      : authenticateClient(followSecret(config.clientSecret, log));
   const getConfiguration = cached(
     () =>
-      discover(config).catch((error: unknown) => {
+      discover(config, authentication).catch((error: unknown) => {
         throw toUnavailable(error);
       }),
     {},
@@ -79,12 +85,15 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string):
 /**
  * OpenID Connect Discovery 1.0, section 4. The ID token's signature is checked although it comes over TLS.
  */
-const discover = ({ issuer, clientId, clientSecret }: SignInConfig): Promise<client.Configuration> =>
+const discover = (
+  { issuer, clientId }: SignInConfig,
+  authentication: client.ClientAuth,
+): Promise<client.Configuration> =>
   client.discovery(
     new URL(issuer),
     clientId,
     { [client.clockTolerance]: clockToleranceSeconds },
-    clientSecret === undefined ? client.None() : authenticateClient(clientSecret),
+    authentication,
     {
       [client.customFetch]: fetchTrusted,
       timeout: timeoutSeconds,
@@ -100,9 +109,10 @@ const discover = ({ issuer, clientId, clientSecret }: SignInConfig): Promise<cli
 /**
  * Uses HTTP Basic, the default of the specification, unless the provider accepts the secret in the body only.
  */
-function authenticateClient(clientSecret: string): client.ClientAuth {
-  const [inHeader, inBody] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
+function authenticateClient(getSecret: () => string): client.ClientAuth {
   return (provider, ...rest) => {
+    const secret = getSecret();
+    const [inHeader, inBody] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];
     const { token_endpoint_auth_methods_supported: methods = ["client_secret_basic"] } = provider;
     const isBodyOnly = !methods.includes("client_secret_basic") && methods.includes("client_secret_post");
     (isBodyOnly ? inBody : inHeader)(provider, ...rest);

@@ -1,5 +1,6 @@
 import type { SignInFailureReason } from "../../schemas/session.ts";
 import { openIdPrefix } from "../../schemas/user.ts";
+import type { Secret } from "../lib/secret.ts";
 import { everyRole, type User } from "./user.ts";
 
 /** Which bearer tokens are accepted, and how users are read from them. */
@@ -20,7 +21,7 @@ export interface OidcConfig {
 export interface SignInConfig extends OidcConfig {
   readonly clientId: string;
   /** Undefined for a public client. */
-  readonly clientSecret: string | undefined;
+  readonly clientSecret: Secret | undefined;
   /** The scopes requested from the provider, separated by spaces. */
   readonly scope: string;
   /** The public origin of the service: `https://topicsync.example.org`. */

@@ -20,12 +20,24 @@ export interface Issuer {
   ): Promise<string>;
   /** Overrides claims and header of the ID tokens that it returns for codes from now on. */
   setCodeToken(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): void;
+  /** The client that gets tokens by client credentials from now on. */
+  setMachine(machine: Machine): void;
+  /** The number of tokens that it got. */
+  readonly countMachineTokens: () => number;
   /** The last request for a token. */
   readonly getLastExchange: () => { readonly authorization: string; readonly body: URLSearchParams };
   /** How it responds from now on: correctly, with 500, or with invalid JSON. */
   setBehaviour(as: "well" | "failing" | "garbled"): void;
   /** The number of requests since the last `setBehaviour`. */
   readonly countRequests: () => number;
+}
+
+/** A program that gets tokens for itself. */
+interface Machine {
+  readonly id: string;
+  readonly secret: string;
+  readonly audience: string;
+  readonly lifetimeSeconds: number;
 }
 
 export const audience = "topicsync";
@@ -58,6 +70,8 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
     authorization: "",
     body: new URLSearchParams(),
   };
+  let machine: Machine | undefined;
+  let machineTokens = 0;
   let behaviour = "well" as Parameters<Issuer["setBehaviour"]>[0];
 
   const server = createServer((request, response) => {
@@ -82,10 +96,28 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
   async function exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { authorization = "" } = request.headers;
     lastExchange = { authorization, body: new URLSearchParams(await text(request)) };
-    if (lastExchange.body.get("code") === goodCode) {
+    if (lastExchange.body.get("grant_type") === "client_credentials") await grant(authorization, response);
+    else if (lastExchange.body.get("code") === goodCode) {
       const tokens = { access_token: "access", token_type: "Bearer", id_token: await codeGives() };
       response.end(JSON.stringify(tokens));
     } else response.writeHead(400).end('{"error":"invalid_grant"}');
+  }
+
+  async function grant(authorization: string, response: ServerResponse): Promise<void> {
+    const [id, secret] = Buffer.from(authorization.replace("Basic ", ""), "base64")
+      .toString()
+      .split(":")
+      .map((part) => decodeURIComponent(part.replaceAll("+", " ")));
+    if (machine === undefined || id !== machine.id || secret !== machine.secret) {
+      // Some providers repeat what they were sent.
+      const error = { error: "invalid_client", error_description: `the secret ${secret ?? ""} is wrong` };
+      response.writeHead(401).end(JSON.stringify(error));
+      return;
+    }
+    machineTokens += 1;
+    const { id: sub, audience: aud, lifetimeSeconds: expires_in } = machine;
+    const access_token = await issuer.token({ sub, aud, exp: Math.floor(Date.now() / 1_000) + expires_in });
+    response.end(JSON.stringify({ access_token, token_type: "Bearer", expires_in }));
   }
 
   await once(server, "listening");
@@ -109,6 +141,8 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
       return new SignJWT(payload).setProtectedHeader({ alg: "RS256", kid, ...header }).sign(privateKey);
     },
     setCodeToken: (claims, header) => void (codeGives = () => issuer.token(claims, header)),
+    setMachine: (next) => void (machine = next),
+    countMachineTokens: () => machineTokens,
     getLastExchange: () => lastExchange,
     setBehaviour(as) {
       behaviour = as;

@@ -25,8 +25,15 @@ interface Node {
   readonly flags: readonly string[];
 }
 
-/** Starts a Kafka process with these server.properties, and waits until it is ready. The caller stops it. */
-export async function startKafkaNode(folder: string, settings: readonly string[]): Promise<ServerProcess> {
+/**
+ * Starts a Kafka process with these server.properties and options of Java, and waits until it is ready. The
+ * caller stops it.
+ */
+export async function startKafkaNode(
+  folder: string,
+  settings: readonly string[],
+  javaFlags: readonly string[] = [],
+): Promise<ServerProcess> {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "server.properties");
   const logging = join(folder, "log4j2.properties");
@@ -34,7 +41,7 @@ export async function startKafkaNode(folder: string, settings: readonly string[]
   writeFileSync(file, settings.join("\n"));
   writeFileSync(logging, loggingProperties);
   const java = await prepareKafkaJava({ toolsFolder, report: () => undefined });
-  const flags = [`-Dlog4j2.configurationFile=${logging}`];
+  const flags = [`-Dlog4j2.configurationFile=${logging}`, ...javaFlags];
   if (!existsSync(formatted)) {
     await formatStorage({ java, file, settings: settings.join("\n"), flags });
     writeFileSync(formatted, "");

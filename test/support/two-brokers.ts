@@ -60,6 +60,8 @@ export interface ClusterOptions {
   readonly isReplicated?: boolean;
   /** The controller has a process of its own, so that each broker can be killed. */
   readonly hasOwnController?: boolean;
+  /** Each broker is in a rack of its own, `rack-1` and `rack-2`, so that clients read the nearest replica. */
+  readonly hasRacks?: boolean;
   /** The second broker reaches the controller through a proxy. */
   readonly hasControllerProxy?: boolean;
 }
@@ -81,6 +83,8 @@ const replication = [
   "offsets.topic.num.partitions=4",
   "transaction.state.log.num.partitions=4",
 ];
+
+const rackSelector = "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector";
 
 /**
  * Starts two brokers for this file only. Create topics with `replicaAssignment: [{ partition: 0, replicas:
@@ -104,6 +108,7 @@ export async function startCluster(
     settings = [],
     isReplicated = false,
     hasOwnController = false,
+    hasRacks = false,
     hasControllerProxy = false,
   }: ClusterOptions = {},
 ): Promise<TwoBrokers> {
@@ -142,6 +147,7 @@ export async function startCluster(
       // In a properties file the last value of a key is used.
       ...(id === controllerId && !hasOwnController ? bothRoles : oneRole),
       ...(isReplicated ? replication : []),
+      ...(hasRacks ? [`broker.rack=rack-${id}`, rackSelector] : []),
       // The files of deleted topics stay mapped for a minute otherwise, and tests delete many.
       "log.segment.delete.delay.ms=1000",
       ...settings,

@@ -7,6 +7,7 @@
 
 import type { Batch } from "kafkajs";
 
+import { sleep } from "../../lib/platform.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
 import { canFetchById, knowsIdsOfLogs, requestFetch, type FetchedById } from "../protocol/fetch.ts";
 import { hasTopicIds, requestMetadata } from "../protocol/metadata.ts";
@@ -48,6 +49,7 @@ interface FetchResponse {
 }
 
 interface Broker extends RequestTarget {
+  readonly nodeId: number | string | null;
   fetch(request: FetchRequest): Promise<FetchResponse>;
 }
 
@@ -146,7 +148,8 @@ async function fetchById(broker: Broker, request: FetchRequest): Promise<FetchRe
     })),
   });
   await checkIds(broker, fetched, names);
-  return readResponse("Fetch", () => toResponse(fetched, request, names));
+  const complete = request.rackId === "" ? fetched : await awaitFollower(broker, fetched, names, request);
+  return readResponse("Fetch", () => toResponse(complete, request, names));
 }
 
 /**
@@ -178,6 +181,35 @@ async function checkIds(
 
 const hasRecords = ({ partitions }: FetchedById["topics"][number]): boolean =>
   partitions.some(({ records }) => records.length > 0);
+
+/**
+ * An offset may be out of range only because a follower does not have it yet. Waits then as long as a fetch
+ * without records does, and returns none: kafkajs asks the follower again, and the leader from time to time.
+ */
+async function awaitFollower(
+  broker: Broker,
+  fetched: FetchedById,
+  names: ReadonlyMap<string, string>,
+  { maxWaitTime }: FetchRequest,
+): Promise<FetchedById> {
+  const isOutOfRange = ({ error }: { readonly error: number }) => error === errorCodes.offsetOutOfRange;
+  if (!fetched.topics.some(({ partitions }) => partitions.some(isOutOfRange))) return fetched;
+  const metadata = await requestMetadata(broker, [...names.values()]);
+  const isLed = (name: string | undefined, partition: number): boolean =>
+    metadata.topics
+      .find((topic) => topic.name === name)
+      ?.partitions.some((one) => one.partition === partition && one.leader === Number(broker.nodeId)) ?? true;
+  await sleep(maxWaitTime);
+  const topics = fetched.topics.map(({ topicId, partitions }) => ({
+    topicId,
+    partitions: partitions.map((one) =>
+      isOutOfRange(one) && !isLed(names.get(topicId), one.partition)
+        ? { ...one, error: 0, records: Buffer.alloc(0) }
+        : one,
+    ),
+  }));
+  return { ...fetched, topics };
+}
 
 async function toResponse(
   fetched: FetchedById,

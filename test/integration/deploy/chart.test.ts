@@ -232,10 +232,12 @@ for (const name of goodNames)
       );
       // The files exist in the pod only.
       const open = Object.entries(environment).filter(([, value]) => !value.startsWith("/"));
-      const secrets = secretSettings.filter((secret) => environment[`${secret}_FILE`] !== undefined);
+      const secrets = Object.entries(plainSecrets).filter(
+        ([secret]) => environment[`${secret}_FILE`] !== undefined,
+      );
       const config = readConfig({
         ...Object.fromEntries(open),
-        ...Object.fromEntries(secrets.map((secret) => [secret, plainSecrets[secret]])),
+        ...Object.fromEntries(secrets),
       });
       assert.deepEqual(config.kafka.brokers, ["kafka-0:9092", "kafka-1:9092"]);
     });

@@ -15,7 +15,7 @@ import { createCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 
-const { startProcess } = stage().scene();
+const { start, startProcess } = stage().scene();
 const folder = mkdtempSync(join(tmpdir(), "topicsync-tls-"));
 after(() => {
   rmSync(folder, { recursive: true });
@@ -75,6 +75,26 @@ describe("over TLS", () => {
       async () => (await getPage(service.url, second.cert)).statusCode,
     );
     assert.equal((await getPage(String(management), second.cert, "/readyz")).statusCode, 200);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("a certificate whose files change", () => {
+  it("is served without a signal, once both files belong together", async () => {
+    const cert = createFile("rotated.pem", first.cert);
+    const key = createFile("rotated-key.pem", first.key);
+    const service = await start({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key });
+    createFile("rotated.pem", second.cert);
+    const line = await until("the mismatch is logged", () =>
+      service.log.find(({ msg }) => msg === "changed file is invalid, keeping the old content"),
+    );
+    assert.equal(line["reason"], "HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT");
+    assert.equal((await getPage(service.url, first.cert)).statusCode, 200);
+    createFile("rotated-key.pem", second.key);
+    await until(
+      "the new certificate is served",
+      async () => (await getPage(service.url, second.cert)).statusCode,
+    );
     assert.equal(await service.stop(), 0);
   });
 });

@@ -62,7 +62,7 @@ describe("a Kafka user with access rules", () => {
     await at.reached(2);
     assert.equal(await at.count(), 1);
     assert.ok(service.log.some(({ msg }) => msg?.startsWith("topic settings not checked")));
-    assert.ok(service.log.some(({ msg }) => msg?.startsWith("kafka password sent without TLS")));
+    assert.ok(service.log.some(({ msg }) => msg?.startsWith("kafka password or token sent without TLS")));
     const listed = await runCli(["dead-letters", "list"], at.asUser);
     assert.match(listed.output, /MALFORMED_JSON/);
     const status = await runCli(["status"], at.asUser);

@@ -22,6 +22,11 @@ const sasl = { KAFKA_SASL_USERNAME: "u", KAFKA_SASL_PASSWORD: "p" };
 describe("a start warns about", () => {
   const warned: readonly (readonly [string, string, Record<string, string>])[] = [
     ["PLAIN without TLS", "kafka", { KAFKA_SASL_MECHANISM: "plain", ...sasl }],
+    [
+      "a token without TLS",
+      "kafka",
+      { KAFKA_SASL_MECHANISM: "oauthbearer", KAFKA_OAUTH_TOKEN_FILE: import.meta.filename },
+    ],
     ["MongoDB credentials without TLS", "mongodb", { MONGODB_URI: "mongodb://u:p@mongo/t" }],
     ["MongoDB's TLS turned off", "mongodb", { MONGODB_URI: "mongodb+srv://u:p@mongo.test/t?tls=false" }],
     [

@@ -34,6 +34,7 @@ function createFakes() {
     run: (operation: () => Promise<unknown>) => operation(),
     collection: () => collection,
     startSession: () => session,
+    isCurrent: () => true,
     killSessions: () => Promise.resolve(),
   } as unknown as Database;
   return {
