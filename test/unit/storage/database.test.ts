@@ -37,7 +37,9 @@ async function connect(options = ""): Promise<Database> {
 }
 
 const answerWith = (command: string, answer: Document, times = 1): void => {
-  store.fail({ command, executed: false, answer, times });
+  // The version of the schema is read first, outside of a transaction.
+  const where = command === "find" ? { collection: collections.positions } : {};
+  store.fail({ command, ...where, executed: false, answer, times });
 };
 
 describe("a connection string", () => {
