@@ -15,6 +15,10 @@ const denied: Row = {
   reason: "denials.test.ts has a broker with access control",
 };
 
+const rejectedLogin: Row = {
+  reason: "sync/kafka-security.test.ts has a broker with logins",
+};
+
 export const treatedErrors: Readonly<Record<string, Row>> = {
   OFFSET_OUT_OF_RANGE: { code: codes.offsetOutOfRange },
   CORRUPT_MESSAGE: { code: codes.corruptMessage },
@@ -23,6 +27,9 @@ export const treatedErrors: Readonly<Record<string, Row>> = {
     reason: "in Metadata while the only copy of a partition is away: cluster-failures.test.ts",
   },
   NOT_LEADER_OR_FOLLOWER: { code: codes.notLeader },
+  UNSUPPORTED_SASL_MECHANISM: rejectedLogin,
+  ILLEGAL_SASL_STATE: rejectedLogin,
+  SASL_AUTHENTICATION_FAILED: rejectedLogin,
   MESSAGE_TOO_LARGE: { code: codes.messageTooLarge },
   INVALID_TOPIC_EXCEPTION: { code: codes.invalidTopic },
   RECORD_LIST_TOO_LARGE: { code: codes.recordListTooLarge },
