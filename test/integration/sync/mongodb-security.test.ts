@@ -27,9 +27,9 @@ function buildUri(uri: string, port: number, options: string): string {
   return `${direct.href.split("?", 1)[0] ?? ""}?directConnection=true&tls=true&${options}`;
 }
 
-/** Announces about 1,000 topics a second. */
+/** Announces about 200 topics a second, which the store of the tests takes on a busy machine as well. */
 async function announceForSeconds(at: ReturnType<typeof scene>, seconds: number): Promise<void> {
-  const perBatch = 100;
+  const perBatch = 20;
   const startedAt = performance.now();
   const first = at.announced.size;
   for (let batch = 0; batch < seconds * 10; batch += 1) {
@@ -75,7 +75,7 @@ describe("MongoDB over TLS", () => {
     await at.createTopic();
     const service = await at.start({ MONGODB_URI: uri });
     const flow = announceForSeconds(at, 25);
-    await until("records flow", async () => (await at.count()) > 500);
+    await until("records flow", async () => (await at.count()) > 100);
     assert.ok(
       (await getMetric(
         service,
@@ -99,10 +99,10 @@ describe("MongoDB over TLS", () => {
     await until(
       "the store is used with the next certificate",
       () => Promise.resolve(proxy.clients.has("second client")),
-      30_000,
+      120_000,
     );
     await flow;
-    await at.inStep(30_000);
+    await at.inStep(300_000);
     const { status } = await call(`${service.url}/api/svc_api_notif_mgmt/v1/topic`, { body: definition() });
     assert.equal(status, 201);
     assert.equal(await service.stop(), 0);
@@ -127,15 +127,15 @@ describe("MongoDB over TLS", () => {
     await at.createTopic();
     const service = await at.start({ MONGODB_URI: "", MONGODB_URI_FILE: file });
     const flow = announceForSeconds(at, 15);
-    await until("records flow", async () => (await at.count()) > 500);
+    await until("records flow", async () => (await at.count()) > 100);
     assert.equal(second.clients.size, 0);
     writeFileSync(file, "");
     writeFileSync(file, buildUri(at.uri, second.port, files));
-    await until("the new address is used", () => Promise.resolve(second.clients.size > 0), 30_000);
+    await until("the new address is used", () => Promise.resolve(second.clients.size > 0), 120_000);
     // The former one is no longer reachable.
     first.replace({ ...(await next.issue("another")), ca: next.cert });
     await flow;
-    await at.inStep(30_000);
+    await at.inStep(300_000);
     assert.equal(await service.stop(), 0);
   });
 });
