@@ -15,6 +15,8 @@ interface StatusOptions {
   readonly feedbackTally: Pick<FeedbackTally, "getCounts"> | undefined;
   /** Undefined when no events are forwarded. */
   readonly router: WatchedRouter | undefined;
+  /** The limit of each query to the broker or the store; below Prometheus' usual timeout by default. */
+  readonly queryTimeoutMs?: number;
 }
 
 /** The router; `tally` and `getIndex` are undefined where none runs. */
@@ -23,9 +25,6 @@ export interface WatchedRouter {
   readonly tally: Pick<RouterTally, "getCounts" | "listBusiest"> | undefined;
   readonly getIndex: (() => IndexStatus) | undefined;
 }
-
-/** The limit of each query to the broker or the store. */
-const queryTimeoutMs = 5_000;
 
 /**
  * Creates the function that reads the status of the sync. It never throws: unknown values are null, and
@@ -37,6 +36,7 @@ export function createStatus({
   tally,
   feedbackTally,
   router,
+  queryTimeoutMs = 5_000,
 }: StatusOptions): () => Promise<SyncStatus> {
   return async () => {
     const problems = new Set<string>();

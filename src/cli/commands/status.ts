@@ -17,6 +17,8 @@ import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
 
 const requestTimeoutMs = 10_000;
+/** A group that was just formed may take seconds to answer on a busy machine. */
+const queryTimeoutMs = 15_000;
 const checkStatus = createValidator<SyncStatus>(syncStatusSchema);
 
 export function defineStatus(command: Command): void {
@@ -174,6 +176,7 @@ const readStatus = (): Promise<SyncStatus> =>
       pushFeedback: pushFeedback && toWatchedLog(pushFeedback),
       tally: undefined,
       feedbackTally: undefined,
+      queryTimeoutMs,
       router: router && {
         watched: {
           ...toWatchedLog(router),
