@@ -1,5 +1,6 @@
 import type { ApplicationView, PlatformView } from "../../schemas/catalog.ts";
 import type { AuditEvent } from "../lib/audit.ts";
+import { RejectionError } from "../lib/errors.ts";
 
 /** A push application (specification 2.1), identified by the name in the path of a request. */
 export interface PushApplication {
@@ -103,3 +104,13 @@ export const toPlatformView = ({ name, active, tokenRule }: PushPlatform): Platf
   active,
   tokenRule: tokenRule ?? null,
 });
+
+export const createUnknownApplicationError = (name: string): RejectionError =>
+  new RejectionError("UNKNOWN_APPLICATION", `There is no push application named "${name}".`, [
+    { path: "/application", message: "is not the name of a push application" },
+  ]);
+
+export const createUnknownPlatformError = (name: string): RejectionError =>
+  new RejectionError("UNKNOWN_PLATFORM", `There is no push platform named "${name}".`, [
+    { path: "/platform", message: "is not the name of a push platform" },
+  ]);

@@ -1,6 +1,7 @@
 import { tokenDigest, type Audit } from "../lib/audit.ts";
 import { RejectionError } from "../lib/errors.ts";
 import type { BatchStore } from "../sync/positions.ts";
+import { createUnknownApplicationError, createUnknownPlatformError } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { InstallationKey } from "./installation.ts";
 import { normalizeToken } from "./token-rules.ts";
@@ -78,20 +79,11 @@ export function createFeedbackService(
 
   /** Returns the normalized token. Accepts disabled applications and platforms. Throws a RejectionError. */
   async function validateToken(report: TokenReport): Promise<string> {
-    if (
-      report.application !== undefined &&
-      (await catalog.getApplication(report.application)) === undefined
-    ) {
-      const message = `There is no push application named "${report.application}".`;
-      throw new RejectionError("UNKNOWN_APPLICATION", message, [
-        { path: "/application", message: "is not the name of a push application" },
-      ]);
-    }
+    if (report.application !== undefined && (await catalog.getApplication(report.application)) === undefined)
+      throw createUnknownApplicationError(report.application);
     const platform = await catalog.getPlatform(report.platform);
     if (platform !== undefined) return normalizeToken(platform, report.token, "/token");
-    throw new RejectionError("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
-      { path: "/platform", message: "is not the name of a push platform" },
-    ]);
+    throw createUnknownPlatformError(report.platform);
   }
 
   return {

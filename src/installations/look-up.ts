@@ -1,7 +1,6 @@
 import type { LookedUp, LookUpBody } from "../../schemas/installation-look-up.ts";
 import { createCursorFormat } from "../lib/cursor.ts";
-import { RejectionError } from "../lib/errors.ts";
-import type { CatalogStore } from "./catalog.ts";
+import { createUnknownApplicationError, createUnknownPlatformError, type CatalogStore } from "./catalog.ts";
 import type { InstallationReader } from "./stores.ts";
 
 /**
@@ -23,18 +22,12 @@ export function createLookUp(
     const names = (await catalog.platforms.list()).map(({ name }) => name);
     if (platform === undefined) return names;
     if (names.includes(platform)) return [platform];
-    throw new RejectionError("UNKNOWN_PLATFORM", `There is no push platform named "${platform}".`, [
-      { path: "/platform", message: "is not the name of a push platform" },
-    ]);
+    throw createUnknownPlatformError(platform);
   }
 
   return async ({ users, application, platform, after }) => {
     if ((await catalog.applications.find(application)) === undefined)
-      throw new RejectionError(
-        "UNKNOWN_APPLICATION",
-        `There is no push application named "${application}".`,
-        [{ path: "/application", message: "is not the name of a push application" }],
-      );
+      throw createUnknownApplicationError(application);
     const platforms = await listPlatforms(platform ?? undefined);
     const [user, id] = typeof after === "string" ? cursors.decode(after) : [];
     const { installations, hasNext } = await reader.readActive(

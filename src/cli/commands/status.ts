@@ -13,6 +13,7 @@ import { createStatus } from "../../sync/status.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { runWithContext } from "../context.ts";
 import { printLine } from "../output/output.ts";
+import { tryParseJson } from "../input/files.ts";
 import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
 
@@ -125,15 +126,7 @@ async function get({ url, certificate }: Server, path: string, as?: Credentials)
     ? getOverTls(`${url}${path}`, { ...options, ...ownCertificate })
     : getOverHttp(`${url}${path}`, options);
   const [response] = (await once(request, "response")) as [IncomingMessage];
-  return { status: response.statusCode ?? 0, json: parseJson(await text(response)) };
-}
-
-function parseJson(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined;
-  }
+  return { status: response.statusCode ?? 0, json: tryParseJson(await text(response)) };
 }
 
 function formatReadiness(json: unknown): string {
