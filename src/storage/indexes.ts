@@ -47,6 +47,21 @@ export const indexes: readonly DeclaredIndex[] = [
   },
   // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter.
   { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
+  // The history of a topic, the latest version first; the topics at a time.
+  {
+    collection: collections.topicVersions,
+    name: "versions_by_topic",
+    key: { topic_id: 1, valid_to: 1, "_id.v": 1 },
+    unique: false,
+  },
+  // Deletes versions after HISTORY_RETENTION_DAYS.
+  {
+    collection: collections.topicVersions,
+    name: "versions_over",
+    key: { expires_on: 1 },
+    unique: false,
+    expireAfterSeconds: 0,
+  },
   // The log of a topic id.
   {
     collection: collections.logs,
