@@ -15,6 +15,7 @@ const uncalled = {} as never;
 export const operations = listOperations({
   topics: uncalled,
   topicReader: uncalled,
+  topicHistory: uncalled,
   topicIndex: uncalled,
   egressNaming: undefined,
   eventTypes: uncalled,

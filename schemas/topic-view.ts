@@ -9,8 +9,33 @@ const time = { type: "string", format: "date-time" } as const;
  */
 export const topicStates = ["active", "retired", "disabled"] as const;
 
+/** What the apply of a plan says about itself. */
+export const changeLabelSchema = {
+  type: "object",
+  description: "The plan that the change was part of.",
+  additionalProperties: false,
+  required: ["set", "plan"],
+  properties: {
+    set: { type: "string", format: "text", minLength: 1, maxLength: 100, description: "The set of topics." },
+    revision: {
+      type: "string",
+      format: "text",
+      minLength: 1,
+      maxLength: 200,
+      description: "The revision of the files, such as a commit.",
+    },
+    plan: {
+      type: "string",
+      format: "text",
+      minLength: 1,
+      maxLength: 100,
+      description: "The id of the plan.",
+    },
+  },
+} as const;
+
 /** What created or changed a topic: a user, or a record of the announcements topic. */
-const sourceSchema = {
+export const sourceSchema = {
   oneOf: [
     {
       type: "object",
@@ -19,6 +44,7 @@ const sourceSchema = {
       properties: {
         kind: { const: "http" },
         user: { ...text, description: "The user; `cli:NAME` on the command line." },
+        change: changeLabelSchema,
       },
     },
     {
@@ -48,6 +74,11 @@ const topicProperties = {
   externalId: text,
   ...definition,
   id: { ...text, description: "The sys_id." },
+  version: {
+    type: "integer",
+    minimum: 1,
+    description: "Grows by one with each change, also when the topic is adopted, renamed or enabled.",
+  },
   state: {
     enum: topicStates,
     description: "`retired`: by a tombstone. `disabled`: by a user, who can enable the topic again.",
@@ -73,6 +104,7 @@ const topicRequired = [
   "headerQuery",
   "contentQuery",
   "id",
+  "version",
   "state",
   "source",
   "createdOn",
@@ -127,6 +159,13 @@ export const topicDetailSchema = {
   required: [...topicRequired, "filters"],
   properties: {
     ...topicProperties,
+    replaced: {
+      type: "object",
+      description: "How this version was replaced; absent for the current or last one.",
+      additionalProperties: false,
+      required: ["on", "by", "as"],
+      properties: { on: time, by: sourceSchema, as: { enum: ["changed", "renamed", "adopted"] } },
+    },
     filters: {
       type: "object",
       description: "The two filters in words.",

@@ -1,4 +1,4 @@
-import { NameTakenError, type RejectionCode } from "../../src/lib/errors.ts";
+import { NameTakenError, type Fault, type RejectionCode } from "../../src/lib/errors.ts";
 import {
   findRoleWith,
   hasRightSomewhere,
@@ -18,10 +18,12 @@ type HttpCode =
   | "METHOD_NOT_ALLOWED"
   | "NOT_ACCEPTABLE"
   | "REQUEST_TIMEOUT"
+  | "VERSION_CONFLICT"
   | "BODY_TOO_LARGE"
   | "URI_TOO_LONG"
   | "UNSUPPORTED_MEDIA_TYPE"
   | "EXPECTATION_FAILED"
+  | "VERSION_REQUIRED"
   | "TOO_MANY_ATTEMPTS"
   | "HEADERS_TOO_LARGE"
   | "INTERNAL"
@@ -59,10 +61,12 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   NOT_ACCEPTABLE: 406,
   REQUEST_TIMEOUT: 408,
   NAME_TAKEN: 409,
+  VERSION_CONFLICT: 412,
   BODY_TOO_LARGE: 413,
   URI_TOO_LONG: 414,
   UNSUPPORTED_MEDIA_TYPE: 415,
   EXPECTATION_FAILED: 417,
+  VERSION_REQUIRED: 428,
   TOO_MANY_ATTEMPTS: 429,
   HEADERS_TOO_LARGE: 431,
   INTERNAL: 500,
@@ -75,6 +79,7 @@ export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly code: HttpCode | "MALFORMED_JSON";
   readonly detail: string;
+  readonly details: readonly Fault[];
   readonly headers: Readonly<Record<string, string>>;
   /** Overrides the code's status: the push operations return 400 instead of 415 (specification 4.1). */
   readonly status: number | undefined;
@@ -84,6 +89,7 @@ export class HttpError extends Error {
     message: string,
     more: {
       readonly detail?: string;
+      readonly details?: readonly Fault[];
       readonly headers?: Readonly<Record<string, string>>;
       readonly status?: number;
       /** Logged, never sent. */
@@ -93,6 +99,7 @@ export class HttpError extends Error {
     super(message, { cause: more.cause });
     this.code = code;
     this.detail = more.detail ?? "";
+    this.details = more.details ?? [];
     this.headers = more.headers ?? {};
     this.status = more.status;
   }

@@ -30,6 +30,8 @@ export interface Call<Body = unknown> {
   readonly requestId: string;
   /** The `Accept-Encoding` header. */
   readonly acceptEncoding: string;
+  /** The `If-Match` header; "" if there is none. */
+  readonly ifMatch: string;
   /** The `Cookie` header. */
   readonly cookies: string;
   /** Names the user of a login with a password that may fail, for log and audit. */
@@ -67,6 +69,8 @@ export interface BodyRules<Body> {
    * Status for a body that is not JSON: 400 for the push operations (specification 4.1), 415 for all others.
    */
   readonly wrongTypeStatus: 400 | 415;
+  /** Maximum size in bytes; 100 KiB by default. */
+  readonly maxBytes?: number;
 }
 
 export interface QueryParameter {
@@ -82,13 +86,15 @@ export interface ReplyDescription {
   readonly schema?: object;
   /** Type of any other body. */
   readonly mediaType?: string;
+  /** Whether the response has an `ETag`. */
+  readonly hasEtag?: true;
 }
 
 /** An operation of the HTTP API: the source of its routes, checks and documentation. */
 export interface Operation<Body = unknown> {
   /** The OpenAPI `operationId`. */
   readonly id: string;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /**
    * All of its paths, the preferred one first, with parameters in braces: `/push/{application}/installation`.
    */
@@ -110,6 +116,8 @@ export interface Operation<Body = unknown> {
   /** Descriptions of the path parameters. */
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: readonly QueryParameter[];
+  /** Whether the caller has to say which version is to be changed, or may, with the `If-Match` header. */
+  readonly ifMatch?: "required" | "optional";
   /** Successful responses by status. */
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /**

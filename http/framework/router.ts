@@ -57,8 +57,8 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
 }
 
 /** Express serves HEAD for every GET route. */
-const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"], DELETE: ["DELETE"] } as const;
-const expressMethods = { GET: "get", POST: "post", DELETE: "delete" } as const;
+const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"], PUT: ["PUT"], DELETE: ["DELETE"] } as const;
+const expressMethods = { GET: "get", POST: "post", PUT: "put", DELETE: "delete" } as const;
 
 const recordRoute =
   (route: string, operation: string): Handler =>
@@ -132,6 +132,7 @@ function createHandler(
       secure,
       requestId,
       acceptEncoding: request.headers["accept-encoding"] ?? "",
+      ifMatch: request.headers["if-match"] ?? "",
       cookies: request.headers.cookie ?? "",
       claimUser,
     });

@@ -21,16 +21,18 @@ import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
-import { UnknownTopicError, type Switched } from "../../src/topics/disabling.ts";
+import type { Switched } from "../../src/topics/disabling.ts";
 import { readTopicPage, type TopicOrder, type TopicReader } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
-import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
-import { toDefinition, type ListedTopic, type Topic } from "../../src/topics/topic.ts";
-import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
-import { getNamespaces, hasRight, includesNamespace } from "../../src/users/rights.ts";
-import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
+import { toTopicView } from "../../src/topics/topic-view.ts";
+import { toDefinition, type Topic } from "../../src/topics/topic.ts";
+import type { EgressNaming } from "../../src/routing/egress.ts";
+import { hasRight } from "../../src/users/rights.ts";
+import { requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import { createTopicCheck, hidePrevious, requireEgressName, toHttpProblem } from "./topic-rules.ts";
+import { showTopic } from "./topic-versions.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
@@ -63,13 +65,7 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
     rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
     async handle({ body, user, namespaces }) {
       requireNamespace({ user, namespaces }, "topics.write", body.namespace ?? "");
-      const { egressFault } = toEgressView(egressNaming, toDefinition(body));
-      if (egressFault !== undefined) {
-        const message = `leads to the egress topic ${egressFault}`;
-        throw new RejectionError("BAD_EGRESS_NAME", "No events can be forwarded to this topic.", [
-          { path: "/externalId", message },
-        ]);
-      }
+      requireEgressName(egressNaming, toDefinition(body));
       const { topic, event } = await topics.create(body, user.name);
       const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
       const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
@@ -101,30 +97,6 @@ const listTopics = ({ topicReader }: TopicServices): Operation =>
       const topics = page.topics.map((one) => toTopicView(hidePrevious(one, namespaces)));
       const json: TopicList = { topics, next: page.next ?? null };
       return { status: 200, json };
-    },
-  });
-
-const getTopic = ({ topicReader }: TopicServices): Operation =>
-  operation({
-    id: "getTopic",
-    method: "GET",
-    paths: ["/api/topicsync/v1/topics/{id}"],
-    access: "topics.read",
-    perNamespace: true,
-    tag: "topics",
-    summary: "Get a topic",
-    description:
-      "Its definition, an explanation of its filters, its source, and its previous definition. For a retired topic, its last version.",
-    parameters: {
-      id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
-    },
-    replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
-    rejections: ["NOT_FOUND"],
-    async handle({ parameters: { id = "" }, namespaces }) {
-      const found = await topicReader.find(id);
-      if (found === undefined || !includesNamespace(namespaces, found.topic.namespace))
-        throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-      return { status: 200, json: toTopicDetail(hidePrevious(found, namespaces)) };
     },
   });
 
@@ -168,7 +140,7 @@ const disableTopic = (services: TopicServices): Operation =>
     description:
       "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
     parameters: { externalId: "External id of the topic." },
-    replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
+    replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema, hasEtag: true } },
     rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
     handle: (call) =>
       switchTopic(services, call, "disabled", (externalId, check) =>
@@ -187,7 +159,7 @@ const enableTopic = (services: TopicServices): Operation =>
     summary: "Enable a topic",
     description: "Restores the topic last disabled under this external id, with its original sys_id.",
     parameters: { externalId: "External id of the topic." },
-    replies: { 200: { description: "The topic is active.", schema: topicDetailSchema } },
+    replies: { 200: { description: "The topic is active.", schema: topicDetailSchema, hasEtag: true } },
     rejections: [
       "NOT_FOUND",
       "EXTERNAL_ID_TAKEN",
@@ -203,36 +175,21 @@ const enableTopic = (services: TopicServices): Operation =>
 
 async function switchTopic(
   { topicReader }: TopicServices,
-  { parameters: { externalId = "" }, user, namespaces }: Call,
+  call: Call,
   action: "disabled" | "enabled",
   change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
 ): Promise<Reply> {
-  /** A topic that the caller may not read does not exist. */
-  function check({ namespace }: Topic): void {
-    if (includesNamespace(namespaces, namespace)) return;
-    const isVisible = includesNamespace(getNamespaces(user, "topics.read"), namespace);
-    throw isVisible
-      ? createForbiddenError(user, "topics.write", namespace)
-      : new UnknownTopicError(`there is no topic "${externalId}"`);
-  }
-  const { topic, changed } = await change(externalId, check).catch((error: unknown) => {
-    if (!(error instanceof UnknownTopicError)) throw error;
-    throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
+  const { parameters, namespaces } = call;
+  const { externalId = "" } = parameters;
+  const { topic, changed } = await change(externalId, createTopicCheck(call)).catch((error: unknown) => {
+    throw toHttpProblem(error);
   });
   const found = await topicReader.find(externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
   return {
-    status: 200,
-    json: toTopicDetail(hidePrevious(shown, namespaces)),
+    ...showTopic(shown, namespaces),
     ...(changed && { audit: toTopicEvent(action, topic) }),
   };
-}
-
-/** A topic that moved here from a foreign namespace: its previous definition is not shown. */
-function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]): ListedTopic {
-  const { previous, ...topic } = listed.topic;
-  if (previous === undefined || includesNamespace(namespaces, previous.namespace)) return listed;
-  return { ...listed, topic };
 }
 
 /** Validates the query. Throws a RejectionError. */
@@ -251,11 +208,10 @@ function parseOrder(sort: NonNullable<TopicQueryTexts["sort"]>): TopicOrder {
   return { sort: (descending ? sort.slice(1) : sort) as TopicOrder["sort"], descending };
 }
 
-/** Operations that create (specification 4.3), list, show, validate, disable and enable topics. */
+/** Operations that create (specification 4.3), list, validate, disable and enable topics. */
 export const topicOperations = (services: TopicServices): readonly Operation[] => [
   createTopic(services),
   listTopics(services),
-  getTopic(services),
   validateTopic(services),
   disableTopic(services),
   enableTopic(services),

@@ -44,11 +44,13 @@ import { createReplayStore } from "../storage/replays.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createSyncState } from "../storage/sync-state.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
+import { createTopicHistory } from "../storage/topic-history.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../sync/positions.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
+import type { TopicHistory } from "../topics/history.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
@@ -73,6 +75,7 @@ export interface ServicesOptions {
 export interface Services {
   readonly topicStore: TopicStore;
   readonly topicReader: TopicReader;
+  readonly topicHistory: TopicHistory;
   readonly topics: TopicService;
   readonly topicIndex: LiveTopicIndex;
   readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
@@ -120,6 +123,7 @@ export function createServices(options: ServicesOptions): Services {
   return lazily<Services>({
     topicStore: () => createTopicStore(database, log, { historyRetentionDays: config.historyRetentionDays }),
     topicReader: () => createTopicReader(database),
+    topicHistory: () => createTopicHistory(database),
     topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
     topicIndex: () => createTopicIndex(options),
     createTopicAnalysis:

@@ -1,7 +1,9 @@
 import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
+import type { VersionView } from "../../schemas/topic-versions.ts";
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { describeFilter } from "../matching/filter/to-text.ts";
+import type { TopicVersion } from "./history.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
@@ -14,6 +16,7 @@ export function toTopicView({ topic, retired }: ListedTopic): TopicView {
     headerQuery,
     contentQuery,
     id,
+    version: topic.version,
     state: toState(retired),
     source: toSourceView(topic.source),
     createdOn: topic.createdOn.toISOString(),
@@ -33,12 +36,40 @@ export function toTopicView({ topic, retired }: ListedTopic): TopicView {
 }
 
 /** Converts a topic to its details, with the meaning of its filters. */
-export const toTopicDetail = (listed: ListedTopic): TopicDetail => ({
+export const toTopicDetail = (listed: ListedTopic, replaced?: TopicDetail["replaced"]): TopicDetail => ({
   ...toTopicView(listed),
+  ...(replaced && { replaced }),
   filters: {
     headerQuery: describe("headerQuery", listed.topic.headerQuery),
     contentQuery: describe("contentQuery", listed.topic.contentQuery),
   },
+});
+
+/** Converts a version, which may be the current one, to the topic as it was. */
+export function toPastTopicDetail({ topic, ended }: TopicVersion): TopicDetail {
+  if (ended === undefined) return toTopicDetail({ topic });
+  const { on, by, as } = ended;
+  return as === "retired" || as === "disabled"
+    ? toTopicDetail({ topic, retired: { retiredOn: on, retiredBy: by } })
+    : toTopicDetail({ topic }, { on: on.toISOString(), by: toSourceView(by), as });
+}
+
+export const toVersionView = ({ topic, ended, isTransient }: TopicVersion): VersionView => ({
+  externalId: topic.externalId,
+  name: topic.name,
+  namespace: topic.namespace,
+  headerQuery: topic.headerQuery,
+  contentQuery: topic.contentQuery,
+  id: topic.id,
+  version: topic.version,
+  source: toSourceView(topic.source),
+  validFrom: topic.updatedOn.toISOString(),
+  ...(ended && {
+    validTo: ended.on.toISOString(),
+    endedBy: toSourceView(ended.by),
+    endedAs: ended.as,
+  }),
+  transient: isTransient,
 });
 
 function toState(retired: ListedTopic["retired"]): TopicView["state"] {
