@@ -7,6 +7,7 @@ import {
   DatabaseConflictError,
   exitCodes,
   getErrorMessage,
+  OutdatedError,
   RejectionError,
   UnavailableError,
 } from "./lib/errors.ts";
@@ -123,6 +124,8 @@ this package lists them.
 Exit codes: 0 success, 1 unexpected failure, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
 indexes in the database, 69 broker or store unavailable, 70 the consumer died (restart it), 78 invalid settings.`,
     )
+    // Otherwise `topics show --version 3` would print the program's version.
+    .enablePositionalOptions()
     .exitOverride();
 
   for (const { name, description, load } of entries) {
@@ -148,7 +151,7 @@ function toExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof RejectionError) return exitCodes.rejected;
+  if (error instanceof RejectionError || error instanceof OutdatedError) return exitCodes.rejected;
   if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;
 }

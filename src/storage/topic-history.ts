@@ -40,11 +40,12 @@ export function createTopicHistory(database: Database): TopicHistory {
       const replaced = await database.run(() =>
         findPage(versions, { filter: filter.versions, sort: sortFields, descending: true, after, limit }),
       );
-      const current = active && after === undefined ? [toCurrent(active)] : [];
-      const others = [...ended, ...replaced.records.map(fromVersionRecord)]
-        .filter((one) => !isCurrent(one, active) && isAfter(one, after))
-        .toSorted(compareVersions);
-      return [...current, ...others].slice(0, limit);
+      const current = active === undefined ? [] : [toCurrent(active)];
+      const past = [...ended, ...replaced.records.map(fromVersionRecord)];
+      return [...current, ...past.filter((one) => !isCurrent(one, active))]
+        .filter((one) => isAfter(one, after))
+        .toSorted(compareVersions)
+        .slice(0, limit);
     },
 
     async findVersion(externalId, version) {
@@ -150,13 +151,10 @@ function compareKeys([onA, versionA, idA]: VersionSortKey, [onB, versionB, idB]:
   return onB.getTime() - onA.getTime() || versionB - versionA || compareTexts(idB, idA);
 }
 
-const toKey = ({ topic, ended }: TopicVersion): VersionSortKey =>
-  toVersionSortKey(topic, ended ?? { on: new Date(0) });
-
-const compareVersions = (a: TopicVersion, b: TopicVersion): number => compareKeys(toKey(a), toKey(b));
+const compareVersions = (a: TopicVersion, b: TopicVersion): number => compareKeys(toVersionSortKey(a), toVersionSortKey(b));
 
 const isAfter = (one: TopicVersion, after: VersionSortKey | undefined): boolean =>
-  after === undefined || compareKeys(after, toKey(one)) < 0;
+  after === undefined || compareKeys(after, toVersionSortKey(one)) < 0;
 
 /** In MongoDB's order: by code point. */
 const compareTexts = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

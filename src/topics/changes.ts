@@ -1,4 +1,4 @@
-import { RejectionError } from "../lib/errors.ts";
+import { OutdatedError, RejectionError } from "../lib/errors.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import {
   createDisableRejection,
@@ -89,7 +89,7 @@ export type ChangeDecision =
   | { readonly rejections: readonly RejectedChange[] };
 
 /** The topic was changed since the caller has read it. */
-export class VersionConflictError extends Error {
+export class VersionConflictError extends OutdatedError {
   override readonly name = "VersionConflictError";
   readonly topic: Topic;
 

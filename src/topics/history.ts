@@ -18,7 +18,7 @@ export interface TopicVersion {
   readonly isTransient: boolean;
 }
 
-/** What the versions of an external id are sorted by, the latest first; undefined: the current one. */
+/** What the versions of an external id are sorted by, the latest first. */
 export type VersionSortKey = readonly [endedOn: Date, version: number, id: string];
 
 /** Which topics to list as they were. */
@@ -67,13 +67,16 @@ export async function readVersionPage(
   const versions = await history.readVersions(externalId, { after: key, limit: limit + 1 });
   const shown = versions.slice(0, limit);
   const last = versions.length > limit ? shown.at(-1) : undefined;
-  return { versions: shown, next: last?.ended && cursors.encode(toVersionSortKey(last.topic, last.ended)) };
+  return { versions: shown, next: last && cursors.encode(toVersionSortKey(last)) };
 }
 
-export const toVersionSortKey = ({ version, id }: Topic, { on }: Pick<VersionEnd, "on">): VersionSortKey => [
-  on,
-  version,
-  id,
+/** After every time. */
+const never = new Date(Date.UTC(9999, 11, 31));
+
+export const toVersionSortKey = ({ topic, ended }: TopicVersion): VersionSortKey => [
+  ended?.on ?? never,
+  topic.version,
+  topic.id,
 ];
 
 /** Streams the topics at a time, sorted by external id. */
@@ -81,11 +84,11 @@ export async function* streamTopicsAt(
   history: Pick<TopicHistory, "readAt">,
   at: Date,
   query: PastTopicQuery = {},
-): AsyncGenerator<Topic> {
+): AsyncGenerator<TopicVersion> {
   let after: string | undefined;
   do {
     const { versions, next } = await history.readAt(at, query, { after, limit: topicsPerPage });
-    for (const { topic } of versions) yield topic;
+    yield* versions;
     after = next;
   } while (after !== undefined);
 }

@@ -4,7 +4,7 @@ import { createValidator } from "../../lib/validation.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
-import { toTopicDetail } from "../../topics/topic-view.ts";
+import { toPastTopicDetail, toTopicDetail } from "../../topics/topic-view.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
@@ -28,15 +28,31 @@ export async function addTopic(
   print({ topic }, "added", json);
 }
 
-/** Shows an active topic, or else the last retired one of that external id. */
+export interface ShowFlags extends JsonFlag {
+  readonly version?: number;
+  readonly at?: Date;
+}
+
+/** Shows an active topic, or else the last retired one of that external id; or one as it was. */
 export async function showTopic(
   { services }: CommandContext,
   externalId: string,
-  { json }: JsonFlag,
+  { json, version, at }: ShowFlags,
 ): Promise<void> {
-  const found = await (await services()).topicReader.find(externalId);
-  if (found === undefined) throw createUnknownTopicError(externalId);
-  const topic = toTopicDetail(found);
+  const { topicReader, topicHistory } = await services();
+  const past =
+    version === undefined
+      ? at && (await topicHistory.findAt(externalId, at))
+      : await topicHistory.findVersion(externalId, version);
+  const isPast = version !== undefined || at !== undefined;
+  const current = isPast ? undefined : await topicReader.find(externalId);
+  const topic = (past && toPastTopicDetail(past)) ?? (current && toTopicDetail(current));
+  if (topic === undefined)
+    throw isPast
+      ? new Error(
+          `the history has no topic "${externalId}" ${version === undefined ? `at ${at?.toISOString() ?? ""}` : `with the version ${version}`}; \`topicsync topics history\` lists versions`,
+        )
+      : createUnknownTopicError(externalId);
   if (json) printJson(topic);
   else process.stdout.write(formatTopic(topic));
 }

@@ -1,6 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import { streamTopicsAt } from "../../topics/history.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -11,6 +12,7 @@ import { toTopicQuery, type TopicChoiceFlags } from "./topic-choice.ts";
 export interface ExportFlags extends TopicChoiceFlags {
   readonly out?: string;
   readonly json?: true;
+  readonly at?: Date;
 }
 
 /** Lines written together, for speed. */
@@ -37,7 +39,7 @@ async function writeDefinitions(
   { services, abort }: CommandContext,
   flags: ExportFlags,
 ): Promise<number> {
-  const { topicReader } = await services();
+  const { topicReader, topicHistory } = await services();
   const total = await topicReader.estimateCount();
   // On one terminal, the lines and the progress bar would overwrite each other.
   const showsProgress = flags.out !== undefined || !process.stdout.isTTY;
@@ -50,7 +52,10 @@ async function writeDefinitions(
     progress?.at(Math.min(done, total));
     return text === "" || output.write(text);
   };
-  for await (const { topic } of topicReader.readAll(toTopicQuery(flags))) {
+  const query = toTopicQuery(flags);
+  const topics =
+    flags.at === undefined ? topicReader.readAll(query) : streamTopicsAt(topicHistory, flags.at, query);
+  for await (const { topic } of topics) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
     lines.push(`${formatDefinition(topic)}\n`);
     done += 1;

@@ -4,12 +4,14 @@ import type { TopicBody } from "../../../schemas/topic.ts";
 import { findingKinds } from "../../topics/finding.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
-import { parseCount, type JsonFlag } from "../input/options.ts";
+import { parseCount, parseTime, type JsonFlag } from "../input/options.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
+import { addVersionCommands } from "./topic-version-commands.ts";
 import { addTopicChoice } from "./topic-choice.ts";
 import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
+import type { ShowFlags } from "./topic-changes.ts";
 import type { ListFlags } from "./topic-list.ts";
 
 /** Defines `topicsync topics …`. The code of each command is loaded when it runs. */
@@ -18,6 +20,7 @@ export function defineTopics(topics: Command): void {
   addShowCommand(topics);
   addAddCommand(topics);
   addSwitchCommands(topics);
+  addVersionCommands(topics);
   addExportCommand(topics);
   addImportCommand(topics);
   addEgressCommand(topics);
@@ -48,8 +51,10 @@ function addShowCommand(topics: Command): void {
     .command("show")
     .description("show all details of a topic, active or not, with its filters in words")
     .argument("<external-id>", "its external id")
+    .addOption(new Option("--version <version>", "show this version").argParser(parseCount).conflicts("at"))
+    .option("--at <time>", "show it as it was at this time (2026-11-21T07:18:04Z)", parseTime)
     .option("--json", "print JSON")
-    .action(async (externalId: string, flags: JsonFlag) => {
+    .action(async (externalId: string, flags: ShowFlags) => {
       const { showTopic } = await import("./topic-changes.ts");
       await runWithContext((context) => showTopic(context, externalId, flags));
     });
@@ -94,9 +99,12 @@ function addSwitchCommands(topics: Command): void {
 function addExportCommand(topics: Command): void {
   addTopicChoice(topics.command("export"))
     .description("write definitions as NDJSON, which `topics import` and `announce` read")
+    .option("--at <time>", "active topics as they were at this time (2026-11-21T07:18:04Z)", parseTime)
     .option("-o, --out <file>", "write to this file, which appears only when it is complete")
     .option("--json", "with --out: print the result as JSON")
-    .action(async (flags: ExportFlags) => {
+    .action(async (flags: ExportFlags, command: Command) => {
+      if (flags.at !== undefined && flags.state !== undefined && flags.state !== "active")
+        command.error("error: --at cannot be combined with --state");
       const { exportTopics } = await import("./topic-export.ts");
       await runWithContext((context) => exportTopics(context, flags));
     });

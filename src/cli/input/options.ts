@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { isDateTime as isTime } from "../../lib/time.ts";
 import ms, { type StringValue } from "ms";
 
 export interface JsonFlag {
@@ -22,4 +23,10 @@ export function parseDuration(given: string): number {
 export function parseCount(given: string): number {
   if (!/^[1-9]\d{0,8}$/.test(given)) throw new InvalidArgumentError("It must be a whole number, 1 or more.");
   return Number(given);
+}
+
+/** Parses the value of an option such as `--at 2026-11-21T07:18:04Z`. Throws InvalidArgumentError. */
+export function parseTime(given: string): Date {
+  if (isTime(given)) return new Date(given);
+  throw new InvalidArgumentError("It must be a time such as 2026-11-21T07:18:04Z (RFC 3339).");
 }
