@@ -4,6 +4,7 @@ import { routerIndexMutants } from "./router-index.ts";
 import { routerMutants } from "./router.ts";
 import { syncKafkaMutants } from "./sync-kafka.ts";
 import { syncMutants } from "./sync.ts";
+import { syncVersionMutants } from "./sync-versions.ts";
 import { syncTopicMutants } from "./sync-topics.ts";
 
 export type { Mutant };
@@ -11,6 +12,7 @@ export const mutants: readonly Mutant[] = [
   ...syncMutants,
   ...syncKafkaMutants,
   ...syncTopicMutants,
+  ...syncVersionMutants,
   ...registrationsMutants,
   ...routerMutants,
   ...routerIndexMutants,
