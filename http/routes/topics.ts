@@ -22,6 +22,7 @@ import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
 import type { Switched } from "../../src/topics/disabling.ts";
+import { readPageAt, type TopicHistory } from "../../src/topics/history.ts";
 import { readTopicPage, type TopicOrder, type TopicReader } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicView } from "../../src/topics/topic-view.ts";
@@ -41,6 +42,7 @@ const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults
 interface TopicServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
+  readonly topicHistory: TopicHistory;
   readonly eventTypes: Pick<EventTypeService, "findWarnings">;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
@@ -73,7 +75,7 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
     },
   });
 
-const listTopics = ({ topicReader }: TopicServices): Operation =>
+const listTopics = ({ topicReader, topicHistory }: TopicServices): Operation =>
   operation({
     id: "listTopics",
     method: "GET",
@@ -88,7 +90,16 @@ const listTopics = ({ topicReader }: TopicServices): Operation =>
     replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
     rejections: ["SCHEMA_VIOLATION"],
     async handle({ query, namespaces }) {
-      const { state, sort, search, namespace, source, limit, after } = parseQuery(query);
+      const { state, sort, search, namespace, source, at, limit, after } = parseQuery(query);
+      if (at !== undefined) {
+        const past = { namespace, source, namespaces };
+        const page = await readPageAt(topicHistory, new Date(at), past, { after, limit: Number(limit) });
+        const topics = page.versions.map((one) =>
+          toTopicView(hidePrevious({ topic: one.topic }, namespaces)),
+        );
+        const json: TopicList = { topics, next: page.next ?? null };
+        return { status: 200, json };
+      }
       const page = await readTopicPage(
         topicReader,
         { state, order: sort && parseOrder(sort), search, namespace, source, namespaces },
@@ -195,11 +206,19 @@ async function switchTopic(
 /** Validates the query. Throws a RejectionError. */
 function parseQuery(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
   const query = validateQuery(checkQuery, given);
-  const { state, sort, search } = query;
-  if (sort === undefined || (state === "active" && search === undefined)) return query;
-  const other = state === "active" ? "search" : `state=${state}`;
+  const { state, sort, search, at } = query;
+  const isActive = state === "active";
+  const isSorted = sort !== undefined;
+  if (!isSorted && at === undefined) return query;
+  const others = [
+    ...(isActive ? [] : [`state=${state}`]),
+    ...(search === undefined ? [] : ["search"]),
+    ...(isSorted && at !== undefined ? ["sort"] : []),
+  ];
+  const [other] = others;
+  if (other === undefined) return query;
   throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
-    { path: "/sort", message: `cannot be combined with ${other}` },
+    { path: at === undefined ? "/sort" : "/at", message: `cannot be combined with ${other}` },
   ]);
 }
 

@@ -1,4 +1,5 @@
 import { createCursorFormat } from "../lib/cursor.ts";
+import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import type { TopicQuery } from "./listing.ts";
 import type { Source, Topic, VersionAction } from "./topic.ts";
 
@@ -64,10 +65,38 @@ export async function readVersionPage(
   { after, limit }: { readonly after?: string | undefined; readonly limit: number },
 ): Promise<VersionPage> {
   const key = after === undefined ? undefined : cursors.decode(after);
-  const versions = await history.readVersions(externalId, { after: key, limit: limit + 1 });
-  const shown = versions.slice(0, limit);
-  const last = versions.length > limit ? shown.at(-1) : undefined;
+  const found: TopicVersion[] = [];
+  let [bytes, hasMore] = [0, true];
+  for (let from = key; hasMore && found.length <= limit && bytes < maxPageBytes;) {
+    // One extra version tells whether there is a next page.
+    const wanted = Math.min(limit + 1 - found.length, recordsPerRead);
+    const versions = await history.readVersions(externalId, { after: from, limit: wanted });
+    found.push(...versions);
+    bytes += measureRecords(versions);
+    hasMore = versions.length === wanted;
+    const last = versions.at(-1);
+    from = last && toVersionSortKey(last);
+  }
+  const shown = found.slice(0, limit);
+  const last = found.length > limit || hasMore ? shown.at(-1) : undefined;
   return { versions: shown, next: last && cursors.encode(toVersionSortKey(last)) };
+}
+
+const pastCursors = createCursorFormat("topics-at", ["string"]);
+
+/** Returns a page of the topics at a time. Throws a RejectionError for a bad cursor. */
+export async function readPageAt(
+  history: Pick<TopicHistory, "readAt">,
+  at: Date,
+  query: PastTopicQuery,
+  { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+): Promise<VersionPage> {
+  const [externalId] = after === undefined ? [] : pastCursors.decode(after);
+  const page = await history.readAt(at, query, {
+    after: externalId,
+    limit: Math.min(limit, recordsPerRead),
+  });
+  return { versions: page.versions, next: page.next && pastCursors.encode([page.next]) };
 }
 
 /** After every time. */

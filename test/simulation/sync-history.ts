@@ -121,7 +121,12 @@ export class HistoryOracle {
 
   #check(commit: number, id: string, { before, after, replaced, retired }: TopicCommit): void {
     const last = after ?? retired;
-    if (last === undefined) return this.#fail(`a topic is gone without a trace: ${id}`);
+    if (last === undefined)
+      return this.#fail(
+        replaced.length === 0
+          ? `a topic is gone without a trace: ${id}`
+          : `the history has a version of a topic that did not change: ${id}`,
+      );
     const known = this.#versions.get(id) ?? [];
     const previous = known.at(-1)?.number ?? 0;
     const number = getNumber(last);

@@ -36,6 +36,7 @@ interface Request {
   readonly in?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One request per operation, in an order in which each succeeds. */
@@ -44,6 +45,19 @@ const requests: Readonly<Record<string, Request>> = {
   "POST /api/svc_api_notif_mgmt/topic/pick": { body: { event: {} } },
   "GET /api/topicsync/v1/topics": { query: "?namespace=inventory" },
   "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
+  "PUT /api/topicsync/v1/topics/{id}": {
+    in: { id: "by-hand" },
+    body: { ...definition("by-hand"), name: "Changed" },
+    headers: { "If-Match": '"1"' },
+  },
+  "GET /api/topicsync/v1/topics/{id}/versions": { in: { id: "by-hand" } },
+  "POST /api/topicsync/v1/topics/{externalId}/restore": {
+    in: { externalId: "by-hand" },
+    body: { version: 1 },
+  },
+  "POST /api/topicsync/v1/topic-changes": {
+    body: { changes: [{ kind: "create", topic: definition("by-plan") }] },
+  },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
@@ -146,7 +160,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods)
-      .filter((method) => ["get", "post", "delete"].includes(method))
+      .filter((method) => ["get", "post", "put", "delete"].includes(method))
       .map((method) => `${method.toUpperCase()} ${path}`),
   );
   assert.deepEqual(
@@ -154,11 +168,15 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     Object.keys(requests).toSorted(),
     "operations without a request here",
   );
-  const send = async (operation: string, { in: parameters = {}, query = "", body }: Request) => {
+  const send = async (
+    operation: string,
+    { in: parameters = {}, query = "", body, headers = {} }: Request,
+  ) => {
     const [method = "", template = ""] = operation.split(" ");
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? "");
     const response = await call(`${service.url}${path}${query}`, {
       method,
+      headers,
       ...(body === undefined ? {} : { body }),
     });
     assert.ok(response.status < 300, `${operation}: ${response.text}`);

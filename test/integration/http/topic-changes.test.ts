@@ -218,6 +218,31 @@ describe("the history of a topic", () => {
     assertError(await get(`/topics/${externalId}?at=yesterday`), 400, "SCHEMA_VIOLATION");
   });
 
+  it("lists the topics as they were, page by page", async () => {
+    const namespace = unique("namespace");
+    const created = [await create({ namespace }), await create({ namespace }), await create({ namespace })];
+    const ids = created.map(({ externalId }) => externalId).toSorted();
+    const [first = "", second = ""] = ids;
+    const { json: read } = await get(`/topics/${ids[2]}`);
+    const at = read.updatedOn as string;
+    await until("the clock has moved on", () => new Date().toISOString() > at);
+    await put(first, 1, { externalId: first, name: `${first} 2`, namespace });
+    await post(`/topics/${second}/disable`, {});
+    const list = async (limit: number): Promise<string[]> => {
+      const names: string[] = [];
+      let after = "";
+      do {
+        const { json } = await get(`/topics?namespace=${namespace}&at=${at}&limit=${limit}${after}`);
+        names.push(...json.topics.map(({ name }: Definition) => name));
+        after = json.next === null ? "" : `&after=${json.next}`;
+      } while (after !== "");
+      return names;
+    };
+    for (const limit of [50, 1]) assert.deepEqual(await list(limit), ids);
+    for (const other of ["state=disabled", "search=a", "sort=name"])
+      assertError(await get(`/topics?at=${at}&${other}`), 400, "SCHEMA_VIOLATION");
+  });
+
   it("tells the versions of the channel by their offsets", async () => {
     const externalId = unique("announced");
     await own.send({ externalId, name: externalId });

@@ -8,9 +8,9 @@ export const syncVersionMutants: readonly Mutant[] = [
   {
     name: "versions: a batch does not compare the version of a topic",
     world: "sync",
-    file: "src/storage/topic-records.ts",
-    replace: "({ _id: id, version: version === 1 ? { $in: [1, null] } : version }) as Filter<TopicRecord>;",
-    by: "({ _id: id, version: { $not: { $in: [version + 1_000_000] } } }) as Filter<TopicRecord>;",
+    file: topicWrites,
+    replace: "{ toFilter = toVersionFilter, ...options }",
+    by: "{ toFilter = ({ id }) => ({ _id: id }), ...options }",
   },
   {
     name: "versions: a change does not compare what was read",
@@ -40,6 +40,7 @@ export const syncVersionMutants: readonly Mutant[] = [
     file: topicChanges,
     replace: "    if (matchedCount === 0) throw createGoneError();\n",
     by: "    if (matchedCount < 0) throw createGoneError();\n",
+    schedule: "topic-enabled-twice-while-it-is-disabled",
   },
   {
     name: "versions: a change that is uncertain is acknowledged",
