@@ -108,6 +108,20 @@ export function toDetails(body: TopicDetailsBody): TopicDetails {
   };
 }
 
+/** Details as they are sent, with every member. */
+export const toDetailsBody = (details: TopicDetails) => ({
+  owner: details.owner,
+  description: details.description,
+  contact: details.contact,
+  tags: [...details.tags],
+  labels: Object.fromEntries(details.labels),
+  lifecycle: details.lifecycle,
+  sunset: details.sunset,
+  replacedBy: details.replacedBy,
+  consumers: details.consumers.map(({ name, contact }) => ({ name, contact })),
+  protected: details.protected,
+});
+
 /** The members of details in one order, to compare or digest them. */
 export const formatDetails = (details: TopicDetails): string =>
   JSON.stringify([

@@ -3,7 +3,7 @@ import { createCursorFormat, createCursorError, type CursorFormat } from "../lib
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import type { PickableTopic } from "../matching/feed.ts";
 import type { Namespaces } from "../users/rights.ts";
-import { dropFound, findBySearch, type TopicSources } from "./details-search.ts";
+import { addDetails, dropFound, findBySearch, type TopicSources } from "./details-search.ts";
 import type { DetailsQuery } from "./details-store.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
@@ -64,7 +64,7 @@ export interface TopicPageQuery extends Omit<TopicQuery, "externalIdPrefix" | "e
   readonly search?: string | undefined;
 }
 
-const topicsPerPage = 500;
+const topicsPerBatch = 500;
 /** A page ends early when this many topics were read that an earlier list has. */
 const maxRepeated = 1_000;
 
@@ -80,19 +80,35 @@ interface TopicPage {
   readonly next: string | undefined;
 }
 
-/** Streams all topics of a query, in the order of its pages. */
+/** Streams all topics of a query, in the order of its pages, and their details if they are asked for. */
 export async function* streamTopics(
   sources: TopicSources,
   query: TopicPageQuery,
+  { withDetails = false } = {},
 ): AsyncGenerator<ListedTopic> {
+  for await (const batch of streamTopicBatches(sources, query))
+    yield* withDetails ? await addDetails(sources.topicDetails, batch) : batch;
+}
+
+async function* streamTopicBatches(
+  sources: TopicSources,
+  query: TopicPageQuery,
+): AsyncGenerator<readonly ListedTopic[]> {
   if (query.details === undefined && query.search === undefined) {
-    yield* sources.topicReader.readAll(query);
+    let batch: ListedTopic[] = [];
+    for await (const listed of sources.topicReader.readAll(query)) {
+      batch.push(listed);
+      if (batch.length < topicsPerBatch) continue;
+      yield batch;
+      batch = [];
+    }
+    yield batch;
     return;
   }
   let after: string | undefined;
   do {
-    const page = await readTopicPage(sources, query, { after, limit: topicsPerPage });
-    yield* page.topics;
+    const page = await readTopicPage(sources, query, { after, limit: topicsPerBatch });
+    yield page.topics;
     after = page.next;
   } while (after !== undefined);
 }
