@@ -69,7 +69,7 @@ async function startService({ text }: Block): Promise<void> {
 const isUp = async (path: string): Promise<boolean> =>
   (await fetch(`http://localhost:${port}${path}`).catch(() => undefined))?.ok ?? false;
 
-/** Whether no announcement waits. Pages set the position back, and the service then reads on within seconds. */
+/** Whether no announcement waits. Some pages set the position back; the service reads on within seconds. */
 async function isInStep(): Promise<boolean> {
   const authorization = `Basic ${Buffer.from(`admin:${password}`).toString("base64")}`;
   const response = await fetch(`http://localhost:${port}/api/topicsync/v1/sync`, {
