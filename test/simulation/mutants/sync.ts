@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const positions = "src/storage/positions.ts";
 const batch = "consumers/batch.ts";
 const reader = "consumers/partition-reader.ts";
+const writer = "consumers/batch-writer.ts";
 const positionRecords = "src/storage/position-records.ts";
 const logs = "src/storage/logs.ts";
 const clusters = "src/sync/clusters.ts";
@@ -103,9 +104,8 @@ export const syncMutants: readonly Mutant[] = [
   {
     name: "a failed write counts as stored",
     world: "sync",
-    file: reader,
-    replace:
-      "      this.#handleWriteFailure(error, elapsed() - startedAt);\n      return { prepared, outcome, to };",
+    file: writer,
+    replace: "      this.#results.onFailed(error);\n      return { prepared, outcome, to };",
     by: "      void error;",
   },
   {
@@ -118,7 +118,7 @@ export const syncMutants: readonly Mutant[] = [
   {
     name: "a failed write is reported as stored without a look at its owner",
     world: "sync",
-    file: reader,
+    file: writer,
     replace: "if (write === undefined || claimed?.isOurs !== true) return;",
     by: "if (write === undefined || claimed === undefined) return;",
   },
@@ -213,7 +213,7 @@ export const syncMutants: readonly Mutant[] = [
   {
     name: "a reader starts while another of its process may still write",
     world: "sync",
-    file: reader,
+    file: writer,
     replace: "= previousClosed.then(() => undefined);",
     by: "= Promise.resolve(undefined);",
   },
@@ -285,15 +285,15 @@ export const syncMutants: readonly Mutant[] = [
     name: "the start of the log is taken for the stored position",
     world: "sync",
     file: reader,
-    replace: "    this.#stored = claimed;\n",
-    by: "    this.#stored = start.position;\n",
+    replace: "this.#writer.setStored(claimed);",
+    by: "this.#writer.setStored(start.position);",
   },
   {
     name: "a corrected position is stored only with the next batch",
     world: "sync",
     file: reader,
-    replace: "if (isStoredAtOnce(start, this.#stored))",
-    by: "if (isStoredAtOnce(start, this.#stored) && next.offset < 0)",
+    replace: "if (isStoredAtOnce(start, this.#writer.stored))",
+    by: "if (isStoredAtOnce(start, this.#writer.stored) && next.offset < 0)",
   },
   {
     name: "a claim does not seek",
@@ -314,8 +314,8 @@ export const syncMutants: readonly Mutant[] = [
     name: "an idle reader does not look at its position",
     world: "sync",
     file: reader,
-    replace: "!isSamePosition(position, this.#stored))",
-    by: "position.offset < 0)",
+    replace: "!isSamePosition(position, this.#writer.stored)",
+    by: "position.offset < 0",
   },
   {
     name: "the mirror of a cluster is read like a new log",
