@@ -1,4 +1,4 @@
-import type { Lifecycle, TopicDetailsBody } from "../../schemas/topic-details.ts";
+import type { TopicLifecycle, TopicDetailsBody } from "../../schemas/topic-details.ts";
 import type { Fault } from "../lib/errors.ts";
 import type { TopicDefinition } from "./topic.ts";
 
@@ -16,7 +16,7 @@ export interface TopicDetails {
   readonly tags: readonly string[];
   /** Sorted by name. */
   readonly labels: readonly (readonly [name: string, value: string])[];
-  readonly lifecycle: Lifecycle;
+  readonly lifecycle: TopicLifecycle;
   /** A day, such as 2027-01-01. */
   readonly sunset: string | null;
   /** The external id of another topic. */

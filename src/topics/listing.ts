@@ -114,8 +114,8 @@ async function* streamTopicBatches(
 }
 
 /**
- * Returns at most `limit` topics after a cursor, and fewer if they are large or repeated. Throws a RejectionError for a
- * bad cursor, and UnavailableError.
+ * Returns at most `limit` topics after a cursor, and fewer if they are large or repeated. Throws a
+ * RejectionError for a bad cursor, and UnavailableError.
  */
 export async function readTopicPage(
   sources: TopicSources,

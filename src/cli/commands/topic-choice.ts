@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
-import { lifecycles, type Lifecycle } from "../../../schemas/topic-details.ts";
+import { lifecycles, type TopicLifecycle } from "../../../schemas/topic-details.ts";
 import { topicStates } from "../../../schemas/topic-view.ts";
 import { parseConditions } from "../../topics/details-search.ts";
 import type { TopicPageQuery } from "../../topics/listing.ts";
@@ -16,7 +16,7 @@ export interface TopicChoiceFlags {
   readonly owner?: string;
   readonly tag?: string;
   readonly label?: string;
-  readonly lifecycle?: Lifecycle;
+  readonly lifecycle?: TopicLifecycle;
   readonly set?: string;
   readonly search?: string;
 }

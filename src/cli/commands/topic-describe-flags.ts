@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 
-import { lifecycles, type Lifecycle } from "../../../schemas/topic-details.ts";
+import { lifecycles, type TopicLifecycle } from "../../../schemas/topic-details.ts";
 import type { JsonFlag } from "../input/options.ts";
 
 /** What the options say. Absent members keep what is stored. */
@@ -10,7 +10,7 @@ export interface DescribeFlags extends JsonFlag {
   readonly contact?: string;
   readonly tag?: readonly string[];
   readonly label?: readonly string[];
-  readonly lifecycle?: Lifecycle;
+  readonly lifecycle?: TopicLifecycle;
   readonly sunset?: string;
   readonly replacedBy?: string;
   readonly consumer?: readonly string[];
