@@ -18,7 +18,7 @@ import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
 import type { Switched } from "../../src/topics/disabling.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
-import { readTopicPage } from "../../src/topics/listing.ts";
+import { readTopicPage } from "../../src/topics/topic-pages.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
 import { toDefinition, type ListedTopic, type Topic } from "../../src/topics/topic.ts";

@@ -1,6 +1,5 @@
 import type { TopicLifecycle, TopicDetailsBody } from "../../schemas/topic-details.ts";
 import type { Fault } from "../lib/errors.ts";
-import type { TopicDefinition } from "./topic.ts";
 
 interface DeclaredConsumer {
   readonly name: string;
@@ -168,12 +167,19 @@ export function toWords(text: string): string[] {
 
 /** The words that a topic is found by, the first 200; its description comes last. */
 export const toDetailsWords = (
-  { name, externalId }: Pick<TopicDefinition, "name" | "externalId">,
+  { name, externalId }: Pick<DescribedTopic, "name" | "externalId">,
   { owner, tags, description }: TopicDetails,
 ): string[] => toWords([name, externalId, owner, ...tags, description].join(" ")).slice(0, maxWords);
 
+/** What details take from the definition of their topic. */
+interface DescribedTopic {
+  readonly externalId: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
 interface DetailsChange {
-  readonly topic: Pick<TopicDefinition, "externalId" | "name" | "namespace">;
+  readonly topic: DescribedTopic;
   readonly details: TopicDetails;
   /** The one of before unless given; null ends it. */
   readonly membership?: SetMembership | null;

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import { lifecycles, type TopicLifecycle } from "../../../schemas/topic-details.ts";
 import { topicStates } from "../../../schemas/topic-view.ts";
 import { parseConditions } from "../../topics/details-search.ts";
-import type { TopicPageQuery } from "../../topics/listing.ts";
+import type { TopicPageQuery } from "../../topics/topic-pages.ts";
 import type { Source } from "../../topics/topic.ts";
 
 /** The options that select topics, as given. */

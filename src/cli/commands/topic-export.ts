@@ -1,7 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import { streamTopics } from "../../topics/listing.ts";
+import { streamTopics } from "../../topics/topic-pages.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";

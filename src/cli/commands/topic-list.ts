@@ -3,7 +3,7 @@ import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { parseFilter } from "../../matching/filter/parse.ts";
 import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { hasUse } from "../../matching/filter/uses.ts";
-import { streamTopics } from "../../topics/listing.ts";
+import { streamTopics } from "../../topics/topic-pages.ts";
 import { toTopicView } from "../../topics/topic-view.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
