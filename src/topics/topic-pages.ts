@@ -2,7 +2,7 @@ import { createCursorFormat, createCursorError, type CursorFormat } from "../lib
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import { addDetails, dropFound, findBySearch, type TopicSources } from "./details-search.ts";
 import type { DetailsQuery } from "./details-store.ts";
-import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } from "./listing.ts";
+import type { TopicOrder, TopicQuery, TopicReader, TopicSortKey } from "./listing.ts";
 import type { ListedTopic } from "./topic.ts";
 
 /** Which topics a page shows. */
