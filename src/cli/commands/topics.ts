@@ -6,6 +6,7 @@ import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
 import { parseCount, type JsonFlag } from "../input/options.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
+import { addImpactCommand } from "./topic-impact-flags.ts";
 import { addTopicChoice } from "./topic-choice.ts";
 import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
@@ -23,6 +24,7 @@ export function defineTopics(topics: Command): void {
   addEgressCommand(topics);
   addRelateCommand(topics);
   addAnalyzeCommand(topics);
+  addImpactCommand(topics);
 }
 
 function addListCommand(topics: Command): void {
