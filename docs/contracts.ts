@@ -20,6 +20,7 @@ export const operations = listOperations({
   topicIndex: uncalled,
   egressNaming: undefined,
   eventTypes: uncalled,
+  impact: undefined,
   installations: uncalled,
   users: uncalled,
   keys: uncalled,

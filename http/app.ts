@@ -5,6 +5,7 @@ import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
 import type { RecordRefusal } from "../src/lib/audit-refusals.ts";
 import type { EventTypeService } from "../src/event-types/stores.ts";
+import type { ImpactPreview } from "../src/impact/preview.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import type { EgressNaming } from "../src/routing/egress.ts";
@@ -38,6 +39,7 @@ import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
 import { deadLetterOperations, type DeadLetterServices } from "./routes/dead-letters.ts";
 import { eventTypeOperations } from "./routes/event-types.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./routes/health.ts";
+import { impactOperations } from "./routes/impact.ts";
 import { installationOperations, type InstallationServices } from "./routes/installations.ts";
 import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
 import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
@@ -58,6 +60,8 @@ export interface AppOptions {
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
   readonly eventTypes: EventTypeService;
+  /** Undefined: no router is configured. */
+  readonly impact: ImpactPreview | undefined;
   readonly installations: InstallationServices;
   readonly users: UserAdministration;
   readonly keys: KeyAdministration;
@@ -117,6 +121,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...topicOperations(options),
     ...topicDetailsOperations(options.detailsService),
     ...pickOperations(options.topicIndex, options.egressNaming),
+    ...impactOperations(options),
     ...statusOperations(options),
     ...eventTypeOperations(options.eventTypes),
     ...deadLetterOperations(options.deadLetters),

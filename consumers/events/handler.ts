@@ -1,5 +1,4 @@
 import type { Event } from "../../schemas/pick.ts";
-import { isProvenReplay } from "../../src/dead-letters/replay-proof.ts";
 import {
   NotLoadedError,
   RejectionError,
@@ -25,13 +24,14 @@ import type {
   RoutingTransaction,
   RoutingTransactions,
 } from "../../src/routing/transactions.ts";
-import type { LogRecord, OutgoingRecord, Partition } from "../../src/sync/records.ts";
+import type { LogRecord, OutgoingRecord } from "../../src/sync/records.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import type { BatchHandler, Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRejected } from "../dead-letter-sender.ts";
 import { createCopySender, type SendCopies } from "./copy-sender.ts";
 import { decodeEvent } from "./decode.ts";
+import { removeForgedHeaders } from "./forged-headers.ts";
 import { createPoisonWatch, type PoisonWatch } from "./poison-watch.ts";
 
 export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> {
@@ -139,20 +139,6 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
   };
 }
 
-/** Removes headers of ours, unless we have written them. */
-function removeForgedHeaders(
-  record: LogRecord,
-  { topic }: Partition,
-  proofKey: Buffer | undefined,
-): LogRecord {
-  const { headers } = record;
-  const names = Object.keys(headers);
-  if (!names.some(isOwnHeader)) return record;
-  if (proofKey !== undefined && isProvenReplay(proofKey, topic, record)) return record;
-  const others = Object.entries(headers).filter(([name]) => !isOwnHeader(name));
-  return { ...record, headers: Object.fromEntries(others) };
-}
-
 interface RouteContext {
   readonly options: EventHandlerOptions;
   readonly poison: PoisonWatch;
@@ -256,8 +242,6 @@ function createDeadLetterSender(
   });
   return { send: (letters: readonly OutgoingRecord[]) => transaction.sendEach(letters.map(toRouted)) };
 }
-
-const isOwnHeader = (name: string): boolean => name.startsWith("topicsync.");
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 

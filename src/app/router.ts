@@ -18,7 +18,7 @@ export interface EventRouter extends WatchedRouter {
 /** Wires the router, which forwards events to their topics. */
 export function createEventRouter(config: RouterConfig, naming: EgressNaming, context: Context): EventRouter {
   const { services, broker, audit, metrics, lifecycle, tracing, onDied } = context;
-  const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
+  const { topic, groupId, deadLetterTopic, unmatchedTopic, maxCopies } = config;
   const { topicIndex, logStore, getReplayKey } = services;
   const log = context.log.child({ component: "router" });
   const egressTopics = broker.createEgressTopics(config.createEgress, {
@@ -45,7 +45,7 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
         transactions: broker.createTransactions({ partition, groupId }),
         egressTopics,
         deadLetterTopic,
-        maxEventBytes,
+        maxEventBytes: context.config.kafka.maxEventBytes,
         unmatchedTopic,
         maxCopies,
         getProofKey: getReplayKey,

@@ -17,6 +17,7 @@ import { findCertificates, followCertificate } from "./certificates.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
+import { createImpactPreview } from "./impact-preview.ts";
 import { createMetricsText } from "./metrics-text.ts";
 import { createMetrics } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
@@ -62,7 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   warnAboutPlaintext(config, context.log);
   const consumers = createConsumers(context);
   const log = context.log.child({ component: "http" });
-  const appOptions = { ...(await createAppOptions(context, consumers)), log };
+  const appOptions = { ...(await createAppOptions(context, consumers, options.addresses)), log };
   const { recordRejectedRequest: onRejected } = context.metrics;
   const servers: HttpServer[] = [];
   // First, so that it is closed last and probes are answered to the end.
@@ -146,6 +147,7 @@ function createConsumers(context: Context): Consumers {
 async function createAppOptions(
   context: Context,
   { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
+  { kafkaBrokers }: Addresses,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
   const { topics, topicReader, topicDetails, detailsService } = services;
@@ -159,6 +161,7 @@ async function createAppOptions(
   return {
     ...{ topics, topicReader, topicDetails, detailsService },
     ...{ topicIndex, egressNaming, eventTypes },
+    impact: createPreview(context, kafkaBrokers),
     ...{ users, keys, sessions, applications, platforms },
     ...(await createSignIn(config, services, log.child({ component: "users" }))),
     installations: {
@@ -195,6 +198,18 @@ async function createAppOptions(
     tracing,
     stopping: abort,
   };
+}
+
+/** Undefined when no events are forwarded. */
+function createPreview({ config: { kafka }, services, abort }: Context, brokers: readonly string[]) {
+  if (kafka.router === undefined) return undefined;
+  const { findReplayKey } = services;
+  return createImpactPreview({
+    kafka: { ...kafka, brokers },
+    topic: kafka.router.topic,
+    findReplayKey,
+    stopping: abort,
+  });
 }
 
 /** Waits for database and broker, and starts the consumers. */

@@ -39,7 +39,7 @@ import { createJobStore } from "../storage/jobs.ts";
 import { createKeyStore } from "../storage/keys.ts";
 import { createLogStore } from "../storage/logs.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
-import { createReplayKey } from "../storage/replay-key.ts";
+import { createReplayKey, createReplayKeyReader } from "../storage/replay-key.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createSyncState } from "../storage/sync-state.ts";
@@ -107,6 +107,8 @@ export interface Services {
   readonly replayStore: ReplayStore;
   /** Reads the key of the proofs of replays. Throws UnavailableError. */
   readonly getReplayKey: () => Promise<Buffer>;
+  /** The same, without creating one: undefined if there is none. */
+  readonly findReplayKey: () => Promise<Buffer | undefined>;
   readonly createSyncState: (groupId: string) => SyncState;
 
   readonly userStore: UserStore;
@@ -171,6 +173,7 @@ export function createServices(options: ServicesOptions): Services {
     createDeadLetterReader: () => (topic) => createDeadLetterReader(database, topic),
     replayStore: () => createReplayStore(database),
     getReplayKey: () => createReplayKey(database),
+    findReplayKey: () => createReplayKeyReader(database),
     createSyncState: () => (groupId) => createSyncState(database, groupId),
 
     userStore: () => createUserStore(database),

@@ -29,7 +29,7 @@ import { boundFetches } from "./workarounds/bounded-fetches.ts";
 import { askForBrokersOnly } from "./workarounds/brokers-only.ts";
 import { deliverEmptyBatches } from "./workarounds/empty-batches.ts";
 import { fetchByTopicId } from "./workarounds/fetches.ts";
-import { readLog } from "./reader.ts";
+import { readLog, readRanges } from "./reader.ts";
 import { createRequests, type KafkaRequests } from "./requests.ts";
 import { toPosition } from "./committed-position.ts";
 import { KafkaMember } from "./consumer.ts";
@@ -205,6 +205,8 @@ export function createBroker(
     fetchBounds: (topic) => observerRequests.fetchBounds(topic, "committed"),
     fetchRecords: async (topic, from) => (await observerRequests.fetchRecords(topic, from)).records,
     read: (topic, options) => readLog(observerRequests, topic, options),
+    findFirstSince: (topic, timestamp) => observerRequests.findFirstSince(topic, timestamp),
+    readRanges: (topic, options) => readRanges(observerRequests, topic, options),
     createProducer: (topic) => createProducer(createClient(slowRetry), topic),
     createTransactions: (routed) =>
       new PartitionTransactions({

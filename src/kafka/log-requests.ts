@@ -189,7 +189,7 @@ export async function fetchRecords(
   };
 }
 
-/** See LogObserver. Throws kafkajs' errors. */
+/** See LogReader. Throws kafkajs' errors. */
 export async function findFirstSince(
   cluster: Cluster,
   topic: string,

@@ -31,7 +31,7 @@ export interface KafkaRequests {
   fetchBounds(topic: string, isolation: Isolation): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
   /** Fetches committed records from an offset on, as many as one response has. Throws UnavailableError. */
   fetchRecords(topic: string, from: PartitionOffset): Promise<FetchedRecords>;
-  /** See LogObserver. */
+  /** See LogReader. */
   findFirstSince(topic: string, timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** See LogWatch. */
   fetchLog(topic: string, partition: number): Promise<PartitionLog>;

@@ -6,6 +6,7 @@ import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
 import { parseCount, parseVersion, type JsonFlag } from "../input/options.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
+import { addImpactCommand } from "./topic-impact-flags.ts";
 import { addTopicChoice } from "./topic-choice.ts";
 import { addDescribeOptions, type DescribeFlags } from "./topic-describe-flags.ts";
 import type { CleanFlags } from "./topic-details-clean.ts";
@@ -27,6 +28,7 @@ export function defineTopics(topics: Command): void {
   addEgressCommand(topics);
   addRelateCommand(topics);
   addAnalyzeCommand(topics);
+  addImpactCommand(topics);
 }
 
 function addListCommand(topics: Command): void {

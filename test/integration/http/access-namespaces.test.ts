@@ -79,6 +79,18 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
   createTopic: async (key, namespace) => isReached(await createTopic(namespace, key), 201, 403),
   checkTopic: async (key, namespace) =>
     isReached(await send("POST", `${v1}/topic-check`, key, createBody(namespace)), 200, 403),
+  async previewImpact(key, namespace) {
+    // Without a router there are no events, which is noticed after the rights were checked.
+    const ofStored = { changes: [{ externalId: getStored(namespace).topic }] };
+    const ofNew = { changes: [{ externalId: unique("new"), namespace }] };
+    const [stored, created] = await Promise.all(
+      [ofStored, ofNew].map(async (body) =>
+        isReached(await send("POST", `${v1}/impact`, key, body), 404, 403),
+      ),
+    );
+    assert.equal(stored, created);
+    return stored === true;
+  },
   async listTopics(key, namespace) {
     const { json } = await send("GET", `${v1}/topics?limit=200`, key);
     return hasTopic(json.topics, namespace);
