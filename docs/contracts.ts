@@ -18,6 +18,7 @@ export const operations = listOperations({
   topicIndex: uncalled,
   egressNaming: undefined,
   eventTypes: uncalled,
+  topicUsage: uncalled,
   installations: uncalled,
   users: uncalled,
   keys: uncalled,

@@ -12,6 +12,7 @@ import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
 import type { TopicReader } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
+import type { TopicUsageStore } from "../src/topics/usage.ts";
 import type { KeyAdministration } from "../src/users/key.ts";
 import type { CheckKey } from "../src/users/key-check.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
@@ -42,6 +43,7 @@ import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { pickOperations } from "./routes/pick.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
+import { topicUsageOperations } from "./routes/topic-usage.ts";
 import { topicOperations } from "./routes/topics.ts";
 import { keyOperations } from "./routes/keys.ts";
 import { userOperations } from "./routes/users.ts";
@@ -53,6 +55,7 @@ export interface AppOptions {
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
   readonly eventTypes: EventTypeService;
+  readonly topicUsage: TopicUsageStore;
   readonly installations: InstallationServices;
   readonly users: UserAdministration;
   readonly keys: KeyAdministration;
@@ -110,6 +113,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
   const operations = [
     ...installationOperations(options.installations),
     ...topicOperations(options),
+    ...topicUsageOperations(options),
     ...pickOperations(options.topicIndex, options.egressNaming),
     ...statusOperations(options),
     ...eventTypeOperations(options.eventTypes),

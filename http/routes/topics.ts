@@ -25,6 +25,7 @@ import { UnknownTopicError, type Switched } from "../../src/topics/disabling.ts"
 import { readTopicPage, type TopicOrder, type TopicReader } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
+import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { toDefinition, type ListedTopic, type Topic } from "../../src/topics/topic.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import { getNamespaces, hasRight, includesNamespace } from "../../src/users/rights.ts";
@@ -40,6 +41,7 @@ interface TopicServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
   readonly eventTypes: Pick<EventTypeService, "findWarnings">;
+  readonly topicUsage: TopicUsageStore;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
@@ -77,7 +79,7 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
     },
   });
 
-const listTopics = ({ topicReader }: TopicServices): Operation =>
+const listTopics = ({ topicReader, topicUsage }: TopicServices): Operation =>
   operation({
     id: "listTopics",
     method: "GET",
@@ -92,19 +94,24 @@ const listTopics = ({ topicReader }: TopicServices): Operation =>
     replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
     rejections: ["SCHEMA_VIOLATION"],
     async handle({ query, namespaces }) {
-      const { state, sort, search, namespace, source, limit, after } = parseQuery(query);
+      const { state, sort, search, namespace, source, limit, after, unusedFor } = parseQuery(query);
+      const unused = unusedFor === undefined ? undefined : await selectUnused(topicUsage, unusedFor);
       const page = await readTopicPage(
         topicReader,
-        { state, order: sort && parseOrder(sort), search, namespace, source, namespaces },
+        {
+          ...{ state, order: sort && parseOrder(sort), search, namespace, source, namespaces },
+          select: unused?.select,
+        },
         { after, limit: Number(limit) },
       );
-      const topics = page.topics.map((one) => toTopicView(hidePrevious(one, namespaces)));
+      const shown = unused === undefined ? await addLastEvents(topicUsage, page.topics) : page.topics;
+      const topics = shown.map((one) => toTopicView(hidePrevious(one, namespaces)));
       const json: TopicList = { topics, next: page.next ?? null };
-      return { status: 200, json };
+      return { status: 200, json: { ...json, ...(unused && { counted: unused.counted }) } };
     },
   });
 
-const getTopic = ({ topicReader }: TopicServices): Operation =>
+const getTopic = ({ topicReader, topicUsage }: TopicServices): Operation =>
   operation({
     id: "getTopic",
     method: "GET",
@@ -121,12 +128,22 @@ const getTopic = ({ topicReader }: TopicServices): Operation =>
     replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
     rejections: ["NOT_FOUND"],
     async handle({ parameters: { id = "" }, namespaces }) {
-      const found = await topicReader.find(id);
-      if (found === undefined || !includesNamespace(namespaces, found.topic.namespace))
-        throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-      return { status: 200, json: toTopicDetail(hidePrevious(found, namespaces)) };
+      const found = await findVisibleTopic(topicReader, id, namespaces);
+      const [shown = found] = await addLastEvents(topicUsage, [found]);
+      return { status: 200, json: toTopicDetail(hidePrevious(shown, namespaces)) };
     },
   });
+
+/** Finds a topic, active or not, in the caller's namespaces. Throws a NOT_FOUND error. */
+export async function findVisibleTopic(
+  topicReader: Pick<TopicReader, "find">,
+  id: string,
+  namespaces: Call["namespaces"],
+): Promise<ListedTopic> {
+  const found = await topicReader.find(id);
+  if (found !== undefined && includesNamespace(namespaces, found.topic.namespace)) return found;
+  throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
+}
 
 const validateTopic = ({ topics, eventTypes }: TopicServices): Operation =>
   operation<TopicDraft>({
@@ -202,7 +219,7 @@ const enableTopic = (services: TopicServices): Operation =>
   });
 
 async function switchTopic(
-  { topicReader }: TopicServices,
+  { topicReader, topicUsage }: TopicServices,
   { parameters: { externalId = "" }, user, namespaces }: Call,
   action: "disabled" | "enabled",
   change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
@@ -220,7 +237,8 @@ async function switchTopic(
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
   });
   const found = await topicReader.find(externalId);
-  const shown = found?.topic.id === topic.id ? found : { topic };
+  const current = found?.topic.id === topic.id ? found : { topic };
+  const [shown = current] = await addLastEvents(topicUsage, [current]);
   return {
     status: 200,
     json: toTopicDetail(hidePrevious(shown, namespaces)),
@@ -238,13 +256,17 @@ function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]): List
 /** Validates the query. Throws a RejectionError. */
 function parseQuery(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
   const query = validateQuery(checkQuery, given);
-  const { state, sort, search } = query;
+  const { state, sort, search, unusedFor } = query;
+  if (unusedFor !== undefined && state !== "active") throw createConflictError("unusedFor", `state=${state}`);
   if (sort === undefined || (state === "active" && search === undefined)) return query;
   const other = state === "active" ? "search" : `state=${state}`;
-  throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
-    { path: "/sort", message: `cannot be combined with ${other}` },
-  ]);
+  throw createConflictError("sort", other);
 }
+
+const createConflictError = (member: string, other: string): RejectionError =>
+  new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
+    { path: `/${member}`, message: `cannot be combined with ${other}` },
+  ]);
 
 function parseOrder(sort: NonNullable<TopicQueryTexts["sort"]>): TopicOrder {
   const descending = sort.startsWith("-");

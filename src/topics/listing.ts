@@ -55,7 +55,12 @@ export interface TopicPageQuery extends Pick<TopicQuery, "state" | "namespace" |
   readonly order?: TopicOrder | undefined;
   /** Topics whose external id begins with this text, followed by active ones whose name does. */
   readonly search?: string | undefined;
+  /** Keeps some of the topics that were read. */
+  readonly select?: ((topics: readonly ListedTopic[]) => Promise<ListedTopic[]>) | undefined;
 }
+
+/** With `select`, a page ends after so many topics, although it may be empty. */
+const maxReadPerPage = 10_000;
 
 interface TopicPage {
   readonly topics: readonly ListedTopic[];
@@ -72,31 +77,44 @@ export async function readTopicPage(
   pageQuery: TopicPageQuery,
   { after: cursor, limit }: { readonly after?: string | undefined; readonly limit: number },
 ): Promise<TopicPage> {
+  const { select } = pageQuery;
   const lists = toSortedQueries(pageQuery);
   const start = cursor === undefined ? undefined : await resolveCursor(reader, lists, cursor);
   let after = start?.after;
-  const found: { readonly topic: ListedTopic; readonly order: TopicOrder }[] = [];
+  const found: OrderedTopic[] = [];
+  let lastRead: OrderedTopic | undefined;
   let bytes = 0;
+  let read = 0;
+  const isFull = (): boolean => found.length > limit || bytes >= maxPageBytes;
+  const isLong = (): boolean => select !== undefined && read >= maxReadPerPage;
   for (const { query, order } of lists.slice(start?.first)) {
-    for (let hasMore = true; hasMore && found.length <= limit && bytes < maxPageBytes;) {
+    for (let hasMore = true; hasMore && !isFull() && !isLong();) {
       // Fetch one extra row to know whether there is a next page.
-      const wanted = Math.min(limit + 1 - found.length, recordsPerRead);
+      const wanted = select ? recordsPerRead : Math.min(limit + 1 - found.length, recordsPerRead);
       const topics = await reader.readSorted(query, { order, after, limit: wanted });
-      found.push(...topics.map((topic) => ({ topic, order })));
-      bytes += measureRecords(topics);
+      const selected = select ? await select(topics) : topics;
+      found.push(...selected.map((topic) => ({ topic, order })));
+      bytes += measureRecords(selected);
+      read += topics.length;
       const last = topics.at(-1);
+      lastRead = last && { topic: last, order };
       after = last && toSortKey(last, order);
       hasMore = topics.length === wanted;
     }
-    if (found.length > limit || bytes >= maxPageBytes) break;
+    if (isFull() || isLong()) break;
     after = undefined;
   }
   const shown = found.slice(0, limit);
-  const last = found.length > limit || bytes >= maxPageBytes ? shown.at(-1) : undefined;
+  const last = isFull() ? shown.at(-1) : isLong() ? lastRead : undefined;
   return {
     topics: shown.map(({ topic }) => topic),
     next: last && encodeTopicCursor(last.topic, last.order),
   };
+}
+
+interface OrderedTopic {
+  readonly topic: ListedTopic;
+  readonly order: TopicOrder;
 }
 
 /** Returns the list that a cursor belongs to and the sort key to continue after. */
@@ -124,7 +142,7 @@ interface SortedQuery {
 }
 
 /** The lists that a page consists of, in order. */
-function toSortedQueries({ order, search, ...query }: TopicPageQuery): SortedQuery[] {
+function toSortedQueries({ order, search, select: _, ...query }: TopicPageQuery): SortedQuery[] {
   const byId: TopicOrder = { sort: "externalId", descending: false };
   if (query.state !== "active")
     return [{ query: { ...query, externalIdPrefix: search }, order: { sort: "retired", descending: true } }];

@@ -5,7 +5,7 @@ import { describeFilter } from "../matching/filter/to-text.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
-export function toTopicView({ topic, retired }: ListedTopic): TopicView {
+export function toTopicView({ topic, retired, lastEventOn }: ListedTopic): TopicView {
   const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
   return {
     externalId,
@@ -18,6 +18,7 @@ export function toTopicView({ topic, retired }: ListedTopic): TopicView {
     source: toSourceView(topic.source),
     createdOn: topic.createdOn.toISOString(),
     updatedOn: topic.updatedOn.toISOString(),
+    ...(lastEventOn && { lastEventOn: lastEventOn.toISOString() }),
     ...(retired && {
       retiredOn: retired.retiredOn.toISOString(),
       retiredBy: toSourceView(retired.retiredBy),

@@ -47,6 +47,8 @@ export interface RetiredTopic {
 export interface ListedTopic {
   readonly topic: Topic;
   readonly retired?: Omit<RetiredTopic, "topic"> | undefined;
+  /** When an event was counted last, if that was looked up and there was one. */
+  readonly lastEventOn?: Date;
 }
 
 /** The definition in its one canonical form: null and a missing member mean "". */

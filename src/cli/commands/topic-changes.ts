@@ -5,6 +5,7 @@ import { toTopicEvent } from "../../topics/audit.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
+import { addLastEvents } from "../../topics/usage.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
@@ -34,9 +35,11 @@ export async function showTopic(
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
-  const found = await (await services()).topicReader.find(externalId);
+  const { topicReader, topicUsage } = await services();
+  const found = await topicReader.find(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
-  const topic = toTopicDetail(found);
+  const [shown = found] = await addLastEvents(topicUsage, [found]);
+  const topic = toTopicDetail(shown);
   if (json) printJson(topic);
   else process.stdout.write(formatTopic(topic));
 }

@@ -4,6 +4,7 @@ import { parseFilter } from "../../matching/filter/parse.ts";
 import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { hasUse } from "../../matching/filter/uses.ts";
 import { toTopicView } from "../../topics/topic-view.ts";
+import { streamLastEvents } from "../../topics/usage.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { openOutput, printError } from "../output/output.ts";
@@ -28,10 +29,10 @@ export async function listTopics({ services, abort }: CommandContext, flags: Lis
   const isUser = createUseTest(flags);
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, topicColumns);
-  const { topicReader } = await services();
+  const { topicReader, topicUsage } = await services();
   let count = 0;
   let hasMore = false;
-  for await (const listed of topicReader.readAll(toTopicQuery(flags))) {
+  for await (const listed of streamLastEvents(topicUsage, topicReader.readAll(toTopicQuery(flags)))) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
     if (!isUser(listed.topic)) continue;
     hasMore = count === limit;
