@@ -17,6 +17,7 @@ export const operations = listOperations({
   topicReader: uncalled,
   topicIndex: uncalled,
   egressNaming: undefined,
+  consumerObserver: undefined,
   eventTypes: uncalled,
   topicUsage: uncalled,
   installations: uncalled,

@@ -7,6 +7,7 @@ import type { RecordRefusal } from "../src/lib/audit-refusals.ts";
 import type { EventTypeService } from "../src/event-types/stores.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
+import type { ConsumerObserver } from "../src/routing/consumers.ts";
 import type { EgressNaming } from "../src/routing/egress.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
@@ -43,6 +44,7 @@ import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { pickOperations } from "./routes/pick.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
+import { topicConsumerOperations } from "./routes/topic-consumers.ts";
 import { topicUsageOperations } from "./routes/topic-usage.ts";
 import { topicOperations } from "./routes/topics.ts";
 import { keyOperations } from "./routes/keys.ts";
@@ -54,6 +56,8 @@ export interface AppOptions {
   readonly topicIndex: LiveTopicIndex;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
+  /** Undefined: no router is configured. */
+  readonly consumerObserver: ConsumerObserver | undefined;
   readonly eventTypes: EventTypeService;
   readonly topicUsage: TopicUsageStore;
   readonly installations: InstallationServices;
@@ -114,6 +118,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...installationOperations(options.installations),
     ...topicOperations(options),
     ...topicUsageOperations(options),
+    ...topicConsumerOperations(options),
     ...pickOperations(options.topicIndex, options.egressNaming),
     ...statusOperations(options),
     ...eventTypeOperations(options.eventTypes),

@@ -40,7 +40,7 @@ export const topicUsageSchema = {
         type: "object",
         additionalProperties: false,
         required: ["day", "events"],
-        properties: { day: { type: "string", format: "date" }, events: count },
+        properties: { day: { type: "string", description: "2026-11-25" }, events: count },
       },
     },
     counted: countingSchema,

@@ -26,10 +26,7 @@ export const topicUsageOperations = ({ topicReader, topicUsage }: UsageServices)
     rejections: ["NOT_FOUND"],
     async handle({ parameters: { id = "" }, namespaces }) {
       const { externalId } = (await findVisibleTopic(topicReader, id, namespaces)).topic;
-      const [usage, counting] = await Promise.all([
-        topicUsage.find([externalId]),
-        topicUsage.findCounting(),
-      ]);
+      const [usage, counting] = await Promise.all([topicUsage.find([externalId]), topicUsage.findCounting()]);
       return { status: 200, json: toUsageView(externalId, usage.get(externalId), counting) };
     },
   }),

@@ -14,6 +14,7 @@ import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { findCertificates, followCertificate } from "./certificates.ts";
+import { createConsumerObserver } from "./consumers.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
@@ -156,6 +157,7 @@ async function createAppOptions(
   });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
+    consumerObserver: createConsumerObserver(broker, config.kafka, egressNaming),
     ...{ topics, topicReader, topicIndex, egressNaming, eventTypes, topicUsage },
     ...{ users, keys, sessions, applications, platforms },
     ...(await createSignIn(config, services, log.child({ component: "users" }))),

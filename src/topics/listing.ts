@@ -74,11 +74,10 @@ interface TopicPage {
  */
 export async function readTopicPage(
   reader: TopicReader,
-  pageQuery: TopicPageQuery,
+  { select, ...query }: TopicPageQuery,
   { after: cursor, limit }: { readonly after?: string | undefined; readonly limit: number },
 ): Promise<TopicPage> {
-  const { select } = pageQuery;
-  const lists = toSortedQueries(pageQuery);
+  const lists = toSortedQueries(query);
   const start = cursor === undefined ? undefined : await resolveCursor(reader, lists, cursor);
   let after = start?.after;
   const found: OrderedTopic[] = [];
@@ -87,11 +86,11 @@ export async function readTopicPage(
   let read = 0;
   const isFull = (): boolean => found.length > limit || bytes >= maxPageBytes;
   const isLong = (): boolean => select !== undefined && read >= maxReadPerPage;
-  for (const { query, order } of lists.slice(start?.first)) {
+  for (const { query: part, order } of lists.slice(start?.first)) {
     for (let hasMore = true; hasMore && !isFull() && !isLong();) {
       // Fetch one extra row to know whether there is a next page.
       const wanted = select ? recordsPerRead : Math.min(limit + 1 - found.length, recordsPerRead);
-      const topics = await reader.readSorted(query, { order, after, limit: wanted });
+      const topics = await reader.readSorted(part, { order, after, limit: wanted });
       const selected = select ? await select(topics) : topics;
       found.push(...selected.map((topic) => ({ topic, order })));
       bytes += measureRecords(selected);
@@ -142,7 +141,7 @@ interface SortedQuery {
 }
 
 /** The lists that a page consists of, in order. */
-function toSortedQueries({ order, search, select: _, ...query }: TopicPageQuery): SortedQuery[] {
+function toSortedQueries({ order, search, ...query }: Omit<TopicPageQuery, "select">): SortedQuery[] {
   const byId: TopicOrder = { sort: "externalId", descending: false };
   if (query.state !== "active")
     return [{ query: { ...query, externalIdPrefix: search }, order: { sort: "retired", descending: true } }];

@@ -23,6 +23,7 @@ export interface KafkaProxy extends TcpProxy {
 /** The kinds of requests, as Kafka's protocol numbers them. */
 export const apiKeys = {
   listOffsets: 2,
+  offsetFetch: 9,
   findCoordinator: 10,
   heartbeat: 12,
   syncGroup: 14,

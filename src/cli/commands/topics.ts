@@ -18,6 +18,7 @@ export function defineTopics(topics: Command): void {
   addListCommand(topics);
   addShowCommand(topics);
   addUsageCommand(topics);
+  addConsumersCommand(topics);
   addAddCommand(topics);
   addSwitchCommands(topics);
   addExportCommand(topics);
@@ -72,6 +73,20 @@ function addUsageCommand(topics: Command): void {
     .action(async (externalIds: string[], flags: UsageFlags) => {
       const { showUsage } = await import("./topic-usage.ts");
       await runWithContext((context) => showUsage(context, externalIds, flags));
+    });
+}
+
+function addConsumersCommand(topics: Command): void {
+  topics
+    .command("consumers")
+    .description(
+      "show the consumer groups with committed offsets in the egress topics of topics; by default of all active topics that have some",
+    )
+    .argument("[external-id...]", "only topics with these external ids")
+    .option("--json", "print one line of JSON per topic (NDJSON)")
+    .action(async (externalIds: string[], flags: JsonFlag) => {
+      const { showConsumers } = await import("./topic-consumers.ts");
+      await runWithContext((context) => showConsumers(context, externalIds, flags));
     });
 }
 

@@ -22,8 +22,7 @@ export function parseDuration(given: string): number {
 
 /** Checks the value of an option such as `--unused-for 30d`. Throws InvalidArgumentError. */
 export function parseUnusedFor(given: string): string {
-  if (!new RegExp(durationPattern).test(given))
-    throw new InvalidArgumentError(`It must be ${durationRule}.`);
+  if (!new RegExp(durationPattern).test(given)) throw new InvalidArgumentError(`It must be ${durationRule}.`);
   return given;
 }
 
