@@ -24,7 +24,7 @@ interface RecorderOptions {
 const defaultIntervalMs = 10 * 60_000;
 /** The limit on what a store has to do, except at the end. */
 const topicsPerSecond = 1_000;
-const stopTimeoutMs = 3_000;
+const stopTimeoutMs = 5_000;
 
 /** Starts to count. What cannot be stored is stored the next time. */
 export function startUsageRecorder({

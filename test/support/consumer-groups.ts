@@ -37,7 +37,7 @@ export async function joinGroup(kafka: Kafka, { groupId, topic, offset }: Commit
   const joined = new Promise((resolve) => {
     consumer.on(consumer.events.GROUP_JOIN, resolve);
   });
-  await consumer.run({ autoCommit: false, eachMessage: () => Promise.resolve() });
+  await consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve() });
   await joined;
   await consumer.commitOffsets([{ topic, partition: 0, offset: String(offset) }]);
   return consumer;

@@ -44,6 +44,8 @@ const requests: Readonly<Record<string, Request>> = {
   "POST /api/svc_api_notif_mgmt/topic/pick": { body: { event: {} } },
   "GET /api/topicsync/v1/topics": { query: "?namespace=inventory" },
   "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
