@@ -57,7 +57,6 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
         choosePartition,
         routed(batch) {
           tally.add(batch);
-          usage.count(batch);
           metrics.recordEvents(batch);
         },
         tracing,

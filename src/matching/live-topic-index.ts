@@ -137,8 +137,13 @@ export class LiveTopicIndex {
     return this.#state.serving.pick(event, record);
   }
 
-  /** Counts matches of a topic that `pickNow` returned. */
-  count(externalId: string, matches = 1): void {
+  /** Counts a match of each topic that `pickNow` has just returned. */
+  countPicked(): void {
+    this.#getServing()?.countPicked();
+  }
+
+  /** Counts matches of a topic. */
+  count(externalId: string, matches: number): void {
     this.#getServing()?.count(externalId, matches);
   }
 

@@ -33,6 +33,9 @@ export function createTopicIndex(log: Logger) {
       namespaces.delete(externalId);
     },
     pick: (event: unknown, record?: EventRecord): string[] => picker.pick(event, record),
+    countPicked: (): void => {
+      picker.countPicked();
+    },
     count: (externalId: string, matches: number): void => {
       picker.count(externalId, matches);
     },

@@ -4,11 +4,9 @@ import { waitAtMost } from "../lib/timeout.ts";
 import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
 import type { MatchCount } from "../matching/picker/picker.ts";
 import type { TopicUsageStore } from "../topics/usage.ts";
-import type { RoutedBatch } from "./tally.ts";
 
-/** Counts the events of topics, and stores the counts. */
+/** Stores how many events topics have had. */
 export interface UsageRecorder {
-  readonly count: (batch: Pick<RoutedBatch, "events">) => void;
   /** Stores what was counted since the last time. */
   stop(): Promise<void>;
 }
@@ -26,7 +24,7 @@ const defaultIntervalMs = 10 * 60_000;
 const topicsPerSecond = 1_000;
 const stopTimeoutMs = 5_000;
 
-/** Starts to count. What cannot be stored is stored the next time. */
+/** Starts to store counts. What cannot be stored is stored the next time. */
 export function startUsageRecorder({
   index,
   usage,
@@ -64,9 +62,6 @@ export function startUsageRecorder({
   });
 
   return {
-    count({ events }) {
-      for (const { topics } of events) for (const externalId of topics) index.count(externalId);
-    },
     async stop() {
       cancel();
       stopping.abort();

@@ -28,6 +28,7 @@ export const apiKeys = {
   heartbeat: 12,
   syncGroup: 14,
   describeGroups: 15,
+  addOffsetsToTxn: 25,
   endTxn: 26,
 } as const;
 

@@ -1,12 +1,10 @@
-const maxCount = 0xff_ff_ff_ff;
-const minTopics = 1_024;
-
-/** Counts by the number of a topic, 4 bytes for each. */
+/** Counts by the numbers of topics, 4 bytes for each. */
 export class MatchCounts {
   #counts = new Uint32Array();
 
-  add(topic: number, matches: number): void {
-    if (topic >= this.#counts.length) this.#grow(topic + 1);
+  /** `topics`: how many numbers there are. */
+  add(topic: number, matches: number, topics: number): void {
+    if (topic >= this.#counts.length) this.#grow(topics);
     this.#counts[topic] = Math.min((this.#counts[topic] ?? 0) + matches, maxCount);
   }
 
@@ -18,8 +16,11 @@ export class MatchCounts {
   }
 
   #grow(topics: number): void {
-    const larger = new Uint32Array(Math.max(minTopics, Math.ceil(topics * 1.125)));
+    const larger = new Uint32Array(Math.ceil(topics / topicsPerStep) * topicsPerStep);
     larger.set(this.#counts);
     this.#counts = larger;
   }
 }
+
+const maxCount = 0xff_ff_ff_ff;
+const topicsPerStep = 16_384;

@@ -30,8 +30,10 @@ export interface MatchCount {
   readonly matches: number;
 }
 
-/** A picker that also counts what it is told. */
+/** A picker that also counts. */
 export interface CountingPicker extends Picker {
+  /** Counts a match of each topic that the last call of `pick` returned. */
+  countPicked(): void;
   /** Counts matches of a topic; nothing if the topic is not there. */
   count(externalId: string, matches: number): void;
   /** Yields the topics that were counted since they were yielded last. */
@@ -74,8 +76,10 @@ class KeyedPicker implements CountingPicker {
   readonly #checks = new Checks();
   readonly #eventValues = new EventValues();
   readonly #counts = new MatchCounts();
-  /** Of topics without conditions, which are few: every event matches them. */
-  readonly #unconditionalCounts = new Map<string, number>();
+  /** The counts of topics without conditions, in their order. */
+  readonly #unconditionalCounts: number[] = [];
+  /** The numbers of the topics with conditions that were picked last. */
+  readonly #picked: number[] = [];
 
   set(externalId: string, filters: FilterTexts): void {
     const conditions = readFilters(filters);
@@ -98,6 +102,8 @@ class KeyedPicker implements CountingPicker {
   pick(event: unknown, record?: EventRecord): string[] {
     const picked = this.#unconditional.slice();
     const [topics, checks, eventValues] = [this.#topics, this.#checks, this.#eventValues];
+    const numbers = this.#picked;
+    numbers.length = 0;
     eventValues.read(this.#slots, event, record);
     checks.read(event, record);
     this.#tables.find(eventValues, (number) => {
@@ -107,20 +113,30 @@ class KeyedPicker implements CountingPicker {
       topic.lastEventNumber = eventValues.number;
       for (const check of topic.checks) if (!checks.passes(check)) return;
       picked.push(topic.externalId);
+      numbers.push(number);
     });
     return picked;
+  }
+
+  countPicked(): void {
+    for (const number of this.#picked) this.#counts.add(number, 1, this.#topics.length);
+    this.#picked.length = 0;
+    const counts = this.#unconditionalCounts;
+    for (let at = 0; at < counts.length; at += 1) counts[at] = (counts[at] ?? 0) + 1;
   }
 
   count(externalId: string, matches: number): void {
     const topic = this.#byExternalId.get(externalId);
     if (topic === undefined) return;
-    if (typeof topic !== "number") this.#counts.add(topic.number, matches);
-    else this.#unconditionalCounts.set(externalId, this.#takeCount(externalId) + matches);
+    if (typeof topic !== "number") this.#counts.add(topic.number, matches, this.#topics.length);
+    else this.#unconditionalCounts[topic] = (this.#unconditionalCounts[topic] ?? 0) + matches;
   }
 
   *takeCounts(): Generator<MatchCount, void, undefined> {
-    const externalIds = [...this.#unconditionalCounts.keys()];
-    for (const externalId of externalIds) yield { externalId, matches: this.#takeCount(externalId) };
+    for (const externalId of this.#unconditional.slice()) {
+      const matches = this.#takeCount(externalId);
+      if (matches > 0) yield { externalId, matches };
+    }
     for (let number = 0; number < this.#topics.length; number += 1) {
       const matches = this.#counts.take(number);
       const topic = this.#topics[number];
@@ -139,6 +155,7 @@ class KeyedPicker implements CountingPicker {
   #add(externalId: string, conditions: readonly RootedCondition[]): void {
     if (conditions.length === 0) {
       this.#byExternalId.set(externalId, this.#unconditional.push(externalId) - 1);
+      this.#unconditionalCounts.push(0);
       return;
     }
     const { keyParts, checked } = planKeys(conditions);
@@ -174,17 +191,20 @@ class KeyedPicker implements CountingPicker {
 
   #takeCount(externalId: string): number {
     const topic = this.#byExternalId.get(externalId);
-    if (topic !== undefined && typeof topic !== "number") return this.#counts.take(topic.number);
-    const matches = this.#unconditionalCounts.get(externalId) ?? 0;
-    if (matches > 0) this.#unconditionalCounts.delete(externalId);
+    if (topic === undefined) return 0;
+    if (typeof topic !== "number") return this.#counts.take(topic.number);
+    const matches = this.#unconditionalCounts[topic] ?? 0;
+    this.#unconditionalCounts[topic] = 0;
     return matches;
   }
 
   /** Moves the last one into the gap. */
   #removeUnconditional(at: number): void {
     const last = this.#unconditional.pop();
+    const matches = this.#unconditionalCounts.pop();
     if (last === undefined || at === this.#unconditional.length) return;
     this.#unconditional[at] = last;
+    this.#unconditionalCounts[at] = matches ?? 0;
     this.#byExternalId.set(last, at);
   }
 }

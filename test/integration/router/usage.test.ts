@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { TopicUsageView } from "../../../schemas/topic-usage.ts";
 import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
+import { apiKeys, startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage, type RouterScene } from "../../support/router-scene.ts";
@@ -132,6 +133,25 @@ describe("the usage of topics", () => {
     });
     assert.match(retired.text, /cannot be combined with state=retired/);
     assert.equal((await scene.cli("topics", "usage", "--unused-for", "0d")).code, 64);
+  });
+
+  it("counts events once although their batch is repeated", async () => {
+    const scene = await createScene();
+    const proxy = await startKafkaProxy(stack.kafka);
+    const service = await scene.start({ KAFKA_BROKERS: proxy.address });
+    await scene.send(defineTopic("all", ""));
+    await scene.stored(1);
+    await produce(scene, { Ticket: 1 });
+    await scene.routed();
+    proxy.hold(apiKeys.addOffsetsToTxn);
+    await produce(scene, { Ticket: 4 });
+    await until("a transaction has begun", () => proxy.requests(apiKeys.addOffsetsToTxn) === 2);
+    proxy.reset();
+    proxy.release();
+    await scene.routed();
+    assert.ok(proxy.requests(apiKeys.addOffsetsToTxn) > 2);
+    await service.stop();
+    assert.deepEqual(await readCounts(scene), { all: 5 });
   });
 
   it("loses what was not stored when the router is killed, and no event", async () => {

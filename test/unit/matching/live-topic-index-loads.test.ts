@@ -231,7 +231,7 @@ describe("picking at this moment", () => {
     listeners[0]?.onLost(new Error("lost"));
     assert.deepEqual([index.status().mode, index.pickNow(event)], ["reloading", undefined]);
     assert.equal(index.status().topics, 1);
-    for (const externalId of ["one", "one", "removed"]) index.count(externalId);
+    for (const externalId of ["one", "one", "removed"]) index.count(externalId, 1);
     const again = index.waitUntilLive();
     await until("the load has begun again", () => loads.length === 2);
     assert.equal(index.pickNow(event), undefined);

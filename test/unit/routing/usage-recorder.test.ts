@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createTopicIndex } from "../../../src/matching/topic-index.ts";
-import type { RoutedEvent } from "../../../src/routing/plan.ts";
 import { startUsageRecorder } from "../../../src/routing/usage-recorder.ts";
 import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
@@ -11,23 +10,11 @@ import { until } from "../../support/poll.ts";
 const { database, proxy, log } = await connectProxiedDatabase();
 const usage = createTopicUsageStore(database);
 
-const toEvent = (topics: readonly string[]): RoutedEvent => ({
-  record: { offset: 0, timestamp: "0", key: null, value: null, headers: {} },
-  id: "id",
-  topics,
-  isUnmatched: false,
-});
-
 const createIndex = (externalIds: readonly string[]) => {
   const index = createTopicIndex(log);
   for (const externalId of externalIds)
     index.set({ externalId, namespace: "", headerQuery: "", contentQuery: `id=${externalId}` });
-  return {
-    ...index,
-    count(externalId: string, matches = 1): void {
-      index.count(externalId, matches);
-    },
-  };
+  return index;
 };
 
 async function sum(externalIds: readonly string[]): Promise<number> {
@@ -39,16 +26,17 @@ async function sum(externalIds: readonly string[]): Promise<number> {
 describe("the recorder of usage", () => {
   it("stores counts at intervals, and those that could not be stored with the next ones", async () => {
     const ids = ["a", "b", "c"];
-    const recorder = startUsageRecorder({ index: createIndex(ids), usage, log, intervalMs: 20 });
-    recorder.count({ events: [toEvent(["a", "b", "gone"]), toEvent(["a"])] });
+    const index = createIndex(ids);
+    const recorder = startUsageRecorder({ index, usage, log, intervalMs: 20 });
+    for (const id of ["a", "b", "gone", "a"]) index.count(id, 1);
     await until("the counts are stored", async () => (await sum(ids)) === 3);
     proxy.fail({
       ...{ command: "update", collection: "topicsync_topic_usage", executed: false, times: 3 },
       answer: { ok: 0, code: 50, codeName: "MaxTimeMSExpired", errmsg: "too slow" },
     });
-    recorder.count({ events: [toEvent(["a", "c"])] });
+    for (const id of ["a", "c"]) index.count(id, 1);
     await until("they are stored as well", async () => (await sum(ids)) === 5);
-    recorder.count({ events: [toEvent(["b"])] });
+    index.count("b", 1);
     await recorder.stop();
     assert.equal(await sum(ids), 6);
     assert.equal(await sum(["gone"]), 0);
@@ -58,7 +46,7 @@ describe("the recorder of usage", () => {
     const ids = Array.from({ length: 2_500 }, (_, n) => `many ${n}`);
     const index = createIndex(ids);
     const recorder = startUsageRecorder({ index, usage, log });
-    recorder.count({ events: [toEvent(ids), toEvent(ids.slice(0, 10))] });
+    for (const id of [...ids, ...ids.slice(0, 10)]) index.count(id, 1);
     await recorder.stop();
     // A slow store takes longer than a stop waits.
     await until("all are stored", async () => (await sum(ids)) === 2_510, 30_000);
@@ -66,13 +54,27 @@ describe("the recorder of usage", () => {
 });
 
 describe("the counts of an index", () => {
+  it("are those of the topics that were picked last, with and without conditions", () => {
+    const index = createIndex(["a", "b"]);
+    index.set({ externalId: "every", namespace: "", headerQuery: "", contentQuery: "" });
+    const take = () => [...index.takeCounts()].map(({ externalId, matches }) => `${externalId} ${matches}`);
+    index.pick({ event: { id: "a" } });
+    index.pick({ event: { id: ["b", "a", "b"] } });
+    index.countPicked();
+    index.pick({ event: { id: "b" } });
+    index.countPicked();
+    index.pick({ event: { id: "a" } });
+    assert.deepEqual(take(), ["every 2", "a 1", "b 2"]);
+    assert.deepEqual(take(), []);
+  });
+
   it("stay when a topic changes, and go with it", () => {
     const index = createIndex(["a", "b", "c"]);
     const set = (externalId: string, contentQuery: string): void => {
       index.set({ externalId, namespace: "", headerQuery: "", contentQuery });
     };
     set("all", "");
-    for (const id of ["a", "b", "c", "all", "all", "a"]) index.count(id);
+    for (const id of ["a", "b", "c", "all", "all", "a"]) index.count(id, 1);
     set("a", "other=1");
     set("b", "");
     set("all", "x=1");
