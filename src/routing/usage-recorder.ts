@@ -20,8 +20,9 @@ interface RecorderOptions {
 }
 
 const defaultIntervalMs = 10 * 60_000;
-/** The limit on what a store has to do, except at the end. */
-const topicsPerSecond = 1_000;
+const topicsPerWrite = 200;
+/** Limits what a store has to do to 1,000 topics per second, except at the end. */
+const writeIntervalMs = 200;
 const stopTimeoutMs = 5_000;
 
 /** Starts to store counts. What cannot be stored is stored the next time. */
@@ -43,7 +44,7 @@ export function startUsageRecorder({
       for (const { externalId, matches } of counts) index.count(externalId, matches);
       throw error;
     }
-    await sleep(1_000 - (elapsed() - startedAt), stopping.signal);
+    await sleep(writeIntervalMs - (elapsed() - startedAt), stopping.signal);
   }
 
   async function store(): Promise<void> {
@@ -74,7 +75,7 @@ function* splitCounts(counts: Iterable<MatchCount>): Generator<MatchCount[]> {
   let chunk: MatchCount[] = [];
   for (const one of counts) {
     chunk.push(one);
-    if (chunk.length < topicsPerSecond) continue;
+    if (chunk.length < topicsPerWrite) continue;
     yield chunk;
     chunk = [];
   }
