@@ -4,6 +4,7 @@ import { now } from "../src/lib/platform.ts";
 import { isOtherLog } from "../src/sync/clusters.ts";
 import type { ClaimedPosition, LogStore, Position } from "../src/sync/positions.ts";
 import type { LogBounds, LogWatch, Partition, PartitionLog } from "../src/sync/records.ts";
+import type { Reading } from "./reader-types.ts";
 
 /** Where reading starts. */
 export interface Start {
@@ -131,3 +132,9 @@ export async function warnAboutLongAbsence(
     "stored position older than delete.retention.ms: topics that were retired since then may stay",
   );
 }
+
+/** Without topic ids, a cluster that took the place of another may have as many records. */
+export const isReplaced = ({ topicId, next }: Reading, log: PartitionLog): boolean =>
+  log.topicId !== topicId ||
+  log.high < next.offset ||
+  (next.clusterId !== undefined && log.clusterId !== null && next.clusterId !== log.clusterId);

@@ -12,12 +12,16 @@ import { isPlaceholder, type FetchRequest } from "./workarounds/fetches.ts";
 
 /** The parts of kafkajs' private cluster that are used. */
 export interface Cluster {
-  readonly brokerPool: { findConnectedBroker(): Promise<ClusterBroker> };
+  readonly brokerPool: Pick<RequestTarget, "versions"> & { findConnectedBroker(): Promise<ClusterBroker> };
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   findBroker(query: { readonly nodeId: number }): Promise<ClusterBroker>;
-  findGroupCoordinator(query: { readonly groupId: string }): Promise<RequestTarget>;
+  findGroupCoordinator(query: {
+    /** A transactional id, if the coordinator of transactions is asked for. */
+    readonly groupId: string;
+    readonly coordinatorType?: number;
+  }): Promise<RequestTarget>;
 }
 
 interface ClusterBroker extends RequestTarget {

@@ -15,6 +15,7 @@ import {
   type FetchedRecords,
   type Isolation,
 } from "./log-requests.ts";
+import { restoreEnd, type TransactionEnd, type TransactionQuery } from "./lost-ends.ts";
 import type { Metadata } from "./protocol/metadata.ts";
 import { requestStableOffset, type CommittedOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";
 
@@ -45,6 +46,11 @@ export interface KafkaRequests {
   fetchStableOffset(query: OffsetQuery): Promise<CommittedOffset>;
   /** See readConsumerGroups in group-requests.ts. */
   readConsumerGroups(query: GroupQuery): Promise<GroupReading>;
+  /**
+   * Ends the last transaction where its end is missing, and returns how; see lost-ends.ts. Throws kafkajs'
+   * errors.
+   */
+  restoreEnd(query: TransactionQuery): Promise<TransactionEnd | undefined>;
   close(): Promise<void>;
 }
 
@@ -90,6 +96,11 @@ export function createRequests(createCluster: () => object): KafkaRequests {
     },
 
     readConsumerGroups: (query) => ask({}, () => readConsumerGroups(cluster, query)),
+
+    async restoreEnd(query) {
+      await cluster.connect();
+      return restoreEnd(cluster, query);
+    },
 
     close: () => cluster.disconnect(),
   };

@@ -137,3 +137,7 @@ export interface BatchStore<Writes> extends PositionStore {
   /** Identifies the primary and its term; changes with each election. Undefined if unknown. */
   getPrimary(): string | undefined;
 }
+
+/** Whether both are the same place of the same log. */
+export const isSamePosition = (one: Position | undefined, other: Position | undefined): boolean =>
+  one?.offset === other?.offset && one?.epoch === other?.epoch;
