@@ -28,7 +28,7 @@ export const commitOffsets = (kafka: Kafka, committed: readonly Committed[]): Pr
     }
   });
 
-/** A member of a group of the classic protocol that has committed an offset, until the tests of this file end. */
+/** Joins a group of the classic protocol and commits an offset, until the tests of this file end. */
 export async function joinGroup(kafka: Kafka, { groupId, topic, offset }: Committed) {
   const consumer = kafka.consumer({ groupId });
   after(() => consumer.disconnect());
