@@ -68,12 +68,14 @@ export const requestClassicGroups = (
         const error = reader.int16();
         const groupId = reader.text() ?? "";
         const state = reader.text() ?? "";
-        for (const _ of ["protocol type", "protocol"]) reader.text();
+        // The type of the protocol, and the protocol.
+        repeat(2, () => reader.text());
         const members = reader.list(() => {
           reader.text();
           const clientId = reader.text() ?? "";
           const host = toHost(reader.text());
-          for (const _ of ["metadata", "assignment"]) reader.bytes(Math.max(0, reader.int32()));
+          // Metadata and assignment.
+          repeat(2, () => reader.bytes(Math.max(0, reader.int32())));
           return { clientId, host };
         });
         return { error, groupId, state, members };
@@ -103,7 +105,8 @@ export const requestConsumerGroups = (
         reader.text();
         const groupId = reader.text() ?? "";
         const state = reader.text() ?? "";
-        for (const _ of ["epoch", "assignment epoch"]) reader.int32();
+        // The epochs of the group and of its assignment, and the assignor.
+        repeat(2, () => reader.int32());
         reader.text();
         const members = reader.list(() => readMember(reader));
         reader.int32();
@@ -116,13 +119,15 @@ export const requestConsumerGroups = (
 const topicIdBytes = 16;
 
 function readMember(reader: Reader): DescribedGroup["members"][number] {
-  for (const _ of ["member id", "instance id", "rack id"]) reader.text();
+  // The ids of the member, of its instance and of its rack, and its epoch.
+  repeat(3, () => reader.text());
   reader.int32();
   const clientId = reader.text() ?? "";
   const host = toHost(reader.text());
   reader.list(() => reader.text());
   reader.text();
-  for (const _ of ["assignment", "target assignment"]) {
+  // Its assignment, and the one that it is to have.
+  repeat(2, () => {
     reader.list(() => {
       reader.bytes(topicIdBytes);
       reader.text();
@@ -130,9 +135,14 @@ function readMember(reader: Reader): DescribedGroup["members"][number] {
       reader.end();
     });
     reader.end();
-  }
+  });
   reader.end();
   return { clientId, host };
+}
+
+/** Reads what is not used. */
+function repeat(count: number, read: () => unknown): void {
+  for (let left = count; left > 0; left -= 1) read();
 }
 
 /** Kafka reports addresses with a slash before them. */
@@ -196,7 +206,8 @@ export async function requestClusterRight(broker: RequestTarget): Promise<boolea
     decode(reader) {
       reader.int32();
       failOnError(reader.int16());
-      for (const _ of ["message", "cluster id"]) reader.text();
+      // The message of the error, and the cluster's id.
+      repeat(2, () => reader.text());
       reader.int32();
       reader.list(() => {
         reader.int32();

@@ -47,7 +47,9 @@ async function readByCommand(scene: RouterScene, ...ids: string[]): Promise<Topi
   return lines.map((line) => JSON.parse(line) as TopicConsumersView);
 }
 
-const withoutMembers = ({ members: _, ...group }: Group): Omit<Group, "members"> => group;
+const withoutMembers = ({ group, protocol, state, lag, memberCount }: Group): Omit<Group, "members"> => ({
+  ...{ group, protocol, state, lag, memberCount },
+});
 
 async function fetchEnd(topic: string): Promise<number> {
   const [end] = await admin.fetchTopicOffsets(topic);
