@@ -78,7 +78,8 @@ async function findLeader(cluster: Cluster, topic: string, partition: number) {
   if (found.leader !== leader) failOnError(errorCodes.notLeader);
   const { leaderEpoch } = found;
   const { clusterId, topics } = metadata;
-  return { broker, clusterId, topicId: topics[0]?.topicId, leader, leaderEpoch };
+  const partitions = topics[0]?.partitions.length ?? 0;
+  return { broker, clusterId, topicId: topics[0]?.topicId, leader, leaderEpoch, partitions };
 }
 
 /** Finds the partition of the only topic, which has a leader. Throws kafkajs' errors. */
