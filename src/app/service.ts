@@ -14,6 +14,7 @@ import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { findCertificates, followCertificate } from "./certificates.ts";
+import { createConsumerObserver } from "./consumers.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
@@ -151,7 +152,7 @@ async function createAppOptions(
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
   const { topics, topicReader, topicDetails, detailsService } = services;
-  const { topicIndex, eventTypes, applications, platforms } = services;
+  const { topicIndex, topicUsage, eventTypes, applications, platforms } = services;
   const { users, keys, sessions } = services;
   const refusals = new RefusalAudit(audit);
   lifecycle.onStop("audit of refusals", () => {
@@ -160,7 +161,8 @@ async function createAppOptions(
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
     ...{ topics, topicReader, topicDetails, detailsService },
-    ...{ topicIndex, egressNaming, eventTypes },
+    ...{ topicIndex, egressNaming, eventTypes, topicUsage },
+    consumerObserver: createConsumerObserver(broker, config.kafka, egressNaming),
     impact: createPreview(context, kafkaBrokers),
     ...{ users, keys, sessions, applications, platforms },
     ...(await createSignIn(config, services, log.child({ component: "users" }))),

@@ -46,6 +46,7 @@ import { createSyncState } from "../storage/sync-state.ts";
 import { createTopicDetailsStore } from "../storage/topic-details.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
+import { createTopicUsageStore } from "../storage/topic-usage.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../sync/positions.ts";
@@ -55,6 +56,7 @@ import type { TopicDetailsStore } from "../topics/details-store.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
+import type { TopicUsageStore } from "../topics/usage.ts";
 import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
 import { createKeyAdministration, type KeyAdministration, type KeyStore } from "../users/key.ts";
@@ -83,6 +85,7 @@ export interface Services {
   readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
   readonly logStore: LogStore;
   readonly eventTypes: EventTypeService;
+  readonly topicUsage: TopicUsageStore;
 
   readonly catalogStore: CatalogStore;
   readonly catalog: Catalog;
@@ -140,6 +143,7 @@ export function createServices(options: ServicesOptions): Services {
       createEventTypeService(createEventTypeStore(database), {
         keepsValues: config.eventLearning === "values",
       }),
+    topicUsage: () => createTopicUsageStore(database),
 
     catalogStore: () => createCatalogStore(database),
     catalog: ({ catalogStore }) => createCatalog(catalogStore),

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from "commander";
 import ms, { type StringValue } from "ms";
 
 import type { OffsetRange } from "../../sync/records.ts";
+import { durationPattern, durationRule } from "../../../schemas/topic-usage.ts";
 
 export interface JsonFlag {
   readonly json?: true | undefined;
@@ -18,6 +19,12 @@ export function parseDuration(given: string): number {
   if (span === undefined || !Number.isSafeInteger(Math.round(span)))
     throw new InvalidArgumentError("A duration is a number with its unit: 45s, 30m, 2h, 7d.");
   return span;
+}
+
+/** Checks the value of an option such as `--unused-for 30d`. Throws InvalidArgumentError. */
+export function parseUnusedFor(given: string): string {
+  if (!new RegExp(durationPattern).test(given)) throw new InvalidArgumentError(`It must be ${durationRule}.`);
+  return given;
 }
 
 /** Parses the value of an option such as `--limit 100`. Throws InvalidArgumentError. */

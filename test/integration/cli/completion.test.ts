@@ -24,8 +24,8 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
   [
     ["topics", ""],
     [
-      ...["list", "show", "add", "disable", "enable", "describe", "details", "export", "import", "egress"],
-      ...["relate", "analyze", "impact", "help"],
+      ...["list", "show", "usage", "consumers", "add", "disable", "enable", "describe", "details", "export"],
+      ...["import", "egress", "relate", "analyze", "impact", "help"],
     ],
   ],
   [

@@ -9,6 +9,7 @@ import { createDatabase } from "../../../src/storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { createReplayKey } from "../../../src/storage/replay-key.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
+import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { getPort } from "../../unit/embedded/local.ts";
@@ -45,6 +46,8 @@ const requests: Readonly<Record<string, Request>> = {
   "GET /api/topicsync/v1/topics": { query: "?namespace=inventory&tag=a&q=b" },
   "PUT /api/topicsync/v1/topics/{externalId}/details": { in: { externalId: "by-hand" }, body: {} },
   "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
@@ -243,6 +246,9 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },
   ]);
   await createReplayKey(database)();
+  const usage = createTopicUsageStore(database);
+  await usage.add([{ externalId: "a", matches: 1 }], new Date());
+  await usage.noteCounting({ since: new Date(0), until: new Date() });
   const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
   await deadLetters.removeBefore({ partition: 0, offset: 0, epoch: 1 });
   const [letter] = await deadLetters.find(ids);
