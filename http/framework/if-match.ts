@@ -2,7 +2,7 @@ import { HttpError } from "./errors.ts";
 import type { Call } from "./operation.ts";
 
 /** A version as a strong entity tag, or any version (RFC 9110, section 13.1.1). */
-export const ifMatchPattern = /^(?:"[1-9][0-9]{0,14}"|\*)$/;
+export const ifMatchPattern = /^(?:"(?:0|[1-9][0-9]{0,14})"|\*)$/;
 
 /** The entity tag of a version. */
 export const toEtag = (version: number): string => `"${version}"`;

@@ -4,25 +4,33 @@ import {
   deadLetterListSchema,
   deadLetterQuerySchema,
   deadLetterSchema,
-  replayBodySchema,
-  replayOutcomesBodySchema,
-  replayOutcomesSchema,
-  replayResultSchema,
   type DeadLetterChannel,
   type DeadLetterChannelQuery,
   type DeadLetterList,
   type DeadLetterQueryTexts,
+} from "../../schemas/dead-letter-api.ts";
+import {
+  replayBodySchema,
+  replayOutcomesBodySchema,
+  replayOutcomesSchema,
+  replayResultSchema,
   type ReplayBody,
   type ReplayOutcomes,
   type ReplayOutcomesBody,
   type ReplayResult,
-} from "../../schemas/dead-letter-api.ts";
+} from "../../schemas/dead-letter-replay.ts";
 import { skip } from "../../src/dead-letters/replay-plan.ts";
 import { toReplayEvent } from "../../src/dead-letters/replay.ts";
 import { hideContent, hideFaults, hideMessage } from "../../src/dead-letters/views.ts";
 import type { DeadLetterService } from "../../src/dead-letters/service.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { getNamespaces, hasRight, includesNamespace, type Right } from "../../src/users/rights.ts";
+import {
+  getNamespaces,
+  hasRight,
+  includesNamespace,
+  mayReadEvents,
+  type Right,
+} from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
 import { createForbiddenError, HttpError } from "../framework/errors.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
@@ -194,10 +202,6 @@ function findMissingRight(
   if (channel === "events" || hasRight(user, "installations.read-tokens")) return undefined;
   return "installations.read-tokens";
 }
-
-/** Events are other people's data: who may define topics need not see all of them. */
-const mayReadEvents = (user: User): boolean =>
-  hasRight(user, "dead-letters.read-content") && hasRight(user, "admin");
 
 function mayReadContent(channel: DeadLetterChannel, user: User, namespace: string | undefined): boolean {
   if (channel === "events") return mayReadEvents(user);

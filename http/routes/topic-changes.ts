@@ -10,7 +10,8 @@ import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
 import { RejectionError, type Fault } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import type { EgressNaming } from "../../src/routing/egress.ts";
-import type { DefinitionChange, RejectedChange } from "../../src/topics/changes.ts";
+import type { DefinitionChange } from "../../src/topics/definition-change.ts";
+import type { RejectedChange } from "../../src/topics/changes.ts";
 import { ChangesRejectedError } from "../../src/topics/changing.ts";
 import { changeTopic } from "../../src/topics/restoring.ts";
 import type { TopicService } from "../../src/topics/service.ts";
@@ -18,18 +19,23 @@ import { toDefinition } from "../../src/topics/topic.ts";
 import { HttpError, requireNamespace } from "../framework/errors.ts";
 import { requireIfMatch } from "../framework/if-match.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
-import { createTopicCheck, requireEgressName, toHttpProblem } from "./topic-rules.ts";
-import { showTopic } from "./topic-versions.ts";
+import {
+  createTopicCheck,
+  requireEgressName,
+  showTopic,
+  toHttpProblem,
+  type ShownSources,
+} from "./topic-rules.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkChanges = createValidator<TopicChangesBody>(topicChangesBodySchema);
 
-interface ChangeServices {
+interface ChangeServices extends ShownSources {
   readonly topics: TopicService;
   readonly egressNaming: EgressNaming | undefined;
 }
 
-const putTopic = ({ topics, egressNaming }: ChangeServices): Operation =>
+const putTopic = (services: ChangeServices): Operation =>
   operation<TopicBody>({
     id: "changeTopic",
     method: "PUT",
@@ -53,16 +59,18 @@ const putTopic = ({ topics, egressNaming }: ChangeServices): Operation =>
       const version = requireIfMatch(call);
       const definition = toDefinition(body);
       requireNamespace(call, "topics.write", definition.namespace);
-      requireEgressName(egressNaming, definition);
+      requireEgressName(services.egressNaming, definition);
       const change: DefinitionChange = {
         ...{ kind: "change", externalId: parameters["id"] ?? "", definition },
         expected: version === undefined ? undefined : { version },
       };
       const options = { user: user.name, check: createTopicCheck(call) };
-      const { topic, events } = await changeTopic(topics, change, options).catch((error: unknown) => {
-        throw toHttpProblem(error);
-      });
-      return { ...showTopic({ topic }, namespaces), audit: events };
+      const { topic, events } = await changeTopic(services.topics, change, options).catch(
+        (error: unknown) => {
+          throw toHttpProblem(error);
+        },
+      );
+      return { ...(await showTopic(services, { topic }, namespaces)), audit: events };
     },
   });
 

@@ -16,20 +16,28 @@ import { readVersionPage, type TopicHistory, type TopicVersion } from "../../src
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { restoreTopic, UnknownVersionError } from "../../src/topics/restoring.ts";
 import type { TopicService } from "../../src/topics/service.ts";
-import { toPastTopicDetail, toTopicDetail, toVersionView } from "../../src/topics/topic-view.ts";
+import { toPastTopicDetail, toVersionView } from "../../src/topics/topic-view.ts";
 import type { TopicDefinition } from "../../src/topics/topic.ts";
 import { includesNamespace } from "../../src/users/rights.ts";
 import { HttpError, requireNamespace } from "../framework/errors.ts";
 import { parseIfMatch, toEtag } from "../framework/if-match.ts";
-import { operation, type Call, type Operation, type Reply } from "../framework/operation.ts";
+import { operation, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
-import { createTopicCheck, hidePrevious, requireEgressName, toHttpProblem } from "./topic-rules.ts";
+import {
+  createTopicCheck,
+  findVisibleTopic,
+  hidePrevious,
+  requireEgressName,
+  showTopic,
+  toHttpProblem,
+  type ShownSources,
+} from "./topic-rules.ts";
 
 const checkAtQuery = createValidator<TopicAtQuery>(topicAtQuerySchema);
 const checkVersionQuery = createValidator<VersionQuery>(versionQuerySchema, { defaults: true });
 const checkRestore = createValidator<RestoreBody>(restoreBodySchema);
 
-interface HistoryServices {
+interface HistoryServices extends ShownSources {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
   readonly topicHistory: TopicHistory;
@@ -46,7 +54,7 @@ const getTopic = (services: HistoryServices): Operation =>
     tag: "topics",
     summary: "Get a topic",
     description:
-      "Its definition, an explanation of its filters, its source, and its previous definition; with `version` or `at` as it was. For a retired topic, its last version.",
+      "Its definition, an explanation of its filters, its details, its source, and its previous definition; with `version` or `at` as it was, without its details. For a retired topic, its last version.",
     parameters: {
       id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
     },
@@ -59,7 +67,10 @@ const getTopic = (services: HistoryServices): Operation =>
         throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
           { path: "/at", message: "cannot be combined with version" },
         ]);
-      if (version === undefined && at === undefined) return showCurrent(services, id, namespaces);
+      if (version === undefined && at === undefined) {
+        const current = await findVisibleTopic(services.topicReader, id, namespaces);
+        return showTopic(services, current, namespaces);
+      }
       const found = await findPast(services, id, { version, at });
       if (found === undefined || !includesNamespace(namespaces, found.topic.namespace)) {
         const which = version === undefined ? `at ${String(at)}` : `of version ${version}`;
@@ -70,27 +81,6 @@ const getTopic = (services: HistoryServices): Operation =>
       return { status: 200, json: toPastTopicDetail({ ...found, topic }), headers };
     },
   });
-
-async function showCurrent(
-  { topicReader }: HistoryServices,
-  id: string,
-  namespaces: Call["namespaces"],
-): Promise<Reply> {
-  const found = await topicReader.find(id);
-  if (found === undefined || !includesNamespace(namespaces, found.topic.namespace))
-    throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-  return showTopic(found, namespaces);
-}
-
-/** The reply with a topic and its entity tag. */
-export const showTopic = (
-  found: Parameters<typeof hidePrevious>[0],
-  namespaces: Call["namespaces"],
-): Reply => ({
-  status: 200,
-  json: toTopicDetail(hidePrevious(found, namespaces)),
-  headers: { ETag: toEtag(found.topic.version) },
-});
 
 /** The external id of a topic, which may be given by its sys_id; unknown ones are returned as they are. */
 const findExternalId = async ({ topicReader }: HistoryServices, id: string): Promise<string> =>
@@ -171,7 +161,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
         if (error instanceof UnknownVersionError) throw new HttpError("NOT_FOUND", error.message);
         throw toHttpProblem(error);
       });
-      return { ...showTopic({ topic }, namespaces), audit: events };
+      return { ...(await showTopic(services, { topic }, namespaces)), audit: events };
     },
   });
 

@@ -4,12 +4,7 @@ import {
   type TopicCheck,
   type TopicDraft,
 } from "../../schemas/topic-check.ts";
-import {
-  topicListSchema,
-  topicQuerySchema,
-  type TopicList,
-  type TopicQueryTexts,
-} from "../../schemas/topic-list.ts";
+import { topicListSchema, topicQuerySchema, type TopicList } from "../../schemas/topic-list.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import {
   topicBodySchema,
@@ -18,32 +13,38 @@ import {
   type TopicResponse,
 } from "../../schemas/topic.ts";
 import type { EventTypeService } from "../../src/event-types/stores.ts";
-import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
 import type { Switched } from "../../src/topics/disabling.ts";
 import { readPageAt, type TopicHistory } from "../../src/topics/history.ts";
-import { readTopicPage, type TopicOrder, type TopicReader } from "../../src/topics/listing.ts";
+import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
+import { readTopicPage } from "../../src/topics/topic-pages.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicView } from "../../src/topics/topic-view.ts";
+import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { toDefinition, type Topic } from "../../src/topics/topic.ts";
 import type { EgressNaming } from "../../src/routing/egress.ts";
 import { hasRight } from "../../src/users/rights.ts";
 import { requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
-import { toQueryParameters, validateQuery } from "../framework/query.ts";
-import { createTopicCheck, hidePrevious, requireEgressName, toHttpProblem } from "./topic-rules.ts";
-import { showTopic } from "./topic-versions.ts";
+import { toQueryParameters } from "../framework/query.ts";
+import { parseTopicQuery } from "./topic-query.ts";
+import {
+  createTopicCheck,
+  hidePrevious,
+  requireEgressName,
+  showTopic,
+  toHttpProblem,
+} from "./topic-rules.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
-const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
 
-interface TopicServices {
+interface TopicServices extends TopicSources {
   readonly topics: TopicService;
-  readonly topicReader: TopicReader;
   readonly topicHistory: TopicHistory;
   readonly eventTypes: Pick<EventTypeService, "findWarnings">;
+  readonly topicUsage: TopicUsageStore;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
@@ -75,7 +76,7 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
     },
   });
 
-const listTopics = ({ topicReader, topicHistory }: TopicServices): Operation =>
+const listTopics = (sources: TopicServices): Operation =>
   operation({
     id: "listTopics",
     method: "GET",
@@ -85,29 +86,28 @@ const listTopics = ({ topicReader, topicHistory }: TopicServices): Operation =>
     tag: "topics",
     summary: "List topics",
     description:
-      "Returns one page at a time. A topic created, changed or retired while you page may be on a later page or on none.",
+      "Returns one page at a time, which may have fewer topics than `limit`, also if there is a next page. A topic created, changed or retired while you page may be on a later page or on none.",
     query: toQueryParameters(topicQuerySchema),
     replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
     rejections: ["SCHEMA_VIOLATION"],
     async handle({ query, namespaces }) {
-      const { state, sort, search, namespace, source, at, limit, after } = parseQuery(query);
+      const { topicDetails, topicUsage } = sources;
+      const { page: from, unusedFor, at, ...parsed } = parseTopicQuery(query);
       if (at !== undefined) {
-        const past = { namespace, source, namespaces };
-        const page = await readPageAt(topicHistory, new Date(at), past, { after, limit: Number(limit) });
-        const topics = page.versions.map((one) =>
+        const past = await readPageAt(sources.topicHistory, at, { ...parsed, namespaces }, from);
+        const topics = past.versions.map((one) =>
           toTopicView(hidePrevious({ topic: one.topic }, namespaces)),
         );
-        const json: TopicList = { topics, next: page.next ?? null };
+        const json: TopicList = { topics, next: past.next ?? null };
         return { status: 200, json };
       }
-      const page = await readTopicPage(
-        topicReader,
-        { state, order: sort && parseOrder(sort), search, namespace, source, namespaces },
-        { after, limit: Number(limit) },
-      );
-      const topics = page.topics.map((one) => toTopicView(hidePrevious(one, namespaces)));
+      const unused = unusedFor === undefined ? undefined : await selectUnused(topicUsage, unusedFor);
+      const page = await readTopicPage(sources, { ...parsed, namespaces, select: unused?.select }, from);
+      const listed = await addDetails(topicDetails, page.topics, namespaces);
+      const shown = unused === undefined ? await addLastEvents(topicUsage, listed) : listed;
+      const topics = shown.map((one) => toTopicView(hidePrevious(one, namespaces)));
       const json: TopicList = { topics, next: page.next ?? null };
-      return { status: 200, json };
+      return { status: 200, json: { ...json, ...(unused && { counted: unused.counted }) } };
     },
   });
 
@@ -185,46 +185,22 @@ const enableTopic = (services: TopicServices): Operation =>
   });
 
 async function switchTopic(
-  { topicReader }: TopicServices,
+  services: TopicServices,
   call: Call,
   action: "disabled" | "enabled",
   change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
 ): Promise<Reply> {
-  const { parameters, namespaces } = call;
-  const { externalId = "" } = parameters;
+  const { namespaces } = call;
+  const { externalId = "" } = call.parameters;
   const { topic, changed } = await change(externalId, createTopicCheck(call)).catch((error: unknown) => {
     throw toHttpProblem(error);
   });
-  const found = await topicReader.find(externalId);
+  const found = await services.topicReader.find(externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
   return {
-    ...showTopic(shown, namespaces),
+    ...(await showTopic(services, shown, namespaces)),
     ...(changed && { audit: toTopicEvent(action, topic) }),
   };
-}
-
-/** Validates the query. Throws a RejectionError. */
-function parseQuery(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
-  const query = validateQuery(checkQuery, given);
-  const { state, sort, search, at } = query;
-  const isActive = state === "active";
-  const isSorted = sort !== undefined;
-  if (!isSorted && at === undefined) return query;
-  const others = [
-    ...(isActive ? [] : [`state=${state}`]),
-    ...(search === undefined ? [] : ["search"]),
-    ...(isSorted && at !== undefined ? ["sort"] : []),
-  ];
-  const [other] = others;
-  if (other === undefined) return query;
-  throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
-    { path: at === undefined ? "/sort" : "/at", message: `cannot be combined with ${other}` },
-  ]);
-}
-
-function parseOrder(sort: NonNullable<TopicQueryTexts["sort"]>): TopicOrder {
-  const descending = sort.startsWith("-");
-  return { sort: (descending ? sort.slice(1) : sort) as TopicOrder["sort"], descending };
 }
 
 /** Operations that create (specification 4.3), list, validate, disable and enable topics. */

@@ -62,6 +62,13 @@ export const indexes: readonly DeclaredIndex[] = [
     unique: false,
     expireAfterSeconds: 0,
   },
+  // Searches by details, each in the order of external ids; the members of a set.
+  ...["namespace", "owner", "tags", "labels", "lifecycle", "set", "words"].map((field): DeclaredIndex => ({
+    collection: collections.topicDetails,
+    name: `details_by_${field}`,
+    key: { [field]: 1, _id: 1 },
+    unique: false,
+  })),
   // The log of a topic id.
   {
     collection: collections.logs,

@@ -1,5 +1,5 @@
 import type { AuditEvent } from "../lib/audit.ts";
-import type { DefinitionChange, ExpectedTopic } from "./changes.ts";
+import type { DefinitionChange, ExpectedTopic } from "./definition-change.ts";
 import { ChangesRejectedError, type ChangeOptions } from "./changing.ts";
 import { UnknownTopicError } from "./disabling.ts";
 import type { TopicHistory } from "./history.ts";

@@ -1,7 +1,7 @@
 /** What users do over HTTP in the sync's world. */
 import { RejectionError, UnavailableError } from "../../src/lib/errors.ts";
 import { UnknownTopicError } from "../../src/topics/disabling.ts";
-import type { DefinitionChange } from "../../src/topics/changes.ts";
+import type { DefinitionChange } from "../../src/topics/definition-change.ts";
 import { ChangesRejectedError } from "../../src/topics/changing.ts";
 import type { TopicStore } from "../../src/topics/stores.ts";
 import type { Topic, TopicDefinition } from "../../src/topics/topic.ts";

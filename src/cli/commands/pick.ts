@@ -9,7 +9,7 @@ import { readFilters, type FilterTexts } from "../../matching/filter/topic-filte
 import { explain } from "../../matching/picker/explain.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
-import { parseTime } from "../input/options.ts";
+import { parseDate } from "../input/options.ts";
 import { collectFile, getTotalSize, readTextFile } from "../input/files.ts";
 import { printError, openOutput, sanitize } from "../output/output.ts";
 import { pickLines } from "./pick-lines.ts";
@@ -40,7 +40,7 @@ export function definePick(command: Command): void {
     .option(
       "--at <time>",
       "pick from the topics as they were at this time (2026-11-21T07:18:04Z), and show the version of each",
-      parseTime,
+      parseDate,
     )
     .option("--json", "print one line of JSON per event (NDJSON) instead of tables")
     .action(async (files: string[], flags: Flags, command: Command) => {

@@ -1,10 +1,13 @@
+import type { TopicDetail } from "../../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
+import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toPastTopicDetail, toTopicDetail } from "../../topics/topic-view.ts";
+import { addLastEvents } from "../../topics/usage.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
@@ -22,10 +25,11 @@ export async function addTopic(
   if (!checked.ok)
     throw new RejectionError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The topic"), checked.faults);
   const record = audit();
-  const { topics } = await services();
+  const { topics, topicDetails } = await services();
   const { topic, event } = await topics.create(checked.value, getCommandLineUser());
   record(event);
-  print({ topic }, "added", json);
+  const [listed = { topic }] = await addDetails(topicDetails, [{ topic }]);
+  print(listed, "added", json);
 }
 
 export interface ShowFlags extends JsonFlag {
@@ -39,20 +43,27 @@ export async function showTopic(
   externalId: string,
   { json, version, at }: ShowFlags,
 ): Promise<void> {
-  const { topicReader, topicHistory } = await services();
-  const past =
-    version === undefined
-      ? at && (await topicHistory.findAt(externalId, at))
-      : await topicHistory.findVersion(externalId, version);
-  const isPast = version !== undefined || at !== undefined;
-  const current = isPast ? undefined : await topicReader.find(externalId);
-  const topic = (past && toPastTopicDetail(past)) ?? (current && toTopicDetail(current));
-  if (topic === undefined)
-    throw isPast
-      ? new Error(
-          `the history has no topic "${externalId}" ${version === undefined ? `at ${at?.toISOString() ?? ""}` : `with the version ${version}`}; \`topicsync topics history\` lists versions`,
-        )
-      : createUnknownTopicError(externalId);
+  const { topicReader, topicHistory, topicDetails, topicUsage } = await services();
+  if (version !== undefined || at !== undefined) {
+    const past =
+      at === undefined
+        ? await topicHistory.findVersion(externalId, version ?? 0)
+        : await topicHistory.findAt(externalId, at);
+    const which = at === undefined ? `with the version ${version}` : `at ${at.toISOString()}`;
+    if (past === undefined)
+      throw new Error(
+        `the history has no topic "${externalId}" ${which}; \`topicsync topics history\` lists versions`,
+      );
+    show(toPastTopicDetail(past), json);
+    return;
+  }
+  const found = await topicReader.find(externalId);
+  if (found === undefined) throw createUnknownTopicError(externalId);
+  const [shown = found] = await addLastEvents(topicUsage, await addDetails(topicDetails, [found]));
+  show(toTopicDetail(shown), json);
+}
+
+function show(topic: TopicDetail, json: true | undefined): void {
   if (json) printJson(topic);
   else process.stdout.write(formatTopic(topic));
 }
@@ -65,7 +76,7 @@ export async function switchTopic(
   { json }: JsonFlag,
 ): Promise<void> {
   const record = audit();
-  const { topics, topicReader } = await services();
+  const { topics, topicReader, topicDetails } = await services();
   const action = `${command}d` as const;
   const switching =
     command === "disable" ? topics.disable(externalId, getCommandLineUser()) : topics.enable(externalId);
@@ -73,8 +84,9 @@ export async function switchTopic(
     throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
   });
   if (changed) record(toTopicEvent(action, topic));
-  const found = await topicReader.find(externalId);
-  print(found ?? { topic }, changed ? action : `already ${action}:`, json);
+  const found = (await topicReader.find(externalId)) ?? { topic };
+  const [listed = found] = await addDetails(topicDetails, [found]);
+  print(listed, changed ? action : `already ${action}:`, json);
 }
 
 export const createUnknownTopicError = (externalId: string): Error =>

@@ -2,6 +2,7 @@ import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
 import { streamTopicsAt } from "../../topics/history.ts";
+import { streamTopics } from "../../topics/topic-pages.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -39,8 +40,8 @@ async function writeDefinitions(
   { services, abort }: CommandContext,
   flags: ExportFlags,
 ): Promise<number> {
-  const { topicReader, topicHistory } = await services();
-  const total = await topicReader.estimateCount();
+  const sources = await services();
+  const total = await sources.topicReader.estimateCount();
   // On one terminal, the lines and the progress bar would overwrite each other.
   const showsProgress = flags.out !== undefined || !process.stdout.isTTY;
   const progress = showsProgress ? createProgress("exporting topics", total, process.stderr) : undefined;
@@ -54,7 +55,9 @@ async function writeDefinitions(
   };
   const query = toTopicQuery(flags);
   const topics =
-    flags.at === undefined ? topicReader.readAll(query) : streamTopicsAt(topicHistory, flags.at, query);
+    flags.at === undefined
+      ? streamTopics(sources, query)
+      : streamTopicsAt(sources.topicHistory, flags.at, query);
   for await (const { topic } of topics) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
     lines.push(`${formatDefinition(topic)}\n`);

@@ -1,6 +1,8 @@
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
+import type { Services } from "../../app/services.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
+import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import { readVersionPage, type TopicVersion } from "../../topics/history.ts";
 import { changeTopic, restoreTopic, type ChangeResult } from "../../topics/restoring.ts";
@@ -55,7 +57,7 @@ export async function changeDefinition(
   { ifVersion, renameTo, json, ...flags }: ChangeFlags & JsonFlag,
 ): Promise<void> {
   const record = audit();
-  const { topics, topicReader } = await services();
+  const { topics, topicReader, topicDetails } = await services();
   const found = await topicReader.find(externalId);
   if (found?.topic.externalId !== externalId) throw createUnknownTopicError(externalId);
   const { name, namespace, headerQuery, contentQuery } = found.topic;
@@ -70,7 +72,8 @@ export async function changeDefinition(
     { kind: "change", externalId, expected, definition },
     { user: getCommandLineUser() },
   );
-  print(result, { record, json, action: "changed" });
+  for (const event of result.events) record(event);
+  await print(topicDetails, result, { json, action: "changed" });
 }
 
 /** See `restoreTopic`. */
@@ -82,24 +85,23 @@ export async function restoreVersion(
   const record = audit();
   const expected = ifVersion === undefined ? undefined : { version: ifVersion };
   const options = { user: getCommandLineUser() };
-  const result = await restoreTopic(await services(), { externalId, version, expected }, options).catch(
+  const connected = await services();
+  const result = await restoreTopic(connected, { externalId, version, expected }, options).catch(
     (error: unknown) => {
       throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
     },
   );
-  print(result, { record, json, action: "restored" });
+  for (const event of result.events) record(event);
+  await print(connected.topicDetails, result, { json, action: "restored" });
 }
 
-function print(
-  { topic, changed, events }: ChangeResult,
-  {
-    record,
-    json,
-    action,
-  }: JsonFlag & { readonly record: ReturnType<CommandContext["audit"]>; readonly action: string },
-): void {
-  for (const event of events) record(event);
-  if (json) printJson(toTopicDetail({ topic }));
+async function print(
+  topicDetails: Services["topicDetails"],
+  { topic, changed }: ChangeResult,
+  { json, action }: JsonFlag & { readonly action: string },
+): Promise<void> {
+  const [shown = { topic }] = await addDetails(topicDetails, [{ topic }]);
+  if (json) printJson(toTopicDetail(shown));
   else {
     const what = changed ? action : "unchanged:";
     printLine(sanitize(`${what} ${topic.externalId} (${topic.name}), version ${topic.version}`));

@@ -24,8 +24,19 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
   [
     ["topics", ""],
     [
-      ...["list", "show", "add", "disable", "enable", "change", "history", "diff", "restore"],
-      ...["export", "import", "egress", "relate", "analyze", "help"],
+      ...["list", "show", "usage", "consumers", "add", "disable", "enable", "change", "history", "diff"],
+      ...[
+        "restore",
+        "describe",
+        "details",
+        "export",
+        "import",
+        "egress",
+        "relate",
+        "analyze",
+        "impact",
+        "help",
+      ],
     ],
   ],
   [

@@ -20,11 +20,11 @@ const stored = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
 
 const topics = (...args: readonly string[]) => runCli(["topics", ...args], settings);
 const json = async (...args: readonly string[]) =>
-  (await runJson(["topics", ...args], settings)) as Record<string, any>;
-async function lines(...args: readonly string[]): Promise<Record<string, any>[]> {
+  (await runJson(["topics", ...args], settings)) as Record<string, unknown>;
+async function lines(...args: readonly string[]): Promise<Record<string, unknown>[]> {
   const { code, output, errors } = await topics(...args, "--json");
   assert.equal(code, 0, errors);
-  return parseNdjson(output) as Record<string, any>[];
+  return parseNdjson(output) as Record<string, unknown>[];
 }
 const add = (id: string, ...more: readonly string[]) =>
   json("add", "--external-id", id, "--name", id, ...more);
@@ -160,7 +160,9 @@ describe("topics as they were", () => {
 
     const event = folder.createFile("event.json", JSON.stringify({ event: { value } }));
     const pick = (...args: readonly string[]) => runCli(["pick", event, ...args], settings);
-    const picked = JSON.parse((await pick("--at", at, "--json")).output) as { topics: any[] };
+    const picked = JSON.parse((await pick("--at", at, "--json")).output) as {
+      topics: { externalId: string; version: number }[];
+    };
     const found = picked.topics.filter(({ externalId }) => ["past", "stays"].includes(externalId));
     assert.deepEqual(
       found.map(({ externalId, version }) => [externalId, version]),

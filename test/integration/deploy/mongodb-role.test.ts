@@ -9,6 +9,7 @@ import { createDatabase } from "../../../src/storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { createReplayKey } from "../../../src/storage/replay-key.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
+import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { getPort } from "../../unit/embedded/local.ts";
@@ -36,19 +37,18 @@ interface Request {
   readonly in?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One request per operation, in an order in which each succeeds. */
 const requests: Readonly<Record<string, Request>> = {
   "POST /api/svc_api_notif_mgmt/topic": { body: definition("by-hand") },
   "POST /api/svc_api_notif_mgmt/topic/pick": { body: { event: {} } },
-  "GET /api/topicsync/v1/topics": { query: "?namespace=inventory" },
+  "GET /api/topicsync/v1/topics": { query: "?namespace=inventory&tag=a&q=b" },
+  "PUT /api/topicsync/v1/topics/{externalId}/details": { in: { externalId: "by-hand" }, body: {} },
   "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
   "PUT /api/topicsync/v1/topics/{id}": {
     in: { id: "by-hand" },
     body: { ...definition("by-hand"), name: "Changed" },
-    headers: { "If-Match": '"1"' },
   },
   "GET /api/topicsync/v1/topics/{id}/versions": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/restore": {
@@ -58,6 +58,8 @@ const requests: Readonly<Record<string, Request>> = {
   "POST /api/topicsync/v1/topic-changes": {
     body: { changes: [{ kind: "create", topic: definition("by-plan") }] },
   },
+  "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
@@ -110,13 +112,16 @@ const requests: Readonly<Record<string, Request>> = {
  * below.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|event-types\/|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|event-types\/|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
   ["announce", "--wait", "definitions.ndjson"],
   ["topics", "import", "definitions.ndjson"],
   ["topics", "export"],
+  ["topics", "describe", "by-hand", "--owner", "ann"],
+  ["topics", "describe", "a", "--owner", "ann"],
+  ["topics", "details", "clean", "--remove"],
   ["filters", "check"],
   ["events", "learn", "events.ndjson"],
   ["events", "learn", "events.ndjson"],
@@ -168,15 +173,12 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     Object.keys(requests).toSorted(),
     "operations without a request here",
   );
-  const send = async (
-    operation: string,
-    { in: parameters = {}, query = "", body, headers = {} }: Request,
-  ) => {
+  const send = async (operation: string, { in: parameters = {}, query = "", body }: Request) => {
     const [method = "", template = ""] = operation.split(" ");
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? "");
     const response = await call(`${service.url}${path}${query}`, {
       method,
-      headers,
+      headers: method === "PUT" ? { "If-Match": "*" } : {},
       ...(body === undefined ? {} : { body }),
     });
     assert.ok(response.status < 300, `${operation}: ${response.text}`);
@@ -256,6 +258,9 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },
   ]);
   await createReplayKey(database)();
+  const usage = createTopicUsageStore(database);
+  await usage.add([{ externalId: "a", matches: 1 }], new Date());
+  await usage.noteCounting({ since: new Date(0), until: new Date() });
   const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
   await deadLetters.removeBefore({ partition: 0, offset: 0, epoch: 1 });
   const [letter] = await deadLetters.find(ids);

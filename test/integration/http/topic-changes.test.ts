@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import type { TopicChangesReply } from "../../../schemas/topic-changes.ts";
+import type { VersionView } from "../../../schemas/topic-versions.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";
@@ -41,11 +43,11 @@ async function create(definition: Partial<Definition> = {}): Promise<Definition 
   const body = { externalId, name: externalId, ...definition };
   const { status, json } = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body });
   assert.equal(status, 201);
-  return json;
+  return json as Definition & { id: string };
 }
 
-const listVersions = async (externalId: string): Promise<any[]> =>
-  (await get(`/topics/${externalId}/versions`)).json.versions;
+const listVersions = async (externalId: string): Promise<VersionView[]> =>
+  (await get(`/topics/${externalId}/versions`)).json.versions as VersionView[];
 
 describe("PUT of a topic", () => {
   it("changes it if it has the version, and tells the next one", async () => {
@@ -81,7 +83,7 @@ describe("PUT of a topic", () => {
     const url = v1(`/topics/${externalId}`);
     const body = { externalId, name: "x" };
     assertError(await call(url, { method: "PUT", body }), 428, "VERSION_REQUIRED");
-    for (const tag of ["1", 'W/"1"', '"0"', '"1", "2"', "any"])
+    for (const tag of ["1", 'W/"1"', '"01"', '"1", "2"', "any"])
       assertError(await call(url, { method: "PUT", body, headers: { "If-Match": tag } }), 400, "BAD_REQUEST");
     assert.equal((await put(externalId, "*", body)).json.version, 2);
   });
@@ -142,7 +144,7 @@ describe("PUT of a topic", () => {
     const pick = async (): Promise<string[]> => {
       const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;
       const { json } = await call(url, { body: { event: { a: value } } });
-      return json.topics.map((one: Definition) => one.externalId);
+      return (json.topics as Definition[]).map((one) => one.externalId);
     };
     assert.ok((await pick()).includes(externalId));
     const next = unique("renamed");
@@ -313,7 +315,7 @@ describe("POST of topic changes", () => {
     const { status, json } = await post("/topic-changes", { changes, label });
     assert.equal(status, 200);
     assert.deepEqual(
-      json.results.map((one: any) => [one.outcome, one.externalId, one.version]),
+      (json as TopicChangesReply).results.map((one) => [one.outcome, one.externalId, one.version]),
       [
         ["changed", a.externalId, 2],
         ["changed", b.externalId, 2],

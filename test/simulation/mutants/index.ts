@@ -3,6 +3,7 @@ import { registrationsMutants } from "./registrations.ts";
 import { routerIndexMutants } from "./router-index.ts";
 import { routerMutants } from "./router.ts";
 import { syncKafkaMutants } from "./sync-kafka.ts";
+import { syncPositionMutants } from "./sync-positions.ts";
 import { syncMutants } from "./sync.ts";
 import { syncVersionMutants } from "./sync-versions.ts";
 import { syncTopicMutants } from "./sync-topics.ts";
@@ -10,6 +11,7 @@ import { syncTopicMutants } from "./sync-topics.ts";
 export type { Mutant };
 export const mutants: readonly Mutant[] = [
   ...syncMutants,
+  ...syncPositionMutants,
   ...syncKafkaMutants,
   ...syncTopicMutants,
   ...syncVersionMutants,

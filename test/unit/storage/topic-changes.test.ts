@@ -5,7 +5,7 @@ import type { Document } from "mongodb";
 
 import type { Database } from "../../../src/storage/database.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
-import type { DefinitionChange } from "../../../src/topics/changes.ts";
+import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
 import { ChangesRejectedError } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { TopicStore } from "../../../src/topics/stores.ts";

@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from "node:test";
 
 import { createTopicHistory } from "../../../src/storage/topic-history.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
-import type { DefinitionChange } from "../../../src/topics/changes.ts";
+import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
 import { readVersionPage, streamTopicsAt, type TopicVersion } from "../../../src/topics/history.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
@@ -142,13 +142,13 @@ describe("the topics at a time", () => {
   it("are what was stored then, in pages of any size", async () => {
     const ids: readonly [string, ...string[]] = ["a", "b", "c", "d", "é", "\u{1F600}", "\uFF5E"];
     const names: readonly [string, ...string[]] = ["u", "v", "w", "x", "y", "z", "t", "s", "r"];
-    const { pick } = createRandom(7);
+    const random = createRandom(7);
     const moments: { at: Date; topics: string[] }[] = [];
     const rejected = (): undefined => undefined;
     for (let step = 0; step < 120; step += 1) {
       time += 1_000;
-      const [id, other, name] = [pick(ids), pick(ids), pick(names)];
-      await pick<() => Promise<unknown>>([
+      const [id, other, name] = [random.pick(ids), random.pick(ids), random.pick(names)];
+      await random.pick<() => Promise<unknown>>([
         () => topics.create({ externalId: id, name }, user).catch(rejected),
         () => change(toChange(id, name)).catch(rejected),
         () => change(toChange(id, name, other)).catch(rejected),
@@ -156,7 +156,7 @@ describe("the topics at a time", () => {
         () => change({ kind: "enable", externalId: id }).catch(rejected),
         () => announce([id, undefined], [other, undefined]),
         () => announce([id, name]),
-        () => announce([id, undefined], [other, name], [other, pick(names)]),
+        () => announce([id, undefined], [other, name], [other, random.pick(names)]),
       ])();
       const now = await db.collection("svc_api_notif_mgmt_topic").find().sort({ topic_id: 1 }).toArray();
       moments.push({
