@@ -21,7 +21,7 @@ interface ConsolePage {
   readonly component: () => JSX.Element;
 }
 
-/** The pages of the navigation; the console opens with the first. */
+/** The pages, in the order of the navigation; the console opens with the first. */
 const pages: readonly ConsolePage[] = [
   { path: "/overview", name: "Overview", component: Overview },
   { path: "/events", name: "Events", component: Events },

@@ -5,7 +5,7 @@ export const Figures = ({ children }: { readonly children: ComponentChildren }) 
   <div class="figures">{children}</div>
 );
 
-export const Figure = ({ name, value }: { readonly name: string; readonly value: string }) => (
+export const Figure = ({ name, value }: { readonly name: string; readonly value: ComponentChildren }) => (
   <div>
     <span class="value">{value}</span>
     <span class="name">{name}</span>

@@ -19,3 +19,13 @@ export function TimeAgo({ time }: { readonly time: string }) {
     </time>
   );
 }
+
+const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+/** Formats a time as the local one. */
+export const formatTime = (time: string): string => short.format(new Date(time));
+
+export const formatTimeRange = (from: string, to: string): string =>
+  short.formatRange(new Date(from), new Date(to));
+
+export const Time = ({ time }: { readonly time: string }) => <time dateTime={time}>{formatTime(time)}</time>;

@@ -1,7 +1,7 @@
 import { useAddress } from "../address.ts";
 import { CreateTopic } from "./topics/create.tsx";
 import { readDraft } from "./topics/draft.ts";
-import { TopicPage } from "./topics/details.tsx";
+import { TopicPage } from "./topics/topic-page.tsx";
 import { TopicList } from "./topics/list.tsx";
 
 export function Topics() {

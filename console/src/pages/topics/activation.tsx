@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import { api } from "../../api.ts";
 import { ActionDialog } from "../../components/confirm-dialog.tsx";
-import { getTopicPath } from "./source.ts";
+import { getTopicPath, topicsPath } from "./source.ts";
 
 interface ActivationButtonProps {
   readonly topic: TopicDetail;
@@ -31,7 +31,7 @@ export function ActivationButton({ topic, onChange }: ActivationButtonProps) {
         <ActionDialog
           title={`${label} ${topic.name}?`}
           confirmLabel={label}
-          run={() => api.post<TopicDetail>(`/api/topicsync/v1/topics/${getTopicPath(topic)}/${verb}`, {})}
+          run={() => api.post<TopicDetail>(`${topicsPath}/${getTopicPath(topic)}/${verb}`, {})}
           onDone={(changed) => {
             setIsOpen(false);
             onChange(changed);

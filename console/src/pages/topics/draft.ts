@@ -65,15 +65,15 @@ interface DraftCheck {
 
 const nothingFound: DraftCheck = { conflicts: {}, warnings: [] };
 
-/** Asks the service about other topics and about events, after a pause in typing. */
-export function useDraftCheck(draft: Draft): DraftCheck {
+/** Asks the service about other topics and about events, after a pause in typing; nothing without a draft. */
+export function useDraftCheck(draft: Draft | undefined): DraftCheck {
   const [found, setFound] = useState(nothingFound);
   useEffect(() => {
     setFound(nothingFound);
-    if (Object.values(draft).every((text) => text === "")) return undefined;
+    if (draft === undefined || Object.values(draft).every((text) => text === "")) return undefined;
     const aborted = new AbortController();
     const timer = setTimeout(() => {
-      api.post<TopicCheck>("/api/topicsync/v1/topic-check", draft, aborted.signal).then(
+      api.post<TopicCheck>("/api/topicsync/v1/topic-check", draft, { signal: aborted.signal }).then(
         ({ faults, warnings }) => {
           const conflicts = toFaults(faults.filter(({ path }) => isConflict(path, draft)));
           setFound({ conflicts, warnings });

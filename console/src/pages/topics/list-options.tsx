@@ -7,7 +7,11 @@ import { TextField } from "../../components/text-field.tsx";
 /** The filter and order of the list; "" for no filter. */
 export interface ListOptions {
   readonly state: string;
-  readonly search: string;
+  readonly q: string;
+  readonly owner: string;
+  readonly tag: string;
+  readonly lifecycle: string;
+  readonly set: string;
   readonly sort: string;
   readonly namespace: string;
   readonly source: string;
@@ -17,23 +21,38 @@ const defaultSort = "name";
 
 export const readListOptions = (query: URLSearchParams): ListOptions => ({
   state: query.get("state") ?? "active",
-  search: query.get("search") ?? "",
+  q: query.get("q") ?? "",
+  owner: query.get("owner") ?? "",
+  tag: query.get("tag") ?? "",
+  lifecycle: query.get("lifecycle") ?? "",
+  set: query.get("set") ?? "",
   sort: query.get("sort") ?? defaultSort,
   namespace: query.get("namespace") ?? "",
   source: query.get("source") ?? "",
 });
 
-const canSort = ({ state, search }: ListOptions): boolean => state === "active" && search === "";
+/** The conditions on details. */
+const getConditions = ({ owner, tag, lifecycle, set }: ListOptions): readonly string[] => [
+  owner,
+  tag,
+  lifecycle,
+  set,
+];
+
+const canSort = (options: ListOptions): boolean =>
+  options.state === "active" && [options.q, ...getConditions(options)].every((one) => one === "");
 
 /** Returns the query parameters for the service. */
 export function toQuery(options: ListOptions): string {
-  const { sort, ...others } = options;
-  const given = Object.entries(canSort(options) ? { ...others, sort } : others);
-  return new URLSearchParams(given.filter(([, value]) => value !== "")).toString();
+  const { sort, q, ...others } = options;
+  // Words have letters or digits; an id need not have any.
+  const search = /[\p{L}\p{N}]/u.test(q) ? { q } : { search: q };
+  const query = { ...others, ...search, ...(canSort(options) && { sort }) };
+  return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
 }
 
-export const isFiltered = ({ search, namespace, source }: ListOptions): boolean =>
-  [search, namespace, source].some((one) => one !== "");
+export const isFiltered = (options: ListOptions): boolean =>
+  [options.q, options.namespace, options.source, ...getConditions(options)].some((one) => one !== "");
 
 const sorts = {
   name: "Name",
@@ -45,6 +64,7 @@ const sorts = {
 } as const;
 const states = { active: "Active", retired: "Retired", disabled: "Disabled" } as const;
 const sources = { "": "All", announcement: "Announced", http: "Created by hand" } as const;
+const lifecycles = { "": "All", active: "Active", deprecated: "Deprecated" } as const;
 
 interface ListOptionsFormProps {
   readonly options: ListOptions;
@@ -52,12 +72,13 @@ interface ListOptionsFormProps {
 }
 
 const typingDelayMs = 250;
+type Typed = "q" | "owner" | "tag" | "set" | "namespace";
 
 /**
  * Text fields take effect after a short delay, selections at once. Only text that is not applied yet is kept.
  */
 export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
-  const [typed, setTyped] = useState<Partial<Pick<ListOptions, "search" | "namespace">>>({});
+  const [typed, setTyped] = useState<Partial<Pick<ListOptions, Typed>>>({});
 
   function apply(change: Partial<ListOptions> = {}): void {
     const { state, sort, ...others } = { ...options, ...typed, ...change };
@@ -79,28 +100,45 @@ export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
     };
   }, [typed, toQuery(options)]);
 
-  const type = (name: "search" | "namespace") => (value: string) => {
+  const type = (name: Typed) => (value: string) => {
     setTyped((others) => ({ ...others, [name]: value }));
   };
-  const select = (name: "source" | "state" | "sort") => (value: string) => {
+  const select = (name: "source" | "state" | "sort" | "lifecycle") => (value: string) => {
     apply({ [name]: value });
   };
-  const { search, namespace, source, state, sort } = { ...options, ...typed };
+  const { q, owner, tag, set, namespace, lifecycle, source, state, sort } = { ...options, ...typed };
+  const hasMore = [set, namespace, lifecycle, source].some((one) => one !== "") || sort !== defaultSort;
   return (
-    <Form class="topic-choice" aria-label="Filter topics" onSubmit={apply}>
-      <TextField
-        label="Search"
-        type="search"
-        placeholder={state === "active" ? "Start of the external id or name" : "Start of the external id"}
-        value={search}
-        onChange={type("search")}
-      />
-      <TextField label="Namespace" placeholder="All" value={namespace} onChange={type("namespace")} />
-      <SelectField label="Source" value={source} options={sources} onChange={select("source")} />
-      <SelectField label="State" value={state} options={states} onChange={select("state")} />
-      {canSort(options) && (
-        <SelectField label="Order" value={sort} options={sorts} onChange={select("sort")} />
-      )}
+    <Form aria-label="Filter topics" onSubmit={apply}>
+      <div class="topic-choice">
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="Words, or the start of an id or name"
+          value={q}
+          onChange={type("q")}
+        />
+        <TextField label="Owner" placeholder="All" value={owner} onChange={type("owner")} />
+        <TextField label="Tag" placeholder="All" value={tag} onChange={type("tag")} />
+        <SelectField label="State" value={state} options={states} onChange={select("state")} />
+      </div>
+      <details open={hasMore}>
+        <summary>More filters, and the order</summary>
+        <div class="topic-choice">
+          <TextField label="Namespace" placeholder="All" value={namespace} onChange={type("namespace")} />
+          <TextField label="Set" placeholder="All" value={set} onChange={type("set")} />
+          <SelectField
+            label="Lifecycle"
+            value={lifecycle}
+            options={lifecycles}
+            onChange={select("lifecycle")}
+          />
+          <SelectField label="Source" value={source} options={sources} onChange={select("source")} />
+          {canSort(options) && (
+            <SelectField label="Order" value={sort} options={sorts} onChange={select("sort")} />
+          )}
+        </div>
+      </details>
     </Form>
   );
 }

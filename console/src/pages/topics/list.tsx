@@ -11,7 +11,8 @@ import { TimeAgo } from "../../components/time-ago.tsx";
 import { useQuery } from "../../query.ts";
 import { useRight } from "../../session.ts";
 import { isFiltered, ListOptionsForm, readListOptions, toQuery, type ListOptions } from "./list-options.tsx";
-import { formatSource, getTopicPath } from "./source.ts";
+import { TagLinks, toListPath } from "./overview.tsx";
+import { getTopicPath } from "./source.ts";
 
 export function TopicList() {
   const { query, setQuery } = useAddress("/topics");
@@ -24,11 +25,7 @@ export function TopicList() {
   const isEmpty = error === undefined && !loading && topics.length === 0;
   return (
     <Page name="Topics">
-      {canWrite && (
-        <p>
-          <Link href="/topics?create">Create a topic</Link>
-        </p>
-      )}
+      <p class="topic-actions">{canWrite && <Link href="/topics?create">Create a topic</Link>}</p>
       <ListOptionsForm options={options} onChange={setQuery} />
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
       {topics.length > 0 && <TopicTable topics={topics} state={options.state} />}
@@ -57,23 +54,34 @@ interface TopicTableProps {
 function TopicTable({ topics, state }: TopicTableProps) {
   const timeHeading = state === "retired" ? "Retired" : state === "disabled" ? "Disabled" : "Changed";
   return (
-    <Table label="Topics" columns={["Name", "Namespace", "External id", "Source", timeHeading]}>
+    <Table label="Topics" columns={["Topic", "Namespace", "Owner", "Tags", "Last event", timeHeading]}>
       {topics.map((topic) => (
-        <tr key={topic.externalId}>
-          <th scope="row">
-            <Link href={`/topics/${getTopicPath(topic)}`}>{topic.name}</Link>
-          </th>
-          <td>{topic.namespace}</td>
-          <td>
-            <code>{topic.externalId}</code>
-          </td>
-          <td>{formatSource(topic.source)}</td>
-          <td>
-            <TimeAgo time={topic.retiredOn ?? topic.updatedOn} />
-          </td>
-        </tr>
+        <TopicRow key={topic.externalId} topic={topic} />
       ))}
     </Table>
+  );
+}
+
+function TopicRow({ topic }: { readonly topic: TopicView }) {
+  const { name, externalId, namespace, details, lastEventOn, retiredOn, updatedOn } = topic;
+  const { owner = "", tags = [], lifecycle } = details ?? {};
+  return (
+    <tr>
+      <th scope="row" class="text">
+        <Link href={`/topics/${getTopicPath(topic)}`}>{name}</Link>{" "}
+        {lifecycle === "deprecated" && <span class="badge bad">deprecated</span>}
+        <div class="quiet">{externalId}</div>
+      </th>
+      <td>{namespace}</td>
+      <td>{owner !== "" && <Link href={toListPath({ owner })}>{owner}</Link>}</td>
+      <td>
+        <TagLinks tags={tags} />
+      </td>
+      <td>{lastEventOn !== undefined && <TimeAgo time={lastEventOn} />}</td>
+      <td>
+        <TimeAgo time={retiredOn ?? updatedOn} />
+      </td>
+    </tr>
   );
 }
 
@@ -87,7 +95,8 @@ function EmptyHint({ options, isFirstPage }: EmptyHintProps) {
   if (isFiltered(options))
     return (
       <p>
-        No topics match. The search is case-sensitive. <Link href="/topics">Show all topics</Link>
+        No topics match. Owner, tag, set and namespace must be given as a whole.{" "}
+        <Link href="/topics">Show all topics</Link>
       </p>
     );
   if (options.state === "retired") return <p>No topic has been retired by an announcement.</p>;

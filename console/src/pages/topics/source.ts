@@ -1,19 +1,22 @@
 import type { SourceView, TopicView } from "../../../../schemas/topic-view.ts";
 
-/** A source in a few words, for tables. */
-export const formatSource = (source: SourceView): string =>
-  source.kind === "announcement"
-    ? `announced, ${source.partition}-${source.offset}`
-    : formatUser(source.user);
-
 /** A source as a phrase: "by admin". */
 export const describeSource = (source: SourceView): string =>
   source.kind === "announcement"
     ? `by an announcement in ${source.topic}, partition ${source.partition}, offset ${source.offset}`
-    : `by ${formatUser(source.user)}`;
+    : `by ${formatUser(source.user)}${describePlan(source.change)}`;
 
-const formatUser = (user: string): string =>
+/** The plan that a change was part of. */
+function describePlan(change: Extract<SourceView, { kind: "http" }>["change"]): string {
+  if (change === undefined) return "";
+  const revision = change.revision === undefined ? "" : ` at revision ${change.revision}`;
+  return `, for the set ${change.set}${revision}`;
+}
+
+export const formatUser = (user: string): string =>
   user.startsWith("cli:") ? `${user.slice("cli:".length)} (command line)` : user;
+
+export const topicsPath = "/api/topicsync/v1/topics";
 
 /** Below the common limit of 2,048 characters per URL. */
 const maxPathLength = 1_500;

@@ -1,0 +1,46 @@
+import { classifyChange, type FilterChange } from "../../../../src/matching/filter/filter-change.ts";
+import { FilterSyntaxError } from "../../../../src/matching/filter/filter.ts";
+import { TopicConditions } from "../../../../src/matching/filter/implication.ts";
+import { printCondition } from "../../../../src/matching/filter/to-text.ts";
+import { readFilters, type FilterTexts } from "../../../../src/matching/filter/topic-filters.ts";
+
+/** What a change of filters does to the events of a topic, in words. */
+interface Effect {
+  readonly title: string;
+  readonly text: string;
+}
+
+const effects: Readonly<Record<FilterChange, Effect>> = {
+  same: { title: "Same events", text: "The filters are written differently, and mean the same." },
+  widened: { title: "Widened", text: "Every event that matched still matches, and others do, too." },
+  narrowed: { title: "Narrowed", text: "Some events that matched no longer do; no others do." },
+  disjoint: { title: "Different events", text: "No event that matched still does." },
+  changed: { title: "Changed", text: "Some events that matched no longer do, and others do." },
+  undecided: {
+    title: "Undecided",
+    text: "It does not follow from the filters which events change. Test them with events.",
+  },
+};
+
+/** Describes a change of filters, as far as it follows from them. Undefined if one of them is invalid. */
+export function describeEffect(before: FilterTexts, after: FilterTexts): Effect | undefined {
+  if (before.headerQuery === after.headerQuery && before.contentQuery === after.contentQuery)
+    return { title: "Same events", text: "The filters do not change." };
+  const [old, next] = [readConditions(before), readConditions(after)];
+  if (old === undefined || next === undefined) return undefined;
+  const impossible = next.findContradiction();
+  if (impossible !== undefined) {
+    const conditions = impossible.map(printCondition).join(" and ");
+    return { title: "No events", text: `No event can meet ${conditions}.` };
+  }
+  return effects[classifyChange(old, next)];
+}
+
+function readConditions(filters: FilterTexts): TopicConditions | undefined {
+  try {
+    return new TopicConditions(readFilters(filters));
+  } catch (error) {
+    if (error instanceof FilterSyntaxError) return undefined;
+    throw error;
+  }
+}
