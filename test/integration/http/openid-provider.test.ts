@@ -28,7 +28,7 @@ import {
 const issuer = await startIssuer();
 const secrets = ["the first secret of the client", "the second secret of the client"] as const;
 keepSecret(...secrets);
-const { createFile } = useFolder();
+const folder = useFolder();
 /** A public client. */
 const here = useService({
   HTTP_PUBLIC_URL: publicUrl,
@@ -93,7 +93,7 @@ describe("the provider", () => {
   });
 
   it("gets the client secret that is in its file at the moment", async () => {
-    const file = createFile("client-secret", `${secrets[0]}\n`);
+    const file = folder.createFile("client-secret", `${secrets[0]}\n`);
     const { log, ...other } = await startTopicsyncHere({
       ...here.settings,
       ...ownNames(),

@@ -8,7 +8,7 @@ import { readConfig } from "../../../src/config.ts";
 import { createAuthority } from "../../support/authority.ts";
 import { useFolder } from "../../support/folder.ts";
 
-const { path: folder, createFile } = useFolder();
+const folder = useFolder();
 const early = new Date("2031-01-01T00:00:00Z");
 const late = new Date("2032-01-01T00:00:00Z");
 const authority = await createAuthority();
@@ -16,20 +16,20 @@ const issue = async (notAfter: Date) => authority.issue("client", { notAfter });
 const [first, second] = [await issue(early), await issue(late)];
 /** As Kubernetes and most tools do. */
 function replace(name: string, text: string): void {
-  createFile(`new-${name}`, text);
-  renameSync(join(folder, `new-${name}`), join(folder, name));
+  folder.createFile(`new-${name}`, text);
+  renameSync(join(folder.path, `new-${name}`), join(folder.path, name));
 }
 
 it("tell of a chain when its first certificate expires, and of a bundle of authorities the last", () => {
   const both = first.cert + second.cert;
   // The names of files and folders say nothing.
-  const chain = createFile("CA-chain.pem", both);
-  const bundle = createFile("bundle.pem", both);
+  const chain = folder.createFile("CA-chain.pem", both);
+  const bundle = folder.createFile("bundle.pem", both);
   const config = readConfig({
     KAFKA_TLS: "true",
     KAFKA_TLS_CA: bundle,
     KAFKA_TLS_CERT: chain,
-    KAFKA_TLS_KEY: createFile("key.pem", first.key),
+    KAFKA_TLS_KEY: folder.createFile("key.pem", first.key),
     MONGODB_URI: `mongodb://127.0.0.1/db?tls=true&tlsCAFile=${bundle}`,
   });
   assert.deepEqual(watchCertificates(config)(), [
@@ -40,13 +40,13 @@ it("tell of a chain when its first certificate expires, and of a bundle of autho
 });
 
 it("are read when their file has changed, and only then", () => {
-  const file = createFile("ca.pem", first.cert);
+  const file = folder.createFile("ca.pem", first.cert);
   const writtenOn = new Date("2026-01-01T00:00:00Z");
   utimesSync(file, writtenOn, writtenOn);
   const getCertificates = watchCertificates(readConfig({ KAFKA_TLS: "true", KAFKA_TLS_CA: file }));
   const getExpiries = (): number[] => getCertificates().map(({ expiresAt }) => expiresAt);
   assert.deepEqual(getExpiries(), [early.getTime()]);
-  createFile("ca.pem", second.cert.padEnd(first.cert.length, "\n").slice(0, first.cert.length));
+  folder.createFile("ca.pem", second.cert.padEnd(first.cert.length, "\n").slice(0, first.cert.length));
   utimesSync(file, writtenOn, writtenOn);
   assert.deepEqual(getExpiries(), [early.getTime()], "nothing tells that it has changed");
   replace("ca.pem", second.cert);
