@@ -305,7 +305,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   #requireCluster(stored: Position | undefined, log: PartitionLog): Promise<void> {
     const { partition, handler, logs, consumer } = this.#options;
     const isInKafka = handler.keepsPositionInKafka === true;
-    return requireSameCluster({ topic: partition.topic, stored, log, isInKafka }, { logs, consumer });
+    return requireSameCluster({ partition, stored, log, isInKafka }, { logs, consumer });
   }
 
   #handleWriteFailure(error: unknown): void {

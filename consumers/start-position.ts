@@ -77,24 +77,24 @@ const startNewLog = (position: Position): Start => ({
  * topic ids. Throws UnavailableError.
  */
 export async function identifyLog(
-  { topic, partition }: Partition,
+  partition: Partition,
   stored: Position | undefined,
   log: PartitionLog,
   { watch, logs }: { readonly watch: LogWatch; readonly logs: LogStore },
 ): Promise<number | undefined> {
-  const { topicId, clusterId } = log;
-  const epoch = topicId === undefined ? undefined : await logs.findEpoch(topic, topicId);
+  const { topicId, clusterId, partitions } = log;
+  const epoch = topicId === undefined ? undefined : await logs.findEpoch(partition, topicId);
   const isOther = stored !== undefined && isOtherLog(stored, topicId);
   const isCut = stored !== undefined && !isOther && stored.offset > log.high;
   const isKnown = topicId === undefined || epoch !== undefined;
   if (isKnown && stored !== undefined && !isCut) return epoch;
   // Nothing tells an older log from a newer one. Kafka also forgets a group's offsets with their topic,
   // before a slow leader does.
-  await watch.confirmLog(partition, log);
+  await watch.confirmLog(partition.partition, log);
   if (topicId === undefined || (epoch !== undefined && !isCut)) return epoch;
   // What is written where records were lost must not be taken for them.
   const lowest = stored === undefined ? 1 : stored.epoch + (isOther || isCut ? 1 : 0);
-  return logs.beginEpoch(topic, { topicId, clusterId }, lowest);
+  return logs.beginEpoch(partition, { topicId, clusterId, partitions }, lowest);
 }
 
 /** Logs why reading does not start at the stored position, if it does not. */

@@ -1,5 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { lifecycles } from "./topic-details.ts";
+import { countingSchema, durationPattern, durationRule } from "./topic-usage.ts";
 import { topicStates, topicViewSchema } from "./topic-view.ts";
 
 const text = { type: "string", format: "text" } as const;
@@ -23,7 +25,7 @@ export const topicQuerySchema = {
     sort: {
       enum: sorts,
       description:
-        "The order of active topics; `externalId` by default. Cannot be combined with `search`. Retired and disabled topics are always sorted by time, newest first.",
+        "The order of active topics; `externalId` by default. Cannot be combined with `search` or conditions on details. Retired and disabled topics are always sorted by time, newest first.",
     },
     search: {
       ...text,
@@ -32,11 +34,36 @@ export const topicQuerySchema = {
       description:
         "Only topics whose external id begins with this text, followed by active topics whose name does. Case-sensitive.",
     },
+    q: {
+      ...text,
+      minLength: 1,
+      maxLength: 200,
+      description:
+        "Only topics with details in which all of these words occur, the last one as a prefix: in the external id, name, owner, tags or description. Without other conditions on details, followed by those that `search` finds with this text.",
+    },
+    owner: { ...text, minLength: 1, maxLength: 200, description: "Only topics with this owner." },
+    tag: { ...text, minLength: 1, maxLength: 50, description: "Only topics with this tag." },
+    label: {
+      ...text,
+      maxLength: 201,
+      pattern: "^[^=]+=",
+      expected: "a name and a value, such as cost-center=4711",
+      description: "Only topics with this label, as `name=value`.",
+    },
+    lifecycle: { enum: lifecycles, description: "Only topics with details that have this lifecycle." },
+    set: { ...text, minLength: 1, maxLength: 200, description: "Only topics that this set owns." },
     namespace: { ...text, description: "Only topics in this namespace; empty for topics without one." },
     source: {
       enum: ["http", "announcement"],
       description:
         "Only topics that were created over HTTP or on the command line (`http`), or only topics that were announced.",
+    },
+    unusedFor: {
+      type: "string",
+      pattern: durationPattern,
+      expected: durationRule,
+      description:
+        "Only active topics that existed for this time (`30d`, `12h`, `45m`) and of which the router has counted no event in it; none if events have not been counted for so long (`counted`). A page can be empty although there are more.",
     },
     limit: {
       type: "string",
@@ -65,6 +92,7 @@ export const topicListSchema = {
   properties: {
     topics: { type: "array", items: topicViewSchema },
     next: { type: ["string", "null"], description: "The cursor of the next page; null on the last page." },
+    counted: { ...countingSchema, description: `${countingSchema.description} Only with \`unusedFor\`.` },
   },
 } as const;
 

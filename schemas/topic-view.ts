@@ -1,5 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { topicDetailsSchema } from "./topic-details.ts";
+
 const text = { type: "string" } as const;
 const time = { type: "string", format: "date-time" } as const;
 
@@ -55,6 +57,11 @@ const topicProperties = {
   source: sourceSchema,
   createdOn: time,
   updatedOn: time,
+  lastEventOn: {
+    ...time,
+    description:
+      "When the router counted its last event, up to ten minutes late; absent if none was counted.",
+  },
   retiredOn: time,
   retiredBy: sourceSchema,
   previous: {
@@ -84,7 +91,7 @@ export const topicViewSchema = {
   type: "object",
   additionalProperties: false,
   required: topicRequired,
-  properties: topicProperties,
+  properties: { ...topicProperties, details: topicDetailsSchema },
 } as const;
 
 export type TopicView = FromSchema<typeof topicViewSchema>;
@@ -119,14 +126,15 @@ const filterInWords = {
   },
 } as const;
 
-/** A topic with its filters in words. */
+/** A topic with its details, and its filters in words. */
 export const topicDetailSchema = {
   $id: "topic-detail",
   type: "object",
   additionalProperties: false,
-  required: [...topicRequired, "filters"],
+  required: [...topicRequired, "filters", "details"],
   properties: {
     ...topicProperties,
+    details: topicDetailsSchema,
     filters: {
       type: "object",
       description: "The two filters in words.",

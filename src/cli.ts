@@ -10,6 +10,7 @@ import {
   RejectionError,
   UnavailableError,
 } from "./lib/errors.ts";
+import { DetailsConflictError } from "./topics/details-store.ts";
 import { version } from "./lib/version.ts";
 
 interface CommandEntry {
@@ -148,7 +149,7 @@ function toExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof RejectionError) return exitCodes.rejected;
+  if (error instanceof RejectionError || error instanceof DetailsConflictError) return exitCodes.rejected;
   if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;
 }

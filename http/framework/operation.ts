@@ -28,8 +28,12 @@ export interface Call<Body = unknown> {
   /** Whether the client uses TLS, to this server or to a proxy in front of it. */
   readonly secure: boolean;
   readonly requestId: string;
+  /** Whether the client prefers server-sent events to JSON. */
+  readonly acceptsEvents: boolean;
   /** The `Accept-Encoding` header. */
   readonly acceptEncoding: string;
+  /** The `If-Match` header; "" if there is none. */
+  readonly ifMatch: string;
   /** The `Cookie` header. */
   readonly cookies: string;
   /** Names the user of a login with a password that may fail, for log and audit. */
@@ -80,15 +84,17 @@ export interface ReplyDescription {
   readonly description: string;
   /** Schema of a JSON body. */
   readonly schema?: object;
-  /** Type of any other body. */
+  /** Type of any other body; besides `schema`, the client chooses one of the two. */
   readonly mediaType?: string;
+  /** Whether the response has an `ETag`. */
+  readonly hasEtag?: true;
 }
 
 /** An operation of the HTTP API: the source of its routes, checks and documentation. */
 export interface Operation<Body = unknown> {
   /** The OpenAPI `operationId`. */
   readonly id: string;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /**
    * All of its paths, the preferred one first, with parameters in braces: `/push/{application}/installation`.
    */
@@ -110,6 +116,8 @@ export interface Operation<Body = unknown> {
   /** Descriptions of the path parameters. */
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: readonly QueryParameter[];
+  /** Whether the caller has to say which version is to be changed, or may, with the `If-Match` header. */
+  readonly ifMatch?: "required" | "optional";
   /** Successful responses by status. */
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /**
@@ -125,9 +133,16 @@ export interface Operation<Body = unknown> {
 /** Erases the type of an operation's body; the router validates the body before it calls `handle`. */
 export const operation = <Body = undefined>(one: Operation<Body>): Operation => one;
 
+export const jsonType = "application/json";
+export const eventStreamType = "text/event-stream";
+
 /** Whether an operation can return JSON. */
 export const returnsJson = (replies: Operation["replies"]): boolean =>
   Object.values(replies).some(({ schema }) => schema !== undefined);
+
+/** Whether it can return server-sent events instead. */
+export const returnsEvents = (replies: Operation["replies"]): boolean =>
+  Object.values(replies).some(({ mediaType }) => mediaType === eventStreamType);
 
 /** All versions behave alike. A path without a version means the latest (specification 9). */
 const versions = ["v1", "v2"] as const;

@@ -1,6 +1,7 @@
 import { publishSchema } from "../../src/lib/published-schema.ts";
 import { version } from "../../src/lib/version.ts";
 import { createComponents, type Components } from "./components.ts";
+import { ifMatchPattern } from "../framework/if-match.ts";
 import { buildResponses } from "./responses.ts";
 import type { Operation } from "../framework/operation.ts";
 
@@ -106,7 +107,11 @@ interface Context {
 
 function describeOperation(operation: Operation, path: string, { components, schemes }: Context): object {
   const { summary, tag, body } = operation;
-  const parameters = [...toPathParameters(operation, path), ...toQueryParameters(operation)];
+  const parameters = [
+    ...toPathParameters(operation, path),
+    ...toQueryParameters(operation),
+    ...toIfMatchParameter(operation),
+  ];
   return {
     operationId: toOperationId(operation, path),
     summary,
@@ -162,3 +167,17 @@ const toQueryParameters = ({ query = [] }: Operation): object[] =>
     description,
     schema: publishSchema(schema),
   }));
+
+const toIfMatchParameter = ({ ifMatch }: Operation): object[] =>
+  ifMatch === undefined
+    ? []
+    : [
+        {
+          name: "If-Match",
+          in: "header",
+          required: ifMatch === "required",
+          description:
+            'The version to change: the `ETag` of the response that it was read from, such as `"3"`. `*` changes any version.',
+          schema: { type: "string", pattern: ifMatchPattern.source },
+        },
+      ];

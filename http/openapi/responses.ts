@@ -1,7 +1,7 @@
 import { errorBodySchema } from "../../schemas/error.ts";
 import { statuses, type ErrorCode } from "../framework/errors.ts";
 import type { Components } from "./components.ts";
-import { returnsJson, type Operation, type ReplyDescription } from "../framework/operation.ts";
+import { jsonType, returnsJson, type Operation, type ReplyDescription } from "../framework/operation.ts";
 
 /** Every response of an operation, by status. */
 export function buildResponses(operation: Operation, components: Components): Record<string, object> {
@@ -17,16 +17,16 @@ export function buildResponses(operation: Operation, components: Components): Re
 
 function describeReply(
   status: number,
-  { description, schema, mediaType }: ReplyDescription,
+  { description, schema, mediaType, hasEtag }: ReplyDescription,
   components: Components,
 ): object {
   // A reply of the operation itself, such as 503 of the readiness probe, has no error headers.
-  const names = getHeaderNames(status < 400 ? status : 200);
+  const names = [...getHeaderNames(status < 400 ? status : 200), ...(hasEtag ? ["ETag"] : [])];
   const headers = Object.fromEntries(names.map((name) => [name, components.header(name)]));
-  if (mediaType !== undefined)
-    return { description, headers, content: { [mediaType]: { schema: { type: "string" } } } };
-  if (schema === undefined) return { description: `${description} The response has no body.`, headers };
-  return { description, headers, content: { "application/json": { schema: components.schema(schema) } } };
+  const json = schema && { [jsonType]: { schema: components.schema(schema) } };
+  const other = mediaType !== undefined && { [mediaType]: { schema: { type: "string" } } };
+  if (!json && !other) return { description: `${description} The response has no body.`, headers };
+  return { description, headers, content: { ...json, ...other } };
 }
 
 function describeErrors(status: number, codes: readonly ErrorCode[], components: Components): object {
@@ -92,6 +92,8 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   NAME_TAKEN: "the name is already in use",
   METHOD_NOT_ALLOWED: "the path does not support the method; `Allow` lists those it supports",
   NOT_ACCEPTABLE: "the `Accept` header excludes the media type of the response",
+  VERSION_CONFLICT: "the version or definition is not the one that the caller has read",
+  VERSION_REQUIRED: "the `If-Match` header with the version that is to be changed is missing",
   BODY_TOO_LARGE: "the body exceeds 100 KiB",
   UNSUPPORTED_MEDIA_TYPE:
     "the body is not `application/json` in UTF-8, uncompressed or compressed with gzip, deflate or br",
@@ -131,6 +133,8 @@ function listErrors(operation: Operation): ReadonlyMap<number, readonly ErrorCod
   const needsRight = access !== "anybody" && access !== "user";
   if (needsRight || method !== "GET") codes.push("FORBIDDEN");
   if (returnsJson(replies)) codes.push("NOT_ACCEPTABLE");
+  if (operation.ifMatch !== undefined) codes.push("VERSION_CONFLICT");
+  if (operation.ifMatch === "required") codes.push("VERSION_REQUIRED");
   if (body !== undefined) codes.push("MALFORMED_JSON", "SCHEMA_VIOLATION", "BODY_TOO_LARGE");
   for (const code of codes) add(statuses[code], code);
   if (body !== undefined) add(body.wrongTypeStatus, "UNSUPPORTED_MEDIA_TYPE");

@@ -14,9 +14,11 @@ import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { followCertificate, watchCertificates } from "./certificates.ts";
+import { createConsumerObserver } from "./consumers.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
+import { createImpactPreview } from "./impact-preview.ts";
 import { createMetricsText } from "./metrics-text.ts";
 import { createMetrics } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
@@ -62,7 +64,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   warnAboutPlaintext(config, context.log);
   const consumers = createConsumers(context);
   const log = context.log.child({ component: "http" });
-  const appOptions = { ...(await createAppOptions(context, consumers)), log };
+  const appOptions = { ...(await createAppOptions(context, consumers, options.addresses)), log };
   const { recordRejectedRequest: onRejected } = context.metrics;
   const servers: HttpServer[] = [];
   // First, so that it is closed last and probes are answered to the end.
@@ -146,9 +148,11 @@ function createConsumers(context: Context): Consumers {
 async function createAppOptions(
   context: Context,
   { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
+  { kafkaBrokers }: Addresses,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
-  const { topics, topicReader, topicIndex, eventTypes, applications, platforms } = services;
+  const { topics, topicReader, topicDetails, detailsService } = services;
+  const { topicIndex, topicUsage, eventTypes, applications, platforms } = services;
   const { users, keys, sessions } = services;
   const refusals = new RefusalAudit(audit);
   lifecycle.onStop("audit of refusals", () => {
@@ -156,7 +160,10 @@ async function createAppOptions(
   });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
-    ...{ topics, topicReader, topicIndex, egressNaming, eventTypes },
+    ...{ topics, topicReader, topicDetails, detailsService },
+    ...{ topicIndex, egressNaming, eventTypes, topicUsage },
+    consumerObserver: createConsumerObserver(broker, config.kafka, egressNaming),
+    impact: createPreview(context, kafkaBrokers),
     ...{ users, keys, sessions, applications, platforms },
     ...(await createSignIn(config, services, log.child({ component: "users" }))),
     installations: {
@@ -193,6 +200,18 @@ async function createAppOptions(
     tracing,
     stopping: abort,
   };
+}
+
+/** Undefined when no events are forwarded. */
+function createPreview({ config: { kafka }, services, abort }: Context, brokers: readonly string[]) {
+  if (kafka.router === undefined) return undefined;
+  const { findReplayKey } = services;
+  return createImpactPreview({
+    kafka: { ...kafka, brokers },
+    topic: kafka.router.topic,
+    findReplayKey,
+    stopping: abort,
+  });
 }
 
 /** Waits for database and broker, and starts the consumers. */

@@ -39,19 +39,24 @@ import { createJobStore } from "../storage/jobs.ts";
 import { createKeyStore } from "../storage/keys.ts";
 import { createLogStore } from "../storage/logs.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
-import { createReplayKey } from "../storage/replay-key.ts";
+import { createReplayKey, createReplayKeyReader } from "../storage/replay-key.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createSyncState } from "../storage/sync-state.ts";
+import { createTopicDetailsStore } from "../storage/topic-details.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
+import { createTopicUsageStore } from "../storage/topic-usage.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../sync/positions.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
+import { createDetailsService, type DetailsService } from "../topics/details-service.ts";
+import type { TopicDetailsStore } from "../topics/details-store.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
+import type { TopicUsageStore } from "../topics/usage.ts";
 import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
 import { createKeyAdministration, type KeyAdministration, type KeyStore } from "../users/key.ts";
@@ -73,11 +78,14 @@ export interface ServicesOptions {
 export interface Services {
   readonly topicStore: TopicStore;
   readonly topicReader: TopicReader;
+  readonly topicDetails: TopicDetailsStore;
+  readonly detailsService: DetailsService;
   readonly topics: TopicService;
   readonly topicIndex: LiveTopicIndex;
   readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
   readonly logStore: LogStore;
   readonly eventTypes: EventTypeService;
+  readonly topicUsage: TopicUsageStore;
 
   readonly catalogStore: CatalogStore;
   readonly catalog: Catalog;
@@ -102,6 +110,8 @@ export interface Services {
   readonly replayStore: ReplayStore;
   /** Reads the key of the proofs of replays. Throws UnavailableError. */
   readonly getReplayKey: () => Promise<Buffer>;
+  /** The same, without creating one: undefined if there is none. */
+  readonly findReplayKey: () => Promise<Buffer | undefined>;
   readonly createSyncState: (groupId: string) => SyncState;
 
   readonly userStore: UserStore;
@@ -120,6 +130,8 @@ export function createServices(options: ServicesOptions): Services {
   return lazily<Services>({
     topicStore: () => createTopicStore(database, log),
     topicReader: () => createTopicReader(database),
+    topicDetails: () => createTopicDetailsStore(database),
+    detailsService: createDetailsService,
     topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
     topicIndex: () => createTopicIndex(options),
     createTopicAnalysis:
@@ -131,6 +143,7 @@ export function createServices(options: ServicesOptions): Services {
       createEventTypeService(createEventTypeStore(database), {
         keepsValues: config.eventLearning === "values",
       }),
+    topicUsage: () => createTopicUsageStore(database),
 
     catalogStore: () => createCatalogStore(database),
     catalog: ({ catalogStore }) => createCatalog(catalogStore),
@@ -164,6 +177,7 @@ export function createServices(options: ServicesOptions): Services {
     createDeadLetterReader: () => (topic) => createDeadLetterReader(database, topic),
     replayStore: () => createReplayStore(database),
     getReplayKey: () => createReplayKey(database),
+    findReplayKey: () => createReplayKeyReader(database),
     createSyncState: () => (groupId) => createSyncState(database, groupId),
 
     userStore: () => createUserStore(database),

@@ -12,12 +12,16 @@ import { isPlaceholder, type FetchRequest } from "./workarounds/fetches.ts";
 
 /** The parts of kafkajs' private cluster that are used. */
 export interface Cluster {
-  readonly brokerPool: { findConnectedBroker(): Promise<ClusterBroker> };
+  readonly brokerPool: Pick<RequestTarget, "versions"> & { findConnectedBroker(): Promise<ClusterBroker> };
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   findBroker(query: { readonly nodeId: number }): Promise<ClusterBroker>;
-  findGroupCoordinator(query: { readonly groupId: string }): Promise<RequestTarget>;
+  findGroupCoordinator(query: {
+    /** A transactional id, if the coordinator of transactions is asked for. */
+    readonly groupId: string;
+    readonly coordinatorType?: number;
+  }): Promise<RequestTarget>;
 }
 
 interface ClusterBroker extends RequestTarget {
@@ -36,6 +40,7 @@ interface ClusterBroker extends RequestTarget {
     }[];
   }): Promise<{
     readonly responses: readonly {
+      readonly topic: string;
       readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
     }[];
   }>;
@@ -55,7 +60,7 @@ export const fetchMetadata = async (cluster: Cluster, names: readonly string[] |
   requestMetadata(await cluster.brokerPool.findConnectedBroker(), names);
 
 /** A broker that was added, or that has moved, is known only after the metadata was refreshed. */
-async function findBroker(cluster: Cluster, nodeId: number): Promise<ClusterBroker> {
+export async function findBroker(cluster: Cluster, nodeId: number): Promise<ClusterBroker> {
   try {
     return await cluster.findBroker({ nodeId });
   } catch {
@@ -73,7 +78,8 @@ async function findLeader(cluster: Cluster, topic: string, partition: number) {
   if (found.leader !== leader) failOnError(errorCodes.notLeader);
   const { leaderEpoch } = found;
   const { clusterId, topics } = metadata;
-  return { broker, clusterId, topicId: topics[0]?.topicId, leader, leaderEpoch };
+  const partitions = topics[0]?.partitions.length ?? 0;
+  return { broker, clusterId, topicId: topics[0]?.topicId, leader, leaderEpoch, partitions };
 }
 
 /** Finds the partition of the only topic, which has a leader. Throws kafkajs' errors. */
@@ -147,6 +153,41 @@ export async function fetchBounds(
   );
 }
 
+const topicsPerRequest = 500;
+
+/**
+ * Lists the ends of Kafka topics by partition, few requests for many. What is not known is left out; failures
+ * are reported.
+ */
+export async function listEnds(
+  cluster: Cluster,
+  topics: readonly string[],
+  onFailure: (error: unknown) => void,
+): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
+  const ends = new Map(topics.map((topic) => [topic, new Map<number, number>()]));
+  for (let at = 0; at < topics.length; at += topicsPerRequest) {
+    const found = await fetchMetadata(cluster, topics.slice(at, at + topicsPerRequest));
+    const led = found.topics.flatMap(({ name, partitions }) =>
+      partitions.filter(({ leader }) => leader >= 0).map((one) => ({ ...one, topic: name })),
+    );
+    const lists = [...Map.groupBy(led, ({ leader }) => leader)].map(async ([leader, all]) => {
+      const { responses } = await (
+        await findBroker(cluster, leader)
+      ).listOffsets({
+        isolationLevel: isolationLevels.uncommitted,
+        topics: [...Map.groupBy(all, ({ topic }) => topic)].map(([topic, partitions]) => ({
+          topic,
+          partitions: partitions.map(({ partition }) => ({ partition, timestamp: latest })),
+        })),
+      });
+      for (const { topic, partitions } of responses)
+        for (const { partition, offset } of partitions) ends.get(topic)?.set(partition, Number(offset));
+    });
+    await Promise.all(lists.map((list) => list.catch(onFailure)));
+  }
+  return ends;
+}
+
 /** What one response has of a partition. */
 export interface FetchedRecords {
   readonly records: readonly LogRecord[];
@@ -184,7 +225,7 @@ export async function fetchRecords(
   };
 }
 
-/** See LogObserver. Throws kafkajs' errors. */
+/** See LogReader. Throws kafkajs' errors. */
 export async function findFirstSince(
   cluster: Cluster,
   topic: string,

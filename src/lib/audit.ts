@@ -5,11 +5,17 @@ export type AuditEvent =
   | RefusalEvent
   | {
       readonly action:
-        "topic.created" | "topic.changed" | "topic.retired" | "topic.disabled" | "topic.enabled";
+        | "topic.created"
+        | "topic.changed"
+        | "topic.described"
+        | "topic.retired"
+        | "topic.disabled"
+        | "topic.enabled";
       readonly externalId: string;
       /** The sys_id. */
       readonly id: string;
     }
+  | { readonly action: "topic.details-removed"; readonly externalId: string }
   | {
       readonly action: "user.added" | "user.changed";
       readonly user: string;
@@ -90,6 +96,12 @@ export type AuditEvent =
       readonly topics: readonly string[];
     }
   | { readonly action: "dead-letters.read"; readonly id: string }
+  | {
+      /** Values of events were shown. */
+      readonly action: "events.read";
+      /** The external ids of the topics whose changes were previewed, or the first of many. */
+      readonly topics: readonly string[];
+    }
   | {
       readonly action: "position.set";
       readonly group: string;

@@ -22,6 +22,7 @@ export function createSchemaCompiler(options: Options): Ajv2020 {
   // NUL ends a string in many programs.
   ajv.addFormat("text", (text: string) => text.isWellFormed() && !text.includes("\0"));
   ajv.addFormat("date-time", isDateTime);
+  ajv.addFormat("date", (text: string) => isDateTime(`${text}T00:00:00Z`));
   // Describes a pattern; used in messages instead of the pattern.
   ajv.addKeyword({ keyword: "expected", schemaType: "string" });
   return ajv;
@@ -55,7 +56,9 @@ function isDateTime(text: string): boolean {
   return !Number.isNaN(Date.parse(text)) && day.toISOString().startsWith(text.slice(0, 10));
 }
 
-function toFaults(errors: readonly ErrorObject[]): Fault[] {
+function toFaults(found: readonly ErrorObject[]): Fault[] {
+  // It only repeats that the error before it is about the name of a member.
+  const errors = found.filter(({ keyword }) => keyword !== "propertyNames");
   const faults = errors.slice(0, maxFaults).map(toFault);
   if (errors.length > maxFaults)
     faults.push({ path: "", message: `has ${errors.length - maxFaults} more faults` });
@@ -64,6 +67,12 @@ function toFaults(errors: readonly ErrorObject[]): Fault[] {
 
 function toFault(error: ErrorObject): Fault {
   const params = error.params as Record<string, unknown>;
+  // A rule for the names of members reports the object.
+  if (error.propertyName !== undefined)
+    return {
+      path: `${error.instancePath}/${escapePointer(error.propertyName)}`,
+      message: `has a name that ${formatMessage(error, params)}`,
+    };
   const at = (member: unknown) => `${error.instancePath}/${escapePointer(String(member))}`;
   switch (error.keyword) {
     case "required":
@@ -96,18 +105,27 @@ function formatMessage(error: ErrorObject, params: Record<string, unknown>): str
       return "must not be empty";
     case "maxLength":
       return `must have at most ${String(params["limit"])} characters`;
+    case "maxItems":
+      return `must have at most ${String(params["limit"])} elements`;
+    case "maxProperties":
+      return `must have at most ${String(params["limit"])} members`;
     case "enum":
       return `must be one of ${(params["allowedValues"] as unknown[]).join(", ")}`;
     case "format":
-      return params["format"] === "date-time"
-        ? "must be a time such as 2026-11-21T07:18:04Z (RFC 3339)"
-        : "must be well-formed Unicode text without NUL characters";
+      return (
+        formatRules[String(params["format"])] ?? "must be well-formed Unicode text without NUL characters"
+      );
     case "pattern":
       return `must be ${getExpectation(error) ?? `text that matches ${String(params["pattern"])}`}`;
     default:
       return error.message ?? `breaks the rule "${error.keyword}"`;
   }
 }
+
+const formatRules: Readonly<Record<string, string>> = {
+  "date-time": "must be a time such as 2026-11-21T07:18:04Z (RFC 3339)",
+  date: "must be a date such as 2026-11-21",
+};
 
 function getExpectation(error: ErrorObject): string | undefined {
   return (error.parentSchema as { expected?: string } | undefined)?.expected;

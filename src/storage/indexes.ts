@@ -47,6 +47,13 @@ export const indexes: readonly DeclaredIndex[] = [
   },
   // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter.
   { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
+  // Searches by details, each in the order of external ids; the members of a set.
+  ...["namespace", "owner", "tags", "labels", "lifecycle", "set", "words"].map((field): DeclaredIndex => ({
+    collection: collections.topicDetails,
+    name: `details_by_${field}`,
+    key: { [field]: 1, _id: 1 },
+    unique: false,
+  })),
   // The log of a topic id.
   {
     collection: collections.logs,

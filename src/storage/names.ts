@@ -2,11 +2,13 @@
 export const collections = {
   topics: "svc_api_notif_mgmt_topic",
   retiredTopics: "svc_api_notif_mgmt_topic_retired",
+  topicDetails: "topicsync_topic_details",
   positions: "topicsync_positions",
   logs: "topicsync_logs",
   deadLetters: "topicsync_dead_letters",
   replays: "topicsync_replays",
   eventTypes: "topicsync_event_types",
+  topicUsage: "topicsync_topic_usage",
   applications: "sys_push_application",
   platforms: "sys_push_platform",
   installations: "sys_push_notif_app_install",

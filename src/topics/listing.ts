@@ -1,12 +1,13 @@
 import type { TopicView } from "../../schemas/topic-view.ts";
-import { createCursorFormat, createCursorError, type CursorFormat } from "../lib/cursor.ts";
-import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import type { PickableTopic } from "../matching/feed.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
-/** Active topics are sorted by one of the first three, others by the time of their retirement. */
-export type TopicSort = "externalId" | "name" | "changed" | "retired";
+/**
+ * Active topics are sorted by one of the first three, others by the time of their retirement, and what is
+ * found by its details by external id.
+ */
+export type TopicSort = "externalId" | "name" | "changed" | "retired" | "details";
 
 export interface TopicOrder {
   readonly sort: TopicSort;
@@ -47,128 +48,4 @@ export interface TopicReader {
    * Finds the active or else the latest retired topic of an external id, or else the active one of a sys_id.
    */
   find(id: string): Promise<ListedTopic | undefined>;
-}
-
-/** Which topics a page shows. */
-export interface TopicPageQuery extends Pick<TopicQuery, "state" | "namespace" | "namespaces" | "source"> {
-  /** Of active topics without a search; by external id unless given. */
-  readonly order?: TopicOrder | undefined;
-  /** Topics whose external id begins with this text, followed by active ones whose name does. */
-  readonly search?: string | undefined;
-}
-
-interface TopicPage {
-  readonly topics: readonly ListedTopic[];
-  /** The cursor of the next page; undefined on the last one. */
-  readonly next: string | undefined;
-}
-
-/**
- * Returns at most `limit` topics after a cursor, and fewer if they are large. Throws a RejectionError for a
- * bad cursor, and UnavailableError.
- */
-export async function readTopicPage(
-  reader: TopicReader,
-  pageQuery: TopicPageQuery,
-  { after: cursor, limit }: { readonly after?: string | undefined; readonly limit: number },
-): Promise<TopicPage> {
-  const lists = toSortedQueries(pageQuery);
-  const start = cursor === undefined ? undefined : await resolveCursor(reader, lists, cursor);
-  let after = start?.after;
-  const found: { readonly topic: ListedTopic; readonly order: TopicOrder }[] = [];
-  let bytes = 0;
-  for (const { query, order } of lists.slice(start?.first)) {
-    for (let hasMore = true; hasMore && found.length <= limit && bytes < maxPageBytes;) {
-      // Fetch one extra row to know whether there is a next page.
-      const wanted = Math.min(limit + 1 - found.length, recordsPerRead);
-      const topics = await reader.readSorted(query, { order, after, limit: wanted });
-      found.push(...topics.map((topic) => ({ topic, order })));
-      bytes += measureRecords(topics);
-      const last = topics.at(-1);
-      after = last && toSortKey(last, order);
-      hasMore = topics.length === wanted;
-    }
-    if (found.length > limit || bytes >= maxPageBytes) break;
-    after = undefined;
-  }
-  const shown = found.slice(0, limit);
-  const last = found.length > limit || bytes >= maxPageBytes ? shown.at(-1) : undefined;
-  return {
-    topics: shown.map(({ topic }) => topic),
-    next: last && encodeTopicCursor(last.topic, last.order),
-  };
-}
-
-/** Returns the list that a cursor belongs to and the sort key to continue after. */
-async function resolveCursor(
-  reader: TopicReader,
-  lists: readonly SortedQuery[],
-  cursor: string,
-): Promise<{ first: number; after: TopicSortKey }> {
-  for (const [first, { order }] of lists.entries()) {
-    const { byKey, byId } = createFormats(order);
-    const key = byKey.tryDecode(cursor);
-    if (key !== undefined) return { first, after: key };
-    const [id] = byId.tryDecode(cursor) ?? [];
-    if (id === undefined) continue;
-    const found = await reader.find(id);
-    if (found?.topic.id === id) return { first, after: toSortKey(found, order) };
-    throw createCursorError("refers to a topic that no longer exists; start again from the first page");
-  }
-  throw createCursorError("is not a cursor of this list");
-}
-
-interface SortedQuery {
-  readonly query: TopicQuery;
-  readonly order: TopicOrder;
-}
-
-/** The lists that a page consists of, in order. */
-function toSortedQueries({ order, search, ...query }: TopicPageQuery): SortedQuery[] {
-  const byId: TopicOrder = { sort: "externalId", descending: false };
-  if (query.state !== "active")
-    return [{ query: { ...query, externalIdPrefix: search }, order: { sort: "retired", descending: true } }];
-  if (search === undefined) return [{ query, order: order ?? byId }];
-  return [
-    { query: { ...query, externalIdPrefix: search }, order: byId },
-    {
-      query: { ...query, namePrefix: search, exceptExternalIdPrefix: search },
-      order: { sort: "name", descending: false },
-    },
-  ];
-}
-
-/** A URL of at most 2,048 characters has to hold the cursor, a search and the rest. */
-const maxCursorLength = 1_000;
-
-/** The cursor after a topic: its sort key, or its sys_id where the key is too long. */
-export function encodeTopicCursor(topic: ListedTopic, order: TopicOrder): string {
-  const { byKey, byId } = createFormats(order);
-  const cursor = byKey.encode(toSortKey(topic, order));
-  return cursor.length <= maxCursorLength ? cursor : byId.encode([topic.topic.id]);
-}
-
-const sortKeyKinds = {
-  externalId: ["string"],
-  name: ["string", "string", "string", "string"],
-  changed: ["date", "string"],
-  retired: ["date", "string"],
-} as const;
-
-function createFormats({ sort, descending }: TopicOrder): {
-  byKey: CursorFormat<TopicSortKey>;
-  byId: CursorFormat<readonly [string]>;
-} {
-  const list = `topics:${descending ? "-" : ""}${sort}`;
-  return {
-    byKey: createCursorFormat(list, sortKeyKinds[sort]),
-    byId: createCursorFormat(`${list}:id`, ["string"]),
-  };
-}
-
-function toSortKey({ topic, retired }: ListedTopic, { sort }: TopicOrder): TopicSortKey {
-  const { externalId, name, namespace, headerQuery, contentQuery, updatedOn, id } = topic;
-  if (sort === "externalId") return [externalId];
-  if (sort === "name") return [name, namespace, headerQuery, contentQuery];
-  return [sort === "retired" && retired !== undefined ? retired.retiredOn : updatedOn, id];
 }

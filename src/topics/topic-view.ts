@@ -1,11 +1,13 @@
+import type { TopicDetailsView } from "../../schemas/topic-details.ts";
 import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { describeFilter } from "../matching/filter/to-text.ts";
+import { showVersion, toDetailsBody, type ShownDetails } from "./details.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
-export function toTopicView({ topic, retired }: ListedTopic): TopicView {
+export function toTopicView({ topic, retired, details, lastEventOn }: ListedTopic): TopicView {
   const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
   return {
     externalId,
@@ -18,6 +20,7 @@ export function toTopicView({ topic, retired }: ListedTopic): TopicView {
     source: toSourceView(topic.source),
     createdOn: topic.createdOn.toISOString(),
     updatedOn: topic.updatedOn.toISOString(),
+    ...(lastEventOn && { lastEventOn: lastEventOn.toISOString() }),
     ...(retired && {
       retiredOn: retired.retiredOn.toISOString(),
       retiredBy: toSourceView(retired.retiredBy),
@@ -29,17 +32,33 @@ export function toTopicView({ topic, retired }: ListedTopic): TopicView {
         updatedOn: previous.updatedOn.toISOString(),
       },
     }),
+    ...(details && { details: toDetailsView(details) }),
   };
 }
 
-/** Converts a topic to its details, with the meaning of its filters. */
+/** Converts a topic to everything about it, with the meaning of its filters. */
 export const toTopicDetail = (listed: ListedTopic): TopicDetail => ({
   ...toTopicView(listed),
+  details: toDetailsView(listed.details ?? showVersion(0)),
   filters: {
     headerQuery: describe("headerQuery", listed.topic.headerQuery),
     contentQuery: describe("contentQuery", listed.topic.contentQuery),
   },
 });
+
+function toDetailsView(details: ShownDetails): TopicDetailsView {
+  const { membership, version, changedOn, changedBy } = details;
+  const applied = membership?.applied;
+  return {
+    ...toDetailsBody(details),
+    version,
+    set: membership?.set ?? null,
+    path: membership?.path ?? null,
+    applied: applied === undefined ? null : { ...applied, on: applied.on.toISOString() },
+    changedOn: changedOn?.toISOString() ?? null,
+    changedBy,
+  };
+}
 
 function toState(retired: ListedTopic["retired"]): TopicView["state"] {
   if (retired === undefined) return "active";

@@ -46,6 +46,7 @@ describe("the settings", () => {
         brokers: undefined,
         clientId: "topicsync",
         groupId: "topicsync",
+        maxEventBytes: 1_048_576,
         maxBatchBytes: 67_108_864,
         announcementsTopic: "topicsync.announcements",
         deadLetterTopic: "topicsync.announcements.dead-letter",
@@ -184,7 +185,6 @@ describe("the settings", () => {
       topic: "events",
       deadLetterTopic: "events.dead-letter",
       groupId: "group.router",
-      maxEventBytes: 1_048_576,
       egressTopic: "topicsync.egress",
       newEgress: { partitions: undefined, replication: undefined },
       maxCopies: 10_000,
@@ -202,11 +202,11 @@ describe("the settings", () => {
       KAFKA_EGRESS_PARTITIONS: "6",
       KAFKA_UNMATCHED_TOPIC: "unmatched",
     };
+    assert.equal(readConfig(given).kafka.maxEventBytes, 2048);
     assert.deepEqual(readConfig(given).kafka.router, {
       topic: "events",
       deadLetterTopic: "rest",
       groupId: "own",
-      maxEventBytes: 2048,
       egressTopic: "out.{namespace}.{externalId}",
       newEgress: { partitions: 6, replication: undefined },
       createEgress: { partitions: 6, replication: undefined },

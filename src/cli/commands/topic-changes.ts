@@ -2,9 +2,11 @@ import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
+import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
+import { addLastEvents } from "../../topics/usage.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
@@ -22,10 +24,11 @@ export async function addTopic(
   if (!checked.ok)
     throw new RejectionError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The topic"), checked.faults);
   const record = audit();
-  const { topics } = await services();
+  const { topics, topicDetails } = await services();
   const { topic, event } = await topics.create(checked.value, getCommandLineUser());
   record(event);
-  print({ topic }, "added", json);
+  const [listed = { topic }] = await addDetails(topicDetails, [{ topic }]);
+  print(listed, "added", json);
 }
 
 /** Shows an active topic, or else the last retired one of that external id. */
@@ -34,9 +37,11 @@ export async function showTopic(
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
-  const found = await (await services()).topicReader.find(externalId);
+  const { topicReader, topicDetails, topicUsage } = await services();
+  const found = await topicReader.find(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
-  const topic = toTopicDetail(found);
+  const [shown = found] = await addLastEvents(topicUsage, await addDetails(topicDetails, [found]));
+  const topic = toTopicDetail(shown);
   if (json) printJson(topic);
   else process.stdout.write(formatTopic(topic));
 }
@@ -49,7 +54,7 @@ export async function switchTopic(
   { json }: JsonFlag,
 ): Promise<void> {
   const record = audit();
-  const { topics, topicReader } = await services();
+  const { topics, topicReader, topicDetails } = await services();
   const action = `${command}d` as const;
   const switching =
     command === "disable" ? topics.disable(externalId, getCommandLineUser()) : topics.enable(externalId);
@@ -57,8 +62,9 @@ export async function switchTopic(
     throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
   });
   if (changed) record(toTopicEvent(action, topic));
-  const found = await topicReader.find(externalId);
-  print(found ?? { topic }, changed ? action : `already ${action}:`, json);
+  const found = (await topicReader.find(externalId)) ?? { topic };
+  const [listed = found] = await addDetails(topicDetails, [found]);
+  print(listed, changed ? action : `already ${action}:`, json);
 }
 
 export const createUnknownTopicError = (externalId: string): Error =>

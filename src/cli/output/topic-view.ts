@@ -12,6 +12,7 @@ export const topicColumns: readonly Column[] = [
   { head: "namespace", width: 18 },
   { head: "from", width: 26 },
   { head: "changed", width: 18 },
+  { head: "last event", width: 18 },
 ];
 
 /** Formats a topic as a row of the list; for a retired topic, who or what retired it and when. */
@@ -21,6 +22,7 @@ export const toTopicRow = ({
   namespace,
   source,
   updatedOn,
+  lastEventOn,
   retiredBy,
   retiredOn,
 }: TopicView): readonly string[] => [
@@ -29,6 +31,7 @@ export const toTopicRow = ({
   sanitize(namespace),
   sanitize(formatShortSource(retiredBy ?? source)),
   formatMinute(new Date(retiredOn ?? updatedOn)),
+  lastEventOn === undefined ? "" : formatMinute(new Date(lastEventOn)),
 ];
 
 /** Formats everything about a topic, for people. */
@@ -44,12 +47,14 @@ export function formatTopic(topic: TopicDetail): string {
     ["from", formatSource(topic.source)],
     ["created", topic.createdOn],
     ["changed", topic.updatedOn],
+    ["last event", topic.lastEventOn ?? "none counted"],
     ["id", topic.id],
   ].map(([name = "", value = ""]) => `${name.padEnd(13)}${value}`);
   return [
     ...fields,
     ...formatFilter(topic, "headerQuery"),
     ...formatFilter(topic, "contentQuery"),
+    ...formatDetails(topic),
     ...formatPrevious(topic),
     "",
   ].join("\n");
@@ -73,6 +78,37 @@ function formatPrevious({ previous, ...topic }: TopicDetail): string[] {
         `    ${label.padEnd(15)}${previous[member] === "" ? "(empty)" : sanitize(previous[member])}`,
     ),
   ];
+}
+
+/** Formats what is known about a topic that was described. */
+function formatDetails({ details }: TopicDetail): string[] {
+  if (details.version === 0) return [];
+  const { owner, description, contact, lifecycle, sunset, replacedBy, tags, labels, consumers } = details;
+  const fields = [
+    ["owner", owner],
+    ["contact", contact],
+    ["description", description],
+    ["tags", tags.join(", ")],
+    [
+      "labels",
+      Object.entries(labels)
+        .map((label) => label.join("="))
+        .join(", "),
+    ],
+    ["lifecycle", lifecycle],
+    ["sunset", sunset ?? ""],
+    ["replaced by", replacedBy],
+    [
+      "consumers",
+      consumers.map(({ name, contact: at }) => (at === "" ? name : `${name} (${at})`)).join(", "),
+    ],
+    ["set", details.set ?? ""],
+    ["protected", details.protected ? "yes" : ""],
+    ["described", `version ${details.version} by ${details.changedBy}, since ${details.changedOn ?? ""}`],
+  ];
+  return fields.flatMap(([name = "", value = ""]) =>
+    value === "" ? [] : [`${name.padEnd(13)}${sanitize(value)}`],
+  );
 }
 
 function formatFilter(topic: TopicDetail, member: keyof TopicDetail["filters"]): string[] {

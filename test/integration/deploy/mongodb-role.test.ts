@@ -9,6 +9,7 @@ import { createDatabase } from "../../../src/storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { createReplayKey } from "../../../src/storage/replay-key.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
+import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { getPort } from "../../unit/embedded/local.ts";
@@ -42,8 +43,11 @@ interface Request {
 const requests: Readonly<Record<string, Request>> = {
   "POST /api/svc_api_notif_mgmt/topic": { body: definition("by-hand") },
   "POST /api/svc_api_notif_mgmt/topic/pick": { body: { event: {} } },
-  "GET /api/topicsync/v1/topics": { query: "?namespace=inventory" },
+  "GET /api/topicsync/v1/topics": { query: "?namespace=inventory&tag=a&q=b" },
+  "PUT /api/topicsync/v1/topics/{externalId}/details": { in: { externalId: "by-hand" }, body: {} },
   "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
@@ -96,13 +100,16 @@ const requests: Readonly<Record<string, Request>> = {
  * below.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|event-types\/|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|event-types\/|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
   ["announce", "--wait", "definitions.ndjson"],
   ["topics", "import", "definitions.ndjson"],
   ["topics", "export"],
+  ["topics", "describe", "by-hand", "--owner", "ann"],
+  ["topics", "describe", "a", "--owner", "ann"],
+  ["topics", "details", "clean", "--remove"],
   ["filters", "check"],
   ["events", "learn", "events.ndjson"],
   ["events", "learn", "events.ndjson"],
@@ -146,7 +153,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods)
-      .filter((method) => ["get", "post", "delete"].includes(method))
+      .filter((method) => ["get", "post", "put", "delete"].includes(method))
       .map((method) => `${method.toUpperCase()} ${path}`),
   );
   assert.deepEqual(
@@ -159,6 +166,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? "");
     const response = await call(`${service.url}${path}${query}`, {
       method,
+      ...(method === "PUT" && { headers: { "If-Match": "*" } }),
       ...(body === undefined ? {} : { body }),
     });
     assert.ok(response.status < 300, `${operation}: ${response.text}`);
@@ -238,6 +246,9 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },
   ]);
   await createReplayKey(database)();
+  const usage = createTopicUsageStore(database);
+  await usage.add([{ externalId: "a", matches: 1 }], new Date());
+  await usage.noteCounting({ since: new Date(0), until: new Date() });
   const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
   await deadLetters.removeBefore({ partition: 0, offset: 0, epoch: 1 });
   const [letter] = await deadLetters.find(ids);

@@ -43,6 +43,7 @@ it("ends ten seconds after its first request, with the answer of the broker", as
       close: () => undefined,
     }),
     requests: {
+      restoreEnd: () => Promise.resolve(undefined),
       fetchStableOffset() {
         time += requestMs;
         return Promise.reject(Object.assign(new Error("not yet"), { type: "UNSTABLE_OFFSET_COMMIT" }));

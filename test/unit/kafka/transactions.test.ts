@@ -105,7 +105,10 @@ function createOffline() {
       dropConnection: () => undefined,
       close: () => undefined,
     }),
-    requests: { fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }) },
+    requests: {
+      restoreEnd: () => Promise.resolve(undefined),
+      fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }),
+    },
     log: {
       debug: ({ reason }: { readonly reason: unknown }) => {
         disconnected.resolve(reason);
@@ -175,6 +178,7 @@ const createHandler = (
       status: () => ({ state: "live", topics: 1, unreadable: 0 }) as never,
       pickNow: () => ["a"],
       getNamespace: () => "",
+      countPicked: () => undefined,
     },
     naming: createEgressNaming(egress, new Set()),
     transactions,
