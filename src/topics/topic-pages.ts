@@ -18,8 +18,10 @@ export interface TopicPageQuery extends Omit<TopicQuery, "externalIdPrefix" | "e
 }
 
 const topicsPerBatch = 500;
-/** A page ends early, and may be empty, when this many topics were read that it does not show. */
-const maxDropped = 10_000;
+/** A page ends early, and may be empty, when this many topics were read that an earlier list has. */
+const maxRepeated = 1_000;
+/** The same for topics that `select` has dropped. */
+const maxUnselected = 10_000;
 
 /** A topic, and the order of the list that it was found in. */
 interface ListedAt {
@@ -83,6 +85,7 @@ export async function readTopicPage(
   let last: ListedAt | undefined;
   let bytes = 0;
   let dropped = 0;
+  const maxDropped = select === undefined ? maxRepeated : maxUnselected;
   const isFull = (): boolean => found.length > limit || bytes >= maxPageBytes || dropped >= maxDropped;
   for (const { read, dropRepeated, order } of lists.slice(start?.first)) {
     for (let hasMore = true; hasMore && !isFull();) {
