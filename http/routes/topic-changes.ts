@@ -22,7 +22,7 @@ import { operation, type Call, type Operation } from "../framework/operation.ts"
 import {
   createTopicCheck,
   requireEgressName,
-  showTopic,
+  replyWithTopic,
   toHttpProblem,
   type ShownSources,
 } from "./topic-rules.ts";
@@ -70,7 +70,7 @@ const putTopic = (services: ChangeServices): Operation =>
           throw toHttpProblem(error);
         },
       );
-      return { ...(await showTopic(services, { topic }, namespaces)), audit: events };
+      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events };
     },
   });
 

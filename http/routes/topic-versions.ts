@@ -28,7 +28,7 @@ import {
   findVisibleTopic,
   hidePrevious,
   requireEgressName,
-  showTopic,
+  replyWithTopic,
   toHttpProblem,
   type ShownSources,
 } from "./topic-rules.ts";
@@ -69,7 +69,7 @@ const getTopic = (services: HistoryServices): Operation =>
         ]);
       if (version === undefined && at === undefined) {
         const current = await findVisibleTopic(services.topicReader, id, namespaces);
-        return showTopic(services, current, namespaces);
+        return replyWithTopic(services, current, namespaces);
       }
       const found = await findPast(services, id, { version, at });
       if (found === undefined || !includesNamespace(namespaces, found.topic.namespace)) {
@@ -161,7 +161,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
         if (error instanceof UnknownVersionError) throw new HttpError("NOT_FOUND", error.message);
         throw toHttpProblem(error);
       });
-      return { ...(await showTopic(services, { topic }, namespaces)), audit: events };
+      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events };
     },
   });
 

@@ -33,7 +33,7 @@ import {
   createTopicCheck,
   hidePrevious,
   requireEgressName,
-  showTopic,
+  replyWithTopic,
   toHttpProblem,
 } from "./topic-rules.ts";
 
@@ -198,7 +198,7 @@ async function switchTopic(
   const found = await services.topicReader.find(externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
   return {
-    ...(await showTopic(services, shown, namespaces)),
+    ...(await replyWithTopic(services, shown, namespaces)),
     ...(changed && { audit: toTopicEvent(action, topic) }),
   };
 }

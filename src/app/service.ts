@@ -13,7 +13,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
-import { findCertificates, followCertificate } from "./certificates.ts";
+import { followCertificate, watchCertificates } from "./certificates.ts";
 import { createConsumerObserver } from "./consumers.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
@@ -182,7 +182,7 @@ async function createAppOptions(
       readiness: checkReadiness,
       picker: topicIndex.status,
       getRegistrations: services.registrations.getStatus,
-      getCertificates: () => findCertificates(config),
+      getCertificates: watchCertificates(config),
     }),
     recordRequest: metrics.recordRequest,
     getSyncStatus,
