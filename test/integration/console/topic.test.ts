@@ -197,6 +197,9 @@ describe("the page of a topic", () => {
     await page.getByRole("combobox", { name: "with" }).selectOption("Version 3");
     const comparison = page.getByRole("region", { name: "Compare versions" });
     await comparison.getByText("Every event that matched still matches").waitFor();
+    assert.deepEqual(await comparison.locator("del, ins").allTextContents(), [
+      ...["Critical tickets", "Critical network tickets", "Warning"],
+    ]);
     await page.getByRole("button", { name: "Restore version 4" }).click();
     const dialog = page.getByRole("dialog", { name: "Restore version 4?" });
     await dialog.getByText("Some events that matched no longer do; no others do.").waitFor();

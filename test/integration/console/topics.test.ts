@@ -151,6 +151,11 @@ describe("the topic pages", () => {
     await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
     await page.getByText("troubleTicket.severity is Critical or Major").waitFor();
     await page.getByText("No router has counted events yet.").waitFor();
+    await page.getByRole("link", { name: "Consumers" }).click();
+    await page.getByText("No router is configured, so no events are forwarded.").waitFor();
+    await page.getByRole("link", { name: "Change" }).click();
+    await page.getByText("There are no events to test with: no router is configured.").waitFor();
+    await page.getByRole("navigation", { name: "Parts of the topic" }).getByText("Overview").click();
     await page.getByText("by an announcement in topicsync.announcements, partition 2, offset 4000").waitFor();
     // Announced topics cannot be disabled.
     assert.equal(await page.getByRole("button", { name: "Disable" }).count(), 0);
@@ -163,6 +168,7 @@ describe("the topic pages", () => {
     assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body })).status, 201);
     const page = await openTopics();
     await page.getByRole("link", { name: "By hand" }).click();
+    await page.getByText("Nobody has described this topic yet").waitFor();
     await page.getByRole("button", { name: "Disable" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
     await page.getByText("Disabled", { exact: true }).waitFor();

@@ -117,9 +117,11 @@ function Version({ version, before, topic, onChange }: VersionProps) {
           {topic.source.kind === "http" && (
             <RestoreButton version={version} topic={topic} onRestored={onChange} />
           )}
-          <Link href={`/topics/${getTopicPath(topic)}?tab=change&from=${version.version}`}>
-            {topic.source.kind === "http" ? "Edit and test it first" : "Prepare an announcement of it"}
-          </Link>
+          {topic.state === "active" && (
+            <Link href={`/topics/${getTopicPath(topic)}?tab=change&from=${version.version}`}>
+              {topic.source.kind === "http" ? "Edit and test it first" : "Prepare an announcement of it"}
+            </Link>
+          )}
         </p>
       )}
     </li>
