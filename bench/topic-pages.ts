@@ -2,14 +2,15 @@ import { Command } from "commander";
 import type { TopicBody } from "../schemas/topic.ts";
 import { createLogger } from "../src/lib/logger.ts";
 import { createDatabase } from "../src/storage/database.ts";
+import { createTopicDetailsStore } from "../src/storage/topic-details.ts";
 import { createTopicReader } from "../src/storage/topic-reader.ts";
 import {
   encodeTopicCursor,
   readTopicPage,
   type TopicOrder,
   type TopicPageQuery,
-  type TopicReader,
 } from "../src/topics/listing.ts";
+import type { TopicSources } from "../src/topics/details-search.ts";
 import { createAnnouncement } from "./support/announcements.ts";
 import { createJsonOption, parsePositive } from "./support/options.ts";
 import { printReports, reportProgress, quantile, type Report } from "./support/report.ts";
@@ -42,7 +43,10 @@ export const topicPagesCommand = (): Command =>
             const database = createDatabase(uri, await createLogger("silent"));
             await database.connect(new AbortController().signal);
             try {
-              return await measurePages(createTopicReader(database), options.topics);
+              return await measurePages(
+                { topicReader: createTopicReader(database), topicDetails: createTopicDetailsStore(database) },
+                options.topics,
+              );
             } finally {
               await database.close();
             }
@@ -59,9 +63,9 @@ function* createBodies(count: number): Generator<TopicBody> {
 }
 
 /** Reads pages one after another, with the service that the HTTP operation uses. */
-export async function measurePages(reader: TopicReader, count: number): Promise<Report> {
+export async function measurePages(sources: TopicSources, count: number): Promise<Report> {
   const rows: (string | number)[][] = [];
-  for (const [name, prepare] of createCases(reader, count)) {
+  for (const [name, prepare] of createCases(sources, count)) {
     reportProgress(name);
     const times: number[] = [];
     for (let i = 0; i < samples; i += 1) {
@@ -91,17 +95,17 @@ const formatMs = (ms: number): string => ms.toFixed(1);
 /** Looks up what the read needs, outside the measurement, and returns the read. */
 type Prepare = () => Promise<() => Promise<unknown>>;
 
-function createCases(reader: TopicReader, count: number): [string, Prepare][] {
+function createCases(sources: TopicSources, count: number): [string, Prepare][] {
   const pickKey = (): string => createAnnouncement(Math.floor(Math.random() * count)).key;
   const createPageReader = (query: Omit<TopicPageQuery, "state">, after?: string) => () =>
-    readTopicPage(reader, { state: "active", ...query }, { after, limit: topicsPerPage });
+    readTopicPage(sources, { state: "active", ...query }, { after, limit: topicsPerPage });
   const prepareNothing =
     (read: () => Promise<unknown>): Prepare =>
     () =>
       Promise.resolve(read);
   const prepareCursor = (order: TopicOrder): Prepare => {
     return async () => {
-      const topic = await reader.find(pickKey());
+      const topic = await sources.topicReader.find(pickKey());
       if (topic === undefined) throw new Error("stored topic not found");
       return createPageReader({ order }, encodeTopicCursor(topic, order));
     };
@@ -130,6 +134,6 @@ function createCases(reader: TopicReader, count: number): [string, Prepare][] {
     ],
     ["search without a match", prepareNothing(createPageReader({ search: "nothing" }))],
     ["in one of four namespaces", prepareNothing(createPageReader({ namespace: "billing" }))],
-    ["one topic", () => Promise.resolve(() => reader.find(pickKey()))],
+    ["one topic", () => Promise.resolve(() => sources.topicReader.find(pickKey()))],
   ];
 }

@@ -15,6 +15,8 @@ const uncalled = {} as never;
 export const operations = listOperations({
   topics: uncalled,
   topicReader: uncalled,
+  topicDetails: uncalled,
+  detailsService: uncalled,
   topicIndex: uncalled,
   egressNaming: undefined,
   eventTypes: uncalled,

@@ -10,6 +10,8 @@ import type { Logger } from "../src/lib/logger.ts";
 import type { EgressNaming } from "../src/routing/egress.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
+import type { DetailsService } from "../src/topics/details-service.ts";
+import type { TopicDetailsStore } from "../src/topics/details-store.ts";
 import type { TopicReader } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { KeyAdministration } from "../src/users/key.ts";
@@ -42,6 +44,7 @@ import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { pickOperations } from "./routes/pick.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
+import { topicDetailsOperations } from "./routes/topic-details.ts";
 import { topicOperations } from "./routes/topics.ts";
 import { keyOperations } from "./routes/keys.ts";
 import { userOperations } from "./routes/users.ts";
@@ -49,6 +52,8 @@ import { userOperations } from "./routes/users.ts";
 export interface AppOptions {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
+  readonly topicDetails: TopicDetailsStore;
+  readonly detailsService: DetailsService;
   readonly topicIndex: LiveTopicIndex;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
@@ -110,6 +115,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
   const operations = [
     ...installationOperations(options.installations),
     ...topicOperations(options),
+    ...topicDetailsOperations(options.detailsService),
     ...pickOperations(options.topicIndex, options.egressNaming),
     ...statusOperations(options),
     ...eventTypeOperations(options.eventTypes),

@@ -96,3 +96,45 @@ export const topicDetailsBodySchema = {
 } as const;
 
 export type TopicDetailsBody = FromSchema<typeof topicDetailsBodySchema>;
+
+const nullableText = { type: ["string", "null"] } as const;
+const nullableTime = { type: ["string", "null"], format: "date-time" } as const;
+
+/** The details of a topic in responses: every member of the body, and what the service adds. */
+export const topicDetailsSchema = {
+  type: "object",
+  description:
+    "What teams say about the topic, as of `version`; they survive it. Callers without a right to the namespace in which they were written see the version only.",
+  additionalProperties: false,
+  required: [
+    ...["owner", "description", "contact", "tags", "labels", "lifecycle", "sunset", "replacedBy"],
+    ...["consumers", "protected", "version", "set", "path", "applied", "changedOn", "changedBy"],
+  ],
+  properties: {
+    ...topicDetailsMembers,
+    version: { type: "integer", description: "0 if the topic was never described." },
+    set: { ...nullableText, description: "The set of definitions that owns the topic." },
+    path: { ...nullableText, description: "The file of the set that defines the topic." },
+    applied: {
+      description: "What the last apply of the set stored.",
+      oneOf: [
+        { type: "null" },
+        {
+          type: "object",
+          additionalProperties: false,
+          required: ["version", "digest", "plan", "on"],
+          properties: {
+            version: { type: "integer", description: "The version of the topic." },
+            digest: { type: "string" },
+            plan: { type: "string" },
+            on: { type: "string", format: "date-time" },
+          },
+        },
+      ],
+    },
+    changedOn: nullableTime,
+    changedBy: { type: "string", description: "The user; `cli:NAME` on the command line." },
+  },
+} as const;
+
+export type TopicDetailsView = FromSchema<typeof topicDetailsSchema>;

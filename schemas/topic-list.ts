@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { lifecycles } from "./topic-details.ts";
 import { topicStates, topicViewSchema } from "./topic-view.ts";
 
 const text = { type: "string", format: "text" } as const;
@@ -23,7 +24,7 @@ export const topicQuerySchema = {
     sort: {
       enum: sorts,
       description:
-        "The order of active topics; `externalId` by default. Cannot be combined with `search`. Retired and disabled topics are always sorted by time, newest first.",
+        "The order of active topics; `externalId` by default. Cannot be combined with `search` or conditions on details. Retired and disabled topics are always sorted by time, newest first.",
     },
     search: {
       ...text,
@@ -32,6 +33,24 @@ export const topicQuerySchema = {
       description:
         "Only topics whose external id begins with this text, followed by active topics whose name does. Case-sensitive.",
     },
+    q: {
+      ...text,
+      minLength: 1,
+      maxLength: 200,
+      description:
+        "Only topics with details in which all of these words occur, the last one as a prefix: in the external id, name, owner, tags or description. Without other conditions on details, followed by those that `search` finds with this text.",
+    },
+    owner: { ...text, minLength: 1, maxLength: 200, description: "Only topics with this owner." },
+    tag: { ...text, minLength: 1, maxLength: 50, description: "Only topics with this tag." },
+    label: {
+      ...text,
+      maxLength: 201,
+      pattern: "^[^=]+=",
+      expected: "a name and a value, such as cost-center=4711",
+      description: "Only topics with this label, as `name=value`.",
+    },
+    lifecycle: { enum: lifecycles, description: "Only topics with details that have this lifecycle." },
+    set: { ...text, minLength: 1, maxLength: 200, description: "Only topics that this set owns." },
     namespace: { ...text, description: "Only topics in this namespace; empty for topics without one." },
     source: {
       enum: ["http", "announcement"],

@@ -1,5 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { topicDetailsSchema } from "./topic-details.ts";
+
 const text = { type: "string" } as const;
 const time = { type: "string", format: "date-time" } as const;
 
@@ -84,7 +86,7 @@ export const topicViewSchema = {
   type: "object",
   additionalProperties: false,
   required: topicRequired,
-  properties: topicProperties,
+  properties: { ...topicProperties, details: topicDetailsSchema },
 } as const;
 
 export type TopicView = FromSchema<typeof topicViewSchema>;
@@ -119,14 +121,15 @@ const filterInWords = {
   },
 } as const;
 
-/** A topic with its filters in words. */
+/** A topic with its details, and its filters in words. */
 export const topicDetailSchema = {
   $id: "topic-detail",
   type: "object",
   additionalProperties: false,
-  required: [...topicRequired, "filters"],
+  required: [...topicRequired, "filters", "details"],
   properties: {
     ...topicProperties,
+    details: topicDetailsSchema,
     filters: {
       type: "object",
       description: "The two filters in words.",

@@ -15,6 +15,8 @@ export interface Call<Body = unknown> {
   /** Path parameters, percent-decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
+  /** The version in the `If-Match` header; 0 unless the operation is `conditional`. */
+  readonly version: number;
   /** Undefined for an operation without a body. */
   readonly body: Body;
   /** A user without a name and roles where anybody may call. */
@@ -88,7 +90,7 @@ export interface ReplyDescription {
 export interface Operation<Body = unknown> {
   /** The OpenAPI `operationId`. */
   readonly id: string;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /**
    * All of its paths, the preferred one first, with parameters in braces: `/push/{application}/installation`.
    */
@@ -103,6 +105,8 @@ export interface Operation<Body = unknown> {
    * Where anybody may call: callers who send an `Authorization` header are authenticated, and may see more.
    */
   readonly optionalLogin?: true;
+  /** Replaces a version that the caller has read, and that the `If-Match` header names. */
+  readonly conditional?: true;
   readonly summary: string;
   readonly description: string;
   readonly tag: string;

@@ -16,6 +16,7 @@ import { HttpError } from "./errors.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { pageSecurityHeaders } from "./headers.ts";
 import { returnsJson, type Operation } from "./operation.ts";
+import { readVersion } from "./preconditions.ts";
 import { createRouteCache } from "./route-cache.ts";
 
 /** What every operation is served with. */
@@ -57,8 +58,8 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
 }
 
 /** Express serves HEAD for every GET route. */
-const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"], DELETE: ["DELETE"] } as const;
-const expressMethods = { GET: "get", POST: "post", DELETE: "delete" } as const;
+const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"], PUT: ["PUT"], DELETE: ["DELETE"] } as const;
+const expressMethods = { GET: "get", POST: "post", PUT: "put", DELETE: "delete" } as const;
 
 const recordRoute =
   (route: string, operation: string): Handler =>
@@ -124,6 +125,7 @@ function createHandler(
     const reply = await operation.handle({
       parameters: request.params,
       query: request.query,
+      version: operation.conditional ? readVersion(request.headers["if-match"]) : 0,
       body: request.body,
       user,
       namespaces: access === "anybody" || access === "user" ? "all" : getNamespaces(user, access),

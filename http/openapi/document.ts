@@ -106,7 +106,11 @@ interface Context {
 
 function describeOperation(operation: Operation, path: string, { components, schemes }: Context): object {
   const { summary, tag, body } = operation;
-  const parameters = [...toPathParameters(operation, path), ...toQueryParameters(operation)];
+  const parameters = [
+    ...toPathParameters(operation, path),
+    ...toQueryParameters(operation),
+    ...(operation.conditional ? [ifMatch] : []),
+  ];
   return {
     operationId: toOperationId(operation, path),
     summary,
@@ -154,6 +158,15 @@ const toPathParameters = ({ parameters = {} }: Operation, path: string): object[
     ...(parameters[name] === undefined ? {} : { description: parameters[name] }),
     schema: { type: "string", minLength: 1 },
   }));
+
+const ifMatch = {
+  name: "If-Match",
+  in: "header",
+  required: true,
+  description: "The version that you have read, in quotation marks.",
+  schema: { type: "string", pattern: '^(?:W/)?"\\d{1,15}"$' },
+  example: '"3"',
+};
 
 const toQueryParameters = ({ query = [] }: Operation): object[] =>
   query.map(({ name, description, schema }) => ({

@@ -98,6 +98,8 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   TOO_MANY_ATTEMPTS: "too many failed logins for this user or from this address",
   REQUEST_TIMEOUT: "the request was not received in time",
   URI_TOO_LONG: "the URL is too long",
+  VERSION_CONFLICT: "the `If-Match` header does not have the current version",
+  VERSION_REQUIRED: "the `If-Match` header is missing",
   EXPECTATION_FAILED: "the `Expect` header is not `100-continue`",
   HEADERS_TOO_LARGE: "the request has too many headers, or they are too large",
   INTERNAL: "unexpected failure; the service's log has the cause under the request id",
@@ -123,13 +125,14 @@ function listErrors(operation: Operation): ReadonlyMap<number, readonly ErrorCod
   const add = (status: number, code: ErrorCode) => {
     errors.set(status, [...(errors.get(status) ?? []), code]);
   };
-  const { access, body, method, optionalLogin, replies, rejections = [] } = operation;
+  const { access, body, conditional, method, optionalLogin, replies, rejections = [] } = operation;
 
   const codes: ErrorCode[] = [...commonErrors, ...rejections];
   if (access !== "anybody") codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE");
   else if (optionalLogin) codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS");
   const needsRight = access !== "anybody" && access !== "user";
   if (needsRight || method !== "GET") codes.push("FORBIDDEN");
+  if (conditional) codes.push("VERSION_CONFLICT", "VERSION_REQUIRED");
   if (returnsJson(replies)) codes.push("NOT_ACCEPTABLE");
   if (body !== undefined) codes.push("MALFORMED_JSON", "SCHEMA_VIOLATION", "BODY_TOO_LARGE");
   for (const code of codes) add(statuses[code], code);

@@ -4,13 +4,8 @@ import {
   type TopicCheck,
   type TopicDraft,
 } from "../../schemas/topic-check.ts";
-import {
-  topicListSchema,
-  topicQuerySchema,
-  type TopicList,
-  type TopicQueryTexts,
-} from "../../schemas/topic-list.ts";
-import { topicDetailSchema } from "../../schemas/topic-view.ts";
+import { topicListSchema, topicQuerySchema, type TopicList } from "../../schemas/topic-list.ts";
+import { topicDetailSchema, type TopicDetail } from "../../schemas/topic-view.ts";
 import {
   topicBodySchema,
   topicResponseSchema,
@@ -22,7 +17,8 @@ import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
 import { UnknownTopicError, type Switched } from "../../src/topics/disabling.ts";
-import { readTopicPage, type TopicOrder, type TopicReader } from "../../src/topics/listing.ts";
+import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
+import { readTopicPage } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
 import { toDefinition, type ListedTopic, type Topic } from "../../src/topics/topic.ts";
@@ -30,15 +26,14 @@ import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import { getNamespaces, hasRight, includesNamespace } from "../../src/users/rights.ts";
 import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
-import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import { toQueryParameters } from "../framework/query.ts";
+import { parseTopicQuery } from "./topic-query.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
-const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
 
-interface TopicServices {
+interface TopicServices extends TopicSources {
   readonly topics: TopicService;
-  readonly topicReader: TopicReader;
   readonly eventTypes: Pick<EventTypeService, "findWarnings">;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
@@ -77,7 +72,7 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
     },
   });
 
-const listTopics = ({ topicReader }: TopicServices): Operation =>
+const listTopics = (sources: TopicServices): Operation =>
   operation({
     id: "listTopics",
     method: "GET",
@@ -87,24 +82,21 @@ const listTopics = ({ topicReader }: TopicServices): Operation =>
     tag: "topics",
     summary: "List topics",
     description:
-      "Returns one page at a time. A topic created, changed or retired while you page may be on a later page or on none.",
+      "Returns one page at a time, which may have fewer topics than `limit`, also if there is a next page. A topic created, changed or retired while you page may be on a later page or on none.",
     query: toQueryParameters(topicQuerySchema),
     replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
     rejections: ["SCHEMA_VIOLATION"],
     async handle({ query, namespaces }) {
-      const { state, sort, search, namespace, source, limit, after } = parseQuery(query);
-      const page = await readTopicPage(
-        topicReader,
-        { state, order: sort && parseOrder(sort), search, namespace, source, namespaces },
-        { after, limit: Number(limit) },
-      );
-      const topics = page.topics.map((one) => toTopicView(hidePrevious(one, namespaces)));
+      const { page: from, ...parsed } = parseTopicQuery(query);
+      const page = await readTopicPage(sources, { ...parsed, namespaces }, from);
+      const listed = await addDetails(sources.topicDetails, page.topics, namespaces);
+      const topics = listed.map((one) => toTopicView(hidePrevious(one, namespaces)));
       const json: TopicList = { topics, next: page.next ?? null };
       return { status: 200, json };
     },
   });
 
-const getTopic = ({ topicReader }: TopicServices): Operation =>
+const getTopic = (sources: TopicServices): Operation =>
   operation({
     id: "getTopic",
     method: "GET",
@@ -114,17 +106,17 @@ const getTopic = ({ topicReader }: TopicServices): Operation =>
     tag: "topics",
     summary: "Get a topic",
     description:
-      "Its definition, an explanation of its filters, its source, and its previous definition. For a retired topic, its last version.",
+      "Its definition, an explanation of its filters, its details, its source, and its previous definition. For a retired topic, its last version.",
     parameters: {
       id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
     },
     replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
     rejections: ["NOT_FOUND"],
     async handle({ parameters: { id = "" }, namespaces }) {
-      const found = await topicReader.find(id);
+      const found = await sources.topicReader.find(id);
       if (found === undefined || !includesNamespace(namespaces, found.topic.namespace))
         throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-      return { status: 200, json: toTopicDetail(hidePrevious(found, namespaces)) };
+      return { status: 200, json: await showTopic(sources, found, namespaces) };
     },
   });
 
@@ -202,53 +194,59 @@ const enableTopic = (services: TopicServices): Operation =>
   });
 
 async function switchTopic(
-  { topicReader }: TopicServices,
-  { parameters: { externalId = "" }, user, namespaces }: Call,
+  services: TopicServices,
+  call: Call,
   action: "disabled" | "enabled",
   change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
 ): Promise<Reply> {
-  /** A topic that the caller may not read does not exist. */
-  function check({ namespace }: Topic): void {
+  const { namespaces } = call;
+  const { externalId = "" } = call.parameters;
+  const { topic, changed } = await change(externalId, createAccessCheck(call)).catch(
+    rejectUnknownTopic(externalId),
+  );
+  const found = await services.topicReader.find(externalId);
+  const shown = found?.topic.id === topic.id ? found : { topic };
+  return {
+    status: 200,
+    json: await showTopic(services, shown, namespaces),
+    ...(changed && { audit: toTopicEvent(action, topic) }),
+  };
+}
+
+/** Creates a check that throws for a topic that the caller may not change. One that is not visible does not exist. */
+export const createAccessCheck =
+  ({ user, namespaces }: Pick<Call, "user" | "namespaces">) =>
+  ({ externalId, namespace }: Topic): void => {
     if (includesNamespace(namespaces, namespace)) return;
     const isVisible = includesNamespace(getNamespaces(user, "topics.read"), namespace);
     throw isVisible
       ? createForbiddenError(user, "topics.write", namespace)
       : new UnknownTopicError(`there is no topic "${externalId}"`);
-  }
-  const { topic, changed } = await change(externalId, check).catch((error: unknown) => {
+  };
+
+/** Creates a handler of errors that turns UnknownTopicError into the one of HTTP. */
+export const rejectUnknownTopic =
+  (externalId: string) =>
+  (error: unknown): never => {
     if (!(error instanceof UnknownTopicError)) throw error;
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
-  });
-  const found = await topicReader.find(externalId);
-  const shown = found?.topic.id === topic.id ? found : { topic };
-  return {
-    status: 200,
-    json: toTopicDetail(hidePrevious(shown, namespaces)),
-    ...(changed && { audit: toTopicEvent(action, topic) }),
   };
+
+/** Shows a topic with those of its details that the caller may see. */
+async function showTopic(
+  { topicDetails }: Pick<TopicSources, "topicDetails">,
+  listed: ListedTopic,
+  namespaces: Call["namespaces"],
+): Promise<TopicDetail> {
+  const [shown = listed] = await addDetails(topicDetails, [listed], namespaces);
+  return toTopicDetail(hidePrevious(shown, namespaces));
 }
 
 /** A topic that moved here from a foreign namespace: its previous definition is not shown. */
-function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]): ListedTopic {
+export function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]): ListedTopic {
   const { previous, ...topic } = listed.topic;
   if (previous === undefined || includesNamespace(namespaces, previous.namespace)) return listed;
   return { ...listed, topic };
-}
-
-/** Validates the query. Throws a RejectionError. */
-function parseQuery(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
-  const query = validateQuery(checkQuery, given);
-  const { state, sort, search } = query;
-  if (sort === undefined || (state === "active" && search === undefined)) return query;
-  const other = state === "active" ? "search" : `state=${state}`;
-  throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
-    { path: "/sort", message: `cannot be combined with ${other}` },
-  ]);
-}
-
-function parseOrder(sort: NonNullable<TopicQueryTexts["sort"]>): TopicOrder {
-  const descending = sort.startsWith("-");
-  return { sort: (descending ? sort.slice(1) : sort) as TopicOrder["sort"], descending };
 }
 
 /** Operations that create (specification 4.3), list, show, validate, disable and enable topics. */

@@ -148,7 +148,8 @@ async function createAppOptions(
   { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
-  const { topics, topicReader, topicIndex, eventTypes, applications, platforms } = services;
+  const { topics, topicReader, topicDetails, detailsService } = services;
+  const { topicIndex, eventTypes, applications, platforms } = services;
   const { users, keys, sessions } = services;
   const refusals = new RefusalAudit(audit);
   lifecycle.onStop("audit of refusals", () => {
@@ -156,7 +157,8 @@ async function createAppOptions(
   });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
-    ...{ topics, topicReader, topicIndex, egressNaming, eventTypes },
+    ...{ topics, topicReader, topicDetails, detailsService },
+    ...{ topicIndex, egressNaming, eventTypes },
     ...{ users, keys, sessions, applications, platforms },
     ...(await createSignIn(config, services, log.child({ component: "users" }))),
     installations: {

@@ -43,12 +43,15 @@ import { createReplayKey } from "../storage/replay-key.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createSyncState } from "../storage/sync-state.ts";
+import { createTopicDetailsStore } from "../storage/topic-details.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../sync/positions.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
+import { createDetailsService, type DetailsService } from "../topics/details-service.ts";
+import type { TopicDetailsStore } from "../topics/details-store.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
@@ -73,6 +76,8 @@ export interface ServicesOptions {
 export interface Services {
   readonly topicStore: TopicStore;
   readonly topicReader: TopicReader;
+  readonly topicDetails: TopicDetailsStore;
+  readonly detailsService: DetailsService;
   readonly topics: TopicService;
   readonly topicIndex: LiveTopicIndex;
   readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
@@ -120,6 +125,8 @@ export function createServices(options: ServicesOptions): Services {
   return lazily<Services>({
     topicStore: () => createTopicStore(database, log),
     topicReader: () => createTopicReader(database),
+    topicDetails: () => createTopicDetailsStore(database),
+    detailsService: createDetailsService,
     topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
     topicIndex: () => createTopicIndex(options),
     createTopicAnalysis:

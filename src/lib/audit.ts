@@ -5,11 +5,17 @@ export type AuditEvent =
   | RefusalEvent
   | {
       readonly action:
-        "topic.created" | "topic.changed" | "topic.retired" | "topic.disabled" | "topic.enabled";
+        | "topic.created"
+        | "topic.changed"
+        | "topic.described"
+        | "topic.retired"
+        | "topic.disabled"
+        | "topic.enabled";
       readonly externalId: string;
       /** The sys_id. */
       readonly id: string;
     }
+  | { readonly action: "topic.details-removed"; readonly externalId: string }
   | {
       readonly action: "user.added" | "user.changed";
       readonly user: string;

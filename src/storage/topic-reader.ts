@@ -130,6 +130,7 @@ const sortFields: Readonly<Record<TopicSort, readonly string[]>> = {
   name: ["topic_name", "namespace", "header_query", "content_query"],
   changed: ["sys_updated_on", "_id"],
   retired: ["retired_on", "sys_id"],
+  details: ["topic_id"],
 };
 
 /** The conditions that active and retired topics have in common. */

@@ -3,7 +3,7 @@ import { formatRecordPosition } from "../sync/records.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import type { Topic } from "./topic.ts";
 
-type TopicAction = "created" | "changed" | "retired" | "disabled" | "enabled";
+type TopicAction = "created" | "changed" | "described" | "retired" | "disabled" | "enabled";
 
 /** The audit event of a change to a topic. */
 export const toTopicEvent = (action: TopicAction, { externalId, id }: Topic): AuditEvent => ({

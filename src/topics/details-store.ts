@@ -1,3 +1,5 @@
+import type { Lifecycle } from "../../schemas/topic-details.ts";
+import type { Namespaces } from "../users/rights.ts";
 import type { StoredDetails } from "./details.ts";
 
 /** The stored details do not have the version before the one to be written. */
@@ -9,6 +11,26 @@ export class DetailsConflictError extends Error {
   }
 }
 
+/** Which details to find. Absent members match all details. */
+export interface DetailsQuery {
+  readonly owner?: string | undefined;
+  readonly tag?: string | undefined;
+  /** `name=value`. */
+  readonly label?: string | undefined;
+  readonly lifecycle?: Lifecycle | undefined;
+  readonly set?: string | undefined;
+  /** All of these words; the last one is a prefix. */
+  readonly words?: readonly string[] | undefined;
+  /** Only details that were written in one of these. */
+  readonly namespaces?: Namespaces | undefined;
+}
+
+/** Streams what a search finds, sorted by external id, from after one. */
+export type DetailsSearch = (from: {
+  readonly after: string | undefined;
+  readonly batchSize: number;
+}) => AsyncGenerator<readonly StoredDetails[]>;
+
 /** The store of the details of topics. Every function throws UnavailableError. */
 export interface TopicDetailsStore {
   /** Finds the details of these topics, in no order; none for topics without details. */
@@ -17,8 +39,8 @@ export interface TopicDetailsStore {
   replace(details: StoredDetails): Promise<void>;
   /** Removes details, unless they were changed since they were read. Returns whether they were removed. */
   remove(details: StoredDetails): Promise<boolean>;
+  /** Prepares a search. */
+  search(query: DetailsQuery): DetailsSearch;
   /** Streams the members of a set, by external id. */
   streamSet(set: string): AsyncGenerator<StoredDetails>;
-  /** Streams all details, by external id. */
-  streamAll(): AsyncGenerator<StoredDetails>;
 }

@@ -62,6 +62,16 @@ export interface StoredDetails extends TopicDetails {
   readonly changedBy: string;
 }
 
+/** The details of a topic, as far as their reader may see them. */
+export interface ShownDetails extends TopicDetails {
+  /** 0 for a topic that was never described. */
+  readonly version: number;
+  readonly membership: SetMembership | undefined;
+  /** Undefined for a topic without details, and for hidden ones. */
+  readonly changedOn: Date | undefined;
+  readonly changedBy: string;
+}
+
 export const noDetails: TopicDetails = {
   owner: "",
   description: "",
@@ -74,6 +84,15 @@ export const noDetails: TopicDetails = {
   consumers: [],
   protected: false,
 };
+
+/** Shows of details only which version they have, to readers who may not see the namespace they come from. */
+export const showVersion = (version: number): ShownDetails => ({
+  ...noDetails,
+  version,
+  membership: undefined,
+  changedOn: undefined,
+  changedBy: "",
+});
 
 /** The normal form of details: absent members have their defaults; tags and labels are sorted. */
 export function toDetails(body: TopicDetailsBody): TopicDetails {

@@ -1,11 +1,13 @@
+import type { TopicDetailsView } from "../../schemas/topic-details.ts";
 import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { describeFilter } from "../matching/filter/to-text.ts";
+import { showVersion, type ShownDetails } from "./details.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
-export function toTopicView({ topic, retired }: ListedTopic): TopicView {
+export function toTopicView({ topic, retired, details }: ListedTopic): TopicView {
   const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
   return {
     externalId,
@@ -29,17 +31,42 @@ export function toTopicView({ topic, retired }: ListedTopic): TopicView {
         updatedOn: previous.updatedOn.toISOString(),
       },
     }),
+    ...(details && { details: toDetailsView(details) }),
   };
 }
 
-/** Converts a topic to its details, with the meaning of its filters. */
+/** Converts a topic to everything about it, with the meaning of its filters. */
 export const toTopicDetail = (listed: ListedTopic): TopicDetail => ({
   ...toTopicView(listed),
+  details: toDetailsView(listed.details ?? showVersion(0)),
   filters: {
     headerQuery: describe("headerQuery", listed.topic.headerQuery),
     contentQuery: describe("contentQuery", listed.topic.contentQuery),
   },
 });
+
+function toDetailsView(details: ShownDetails): TopicDetailsView {
+  const { membership, version, changedOn, changedBy } = details;
+  const applied = membership?.applied;
+  return {
+    owner: details.owner,
+    description: details.description,
+    contact: details.contact,
+    tags: [...details.tags],
+    labels: Object.fromEntries(details.labels),
+    lifecycle: details.lifecycle,
+    sunset: details.sunset,
+    replacedBy: details.replacedBy,
+    consumers: details.consumers.map(({ name, contact }) => ({ name, contact })),
+    protected: details.protected,
+    version,
+    set: membership?.set ?? null,
+    path: membership?.path ?? null,
+    applied: applied === undefined ? null : { ...applied, on: applied.on.toISOString() },
+    changedOn: changedOn?.toISOString() ?? null,
+    changedBy,
+  };
+}
 
 function toState(retired: ListedTopic["retired"]): TopicView["state"] {
   if (retired === undefined) return "active";

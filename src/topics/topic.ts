@@ -1,6 +1,7 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import { RejectionError } from "../lib/errors.ts";
 import type { RecordPosition } from "../sync/records.ts";
+import type { ShownDetails } from "./details.ts";
 
 /** The definition of a topic. Absent members are "", so that each definition has one form. */
 export interface TopicDefinition {
@@ -47,6 +48,8 @@ export interface RetiredTopic {
 export interface ListedTopic {
   readonly topic: Topic;
   readonly retired?: Omit<RetiredTopic, "topic"> | undefined;
+  /** Absent where they were not looked up, and for a topic without details. */
+  readonly details?: ShownDetails | undefined;
 }
 
 /** The definition in its one canonical form: null and a missing member mean "". */

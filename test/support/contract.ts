@@ -34,7 +34,7 @@ const document = JSON.parse(
   readFileSync(new URL("../../docs/openapi.json", import.meta.url), "utf8"),
 ) as Document;
 const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text));
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "date-time": isTime } });
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "date-time": isTime, date: isTime } });
 ajv.addSchema(document, "document");
 
 /** A part of the document and its location. */

@@ -146,7 +146,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods)
-      .filter((method) => ["get", "post", "delete"].includes(method))
+      .filter((method) => ["get", "post", "put", "delete"].includes(method))
       .map((method) => `${method.toUpperCase()} ${path}`),
   );
   assert.deepEqual(

@@ -1,0 +1,48 @@
+import { topicQuerySchema, type TopicQueryTexts } from "../../schemas/topic-list.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
+import { createValidator } from "../../src/lib/validation.ts";
+import { parseConditions } from "../../src/topics/details-search.ts";
+import type { TopicOrder, TopicPageQuery } from "../../src/topics/listing.ts";
+import { validateQuery } from "../framework/query.ts";
+
+const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
+
+interface ParsedTopicQuery extends TopicPageQuery {
+  readonly page: { readonly after: string | undefined; readonly limit: number };
+}
+
+/** Parses the query of the list of topics. Throws a RejectionError. */
+export function parseTopicQuery(given: Readonly<Record<string, unknown>>): ParsedTopicQuery {
+  const texts = validate(given);
+  const { state, sort, search, namespace, source, limit, after } = texts;
+  return {
+    ...{ state, namespace, source, search, order: sort && parseOrder(sort) },
+    ...parseConditions(texts),
+    page: { after, limit: Number(limit) },
+  };
+}
+
+function validate(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
+  const query = validateQuery(checkQuery, given);
+  const { state, sort, search } = query;
+  const other =
+    detailsConditions.find((name) => query[name] !== undefined) ??
+    (search === undefined ? undefined : "search");
+  if (other !== "search" && other !== undefined && search !== undefined)
+    throw createCombinationError("search", other);
+  if (sort !== undefined && (state !== "active" || other !== undefined))
+    throw createCombinationError("sort", state === "active" ? (other ?? "") : `state=${state}`);
+  return query;
+}
+
+const detailsConditions = ["q", "owner", "tag", "label", "lifecycle", "set"] as const;
+
+const createCombinationError = (name: string, other: string): RejectionError =>
+  new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
+    { path: `/${name}`, message: `cannot be combined with ${other}` },
+  ]);
+
+function parseOrder(sort: NonNullable<TopicQueryTexts["sort"]>): TopicOrder {
+  const descending = sort.startsWith("-");
+  return { sort: (descending ? sort.slice(1) : sort) as TopicOrder["sort"], descending };
+}

@@ -1,0 +1,80 @@
+import type { Lifecycle } from "../../schemas/topic-details.ts";
+import type { StoredDetails } from "../topics/details.ts";
+
+/** The details of a topic. A member that says nothing is absent, so that no index has an entry for it. */
+export interface DetailsRecord {
+  /** The topic's external id. */
+  _id: string;
+  version: number;
+  namespace: string;
+  owner?: string;
+  description?: string;
+  contact?: string;
+  tags?: string[];
+  /** As `name=value`; a name has no equals sign. */
+  labels?: string[];
+  lifecycle: Lifecycle;
+  sunset?: string;
+  replaced_by?: string;
+  consumers?: { name: string; contact: string }[];
+  protected?: true;
+  words: string[];
+  set?: string;
+  path?: string;
+  applied?: { version: number; digest: string; plan: string; on: Date };
+  changed_on: Date;
+  changed_by: string;
+}
+
+export function toDetailsRecord(one: StoredDetails): DetailsRecord {
+  const { membership } = one;
+  return {
+    _id: one.externalId,
+    version: one.version,
+    namespace: one.namespace,
+    ...(one.owner !== "" && { owner: one.owner }),
+    ...(one.description !== "" && { description: one.description }),
+    ...(one.contact !== "" && { contact: one.contact }),
+    ...(one.tags.length > 0 && { tags: [...one.tags] }),
+    ...(one.labels.length > 0 && { labels: one.labels.map((label) => label.join("=")) }),
+    lifecycle: one.lifecycle,
+    ...(one.sunset !== null && { sunset: one.sunset }),
+    ...(one.replacedBy !== "" && { replaced_by: one.replacedBy }),
+    ...(one.consumers.length > 0 && { consumers: one.consumers.map((consumer) => ({ ...consumer })) }),
+    ...(one.protected && { protected: true }),
+    words: [...one.words],
+    ...(membership && { set: membership.set }),
+    ...(membership?.path !== undefined && { path: membership.path }),
+    ...(membership?.applied && { applied: { ...membership.applied } }),
+    changed_on: one.changedOn,
+    changed_by: one.changedBy,
+  };
+}
+
+export function fromDetailsRecord(record: DetailsRecord): StoredDetails {
+  const { set, path, applied } = record;
+  return {
+    externalId: record._id,
+    version: record.version,
+    namespace: record.namespace,
+    owner: record.owner ?? "",
+    description: record.description ?? "",
+    contact: record.contact ?? "",
+    tags: record.tags ?? [],
+    labels: (record.labels ?? []).map(parseLabel),
+    lifecycle: record.lifecycle,
+    sunset: record.sunset ?? null,
+    replacedBy: record.replaced_by ?? "",
+    consumers: record.consumers ?? [],
+    protected: record.protected ?? false,
+    words: record.words,
+    membership: set === undefined ? undefined : { set, path, applied },
+    changedOn: record.changed_on,
+    changedBy: record.changed_by,
+  };
+}
+
+function parseLabel(label: string): readonly [string, string] {
+  const at = label.indexOf("=");
+  return [label.slice(0, at), label.slice(at + 1)];
+}
