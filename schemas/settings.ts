@@ -307,6 +307,13 @@ export const settingsSchema = {
       description:
         "What the router stores about the structure of events, from samples: their paths, also values of paths that have few, or nothing.",
     },
+    HISTORY_RETENTION_DAYS: {
+      type: "integer",
+      minimum: 0,
+      maximum: 36_500,
+      default: 0,
+      description: "Days after which replaced versions of topics are deleted. 0: never.",
+    },
     TOPICSYNC_STACK: {
       enum: ["auto", "containers", "local", "none"],
       default: "auto",

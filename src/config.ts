@@ -67,6 +67,8 @@ export interface Config {
   readonly push: PushConfig;
   readonly pickerLoad: Settings["PICKER_LOAD"];
   readonly eventLearning: Settings["EVENT_LEARNING"];
+  /** Days for which replaced versions of topics are kept; undefined: for ever. */
+  readonly historyRetentionDays: number | undefined;
   readonly logLevel: Settings["LOG_LEVEL"];
   /** `stdout`, `off`, or a file's path. */
   readonly auditLog: string;
@@ -181,6 +183,7 @@ function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Con
     }),
     pickerLoad: settings.PICKER_LOAD,
     eventLearning: settings.EVENT_LEARNING,
+    historyRetentionDays: settings.HISTORY_RETENTION_DAYS || undefined,
     logLevel: settings.LOG_LEVEL,
     auditLog: settings.AUDIT_LOG,
     stack: Object.freeze({

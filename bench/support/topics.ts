@@ -39,6 +39,7 @@ function createTopic(body: TopicBody, number: number): Topic {
     ...toDefinition(body),
     id: newId(),
     source: { kind: "announcement", topic: "bench.topics", partition: 0, offset: number },
+    version: 1,
     createdOn: updatedOn,
     updatedOn,
   };

@@ -62,7 +62,7 @@ import { hashPassword } from "../users/password.ts";
 import type { UserStore } from "../users/user.ts";
 
 export interface ServicesOptions {
-  readonly config: Pick<Config, "signIn" | "eventLearning" | "push">;
+  readonly config: Pick<Config, "signIn" | "eventLearning" | "historyRetentionDays" | "push">;
   readonly database: Database;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -123,7 +123,7 @@ export function createServices(options: ServicesOptions): Services {
   const { onTopicsChanged: changed, onRegistrationsWritten: onWritten } = options;
   const addComponent = (component: string): Logger => log.child({ component });
   return lazily<Services>({
-    topicStore: () => createTopicStore(database, log),
+    topicStore: () => createTopicStore(database, log, { historyRetentionDays: config.historyRetentionDays }),
     topicReader: () => createTopicReader(database),
     topicDetails: () => createTopicDetailsStore(database),
     detailsService: createDetailsService,

@@ -157,6 +157,7 @@ export class LiveTopicIndex {
 
   /** Applies what this process has written. */
   readonly changed = ({
+    replaced = [],
     removed = [],
     retired = [],
     updated = [],
@@ -164,6 +165,11 @@ export class LiveTopicIndex {
   }: Partial<TopicWrites>): void => {
     if (this.#state.mode === "idle" || this.#state.mode === "closed") return;
     const late = new Set<string>();
+    for (const { topic, action, endedOn } of replaced) {
+      if (action !== "renamed") continue;
+      this.#applyOwn(topic.externalId, undefined);
+      if (this.#ownWrites.isLate(endedOn)) late.add(topic.externalId);
+    }
     for (const { externalId } of removed) this.#applyOwn(externalId, undefined);
     for (const { topic, retiredOn } of retired) {
       this.#applyOwn(topic.externalId, undefined);

@@ -54,6 +54,21 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { [field]: 1, _id: 1 },
     unique: false,
   })),
+  // The history of a topic, the latest version first; the topics at a time.
+  {
+    collection: collections.topicVersions,
+    name: "versions_by_topic",
+    key: { topic_id: 1, valid_to: 1, "_id.v": 1 },
+    unique: false,
+  },
+  // Deletes versions after HISTORY_RETENTION_DAYS.
+  {
+    collection: collections.topicVersions,
+    name: "versions_over",
+    key: { expires_on: 1 },
+    unique: false,
+    expireAfterSeconds: 0,
+  },
   // The log of a topic id.
   {
     collection: collections.logs,

@@ -3,6 +3,7 @@ export const collections = {
   topics: "svc_api_notif_mgmt_topic",
   retiredTopics: "svc_api_notif_mgmt_topic_retired",
   topicDetails: "topicsync_topic_details",
+  topicVersions: "topicsync_topic_versions",
   positions: "topicsync_positions",
   logs: "topicsync_logs",
   deadLetters: "topicsync_dead_letters",

@@ -2,7 +2,7 @@ import { elapsed, now, sleep } from "../lib/platform.ts";
 import type { FeedListener, Following, TopicChange } from "../matching/feed.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { findByExternalIds, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+import { findByExternalIds, toRenames, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 
 const pollIntervalMs = 10_000;
 /**
@@ -97,7 +97,10 @@ export class TopicPoll implements Following {
     const [active, removed] = await this.#database.run(() =>
       Promise.all([
         topics
-          .find({ sys_updated_on: { $gte: from } }, { projection: { topic_id: 1, sys_updated_on: 1 } })
+          .find(
+            { sys_updated_on: { $gte: from } },
+            { projection: { topic_id: 1, sys_updated_on: 1, former_ids: 1 } },
+          )
           .toArray(),
         // Names both kinds, so that the index `retired_by_time` applies.
         retired
@@ -109,9 +112,10 @@ export class TopicPoll implements Following {
       ]),
     );
     return [
-      ...active.map(({ _id, topic_id: externalId, sys_updated_on }) => {
+      ...active.flatMap(({ _id, topic_id: externalId, sys_updated_on, ...topic }) => {
         const updatedOn = sys_updated_on.getTime();
-        return { key: `${_id} ${updatedOn}`, change: { externalId, updatedOn } };
+        const changes: TopicChange[] = [{ externalId, updatedOn }, ...toRenames(topic)];
+        return changes.map((change) => ({ key: `${_id} ${updatedOn} ${change.externalId}`, change }));
       }),
       ...removed.map(({ _id: key, topic_id: externalId }) => {
         return { key, change: { externalId, updatedOn: undefined } };

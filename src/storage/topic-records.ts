@@ -1,6 +1,6 @@
-import type { Collection, FindOptions } from "mongodb";
+import type { Collection, Filter, FindOptions } from "mongodb";
 
-import type { IndexedTopic, PickableTopic } from "../matching/feed.ts";
+import type { IndexedTopic, PickableTopic, TopicChange } from "../matching/feed.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import type { StoredDefinition } from "../topics/stores.ts";
@@ -19,7 +19,11 @@ export interface TopicRecord {
   source: Source;
   sys_created_on: Date;
   sys_updated_on: Date;
+  /** Absent in version 1. */
+  version?: number;
   previous?: PreviousRecord;
+  /** The last external ids that it had before. */
+  former_ids?: readonly string[];
 }
 
 /** The definition of a topic before its last change. */
@@ -34,6 +38,8 @@ export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
   sys_id: string;
   retired_on: Date;
   retired_by: RetiredTopic["retiredBy"];
+  /** When the topic was enabled again; a filter for null matches an absent field. */
+  enabled_on?: Date | null;
 }
 
 /**
@@ -64,7 +70,9 @@ export function toTopicRecord(topic: Topic): TopicRecord {
     source: topic.source,
     sys_created_on: topic.createdOn,
     sys_updated_on: topic.updatedOn,
+    ...(topic.version > 1 && { version: topic.version }),
     ...(topic.previous && { previous: toPreviousRecord(topic.previous) }),
+    ...(topic.formerIds && { former_ids: topic.formerIds }),
   };
 }
 
@@ -141,7 +149,9 @@ export const fromTopicRecord = (record: TopicRecord): Topic => ({
   source: record.source,
   createdOn: record.sys_created_on,
   updatedOn: record.sys_updated_on,
+  version: record.version ?? 1,
   ...(record.previous && { previous: fromPreviousRecord(record.previous) }),
+  ...(record.former_ids && { formerIds: record.former_ids }),
 });
 
 const fromPreviousRecord = (record: PreviousRecord): PreviousTopic => ({
@@ -151,6 +161,24 @@ const fromPreviousRecord = (record: PreviousRecord): PreviousTopic => ({
   contentQuery: record.content_query,
   source: record.source,
   updatedOn: record.sys_updated_on,
+});
+
+/** The external ids under which a topic is not to be found any more. */
+export const toRenames = ({ former_ids = [] }: Pick<TopicRecord, "former_ids">): TopicChange[] =>
+  former_ids.map((externalId) => ({ externalId, updatedOn: undefined }));
+
+/** Finds a topic if it has the version that was read. A filter for null also matches an absent field. */
+export const toVersionFilter = ({ id, version }: Topic): Filter<TopicRecord> =>
+  ({ _id: id, version: version === 1 ? { $in: [1, null] } : version }) as Filter<TopicRecord>;
+
+/** The same, also if the numbers repeat: a backup was restored, or an older program has changed the topic. */
+export const toExactFilter = (topic: Topic): Filter<TopicRecord> => ({
+  ...toVersionFilter(topic),
+  topic_id: topic.externalId,
+  topic_name: topic.name,
+  namespace: topic.namespace,
+  header_query: topic.headerQuery,
+  content_query: topic.contentQuery,
 });
 
 const idsPerLookup = 200;

@@ -5,7 +5,7 @@ import { elapsed } from "../lib/platform.ts";
 import type { Following, TopicChange } from "../matching/feed.ts";
 import type { Database } from "./database.ts";
 import { collections, type CollectionName } from "./names.ts";
-import type { TopicRecord } from "./topic-records.ts";
+import { toRenames, type TopicRecord } from "./topic-records.ts";
 
 /** A stream that ends sooner counts as one that could not be opened. */
 const minStreamMs = 60_000;
@@ -117,20 +117,21 @@ export class TopicStreams implements Following {
   }
 
   #report(name: CollectionName, document: ChangeStreamDocument | null): void {
-    const change = document === null ? undefined : toTopicChange(document, name);
-    if (change === undefined) return;
+    const changes = document === null ? [] : toTopicChanges(document, name);
+    if (changes.length === 0) return;
     const report = (): void => {
-      if (this.#state.mode !== "ended") this.#listener.onChanged([change]);
+      if (this.#state.mode !== "ended") this.#listener.onChanged(changes);
     };
     report();
     if (!this.#database.seesElections()) setTimeout(report, hiddenElectionMs).unref();
   }
 }
 
-function toTopicChange(change: ChangeStreamDocument, name: CollectionName): TopicChange | undefined {
+function toTopicChanges(change: ChangeStreamDocument, name: CollectionName): TopicChange[] {
   // Null if the record has been deleted since.
   const record = "fullDocument" in change ? (change.fullDocument as unknown as TopicRecord | null) : null;
-  if (record === null) return undefined;
+  if (record === null) return [];
   const { topic_id: externalId, sys_updated_on: updatedOn } = record;
-  return { externalId, updatedOn: name === collections.topics ? updatedOn.getTime() : undefined };
+  if (name !== collections.topics) return [{ externalId, updatedOn: undefined }];
+  return [{ externalId, updatedOn: updatedOn.getTime() }, ...toRenames(record)];
 }

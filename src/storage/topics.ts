@@ -1,13 +1,13 @@
-import type { AnyBulkWriteOperation, ClientSession, Collection, Filter } from "mongodb";
+import type { Filter } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
-import { UniqueViolationError, TopicGoneError, type TopicStore } from "../topics/stores.ts";
+import type { TopicStore } from "../topics/stores.ts";
 import type { RetiredTopic, Topic, TopicDefinition } from "../topics/topic.ts";
-import { splitIntoChunks, type Database } from "./database.ts";
-import { isDuplicate } from "./failures.ts";
+import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
+import { createTopicChanges } from "./topic-changes.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import { derivePosition } from "./derive-position.ts";
 import { maxUpdateMs } from "./client-options.ts";
@@ -23,19 +23,27 @@ import {
   type RetiredRecord,
   type TopicRecord,
 } from "./topic-records.ts";
+import { openTopicCollections, toViolation, writeTopics } from "./topic-writes.ts";
+import { runInSession } from "./transactions.ts";
 
-/** Without a transaction, one part of a large insertion is stored while the next is still being encoded. */
-const topicsPerInsert = 500;
+interface TopicStoreOptions {
+  /** How long replaced versions are kept; undefined: for ever. */
+  readonly historyRetentionDays?: number | undefined;
+}
 
 /** The store of topics and positions in MongoDB. */
-export function createTopicStore(database: Database, log: Logger): TopicStore {
-  const topics = database.collection<TopicRecord>(collections.topics);
-  const retired = database.collection<RetiredRecord>(collections.retiredTopics);
+export function createTopicStore(
+  database: Database,
+  log: Logger,
+  { historyRetentionDays }: TopicStoreOptions = {},
+): TopicStore {
+  const stores = openTopicCollections(database, historyRetentionDays);
+  const { topics } = stores;
   const positions = createPositions<TopicWrites>(database, {
     log,
     decidedOn: [collections.topics],
     derive: (key) => derivePosition(database, key),
-    write: (writes, options) => writeTopics(writes, { topics, retired, options }),
+    write: (writes, options) => writeTopics(writes, stores, options),
     // Some products check unique indexes only at the commit.
     toStepError: toViolation,
   });
@@ -43,6 +51,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
   return {
     ...positions,
     ...createRetiredTopics(database),
+    change: createTopicChanges(database, stores),
     insert: (topic) =>
       database
         .run(async () => {
@@ -87,52 +96,6 @@ function toCombinationFilter(definitions: readonly TopicDefinition[]): Filter<To
   };
 }
 
-/** Where a batch is written. */
-interface WriteTarget {
-  readonly topics: Collection<TopicRecord>;
-  readonly retired: Collection<RetiredRecord>;
-  readonly options: SessionOptions;
-}
-
-async function writeTopics(writes: TopicWrites, target: WriteTarget): Promise<void> {
-  const { topics, retired, options } = target;
-  const { removed, retired: newlyRetired, updated, created } = writes;
-  if (newlyRetired.length > 0) {
-    await retired.bulkWrite(
-      newlyRetired.map((one) => ({
-        replaceOne: { filter: { _id: toRetiredId(one) }, replacement: toRetiredRecord(one), upsert: true },
-      })),
-      options,
-    );
-  }
-  if (removed.length > 0) {
-    const ids = removed.map(({ id }) => id);
-    const { deletedCount } = await topics.deleteMany({ _id: { $in: ids } }, options);
-    if (deletedCount < ids.length) throw createGoneError();
-  }
-  if (updated.length > 0) {
-    const { matchedCount } = await topics.bulkWrite(updated.map(toReplacement), {
-      ...options,
-      ordered: true,
-    });
-    if (matchedCount < updated.length) throw createGoneError();
-  }
-  if (created.length > 0) await insertTopics(created, target);
-}
-
-async function insertTopics(created: readonly Topic[], { topics, options }: WriteTarget): Promise<void> {
-  if (options.session !== undefined) {
-    await topics.insertMany(created.map(toTopicRecord), options);
-    return;
-  }
-  const insertions = splitIntoChunks(created, topicsPerInsert).map((some) =>
-    topics.insertMany(some.map(toTopicRecord), { ordered: false, maxTimeMS: maxUpdateMs }),
-  );
-  // No insertion may still be in progress when the batch is decided again.
-  await Promise.allSettled(insertions);
-  await Promise.all(insertions);
-}
-
 /** The functions of the topic store that concern retired topics. */
 export function createRetiredTopics(database: Database): Pick<TopicStore, "retire" | "findLatestRetired"> {
   const topics = database.collection<TopicRecord>(collections.topics);
@@ -166,11 +129,12 @@ export function createRetiredTopics(database: Database): Pick<TopicStore, "retir
       const session = database.startSession();
       if (session !== undefined)
         try {
-          return await runInTransaction(database, session, async () => {
-            const isGone = await remove(one.topic, { session });
-            if (isGone) await copy({ session });
-            return isGone;
+          let wasThere = false;
+          await runInSession(database, session, async () => {
+            wasThere = await remove(one.topic, { session });
+            if (wasThere) await copy({ session });
           });
+          return wasThere;
         } catch (error) {
           if (error instanceof UnavailableError && (await wasRetired(_id, one).catch(() => false)))
             return true;
@@ -195,22 +159,6 @@ export function createRetiredTopics(database: Database): Pick<TopicStore, "retir
   };
 }
 
-async function runInTransaction(
-  database: Database,
-  session: ClientSession,
-  work: () => Promise<boolean>,
-): Promise<boolean> {
-  let isDone = false;
-  try {
-    await database.runTransaction(session, async () => {
-      isDone = await work();
-    });
-    return isDone;
-  } finally {
-    await session.endSession();
-  }
-}
-
 /** The latest record of each external id. */
 function keepLatest(records: readonly RetiredRecord[]): RetiredRecord[] {
   const latestById = new Map<string, RetiredRecord>();
@@ -221,13 +169,3 @@ function keepLatest(records: readonly RetiredRecord[]): RetiredRecord[] {
   }
   return [...latestById.values()];
 }
-
-const createGoneError = (): TopicGoneError => new TopicGoneError("a topic of the batch was disabled");
-
-const toViolation = (error: unknown): unknown =>
-  isDuplicate(error) ? new UniqueViolationError(error) : error;
-
-const toReplacement = (topic: Topic): AnyBulkWriteOperation<TopicRecord> => {
-  const { _id, ...fields } = toTopicRecord(topic);
-  return { replaceOne: { filter: { _id }, replacement: fields } };
-};

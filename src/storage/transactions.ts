@@ -4,6 +4,7 @@ import { ConfigurationError, getErrorMessage, TransactionConflictError } from ".
 import type { Logger } from "../lib/logger.ts";
 import { elapsed, random, sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
+import type { Database } from "./database.ts";
 import { classify, commit } from "./failures.ts";
 import { collections } from "./names.ts";
 
@@ -87,6 +88,19 @@ export function createKillSessions(getDb: () => Db, log: Logger): KillSessions {
       hasFailed = true;
     }
   };
+}
+
+/** Runs operations in one transaction of a session, which ends with it. See `Database.runTransaction`. */
+export async function runInSession(
+  database: Pick<Database, "runTransaction">,
+  session: ClientSession,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await database.runTransaction(session, work);
+  } finally {
+    await session.endSession();
+  }
 }
 
 /** Runs a transaction, again after each conflict. */

@@ -94,7 +94,7 @@ function define(
     const same = isSameDefinition(current, definition);
     if (current.source.kind === "http") {
       if (!same) return createHttpTopicRejection(current);
-      snapshot.replace(current, { ...current, source, updatedOn: now });
+      snapshot.replace({ from: current, to: { ...current, source, updatedOn: now }, action: "adopted" });
       return "adopted";
     }
     if (same || isLater(current.source, source)) return "unchanged";
@@ -105,11 +105,12 @@ function define(
     return createCombinationRejection(definition, holder);
   }
   if (current === undefined) {
-    snapshot.add({ ...definition, id: batch.newId(), source, createdOn: now, updatedOn: now });
+    snapshot.add({ ...definition, id: batch.newId(), version: 1, source, createdOn: now, updatedOn: now });
     return "created";
   }
   const previous = toPreviousTopic(current);
-  snapshot.replace(current, { ...current, ...definition, source, updatedOn: now, previous });
+  const to = { ...current, ...definition, source, updatedOn: now, previous };
+  snapshot.replace({ from: current, to, action: "changed" });
   return "updated";
 }
 

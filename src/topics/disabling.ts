@@ -2,8 +2,8 @@ import { RejectionError } from "../lib/errors.ts";
 import { getUpdateTime } from "../lib/update-time.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import { insertTopic, requireReadableFilters } from "./insertion.ts";
-import type { TopicWrites } from "./snapshot.ts";
-import type { TopicStore } from "./stores.ts";
+import { noWrites, type TopicWrites } from "./snapshot.ts";
+import { TopicGoneError, type TopicStore } from "./stores.ts";
 import { externalIdFault, type AnnouncementSource, type RetiredTopic, type Topic } from "./topic.ts";
 
 /** No topic has this external id, neither an active nor a disabled one. */
@@ -87,20 +87,29 @@ async function find(
   return { active, last };
 }
 
+/** A topic that is enabled again begins after its retirement, also by another clock. */
+export const getEnableTime = (now: Date, { topic, retiredOn }: RetiredTopic): Date =>
+  getUpdateTime(getUpdateTime(now, topic.updatedOn), retiredOn);
+
 /** Returns undefined when another call enabled it, or freed its external id: the caller looks again. */
 async function restore(
   { store, now, changed }: DisablingContext,
-  { topic }: RetiredTopic,
+  disabled: RetiredTopic,
 ): Promise<Switched | undefined> {
+  const { topic } = disabled;
   requireReadableFilters(topic);
+  const insert = (created: Topic): Promise<void> =>
+    store.change({ ...noWrites, created: [created], enabled: [disabled] });
   try {
-    const stored = await insertTopic(store, () => ({
+    const stored = await insertTopic({ ...store, insert }, () => ({
       ...topic,
-      updatedOn: getUpdateTime(now(), topic.updatedOn),
+      version: topic.version + 1,
+      updatedOn: getEnableTime(now(), disabled),
     }));
     changed({ created: [stored] });
     return { topic: stored, changed: true };
   } catch (error) {
+    if (error instanceof TopicGoneError) return undefined;
     if (!(error instanceof RejectionError)) throw error;
     const [holder] = await store.findByExternalIds([topic.externalId]);
     const isFree = holder === undefined && error.code === "DUPLICATE_EXTERNAL_ID";
@@ -115,7 +124,7 @@ const createUnknownTopicError = (externalId: string): UnknownTopicError =>
 const createConflictError = (externalId: string, wanted: string): Error =>
   new Error(`the topic "${externalId}" was not ${wanted}: other writers changed it ${maxAttempts} times`);
 
-const createDisableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
+export const createDisableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
   new RejectionError(
     "EXTERNAL_ID_TAKEN",
     `The topic "${externalId}" belongs to the channel, which announced it (${formatRecordPosition(source)}). ` +
@@ -123,7 +132,7 @@ const createDisableRejection = (externalId: string, source: AnnouncementSource):
     [externalIdFault],
   );
 
-const createEnableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
+export const createEnableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
   new RejectionError(
     "EXTERNAL_ID_TAKEN",
     `The topic "${externalId}" belongs to the channel, which retired it (${formatRecordPosition(source)}). ` +

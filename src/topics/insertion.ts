@@ -28,7 +28,7 @@ export async function insertTopic(store: InsertionStore, make: () => Topic): Pro
       return topic;
     } catch (error) {
       if (!(error instanceof UniqueViolationError)) throw error;
-      const rejection = await findDuplicateRejection(store, topic);
+      const rejection = createDuplicateRejection(topic, await findDuplicates(store, topic));
       if (rejection !== undefined) throw rejection;
       if (tries === maxAttempts)
         throw new Error(
@@ -52,11 +52,11 @@ export async function findDuplicates(store: LookupStore, definition: TopicDefini
   ];
 }
 
-async function findDuplicateRejection(
-  store: LookupStore,
+/** The rejection of a definition with these faults of `findDuplicates`. */
+export function createDuplicateRejection(
   definition: TopicDefinition,
-): Promise<RejectionError | undefined> {
-  const details = await findDuplicates(store, definition);
+  details: readonly Fault[],
+): RejectionError | undefined {
   if (details.includes(externalIdFault)) {
     return new RejectionError(
       "DUPLICATE_EXTERNAL_ID",

@@ -6,6 +6,8 @@ import { newId } from "../lib/sys-id.ts";
 import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { toTopicEvent } from "./audit.ts";
+import { changeStoredTopics, type ChangedTopics, type ChangeOptions } from "./changing.ts";
+import type { DefinitionChange } from "./changes.ts";
 import { decide, type Batch, type Decision } from "./decide.ts";
 import { disableStoredTopic, enableStoredTopic, type Switched } from "./disabling.ts";
 import { findDuplicates, insertTopic, requireReadableFilters } from "./insertion.ts";
@@ -48,6 +50,11 @@ export interface TopicService {
    */
   enable(externalId: string, check?: (topic: Topic) => void): Promise<Switched>;
   /**
+   * Makes up to 500 changes at once, all or none (see DefinitionChange); changes that are stored already count as
+   * unchanged. Throws UnavailableError, and ChangesRejectedError with every change that cannot be made.
+   */
+  change(changes: readonly DefinitionChange[], options: ChangeOptions): Promise<ChangedTopics>;
+  /**
    * Decides what a batch of announcements changes; nothing is stored. `conflicts` is how often a decision on
    * this batch conflicted with stored topics: more is looked up each time. Throws UnavailableError.
    */
@@ -87,7 +94,11 @@ export function createTopicService(
       requireReadableFilters(definition);
       const topic = await insertTopic(store, () => {
         const at = now();
-        return { ...definition, id: newId(), source: { kind: "http", user }, createdOn: at, updatedOn: at };
+        return {
+          ...{ ...definition, id: newId(), version: 1, source: { kind: "http", user } },
+          createdOn: at,
+          updatedOn: at,
+        };
       });
       changed({ created: [topic] });
       return { topic, event: toTopicEvent("created", topic) };
@@ -101,6 +112,8 @@ export function createTopicService(
     disable: (externalId, user, check) =>
       disableStoredTopic({ store, now, changed, check }, externalId, user),
     enable: (externalId, check) => enableStoredTopic({ store, now, changed, check }, externalId),
+
+    change: (changes, options) => changeStoredTopics({ store, now, changed }, changes, options),
 
     async decide(batch, conflicts) {
       const { announcements } = batch;

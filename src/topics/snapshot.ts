@@ -1,15 +1,29 @@
 import { getUpdateTime } from "../lib/update-time.ts";
-import { getCombination, type RetiredTopic, type Topic, type TopicDefinition } from "./topic.ts";
+import {
+  getCombination,
+  type ReplacedVersion,
+  type RetiredTopic,
+  type Topic,
+  type TopicDefinition,
+} from "./topic.ts";
+import { orderUpdates, type TopicUpdate } from "./update-order.ts";
 
 /** The writes of a batch. In this order (removals first, insertions last) they violate no unique index. */
 export interface TopicWrites {
+  /** For the history. Each stored topic that is updated or inserted again is among them, as it was. */
+  readonly replaced: readonly ReplacedVersion[];
+  /** Topics as they are stored. Some make room for others and are inserted again. */
   readonly removed: readonly Topic[];
   readonly retired: readonly RetiredTopic[];
   readonly updated: readonly Topic[];
   readonly created: readonly Topic[];
 }
 
-/** Stored topics, for announcements to change one after another. */
+export const noWrites: TopicWrites = { replaced: [], removed: [], retired: [], updated: [], created: [] };
+
+interface Replacement extends TopicUpdate, Pick<ReplacedVersion, "action"> {}
+
+/** Stored topics, for announcements or users to change one after another. */
 export class TopicSnapshot {
   readonly #byExternalId: Map<string, Topic>;
   /** Built on first use: a log that is read again needs none. */
@@ -19,6 +33,7 @@ export class TopicSnapshot {
   readonly #before = new Map<string, Topic>();
   /** External ids whose topic differs, or differed for a moment, from the stored one. */
   readonly #touched = new Set<string>();
+  readonly #replaced: ReplacedVersion[] = [];
   readonly #retired: RetiredTopic[] = [];
 
   constructor(stored: readonly Topic[]) {
@@ -42,10 +57,22 @@ export class TopicSnapshot {
     this.#put(topic);
   }
 
-  replace(from: Topic, to: Topic): void {
-    this.#touch(from);
-    this.#take(from);
-    this.#put(to);
+  /** Replaces topics at once, so that they may exchange unique values. Sets the versions and the times. */
+  replace(...replacements: readonly Replacement[]): void {
+    for (const { from } of replacements) {
+      this.#touch(from);
+      this.#take(from);
+    }
+    for (const { from, to, action } of replacements) {
+      const stored = this.#before.get(from.id);
+      // All versions of a batch have one time: only the last of them becomes visible.
+      const updatedOn = getUpdateTime(to.updatedOn, stored?.updatedOn);
+      const next = { ...to, version: from.version + 1, updatedOn };
+      this.#touched.add(next.externalId);
+      this.#put(next);
+      const isTransient = from !== stored;
+      this.#replaced.push({ topic: from, endedBy: next.source, endedOn: updatedOn, action, isTransient });
+    }
   }
 
   retire(retired: RetiredTopic): void {
@@ -58,22 +85,22 @@ export class TopicSnapshot {
   toWrites(): TopicWrites {
     const remaining = new Map(this.#before);
     const created: Topic[] = [];
-    const changed: { from: Topic; to: Topic }[] = [];
+    const changed: TopicUpdate[] = [];
     for (const externalId of this.#touched) {
       const topic = this.#byExternalId.get(externalId);
       if (topic === undefined) continue;
       const from = remaining.get(topic.id);
       remaining.delete(topic.id);
       if (from === undefined) created.push(topic);
-      else
-        changed.push({ from, to: { ...topic, updatedOn: getUpdateTime(topic.updatedOn, from.updatedOn) } });
+      else changed.push({ from, to: topic });
     }
     const { updated, reinserted } = orderUpdates(changed);
     return {
-      removed: [...remaining.values(), ...reinserted],
+      replaced: this.#replaced,
+      removed: [...remaining.values(), ...reinserted.map(({ from }) => from)],
       retired: this.#retired,
-      updated,
-      created: [...created, ...reinserted],
+      updated: updated.map(({ to }) => to),
+      created: [...created, ...reinserted.map(({ to }) => to)],
     };
   }
 
@@ -91,47 +118,4 @@ export class TopicSnapshot {
     this.#touched.add(topic.externalId);
     if (this.#storedIds.has(topic.id) && !this.#before.has(topic.id)) this.#before.set(topic.id, topic);
   }
-}
-
-/** Updates in an order in which each finds its combination free. */
-interface OrderedUpdates {
-  readonly updated: readonly Topic[];
-  /** One topic of each ring that exchanged combinations: removed first and inserted again last. */
-  readonly reinserted: readonly Topic[];
-}
-
-/**
- * Orders updates so that they violate no unique index: the topic that gives up a combination goes before the
- * one that takes it. Rings (A takes B's combination while B takes A's) are opened by removing one member and
- * inserting it again at the end.
- */
-function orderUpdates(changes: readonly { readonly from: Topic; readonly to: Topic }[]): OrderedUpdates {
-  const holders = new Map(changes.map((change) => [getCombination(change.from), change]));
-  const updated: Topic[] = [];
-  const reinserted: Topic[] = [];
-  const placed = new Set<string>();
-
-  for (const start of changes) {
-    // Follows each wanted combination to its holder until one is free, then applies the chain backwards.
-    const chain: (typeof start)[] = [];
-    const inChain = new Set<string>();
-    for (let next: typeof start | undefined = start; next !== undefined && !placed.has(next.to.id);) {
-      if (inChain.has(next.to.id)) {
-        // A chain can only return to its start: two topics never take the same combination.
-        reinserted.push(next.to);
-        placed.add(next.to.id);
-        break;
-      }
-      chain.push(next);
-      inChain.add(next.to.id);
-      const wanted = getCombination(next.to);
-      next = wanted === getCombination(next.from) ? undefined : holders.get(wanted);
-    }
-    for (const change of chain.toReversed()) {
-      if (placed.has(change.to.id)) continue;
-      updated.push(change.to);
-      placed.add(change.to.id);
-    }
-  }
-  return { updated, reinserted };
 }

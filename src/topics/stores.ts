@@ -15,7 +15,7 @@ export class UniqueViolationError extends BatchConflictError {
   }
 }
 
-/** A topic to be changed is gone: a user has disabled it since it was read. */
+/** A topic to be changed is gone, or has another version: a user has changed it since it was read. */
 export class TopicGoneError extends BatchConflictError {
   override readonly name = "TopicGoneError";
 }
@@ -24,6 +24,20 @@ export class TopicGoneError extends BatchConflictError {
 export interface StoredDefinition extends TopicDefinition {
   readonly sourceKind: Source["kind"];
 }
+
+/** What users change at once. */
+export interface ChangeWrites extends TopicWrites {
+  /** Retirements that end with the writes: their topics are among `created`. */
+  readonly enabled: readonly RetiredTopic[];
+}
+
+/** A transaction, for writes of other stores that belong to it. Without a session, the store has none. */
+export interface StoreTransaction {
+  readonly session?: object;
+}
+
+/** Writes of another store, to be part of a transaction. May be called again after a conflict. */
+export type FurtherWrites = (transaction: StoreTransaction) => Promise<void>;
 
 /**
  * The store of topics, active and retired. Every function throws UnavailableError while the store does not
@@ -49,6 +63,11 @@ export interface TopicStore extends BatchStore<TopicWrites> {
    * moves nothing, when the topic is gone or was changed since it was read.
    */
   retire(one: RetiredTopic): Promise<boolean>;
+  /**
+   * Stores all writes or none; without transactions, one after another. Throws TopicGoneError when a topic to
+   * change does not have the version and the definition that was read any more, and UniqueViolationError.
+   */
+  change(writes: ChangeWrites, further?: FurtherWrites): Promise<void>;
   /** The latest retired topic of each external id, if any, also where the id is active again. */
   findLatestRetired(externalIds: readonly string[]): Promise<RetiredTopic[]>;
 }

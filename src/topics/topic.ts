@@ -17,20 +17,38 @@ export interface AnnouncementSource extends RecordPosition {
   readonly kind: "announcement";
 }
 
+/** What an apply of a plan says about itself. */
+export interface ChangeLabel {
+  readonly set: string;
+  readonly revision?: string;
+  readonly plan: string;
+}
+
+export interface UserSource {
+  readonly kind: "http";
+  readonly user: string;
+  /** Present if the change was part of a plan. */
+  readonly change?: ChangeLabel;
+}
+
 /** What created a topic, or changed it last. */
-export type Source = { readonly kind: "http"; readonly user: string } | AnnouncementSource;
+export type Source = UserSource | AnnouncementSource;
 
 export interface Topic extends TopicDefinition {
   /** The sys_id: 32 lower-case hexadecimal digits. */
   readonly id: string;
+  /** From 1; grows by one with each write that changes the topic. */
+  readonly version: number;
   readonly source: Source;
   readonly createdOn: Date;
   readonly updatedOn: Date;
   /** Absent until its definition changes. */
   readonly previous?: PreviousTopic;
+  /** The last external ids that it had before; absent unless it was renamed. */
+  readonly formerIds?: readonly string[];
 }
 
-/** The definition of a topic before its last change. Older ones are not kept. */
+/** The definition of a topic before its last change. */
 export interface PreviousTopic extends Omit<TopicDefinition, "externalId"> {
   readonly source: Source;
   /** When that definition was stored. */
@@ -42,6 +60,20 @@ export interface RetiredTopic {
   readonly topic: Topic;
   readonly retiredOn: Date;
   readonly retiredBy: Source;
+}
+
+/** How a version of a topic was replaced; `adopted`: by the channel, with the same definition. */
+export const versionActions = ["changed", "renamed", "adopted"] as const;
+export type VersionAction = (typeof versionActions)[number];
+
+/** A version of a topic that another one has replaced. */
+export interface ReplacedVersion {
+  readonly topic: Topic;
+  readonly endedBy: Source;
+  readonly endedOn: Date;
+  readonly action: VersionAction;
+  /** It was never visible: the batch that stored it replaced it. */
+  readonly isTransient: boolean;
 }
 
 /** An active topic, or a retired one with its retirement. */

@@ -287,7 +287,13 @@ export class RouterTopics {
     const source = { kind: "http", user: "admin" } as const;
     if (variant !== undefined) {
       const at = this.#getUpdateTime(id);
-      const topic: Topic = { ...this.#versions.define(id, variant), source, createdOn: at, updatedOn: at };
+      const topic: Topic = {
+        ...this.#versions.define(id, variant),
+        version: 1,
+        source,
+        createdOn: at,
+        updatedOn: at,
+      };
       const { _id, ...fields } = toTopicRecord(topic);
       await database.run(() => topics.replaceOne({ _id }, fields, { upsert: true }));
       changed({ updated: [topic] });
@@ -296,7 +302,7 @@ export class RouterTopics {
     const stored = await database.run(() => topics.findOne({ _id: id }));
     if (stored === null) return;
     const updatedOn = stored.sys_updated_on;
-    const topic = { ...this.#versions.define(id, 0), source, createdOn: updatedOn, updatedOn };
+    const topic = { ...this.#versions.define(id, 0), version: 1, source, createdOn: updatedOn, updatedOn };
     // Another process, whose clock is behind, may store the topic again with an earlier time.
     const retired: RetiredTopic = { topic, retiredOn: currentDate(), retiredBy: source };
     const remove = async (options: object): Promise<void> => {

@@ -117,6 +117,10 @@ export function toAnnouncement(record: StoredRecord, offset: number): ModelAnnou
   return { kind: "define", offset, definition: { externalId, name, namespace, headerQuery, contentQuery } };
 }
 
+/** Whether a retirement is marked as ended: its topic is enabled again. */
+const isEnd = (before: Document | undefined, after: Document): boolean =>
+  after["enabled_on"] !== undefined && before !== undefined && before["enabled_on"] === undefined;
+
 /** What a commit did to topics. */
 export function toEffect(changes: readonly Change[]): Effect {
   const topics = new Map<string, ChangedTopic>();
@@ -133,7 +137,7 @@ export function toEffect(changes: readonly Change[]): Effect {
         const topic = fromRecord(after);
         topics.set(topic.externalId, { topic, sysId: after["_id"] as string, text: describe(topic) });
       }
-    } else if (collection === collections.retiredTopics && after !== undefined) {
+    } else if (collection === collections.retiredTopics && after !== undefined && !isEnd(before, after)) {
       const by = after["retired_by"] as StoredSource;
       if (by.kind === "announcement") retired.add(`${String(after["topic_id"])}@${toOffset(by)}`);
     }
@@ -156,7 +160,7 @@ export function findFalseRetirement(
   );
   const retired = changes
     .filter(({ collection }) => collection === collections.retiredTopics)
-    .flatMap(({ after }) => (after === undefined ? [] : [after]))
+    .flatMap(({ before, after }) => (after === undefined || isEnd(before, after) ? [] : [after]))
     .find(({ sys_id: sysId, retired_by: by }) => {
       const isRemoval = (by as StoredSource).kind === "http" || wasStored(sysId as string);
       return isRemoval && !removed.has(sysId as string);

@@ -15,6 +15,7 @@ export function createTopicRecord(definition: {
     headerQuery: "",
     contentQuery: "",
     source: { kind: "http", user: "somebody" },
+    version: 1,
     createdOn: now,
     updatedOn: now,
     ...definition,

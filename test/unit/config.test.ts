@@ -63,6 +63,7 @@ describe("the settings", () => {
       push: { applications: [], platforms: [], maxTokensPerUser: undefined, maxUnseenDays: undefined },
       pickerLoad: "first-use",
       eventLearning: "paths",
+      historyRetentionDays: undefined,
       logLevel: "info",
       auditLog: "stdout",
       stack: {

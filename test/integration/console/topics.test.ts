@@ -54,7 +54,13 @@ service.prepare(async () => {
     ...toRetiredRecord({
       topic: {
         ...{ id: "f".repeat(32), externalId: "alarm-1", name: "Alarms", namespace: "", headerQuery: "" },
-        ...{ contentQuery: "", source: announcedSource(3), createdOn: hoursAgo(80), updatedOn: hoursAgo(80) },
+        ...{
+          contentQuery: "",
+          version: 1,
+          source: announcedSource(3),
+          createdOn: hoursAgo(80),
+          updatedOn: hoursAgo(80),
+        },
       },
       retiredOn: hoursAgo(30),
       retiredBy: announcedSource(9),

@@ -70,7 +70,7 @@ export async function collectSeries(): Promise<Series[]> {
     decision: {
       counts: { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, rejected: 1 },
       rejections: [{ offset: 0, rejection: new RejectionError("MALFORMED_JSON", "") }],
-      writes: { removed: [], retired: [], updated: [], created: [] },
+      writes: { replaced: [], removed: [], retired: [], updated: [], created: [] },
     },
     records: [{ offset: 0, timestamp: "0", key: null, value: null, headers: {} }],
     storedOn: 0,

@@ -32,6 +32,7 @@ const topic = (externalId: string): Topic => ({
   ...{
     id: `f01${externalId.padStart(29, "0")}`,
     source: announcement,
+    version: 1,
     createdOn: atMinute(0),
     updatedOn: atMinute(1),
   },

@@ -26,9 +26,15 @@ interface FindOptions extends SessionOptions {
   readonly batchSize?: number;
 }
 
-interface BulkOperation {
-  readonly replaceOne: { readonly filter: Filter; readonly replacement: Document; readonly upsert?: boolean };
-}
+type BulkOperation =
+  | {
+      readonly replaceOne: {
+        readonly filter: Filter;
+        readonly replacement: Document;
+        readonly upsert?: boolean;
+      };
+    }
+  | { readonly deleteOne: { readonly filter: Filter } };
 
 export interface CollectionOptions {
   readonly name: string;
@@ -114,12 +120,17 @@ export class SimulatedCollection {
 
   async bulkWrite(operations: readonly BulkOperation[], options: WriteOptions = {}) {
     const { results } = await this.#writeMany(
-      operations.map(({ replaceOne: { filter, replacement, ...rest } }) =>
-        toUpdate(filter, replacement, rest),
-      ),
+      operations.map((one) => {
+        if ("deleteOne" in one) return { kind: "delete", filter: one.deleteOne.filter };
+        const { filter, replacement, ...rest } = one.replaceOne;
+        return toUpdate(filter, replacement, rest);
+      }),
       options,
     );
-    return { matchedCount: results.reduce((sum, { matched }) => sum + matched, 0) };
+    return {
+      matchedCount: results.reduce((sum, { matched }) => sum + matched, 0),
+      deletedCount: results.reduce((sum, { deleted }) => sum + deleted, 0),
+    };
   }
 
   createIndex(key: Document, { name, unique = false }: { name: string; unique?: boolean }): Promise<void> {

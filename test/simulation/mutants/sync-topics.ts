@@ -5,6 +5,7 @@ const handler = "consumers/batch-handler.ts";
 const stores = "src/topics/stores.ts";
 const service = "src/topics/service.ts";
 const topics = "src/storage/topics.ts";
+const topicWrites = "src/storage/topic-writes.ts";
 
 export const syncTopicMutants: readonly Mutant[] = [
   {
@@ -76,32 +77,32 @@ export const syncTopicMutants: readonly Mutant[] = [
   {
     name: "a deletion that finds nothing counts as done",
     world: "sync",
-    file: topics,
-    replace: "    if (deletedCount < ids.length) throw createGoneError();\n",
-    by: "      if (deletedCount < 0) throw createGoneError();\n",
+    file: topicWrites,
+    replace: "    if (deletedCount < removed.length) throw createGoneError();\n",
+    by: "    if (deletedCount < 0) throw createGoneError();\n",
     schedule: "topic-disabled-while-the-channel-retires-it",
   },
   {
     name: "a replacement that finds nothing counts as done",
     world: "sync",
-    file: topics,
+    file: topicWrites,
     replace: "    if (matchedCount < updated.length) throw createGoneError();\n",
-    by: "      if (matchedCount < 0) throw createGoneError();\n",
+    by: "    if (matchedCount < 0) throw createGoneError();\n",
     schedule: "topic-disabled-while-the-channel-adopts-it",
   },
   {
     name: "a topic that changed before it was disabled counts as disabled",
     world: "sync",
     file: topics,
-    replace: "            return isGone;\n",
-    by: "            return true;\n",
+    replace: "          return wasThere;\n",
+    by: "          return true;\n",
     schedule: "topic-acknowledged-as-disabled-while-the-channel-adopts-it",
   },
   {
     name: "a topic is copied to the retired ones although it stays",
     world: "sync",
     file: topics,
-    replace: "if (isGone) await copy({ session });",
+    replace: "if (wasThere) await copy({ session });",
     by: "await copy({ session });",
     schedule: "topic-acknowledged-as-disabled-while-the-channel-adopts-it",
   },

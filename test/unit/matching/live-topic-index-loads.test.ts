@@ -69,7 +69,7 @@ describe("the index of topics while it loads", () => {
     await until("the load has begun", () => loads.length === 1);
     const now = new Date();
     const source = { kind: "http", user: "user" } as const;
-    const removed = { ...topic("removed"), source, createdOn: now, updatedOn: now };
+    const removed = { ...topic("removed"), version: 1, source, createdOn: now, updatedOn: now };
     index.changed({ removed: [removed] });
     loads[0]?.resolve([topic("removed"), topic("other")]);
     await until("the topics are loaded", () => index.status().topics > 0);
@@ -81,7 +81,7 @@ describe("the index of topics while it loads", () => {
 describe("a write of this process", () => {
   const source = { kind: "http", user: "user" } as const;
   const written = (externalId: string, updatedOn: Date) => {
-    return { ...topic(externalId), source, createdOn: updatedOn, updatedOn };
+    return { ...topic(externalId), version: 1, source, createdOn: updatedOn, updatedOn };
   };
 
   it("is not read again if it is reported soon", async () => {
@@ -141,7 +141,13 @@ describe("a topic that another process stores again", () => {
     await live;
     const retiredOn = new Date();
     const retiredBy = { kind: "http", user: "user" } as const;
-    const retired = { ...topic("again"), source: retiredBy, createdOn: retiredOn, updatedOn: retiredOn };
+    const retired = {
+      ...topic("again"),
+      version: 1,
+      source: retiredBy,
+      createdOn: retiredOn,
+      updatedOn: retiredOn,
+    };
     index.changed({ retired: [{ topic: retired, retiredOn, retiredBy }] });
     assert.equal(index.status().topics, 0);
     listeners[0]?.onChanged([{ externalId: "again", updatedOn: retiredOn.getTime() - 60_000 }]);
@@ -195,7 +201,7 @@ describe("the index of topics while its feed opens", () => {
     await until("the feed is being opened", () => listeners.length === 1);
     const now = new Date();
     const source = { kind: "http", user: "user" } as const;
-    index.changed({ created: [{ ...topic("removed"), source, createdOn: now, updatedOn: now }] });
+    index.changed({ created: [{ ...topic("removed"), version: 1, source, createdOn: now, updatedOn: now }] });
     opened.resolve(undefined);
     await until("the load has begun", () => loads.length === 1);
     loads[0]?.resolve([topic("other")]);

@@ -6,9 +6,10 @@ import fc from "fast-check";
 import { RejectionError } from "../../../src/lib/errors.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import { decide, type Decision } from "../../../src/topics/decide.ts";
-import { getCombination, type Source, type Topic } from "../../../src/topics/topic.ts";
+import type { Source, Topic } from "../../../src/topics/topic.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import type { TopicWrites } from "../../../src/topics/snapshot.ts";
+import { noWrites } from "../../../src/topics/snapshot.ts";
+import { applyWrites } from "./apply-writes.ts";
 import { applyToModel, createDefinition, createModel, sortById, toModelTopic } from "./model.ts";
 
 const partition = { topic: "announcements", partition: 0 };
@@ -38,6 +39,7 @@ const createStored = (externalId: string, source: Source, combination = external
   ...createDefinition(externalId, combination),
   id: newId(),
   source,
+  version: 1,
   createdOn: before,
   updatedOn: before,
 });
@@ -55,13 +57,20 @@ describe("deciding one announcement", () => {
     assert.match(topic?.id ?? "", /^[0-9a-f]{32}$/);
     assert.deepEqual(
       { ...topic, id: "" },
-      { ...createDefinition("a"), id: "", source: createSource(7), createdOn: now, updatedOn: now },
+      {
+        ...createDefinition("a"),
+        id: "",
+        version: 1,
+        source: createSource(7),
+        createdOn: now,
+        updatedOn: now,
+      },
     );
   });
 
   it("writes nothing for an unchanged definition", () => {
     const { writes, counts } = decideBatch([define(9, "a")], [createStored("a", createSource(3))]);
-    assert.deepEqual(writes, { removed: [], retired: [], updated: [], created: [] });
+    assert.deepEqual(writes, noWrites);
     assert.equal(counts.unchanged, 1);
   });
 
@@ -81,7 +90,15 @@ describe("deciding one announcement", () => {
     assert.equal(counts.updated, 1);
     const previous = { ...toPrevious("a"), source: createSource(3), updatedOn: before };
     assert.deepEqual(writes.updated, [
-      { ...topic, ...createDefinition("a", "other"), source: createSource(9), updatedOn: now, previous },
+      {
+        ...{ ...topic, ...createDefinition("a", "other"), version: 2, source: createSource(9) },
+        updatedOn: now,
+        previous,
+      },
+    ]);
+    const endedBy = createSource(9);
+    assert.deepEqual(writes.replaced, [
+      { topic, endedBy, endedOn: now, action: "changed", isTransient: false },
     ]);
   });
 
@@ -124,7 +141,11 @@ describe("deciding one announcement", () => {
     const topic = createStored("a", byHttp);
     const { writes, counts } = decideBatch([define(9, "a")], [topic]);
     assert.equal(counts.adopted, 1);
-    assert.deepEqual(writes.updated, [{ ...topic, source: createSource(9), updatedOn: now }]);
+    assert.deepEqual(writes.updated, [{ ...topic, version: 2, source: createSource(9), updatedOn: now }]);
+    assert.deepEqual(
+      writes.replaced.map(({ topic: { version }, action }) => [version, action]),
+      [[1, "adopted"]],
+    );
   });
 
   it("rejects another definition for a topic that was created over HTTP", () => {
@@ -290,6 +311,49 @@ describe("deciding any batch over any stored topics", () => {
     );
   });
 
+  it("has the same history in one batch or split in two anywhere", () => {
+    const formatAll = (...decisions: readonly Decision[]): string[] =>
+      decisions
+        .flatMap(({ writes }) => writes.replaced)
+        .map(({ topic, endedBy, action }) =>
+          JSON.stringify([topic.externalId, topic.version, topic.name, topic.source, endedBy, action]),
+        );
+    fc.assert(
+      fc.property(situation, fc.nat(20), ({ topics, announcements }, cut) => {
+        const first = decideBatch(announcements.slice(0, cut), topics);
+        const half = applyWrites(topics, first.writes);
+        const second = decideBatch(announcements.slice(cut), half);
+        assert.deepEqual(formatAll(first, second), formatAll(decideBatch(announcements, topics)));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("numbers versions without gaps, and replaces each once", () => {
+    fc.assert(
+      fc.property(situation, ({ topics, announcements }) => {
+        const { writes } = decideBatch(announcements, topics);
+        const replaced = Map.groupBy(writes.replaced, ({ topic }) => topic.id);
+        const last = [...applyWrites(topics, writes), ...writes.retired.map(({ topic }) => topic)];
+        for (const { id, version, updatedOn } of last) {
+          const versions = replaced.get(id) ?? [];
+          assert.deepEqual(
+            versions.map(({ topic }) => topic.version),
+            Array.from({ length: version - 1 }, (_, i) => i + 1),
+          );
+          // Visible versions follow each other; the others have no length.
+          const stored = topics.find((one) => one.id === id);
+          assert.deepEqual(
+            versions.filter(({ isTransient }) => !isTransient).map(({ topic }) => topic),
+            stored === undefined || versions.length === 0 ? [] : [stored],
+          );
+          assert.ok(versions.every(({ endedOn }) => endedOn.getTime() === updatedOn.getTime()));
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   it("writes each stored topic at most once, unless it is removed and inserted again", () => {
     fc.assert(
       fc.property(situation, ({ topics, announcements }) => {
@@ -302,23 +366,3 @@ describe("deciding any batch over any stored topics", () => {
     );
   });
 });
-
-/** Applies writes like a store with two unique indexes: one at a time, each checked. */
-function applyWrites(topics: readonly Topic[], { removed, updated, created }: TopicWrites): Topic[] {
-  const table = new Map(topics.map((topic) => [topic.id, topic]));
-  const put = (topic: Topic): void => {
-    for (const other of table.values()) {
-      if (other.id === topic.id) continue;
-      assert.notEqual(other.externalId, topic.externalId, "the index of external ids objects");
-      assert.notEqual(getCombination(other), getCombination(topic), "the index of combinations objects");
-    }
-    table.set(topic.id, topic);
-  };
-  for (const { id } of removed) assert.ok(table.delete(id), "removes only what is stored");
-  for (const topic of updated) {
-    assert.ok(table.has(topic.id), "updates only what is stored");
-    put(topic);
-  }
-  created.forEach(put);
-  return [...table.values()];
-}

@@ -1,0 +1,92 @@
+import { UnavailableError } from "../lib/errors.ts";
+import type { ChangeWrites, TopicStore } from "../topics/stores.ts";
+import type { RetiredTopic } from "../topics/topic.ts";
+import type { Database } from "./database.ts";
+import { collections } from "./names.ts";
+import type { SessionOptions } from "./positions.ts";
+import { toExactFilter, toRetiredId } from "./topic-records.ts";
+import { toVersionId } from "./topic-versions.ts";
+import { createGoneError, toViolation, writeTopics, type TopicCollections } from "./topic-writes.ts";
+import { runInSession } from "./transactions.ts";
+
+/** Creates the function of the topic store that stores what users change. */
+export function createTopicChanges(database: Database, stores: TopicCollections): TopicStore["change"] {
+  return async (writes, further) => {
+    async function write(options: SessionOptions): Promise<void> {
+      await writeTopics(writes, stores, { ...options, toFilter: toExactFilter });
+      await further?.(options);
+    }
+    const session = database.startSession();
+    try {
+      if (session === undefined) await database.run(() => write({}));
+      else
+        await runInSession(database, session, async () => {
+          await endRetirements(writes, stores, { session });
+          await write({ session });
+        });
+    } catch (error) {
+      if (
+        error instanceof UnavailableError &&
+        (await wereStored(writes, database, stores).catch(() => false))
+      )
+        return;
+      throw toViolation(error);
+    }
+  };
+}
+
+/**
+ * Of two writers that enable one topic, the second must not store its version once more, however late it is.
+ */
+async function endRetirements(
+  { enabled, created }: ChangeWrites,
+  { retired }: TopicCollections,
+  options: SessionOptions,
+): Promise<void> {
+  for (const one of enabled) {
+    const enabled_on = created.find(({ id }) => id === one.topic.id)?.updatedOn ?? one.retiredOn;
+    const { matchedCount } = await retired.updateOne(
+      { _id: toRetiredId(one), enabled_on: null },
+      { $set: { enabled_on } },
+      options,
+    );
+    if (matchedCount === 0) throw createGoneError();
+  }
+}
+
+/**
+ * Whether a commit whose response was lost has stored the writes, for good. All were stored if one of them
+ * was; the last one that others cannot undo is looked up.
+ */
+function wereStored(
+  { replaced: [replaced], retired: [disabled], created: [created] }: ChangeWrites,
+  database: Database,
+  { topics, retired, versions }: TopicCollections,
+): Promise<boolean> {
+  const isStored = async (): Promise<boolean> => {
+    if (replaced !== undefined) {
+      const { topic, endedOn, endedBy } = replaced;
+      const own = { _id: toVersionId(topic.id, topic.version), valid_to: endedOn, ended_by: endedBy };
+      return (await versions.findOne(own)) !== null;
+    }
+    if (disabled !== undefined) return (await retired.findOne(toOwnRetirement(disabled))) !== null;
+    if (created === undefined) return false;
+    const own = { _id: created.id, sys_updated_on: created.updatedOn };
+    return (await topics.findOne(own)) !== null;
+  };
+  return database.run(async () => {
+    const primary = database.getPrimary();
+    if (!(await isStored())) return false;
+    return database.confirmReads(primary, [
+      collections.topics,
+      collections.retiredTopics,
+      collections.topicVersions,
+    ]);
+  });
+}
+
+const toOwnRetirement = (one: RetiredTopic) => ({
+  _id: toRetiredId(one),
+  retired_on: one.retiredOn,
+  retired_by: one.retiredBy,
+});

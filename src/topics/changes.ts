@@ -1,0 +1,343 @@
+import { RejectionError } from "../lib/errors.ts";
+import { formatRecordPosition } from "../sync/records.ts";
+import {
+  createDisableRejection,
+  createEnableRejection,
+  getEnableTime,
+  UnknownTopicError,
+} from "./disabling.ts";
+import { createDuplicateRejection, requireReadableFilters } from "./insertion.ts";
+import { TopicSnapshot } from "./snapshot.ts";
+import type { ChangeWrites } from "./stores.ts";
+import {
+  combinationFault,
+  externalIdFault,
+  getCombination,
+  isSameDefinition,
+  toPreviousTopic,
+  type AnnouncementSource,
+  type RetiredTopic,
+  type Topic,
+  type TopicDefinition,
+  type UserSource,
+} from "./topic.ts";
+
+/** What the caller has read of a topic that is to be changed. */
+export interface ExpectedTopic {
+  readonly version: number;
+  /** Not compared if absent. */
+  readonly definition?: TopicDefinition | undefined;
+}
+
+/** A change of one topic. Without `expected`, it is made whatever the topic is. */
+export type DefinitionChange =
+  | { readonly kind: "create"; readonly definition: TopicDefinition }
+  | {
+      readonly kind: "change";
+      readonly externalId: string;
+      readonly expected?: ExpectedTopic | undefined;
+      /** Another external id renames the topic. */
+      readonly definition: TopicDefinition;
+    }
+  | {
+      readonly kind: "disable";
+      readonly externalId: string;
+      readonly expected?: ExpectedTopic | undefined;
+    }
+  | {
+      /** Brings back the topic that was disabled last, with its own definition unless another is given. */
+      readonly kind: "enable";
+      readonly externalId: string;
+      readonly expected?: ExpectedTopic | undefined;
+      readonly definition?: TopicDefinition | undefined;
+    };
+
+export const maxChanges = 500;
+
+/** Changes that are stored together. */
+export interface ChangeSet {
+  readonly changes: readonly DefinitionChange[];
+  /** The active topics that the changes name, and the holders of the unique values that they want. */
+  readonly stored: readonly Topic[];
+  /** The last retirement of each external id. */
+  readonly retired: readonly RetiredTopic[];
+  readonly source: UserSource;
+  readonly now: Date;
+  readonly newId: () => string;
+}
+
+export type ChangeOutcome = "created" | "changed" | "renamed" | "disabled" | "enabled" | "unchanged";
+
+/** The result of a change: the topic as it is afterwards, or as it was when it was disabled. */
+export interface ChangedTopic {
+  readonly outcome: ChangeOutcome;
+  readonly topic: Topic;
+}
+
+/** Why a change cannot be made. */
+export type ChangeProblem = RejectionError | UnknownTopicError | VersionConflictError;
+
+export interface RejectedChange {
+  /** The place of the change in the list. */
+  readonly index: number;
+  readonly problem: ChangeProblem;
+}
+
+/** All changes, or the problems for which none is made. */
+export type ChangeDecision =
+  | { readonly results: readonly ChangedTopic[]; readonly writes: ChangeWrites }
+  | { readonly rejections: readonly RejectedChange[] };
+
+/** The topic was changed since the caller has read it. */
+export class VersionConflictError extends Error {
+  override readonly name = "VersionConflictError";
+  readonly topic: Topic;
+
+  constructor(topic: Topic, { version }: ExpectedTopic) {
+    const difference =
+      topic.version === version
+        ? `has another definition than the version ${version} that was read`
+        : `has the version ${topic.version}, not ${version}`;
+    const by =
+      topic.source.kind === "http"
+        ? `the user "${topic.source.user}"`
+        : `the announcement ${formatRecordPosition(topic.source)}`;
+    super(
+      `The topic "${topic.externalId}" ${difference}: ${by} changed it at ${topic.updatedOn.toISOString()}.`,
+    );
+    this.topic = topic;
+  }
+}
+
+/** What a change does. `from` is replaced or disabled, and `to` is stored. */
+interface Effect extends ChangedTopic {
+  readonly from?: Topic;
+  readonly to?: Topic;
+  readonly enabled?: RetiredTopic;
+}
+
+/**
+ * Decides changes that are made at once: they may exchange external ids and combinations. A change that is
+ * stored already counts as unchanged, so that repeating them is safe.
+ */
+export function decideChanges(set: ChangeSet): ChangeDecision {
+  const context: Context = { ...set, snapshot: new TopicSnapshot(set.stored), freed: new Set() };
+  const rejections: RejectedChange[] = [];
+  const effects = new Map<number, Effect>();
+  const named = new Set<string>();
+  for (const [index, change] of sortCreationsLast(set.changes)) {
+    try {
+      requireNamedOnce(change, named);
+      const effect = resolve(change, context);
+      if (effect.from !== undefined) context.freed.add(effect.from.id);
+      effects.set(index, effect);
+    } catch (error) {
+      if (!isProblem(error)) throw error;
+      rejections.push({ index, problem: error });
+    }
+  }
+  rejections.push(...findTakenValues(effects, context));
+  if (rejections.length > 0) return { rejections: rejections.toSorted((a, b) => a.index - b.index) };
+  return apply(effects, context);
+}
+
+interface Context extends ChangeSet {
+  readonly snapshot: TopicSnapshot;
+  /** The sys_ids of the topics that give up their unique values, or change them. */
+  readonly freed: Set<string>;
+}
+
+/** Whether a topic exists that is to be created depends on the other changes, which may rename it. */
+const sortCreationsLast = (changes: readonly DefinitionChange[]): [number, DefinitionChange][] =>
+  [...changes.entries()].toSorted(
+    ([, a], [, b]) => Number(a.kind === "create") - Number(b.kind === "create"),
+  );
+
+const isProblem = (error: unknown): error is ChangeProblem =>
+  error instanceof RejectionError ||
+  error instanceof UnknownTopicError ||
+  error instanceof VersionConflictError;
+
+/** The result of simultaneous changes of one topic would depend on their order. */
+function requireNamedOnce(change: DefinitionChange, named: Set<string>): void {
+  if (change.kind === "create") return;
+  const { externalId } = change;
+  if (named.has(externalId))
+    throw new RejectionError("SCHEMA_VIOLATION", `The topic "${externalId}" is changed twice.`, [
+      { path: "/externalId", message: "occurs in another change; combine them" },
+    ]);
+  named.add(externalId);
+}
+
+function resolve(change: DefinitionChange, context: Context): Effect {
+  switch (change.kind) {
+    case "create":
+      return resolveCreation(change.definition, context);
+    case "change":
+      return resolveChange(change, context);
+    case "disable":
+      return resolveDisabling(change, context);
+    case "enable":
+      return resolveEnabling(change, context);
+  }
+}
+
+function resolveCreation(definition: TopicDefinition, context: Context): Effect {
+  const { snapshot, freed, source, now, newId } = context;
+  const existing = snapshot.findByExternalId(definition.externalId);
+  if (existing !== undefined && !freed.has(existing.id) && isOwnDefinition(existing, definition))
+    return { outcome: "unchanged", topic: existing };
+  requireReadableFilters(definition);
+  const to = { ...definition, id: newId(), version: 1, source, createdOn: now, updatedOn: now };
+  return { outcome: "created", topic: to, to };
+}
+
+function resolveChange(
+  { externalId, expected, definition }: Extract<DefinitionChange, { kind: "change" }>,
+  context: Context,
+): Effect {
+  const { snapshot, source, now } = context;
+  const current = snapshot.findByExternalId(externalId);
+  const target = snapshot.findByExternalId(definition.externalId);
+  const isDone =
+    target !== undefined &&
+    isSameDefinition(target, definition) &&
+    (target === current || target.formerIds?.includes(externalId) === true);
+  if (isDone) return { outcome: "unchanged", topic: target };
+  if (current === undefined) throw createAbsentError(externalId, context);
+  requireExpected(current, expected);
+  if (current.source.kind === "announcement") throw createChangeRejection(definition, current.source);
+  requireReadableFilters(definition);
+  const isRenamed = definition.externalId !== externalId;
+  const to: Topic = {
+    ...{ ...current, ...definition, source, updatedOn: now, previous: toPreviousTopic(current) },
+    ...(isRenamed && { formerIds: addFormerId(current, definition.externalId) }),
+  };
+  return { outcome: isRenamed ? "renamed" : "changed", topic: to, from: current, to };
+}
+
+function resolveDisabling(
+  { externalId, expected }: Extract<DefinitionChange, { kind: "disable" }>,
+  context: Context,
+): Effect {
+  const current = context.snapshot.findByExternalId(externalId);
+  const last = findRetired(externalId, context)?.topic;
+  if (current === undefined || !isExpected(current, expected)) {
+    // It is disabled already. Another topic may have taken the external id since.
+    if (last !== undefined && isExpected(last, expected)) return { outcome: "unchanged", topic: last };
+    const found = current ?? last;
+    if (found !== undefined) requireExpected(found, expected);
+    throw createAbsentError(externalId, context);
+  }
+  if (current.source.kind === "announcement") throw createDisableRejection(externalId, current.source);
+  return { outcome: "disabled", topic: current, from: current };
+}
+
+function resolveEnabling(
+  { externalId, expected, definition }: Extract<DefinitionChange, { kind: "enable" }>,
+  context: Context,
+): Effect {
+  const { snapshot, source, now } = context;
+  const active = snapshot.findByExternalId(externalId);
+  const last = findRetired(externalId, context);
+  const disabled = last?.retiredBy.kind === "http" ? last : undefined;
+  const isDone =
+    active !== undefined &&
+    (definition === undefined ? disabled?.topic.id === active.id : isOwnDefinition(active, definition));
+  if (isDone) return { outcome: "unchanged", topic: active };
+  if (last?.retiredBy.kind === "announcement") throw createEnableRejection(externalId, last.retiredBy);
+  if (disabled === undefined) throw createAbsentError(externalId, context);
+  const { topic } = disabled;
+  requireExpected(topic, expected);
+  const isOther = definition !== undefined && !isSameDefinition(topic, definition);
+  const to: Topic = {
+    ...{ ...topic, ...definition, externalId, source, version: topic.version + 1 },
+    updatedOn: getEnableTime(now, disabled),
+    ...(isOther && { previous: toPreviousTopic(topic) }),
+  };
+  requireReadableFilters(to);
+  return { outcome: "enabled", topic: to, to, enabled: disabled };
+}
+
+const isOwnDefinition = (topic: Topic, definition: TopicDefinition): boolean =>
+  topic.source.kind === "http" && isSameDefinition(topic, definition);
+
+const findRetired = (externalId: string, { retired }: Context): RetiredTopic | undefined =>
+  retired.find(({ topic }) => topic.externalId === externalId);
+
+const isExpected = (topic: Topic, expected: ExpectedTopic | undefined): boolean =>
+  expected === undefined ||
+  (topic.version === expected.version &&
+    (expected.definition === undefined || isSameDefinition(topic, expected.definition)));
+
+function requireExpected(topic: Topic, expected: ExpectedTopic | undefined): void {
+  if (expected !== undefined && !isExpected(topic, expected)) throw new VersionConflictError(topic, expected);
+}
+
+/** Enough to follow a topic that is renamed again and again; what reads them looks each of them up. */
+const maxFormerIds = 20;
+
+const addFormerId = ({ externalId, formerIds = [] }: Topic, next: string): readonly string[] =>
+  [...formerIds, externalId].filter((id) => id !== next).slice(-maxFormerIds);
+
+/** Finds the unique values that two changes want, or that belong to a topic that keeps them. */
+function findTakenValues(
+  effects: ReadonlyMap<number, Effect>,
+  { snapshot, freed }: Context,
+): RejectedChange[] {
+  const claimed = new Set<string>();
+  const isTaken = (value: string, holder: Topic | undefined): boolean => {
+    const isClaimed = claimed.has(value);
+    claimed.add(value);
+    return isClaimed || (holder !== undefined && !freed.has(holder.id));
+  };
+  return [...effects].flatMap(([index, { to }]) => {
+    if (to === undefined) return [];
+    const hasId = isTaken(`id ${to.externalId}`, snapshot.findByExternalId(to.externalId));
+    const hasCombination = isTaken(`combination ${getCombination(to)}`, snapshot.findByCombination(to));
+    const faults = [...(hasId ? [externalIdFault] : []), ...(hasCombination ? [combinationFault] : [])];
+    const problem = createDuplicateRejection(to, faults);
+    return problem === undefined ? [] : [{ index, problem }];
+  });
+}
+
+function apply(effects: ReadonlyMap<number, Effect>, { snapshot, source, now }: Context): ChangeDecision {
+  const all = [...effects].toSorted(([a], [b]) => a - b).map(([, effect]) => effect);
+  for (const { outcome, topic } of all)
+    if (outcome === "disabled") snapshot.retire({ topic, retiredOn: now, retiredBy: source });
+  snapshot.replace(
+    ...all.flatMap(({ outcome, from, to }) =>
+      from === undefined || to === undefined
+        ? []
+        : [{ from, to, action: outcome === "renamed" ? ("renamed" as const) : ("changed" as const) }],
+    ),
+  );
+  for (const { from, to } of all) if (to !== undefined && from === undefined) snapshot.add(to);
+  const enabled = all.flatMap((one) => one.enabled ?? []);
+  const results = all.map(({ outcome, topic, to }) => ({
+    outcome,
+    // With its new version.
+    topic: (to && snapshot.findByExternalId(to.externalId)) ?? topic,
+  }));
+  return { results, writes: { ...snapshot.toWrites(), enabled } };
+}
+
+function createAbsentError(externalId: string, context: Context): UnknownTopicError {
+  const isDisabled = findRetired(externalId, context)?.retiredBy.kind === "http";
+  return new UnknownTopicError(
+    isDisabled
+      ? `the topic "${externalId}" is disabled; enable or restore it first`
+      : `there is no topic with the external id "${externalId}"`,
+  );
+}
+
+function createChangeRejection(definition: TopicDefinition, source: AnnouncementSource): RejectionError {
+  const { externalId, name, namespace, headerQuery, contentQuery } = definition;
+  const line = JSON.stringify({ externalId, name, namespace, headerQuery, contentQuery });
+  return new RejectionError(
+    "EXTERNAL_ID_TAKEN",
+    `The topic "${externalId}" belongs to the channel, which announced it (${formatRecordPosition(source)}). ` +
+      `To change it, announce (\`topicsync announce\`): ${line}`,
+    [externalIdFault],
+  );
+}

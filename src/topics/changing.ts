@@ -1,0 +1,108 @@
+import type { AuditEvent } from "../lib/audit.ts";
+import { newId } from "../lib/sys-id.ts";
+import { toTopicEvent } from "./audit.ts";
+import {
+  decideChanges,
+  type ChangedTopic,
+  type ChangeSet,
+  type RejectedChange,
+  type DefinitionChange,
+} from "./changes.ts";
+import type { TopicWrites } from "./snapshot.ts";
+import { TopicGoneError, UniqueViolationError, type FurtherWrites, type TopicStore } from "./stores.ts";
+import type { ChangeLabel, Topic, TopicDefinition } from "./topic.ts";
+
+export interface ChangeOptions {
+  readonly user: string;
+  /** Kept in the history. */
+  readonly label?: ChangeLabel | undefined;
+  /** Throws an UnknownTopicError, or any other error, if the caller may not change a topic that was found. */
+  readonly check?: ((topic: Topic) => void) | undefined;
+  /** Writes of other stores that belong to the same transaction. */
+  readonly further?: FurtherWrites | undefined;
+}
+
+export interface ChangedTopics {
+  /** In the order of the changes. */
+  readonly results: readonly ChangedTopic[];
+  /** The audit events of the changes that were made. */
+  readonly events: readonly AuditEvent[];
+}
+
+/** Some changes cannot be made, so none was. */
+export class ChangesRejectedError extends Error {
+  override readonly name = "ChangesRejectedError";
+  readonly rejections: readonly RejectedChange[];
+
+  constructor(rejections: readonly RejectedChange[]) {
+    super(rejections.map(({ problem }) => problem.message).join(" "));
+    this.rejections = rejections;
+  }
+}
+
+interface ChangingContext {
+  readonly store: TopicStore;
+  readonly now: () => Date;
+  readonly changed: (writes: Partial<TopicWrites>) => void;
+}
+
+/** Other writers may change the topics between the look-up and the write; retry, but not forever. */
+const maxAttempts = 10;
+
+/** See `TopicService.change`. */
+export async function changeStoredTopics(
+  { store, now, changed }: ChangingContext,
+  changes: readonly DefinitionChange[],
+  { user, label, check, further }: ChangeOptions,
+): Promise<ChangedTopics> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const primary = store.getPrimary();
+    const source = { kind: "http" as const, user, ...(label && { change: label }) };
+    const found = await load(store, changes, check);
+    const decision = decideChanges({ changes, ...found, source, now: now(), newId });
+    if ("rejections" in decision) throw new ChangesRejectedError(decision.rejections);
+    const { results, writes } = decision;
+    const made = results.filter(({ outcome }) => outcome !== "unchanged");
+    if (made.length === 0 && further === undefined) {
+      if (await store.confirmReads(primary)) return { results, events: [] };
+      continue;
+    }
+    try {
+      await store.change(writes, further);
+    } catch (error) {
+      if (error instanceof UniqueViolationError || error instanceof TopicGoneError) continue;
+      throw error;
+    }
+    changed(writes);
+    return { results, events: made.map(({ outcome, topic }) => toChangeEvent(outcome, topic)) };
+  }
+  throw new Error(`nothing was changed: other writers changed the topics ${maxAttempts} times`);
+}
+
+const toChangeEvent = (outcome: ChangedTopic["outcome"], topic: Topic): AuditEvent =>
+  toTopicEvent(outcome === "renamed" || outcome === "unchanged" ? "changed" : outcome, topic);
+
+/** Looks up the topics that the changes name, and the holders of the values that they want. */
+async function load(
+  store: TopicStore,
+  changes: readonly DefinitionChange[],
+  check: ChangeOptions["check"],
+): Promise<Pick<ChangeSet, "stored" | "retired">> {
+  const named = new Set(changes.flatMap((one) => ("externalId" in one ? [one.externalId] : [])));
+  const definitions = changes.flatMap((one): TopicDefinition[] =>
+    "definition" in one && one.definition !== undefined ? [one.definition] : [],
+  );
+  const wanted = new Set([...named, ...definitions.map(({ externalId }) => externalId)]);
+  // Active topics first: one that is disabled in between is then found among the retired ones.
+  const active = await store.findByExternalIds([...wanted]);
+  const retired = await store.findLatestRetired([...named]);
+  for (const topic of [...active, ...retired.map((one) => one.topic)])
+    if (named.has(topic.externalId)) check?.(topic);
+  const enabled = changes.flatMap((change) =>
+    change.kind === "enable" && change.definition === undefined
+      ? retired.flatMap(({ topic }) => (topic.externalId === change.externalId ? [topic] : []))
+      : [],
+  );
+  const holders = await store.findByCombinations([...definitions, ...enabled]);
+  return { stored: [...active, ...holders], retired };
+}
