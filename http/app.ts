@@ -46,10 +46,11 @@ import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
 import { topicDetailsOperations } from "./routes/topic-details.ts";
 import { topicOperations } from "./routes/topics.ts";
+import { topicSetOperations, type TopicSetServices } from "./routes/topic-sets.ts";
 import { keyOperations } from "./routes/keys.ts";
 import { userOperations } from "./routes/users.ts";
 
-export interface AppOptions {
+export interface AppOptions extends TopicSetServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
   readonly topicDetails: TopicDetailsStore;
@@ -116,6 +117,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...installationOperations(options.installations),
     ...topicOperations(options),
     ...topicDetailsOperations(options.detailsService),
+    ...topicSetOperations(options),
     ...pickOperations(options.topicIndex, options.egressNaming),
     ...statusOperations(options),
     ...eventTypeOperations(options.eventTypes),

@@ -53,8 +53,6 @@ const defaults = {
   description: "Members of all topics of the file that do not have them.",
 } as const;
 
-export type TopicDefaults = FromSchema<typeof defaults>;
-
 const file = {
   type: "object",
   additionalProperties: false,

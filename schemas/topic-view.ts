@@ -12,7 +12,7 @@ const time = { type: "string", format: "date-time" } as const;
 export const topicStates = ["active", "retired", "disabled"] as const;
 
 /** What created or changed a topic: a user, or a record of the announcements topic. */
-const sourceSchema = {
+export const sourceSchema = {
   oneOf: [
     {
       type: "object",

@@ -7,6 +7,7 @@ import {
   DatabaseConflictError,
   exitCodes,
   getErrorMessage,
+  PlanError,
   RejectionError,
   UnavailableError,
 } from "./lib/errors.ts";
@@ -120,7 +121,7 @@ async function createProgram(names: readonly string[]): Promise<Command> {
 Settings are environment variables, also read from a .env file in the working directory. docs/settings.md in
 this package lists them.
 
-Exit codes: 0 success, 1 unexpected failure, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
+Exit codes: 0 success, 1 unexpected failure, 2 there are changes or drift, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
 indexes in the database, 69 broker or store unavailable, 70 the consumer died (restart it), 78 invalid settings.`,
     )
     .exitOverride();
@@ -148,7 +149,7 @@ function toExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof RejectionError) return exitCodes.rejected;
+  if (error instanceof RejectionError || error instanceof PlanError) return exitCodes.rejected;
   if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;
 }

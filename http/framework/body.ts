@@ -15,14 +15,19 @@ const encodings = ["gzip", "deflate", "br"];
 const maxContentTypeLength = 256;
 
 /** Creates the middleware that reads and validates a JSON body; `request.body` is a `Body` after it. */
-export const readBody = <Body>({ parse, check, wrongTypeStatus }: BodyRules<Body>): Handler[] => [
+export const readBody = <Body>({
+  parse,
+  check,
+  wrongTypeStatus,
+  maxBytes = maxBodyBytes,
+}: BodyRules<Body>): Handler[] => [
   (request, response, next) => {
-    checkHeaders(request.headers, wrongTypeStatus);
+    checkHeaders(request.headers, { wrongTypeStatus, maxBytes });
     // The client gets to send the body only now that credentials and headers are checked.
     if (expectsContinue(request)) response.writeContinue();
     next();
   },
-  readBytes,
+  readBytes(maxBytes),
   (request, _response, next) => {
     const checked = check(parseBody(request.body, parse));
     if (!checked.ok)
@@ -32,7 +37,10 @@ export const readBody = <Body>({ parse, check, wrongTypeStatus }: BodyRules<Body
   },
 ];
 
-function checkHeaders(headers: IncomingHttpHeaders, wrongTypeStatus: 400 | 415): void {
+function checkHeaders(
+  headers: IncomingHttpHeaders,
+  { wrongTypeStatus, maxBytes }: { readonly wrongTypeStatus: 400 | 415; readonly maxBytes: number },
+): void {
   const { "content-type": contentType, "content-encoding": encoding = "identity" } = headers;
   if (contentType !== undefined && contentType.length > maxContentTypeLength) {
     const message = `The Content-Type exceeds ${maxContentTypeLength} characters.`;
@@ -52,7 +60,7 @@ function checkHeaders(headers: IncomingHttpHeaders, wrongTypeStatus: 400 | 415):
       status: wrongTypeStatus,
     });
   }
-  if (Number(headers["content-length"] ?? 0) > maxBodyBytes) throw createTooLargeError();
+  if (Number(headers["content-length"] ?? 0) > maxBytes) throw createTooLargeError(maxBytes);
 }
 
 /** JSON is always UTF-8 (RFC 8259, section 8.1). */
@@ -65,36 +73,36 @@ function isJson(contentType = ""): boolean {
   return type === mediaType && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));
 }
 
-/** Not express.json: it decodes as any charset that the client names, and takes an empty body for `{}`. */
-const readWhole: Handler = express.raw({ limit: maxBodyBytes, type: () => true });
-
 /**
- * express.raw, except that an oversized chunked body is rejected at once: express.raw would first read it to
- * its end.
+ * Not express.json: it decodes as any charset that the client names, and takes an empty body for `{}`. An
+ * oversized chunked body is rejected at once: express.raw would first read it to its end.
  */
-const readBytes: Handler = (request, response, next) => {
-  let isDone = false;
-  const done = (error?: unknown): void => {
-    if (isDone) return;
-    isDone = true;
-    if (error === undefined) next();
-    else next(toHttpError(error));
+function readBytes(maxBytes: number): Handler {
+  const readWhole: Handler = express.raw({ limit: maxBytes, type: () => true });
+  return (request, response, next) => {
+    let isDone = false;
+    const done = (error?: unknown): void => {
+      if (isDone) return;
+      isDone = true;
+      if (error === undefined) next();
+      else next(toHttpError(error, maxBytes));
+    };
+    if (request.headers["transfer-encoding"] !== undefined) {
+      let received = 0;
+      request.on("data", (chunk: Buffer) => {
+        received += chunk.length;
+        if (received > maxBytes) done(createTooLargeError(maxBytes));
+      });
+    }
+    readWhole(request, response, done);
   };
-  if (request.headers["transfer-encoding"] !== undefined) {
-    let received = 0;
-    request.on("data", (chunk: Buffer) => {
-      received += chunk.length;
-      if (received > maxBodyBytes) done(createTooLargeError());
-    });
-  }
-  readWhole(request, response, done);
-};
+}
 
 /** Errors of body-parser have a `type`. */
-function toHttpError(error: unknown): HttpError {
+function toHttpError(error: unknown, maxBytes: number): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof Error && "type" in error && error.type === "entity.too.large")
-    return createTooLargeError();
+    return createTooLargeError(maxBytes);
   // Truncated, or not decompressible.
   return new HttpError("BAD_REQUEST", `The body could not be read: ${getErrorMessage(error)}`);
 }
@@ -110,5 +118,5 @@ function parseBody(body: unknown, parse: BodyRules<unknown>["parse"]): unknown {
   }
 }
 
-const createTooLargeError = (): HttpError =>
-  new HttpError("BODY_TOO_LARGE", `The body exceeds ${maxBodyBytes} bytes.`);
+const createTooLargeError = (maxBytes: number): HttpError =>
+  new HttpError("BODY_TOO_LARGE", `The body exceeds ${maxBytes} bytes.`);

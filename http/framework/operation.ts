@@ -65,6 +65,8 @@ export interface BodyRules<Body> {
   /** Parses valid JSON; `JSON.parse` by default. */
   readonly parse?: (json: string) => unknown;
   readonly check: (value: unknown) => ValidationResult<Body>;
+  /** Maximum size in bytes; 100 KiB by default. */
+  readonly maxBytes?: number;
   /**
    * Status for a body that is not JSON: 400 for the push operations (specification 4.1), 415 for all others.
    */

@@ -149,6 +149,7 @@ async function createAppOptions(
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
   const { topics, topicReader, topicDetails, detailsService } = services;
+  const { topicSetStore, planSource, applyChanges } = services;
   const { topicIndex, eventTypes, applications, platforms } = services;
   const { users, keys, sessions } = services;
   const refusals = new RefusalAudit(audit);
@@ -158,6 +159,7 @@ async function createAppOptions(
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
     ...{ topics, topicReader, topicDetails, detailsService },
+    ...{ topicSetStore, planSource, applyChanges },
     ...{ topicIndex, egressNaming, eventTypes },
     ...{ users, keys, sessions, applications, platforms },
     ...(await createSignIn(config, services, log.child({ component: "users" }))),

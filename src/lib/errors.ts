@@ -23,6 +23,8 @@ export const rejectionCodes = [
   "NO_EGRESS_TOPIC",
   "EGRESS_REJECTED",
   "TOO_MANY_TOPICS",
+  "MANAGED_BY_SET",
+  "SET_ORIGIN_MISMATCH",
   "UNEXPECTED_ERROR",
 ] as const;
 
@@ -39,6 +41,11 @@ export class RejectionError extends Error {
     this.code = code;
     this.details = details;
   }
+}
+
+/** A plan cannot be made or applied; nothing was changed. */
+export class PlanError extends Error {
+  override readonly name = "PlanError";
 }
 
 /** The database or the broker does not respond; the same request may succeed later. */
@@ -91,6 +98,8 @@ export const exitCodes = {
   ok: 0,
   /** An unexpected failure, described in the log. */
   failure: 1,
+  /** There are changes, or drift, and an option asks for this code then. */
+  changes: 2,
   /** Some input was rejected; the output says which and why. */
   rejected: 3,
   /** Wrong usage of the command line. */

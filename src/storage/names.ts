@@ -4,6 +4,7 @@ export const collections = {
   retiredTopics: "svc_api_notif_mgmt_topic_retired",
   topicDetails: "topicsync_topic_details",
   topicVersions: "topicsync_topic_versions",
+  topicSets: "topicsync_topic_sets",
   positions: "topicsync_positions",
   logs: "topicsync_logs",
   deadLetters: "topicsync_dead_letters",
@@ -18,6 +19,7 @@ export const collections = {
   jobs: "topicsync_jobs",
   secrets: "topicsync_secrets",
   schema: "topicsync_schema",
+  meta: "topicsync_meta",
 } as const;
 
 export type CollectionName = (typeof collections)[keyof typeof collections];

@@ -32,7 +32,7 @@ export interface DesiredSet {
   /** The files and folders that were read. */
   readonly paths: readonly string[];
   /** Reads some of the topics again, in full. */
-  read(externalIds: ReadonlySet<string>): AsyncIterable<DesiredTopic>;
+  readonly read: (externalIds: ReadonlySet<string>) => AsyncIterable<DesiredTopic>;
 }
 
 /** What a file wants a topic to be. */

@@ -9,6 +9,8 @@ import { createProgress } from "../output/progress.ts";
 import { toTopicQuery, type TopicChoiceFlags } from "./topic-choice.ts";
 
 export interface ExportFlags extends TopicChoiceFlags {
+  readonly format?: "ndjson" | "yaml";
+  readonly set?: string;
   readonly out?: string;
   readonly json?: true;
 }

@@ -11,6 +11,7 @@ import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
 import type { ListFlags } from "./topic-list.ts";
+import { definePlanCommands } from "./topic-plans.ts";
 
 /** Defines `topicsync topics …`. The code of each command is loaded when it runs. */
 export function defineTopics(topics: Command): void {
@@ -23,6 +24,7 @@ export function defineTopics(topics: Command): void {
   addEgressCommand(topics);
   addRelateCommand(topics);
   addAnalyzeCommand(topics);
+  definePlanCommands(topics);
 }
 
 function addListCommand(topics: Command): void {
@@ -93,12 +95,26 @@ function addSwitchCommands(topics: Command): void {
 
 function addExportCommand(topics: Command): void {
   addTopicChoice(topics.command("export"))
-    .description("write definitions as NDJSON, which `topics import` and `announce` read")
-    .option("-o, --out <file>", "write to this file, which appears only when it is complete")
+    .description(
+      "write definitions as NDJSON, which `topics import` and `announce` read, or definitions with details as YAML files, which `topics plan` reads",
+    )
+    .addOption(new Option("--format <format>", "the format").choices(["ndjson", "yaml"]).default("ndjson"))
+    .option("--set <name>", "with --format yaml: only topics of this set")
+    .option(
+      "-o, --out <file>",
+      "write to this file, which appears only when it is complete; with --format yaml, to this new or empty folder",
+    )
     .option("--json", "with --out: print the result as JSON")
-    .action(async (flags: ExportFlags) => {
-      const { exportTopics } = await import("./topic-export.ts");
-      await runWithContext((context) => exportTopics(context, flags));
+    .action(async (flags: ExportFlags, command: Command) => {
+      if (flags.set !== undefined && flags.format !== "yaml")
+        command.error("error: --set needs --format yaml");
+      if (flags.out === undefined && flags.format === "yaml")
+        command.error("error: --format yaml needs --out");
+      await runWithContext(async (context) => {
+        if (flags.format === "yaml")
+          await (await import("./topic-export-yaml.ts")).exportYaml(context, flags);
+        else await (await import("./topic-export.ts")).exportTopics(context, flags);
+      });
     });
 }
 

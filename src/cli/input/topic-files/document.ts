@@ -15,7 +15,7 @@ export interface PlacedDocument {
   /** What makes the text ambiguous or unreadable; the value is undefined then. */
   readonly faults: readonly PlacedFault[];
   /** The place of the member that a JSON Pointer leads to, or of the nearest one around it. */
-  locate(pointer: string): Place;
+  readonly locate: (pointer: string) => Place;
 }
 
 /** Parses YAML 1.2, of which JSON is a part. `firstLine` is the number of the text's first line. */

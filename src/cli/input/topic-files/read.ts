@@ -4,7 +4,6 @@ import { readFile, stat } from "node:fs/promises";
 import {
   topicEntrySchema,
   topicFileHeaderSchema,
-  type TopicDefaults,
   type TopicEntry,
   type TopicFileHeader,
 } from "../../../../schemas/topic-file.ts";
@@ -81,7 +80,7 @@ async function* readDocument({ file }: TopicFile): AsyncGenerator<FileItem> {
       yield {
         kind: "topic",
         place: locate(pointer),
-        entry: addDefaults(checked.value, defaults),
+        entry: { ...defaults, ...checked.value },
         locate: (member) => locate(pointer + member),
       };
     else for (const fault of checked.faults) yield toPlacedFault(fault, pointer, locate);
@@ -130,13 +129,3 @@ export const formatMember = (pointer: string): string =>
   pointer === ""
     ? "the topic"
     : pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
-
-const definitionMembers = ["namespace", "headerQuery", "contentQuery"] as const;
-
-/** Topics without a definition get only the defaults that concern details. */
-function addDefaults(entry: TopicEntry, defaults: TopicDefaults | undefined): TopicEntry {
-  if (defaults === undefined) return entry;
-  const merged: TopicEntry = { ...defaults, ...entry };
-  if (entry.name === undefined) for (const member of definitionMembers) delete merged[member];
-  return merged;
-}

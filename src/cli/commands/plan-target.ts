@@ -1,0 +1,43 @@
+import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
+import type { AuditEvent } from "../../lib/audit.ts";
+import type { EgressNaming } from "../../routing/egress.ts";
+import type { ApplyChanges } from "../../topic-sets/apply.ts";
+import type { PlanSource } from "../../topic-sets/stores.ts";
+import { getCommandLineUser, runWithContext } from "../context.ts";
+import { connectToServer } from "./plan-server.ts";
+
+/** What plans are made from and applied to: the database, or a server. */
+export interface PlanTarget {
+  readonly source: PlanSource;
+  readonly apply: ApplyChanges;
+  readonly user: string;
+  /** Undefined: unknown, or no router is configured. */
+  readonly egressNaming: EgressNaming | undefined;
+  /** Records changes; a server does that itself. */
+  readonly record: (events: readonly AuditEvent[]) => void;
+  readonly abort: AbortSignal;
+}
+
+/** Runs a command with the database, or with a server if there is a URL. */
+export async function runWithTarget(
+  { server, changes }: { readonly server?: string | undefined; readonly changes: boolean },
+  work: (target: PlanTarget) => Promise<void>,
+): Promise<void> {
+  await runWithContext(async ({ config, services, audit, abort }) => {
+    const user = getCommandLineUser();
+    if (server !== undefined) {
+      const remote = await connectToServer(server, abort);
+      await work({ ...remote, user, egressNaming: undefined, record: () => undefined, abort });
+      return;
+    }
+    const record = changes ? audit() : undefined;
+    const { planSource, applyChanges } = await services();
+    await work({
+      ...{ source: planSource, apply: applyChanges, user, abort },
+      egressNaming: createEgressNamingFromConfig(config.kafka),
+      record: (events) => {
+        for (const event of events) record?.(event);
+      },
+    });
+  });
+}
