@@ -68,9 +68,7 @@ export type PlanChangeView = FromSchema<typeof planChangeSchema>;
 
 export const planFormat = "topicsync-plan/1";
 
-/** The file that `topics plan --out` writes and `topics apply` reads. */
-export const topicPlanSchema = {
-  $id: "topic-plan",
+const planFile = {
   type: "object",
   additionalProperties: false,
   required: ["format", "database", "set", "createdOn", "createdBy", "changes", "sha256"],
@@ -87,7 +85,10 @@ export const topicPlanSchema = {
   },
 } as const;
 
-export type TopicPlanFile = FromSchema<typeof topicPlanSchema>;
+/** The file that `topics plan --out` writes and `topics apply` reads. */
+export const topicPlanSchema = { ...planFile, $id: "topic-plan" } as const;
+
+export type TopicPlanFile = FromSchema<typeof planFile>;
 
 const leftovers = {
   type: "array",
@@ -106,7 +107,7 @@ export const topicPlanReportSchema = {
   additionalProperties: false,
   required: ["plan", "blocked", "orphaned", "unread", "unchanged", "files", "topics"],
   properties: {
-    plan: topicPlanSchema,
+    plan: planFile,
     blocked: {
       type: "array",
       description: "Changes that cannot be made.",
