@@ -4,6 +4,7 @@ import { now } from "../src/lib/platform.ts";
 import { isOtherLog } from "../src/sync/clusters.ts";
 import type { ClaimedPosition, LogStore, Position } from "../src/sync/positions.ts";
 import type { LogBounds, LogWatch, Partition, PartitionLog } from "../src/sync/records.ts";
+import type { Reading } from "./reader-types.ts";
 
 /** Where reading starts. */
 export interface Start {
@@ -76,24 +77,24 @@ const startNewLog = (position: Position): Start => ({
  * topic ids. Throws UnavailableError.
  */
 export async function identifyLog(
-  { topic, partition }: Partition,
+  partition: Partition,
   stored: Position | undefined,
   log: PartitionLog,
   { watch, logs }: { readonly watch: LogWatch; readonly logs: LogStore },
 ): Promise<number | undefined> {
-  const { topicId, clusterId } = log;
-  const epoch = topicId === undefined ? undefined : await logs.findEpoch(topic, topicId);
+  const { topicId, clusterId, partitions } = log;
+  const epoch = topicId === undefined ? undefined : await logs.findEpoch(partition, topicId);
   const isOther = stored !== undefined && isOtherLog(stored, topicId);
   const isCut = stored !== undefined && !isOther && stored.offset > log.high;
   const isKnown = topicId === undefined || epoch !== undefined;
   if (isKnown && stored !== undefined && !isCut) return epoch;
   // Nothing tells an older log from a newer one. Kafka also forgets a group's offsets with their topic,
   // before a slow leader does.
-  await watch.confirmLog(partition, log);
+  await watch.confirmLog(partition.partition, log);
   if (topicId === undefined || (epoch !== undefined && !isCut)) return epoch;
   // What is written where records were lost must not be taken for them.
   const lowest = stored === undefined ? 1 : stored.epoch + (isOther || isCut ? 1 : 0);
-  return logs.beginEpoch(topic, { topicId, clusterId }, lowest);
+  return logs.beginEpoch(partition, { topicId, clusterId, partitions }, lowest);
 }
 
 /** Logs why reading does not start at the stored position, if it does not. */
@@ -131,3 +132,9 @@ export async function warnAboutLongAbsence(
     "stored position older than delete.retention.ms: topics that were retired since then may stay",
   );
 }
+
+/** Without topic ids, a cluster that took the place of another may have as many records. */
+export const isReplaced = ({ topicId, next }: Reading, log: PartitionLog): boolean =>
+  log.topicId !== topicId ||
+  log.high < next.offset ||
+  (next.clusterId !== undefined && log.clusterId !== null && next.clusterId !== log.clusterId);

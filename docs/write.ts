@@ -5,7 +5,7 @@
  */
 import { copyFile, writeFile } from "node:fs/promises";
 
-import { mutantPage, writeMutantList } from "../test/simulation/mutants/table.ts";
+import { mutantPage, writeMutantCounts } from "../test/simulation/mutants/table.ts";
 import { chartValuesSchema } from "./chart-values.ts";
 import { chartCopies, chartFolder } from "./chart-copies.ts";
 import { contracts, formatJson } from "./contracts.ts";
@@ -17,4 +17,4 @@ await writeFile(new URL("values.schema.json", chartFolder), await formatJson(cha
 for (const [source, copy] of chartCopies) await copyFile(source, copy);
 for (const [file, text] of Object.entries(namedFiles()))
   await writeFile(new URL(`../${file}`, import.meta.url), text);
-await writeFile(mutantPage, writeMutantList());
+await writeFile(mutantPage, writeMutantCounts());

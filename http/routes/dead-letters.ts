@@ -4,19 +4,21 @@ import {
   deadLetterListSchema,
   deadLetterQuerySchema,
   deadLetterSchema,
-  replayBodySchema,
-  replayOutcomesBodySchema,
-  replayOutcomesSchema,
-  replayResultSchema,
   type DeadLetterChannel,
   type DeadLetterChannelQuery,
   type DeadLetterList,
   type DeadLetterQueryTexts,
+} from "../../schemas/dead-letter-api.ts";
+import {
+  replayBodySchema,
+  replayOutcomesBodySchema,
+  replayOutcomesSchema,
+  replayResultSchema,
   type ReplayBody,
   type ReplayOutcomes,
   type ReplayOutcomesBody,
   type ReplayResult,
-} from "../../schemas/dead-letter-api.ts";
+} from "../../schemas/dead-letter-replay.ts";
 import { skip } from "../../src/dead-letters/replay-plan.ts";
 import { toReplayEvent } from "../../src/dead-letters/replay.ts";
 import { hideContent, hideFaults, hideMessage } from "../../src/dead-letters/views.ts";

@@ -3,7 +3,7 @@ import { Gauge, type Registry } from "prom-client";
 import type { MetricsText } from "../../http/routes/health.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { cached } from "../lib/cached.ts";
-import type { IndexStatus } from "../matching/live-topic-index.ts";
+import type { IndexStatus } from "../matching/topic-index.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** What the gauges are read from when metrics are scraped. */

@@ -1,4 +1,4 @@
-import type { SkippedReplay, SkipReason } from "../../schemas/dead-letter-api.ts";
+import type { SkippedReplay, SkipReason } from "../../schemas/dead-letter-replay.ts";
 import type { Partition, RecordPosition } from "../sync/records.ts";
 import { formatOutcome, type ReplayWithOutcome } from "./outcomes.ts";
 import type { Replay, TopicState } from "./stores.ts";

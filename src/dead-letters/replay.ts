@@ -1,6 +1,6 @@
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
-import type { SkippedReplay } from "../../schemas/dead-letter-api.ts";
+import type { SkippedReplay } from "../../schemas/dead-letter-replay.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { UnavailableError } from "../lib/errors.ts";
 import type { OutgoingRecord, PartitionOffset, RecordPosition, RecordProducer } from "../sync/records.ts";

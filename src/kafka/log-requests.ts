@@ -12,12 +12,16 @@ import { isPlaceholder, type FetchRequest } from "./workarounds/fetches.ts";
 
 /** The parts of kafkajs' private cluster that are used. */
 export interface Cluster {
-  readonly brokerPool: { findConnectedBroker(): Promise<ClusterBroker> };
+  readonly brokerPool: Pick<RequestTarget, "versions"> & { findConnectedBroker(): Promise<ClusterBroker> };
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   findBroker(query: { readonly nodeId: number }): Promise<ClusterBroker>;
-  findGroupCoordinator(query: { readonly groupId: string }): Promise<RequestTarget>;
+  findGroupCoordinator(query: {
+    /** A transactional id, if the coordinator of transactions is asked for. */
+    readonly groupId: string;
+    readonly coordinatorType?: number;
+  }): Promise<RequestTarget>;
 }
 
 interface ClusterBroker extends RequestTarget {
@@ -55,7 +59,7 @@ export const fetchMetadata = async (cluster: Cluster, names: readonly string[] |
   requestMetadata(await cluster.brokerPool.findConnectedBroker(), names);
 
 /** A broker that was added, or that has moved, is known only after the metadata was refreshed. */
-async function findBroker(cluster: Cluster, nodeId: number): Promise<ClusterBroker> {
+export async function findBroker(cluster: Cluster, nodeId: number): Promise<ClusterBroker> {
   try {
     return await cluster.findBroker({ nodeId });
   } catch {
@@ -73,7 +77,8 @@ async function findLeader(cluster: Cluster, topic: string, partition: number) {
   if (found.leader !== leader) failOnError(errorCodes.notLeader);
   const { leaderEpoch } = found;
   const { clusterId, topics } = metadata;
-  return { broker, clusterId, topicId: topics[0]?.topicId, leader, leaderEpoch };
+  const partitions = topics[0]?.partitions.length ?? 0;
+  return { broker, clusterId, topicId: topics[0]?.topicId, leader, leaderEpoch, partitions };
 }
 
 /** Finds the partition of the only topic, which has a leader. Throws kafkajs' errors. */

@@ -13,6 +13,7 @@ import {
   type FetchedRecords,
   type Isolation,
 } from "./log-requests.ts";
+import { restoreEnd, type TransactionEnd, type TransactionQuery } from "./lost-ends.ts";
 import type { Metadata } from "./protocol/metadata.ts";
 import { requestStableOffset, type CommittedOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";
 
@@ -41,6 +42,11 @@ export interface KafkaRequests {
    * completed.
    */
   fetchStableOffset(query: OffsetQuery): Promise<CommittedOffset>;
+  /**
+   * Ends the last transaction where its end is missing, and returns how; see lost-ends.ts. Throws kafkajs'
+   * errors.
+   */
+  restoreEnd(query: TransactionQuery): Promise<TransactionEnd | undefined>;
   close(): Promise<void>;
 }
 
@@ -83,6 +89,11 @@ export function createRequests(createCluster: () => object): KafkaRequests {
       await cluster.connect();
       const coordinator = await cluster.findGroupCoordinator({ groupId: query.groupId });
       return requestStableOffset(coordinator, query);
+    },
+
+    async restoreEnd(query) {
+      await cluster.connect();
+      return restoreEnd(cluster, query);
     },
 
     close: () => cluster.disconnect(),

@@ -23,7 +23,7 @@ interface TransactionsOptions {
   readonly groupId: string;
   /** Creates a client with its own connections. */
   readonly createClient: () => KafkaClient;
-  readonly requests: Pick<KafkaRequests, "fetchStableOffset">;
+  readonly requests: Pick<KafkaRequests, "fetchStableOffset" | "restoreEnd">;
   readonly log: Logger;
 }
 
@@ -86,6 +86,7 @@ export class PartitionTransactions implements RoutingTransactions {
     this.#dropProducer();
     if (this.#mode.kind === "closed") throw new UnavailableError("the partition is not read any more");
     return this.#attempt(async () => {
+      await this.#restoreEnd();
       await this.#initialise();
       return this.#fetchPosition();
     });
@@ -105,6 +106,16 @@ export class PartitionTransactions implements RoutingTransactions {
     this.#dropProducer();
     this.#mode = { kind: "closed" };
     return Promise.resolve();
+  }
+
+  async #restoreEnd(): Promise<void> {
+    const { requests, groupId, partition, log } = this.#options;
+    const end = await requests.restoreEnd({ transactionalId: this.#transactionalId, groupId, ...partition });
+    if (end !== undefined)
+      log.warn(
+        { partition: `${partition.topic}-${partition.partition}`, end },
+        "Kafka had lost the end of a transaction (KAFKA-20734); it was written again",
+      );
   }
 
   async #fetchPosition(): Promise<ClaimedPosition | undefined> {

@@ -32,3 +32,14 @@ export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise
     waiting.abort();
   }
 }
+
+/** Rejects with the reason of the signal once it is aborted. */
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => {
+    reject(signal.reason);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  promise.catch(() => undefined);
+  return promise;
+}

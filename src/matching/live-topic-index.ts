@@ -2,7 +2,7 @@ import { getErrorMessage, NotLoadedError } from "../lib/errors.ts";
 import { invariant, InvariantError } from "../lib/invariant.ts";
 import type { Logger } from "../lib/logger.ts";
 import { sleep } from "../lib/platform.ts";
-import { withTimeout } from "../lib/timeout.ts";
+import { rejectOnAbort, withTimeout } from "../lib/timeout.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import type { Following, IndexedTopic, TopicChange, TopicFeed } from "./feed.ts";
@@ -12,19 +12,7 @@ import { explain, type ConditionResult } from "./picker/explain.ts";
 import { OwnWrites, secondReadDelayMs } from "./own-writes.ts";
 import { readPickedTopics, type PickedTopics } from "./picked-topics.ts";
 import { RereadQueue } from "./reread-queue.ts";
-import { createTopicIndex, type TopicIndex } from "./topic-index.ts";
-
-export interface IndexStatus {
-  /** `live`: every change is known. */
-  readonly mode: "idle" | "loading" | "live" | "reloading" | "closed";
-  readonly topics: number;
-  /** Of these, the topics without conditions: every event belongs to them. */
-  readonly unconditional: number;
-  /** The others, whose filters cannot be read. */
-  readonly unreadable: number;
-  /** Topics read by the load in progress; undefined without one. */
-  readonly topicsRead: number | undefined;
-}
+import { createTopicIndex, type IndexStatus, type TopicIndex } from "./topic-index.ts";
 
 const firstLoadTimeoutMs = 10_000;
 const retryDelayMs = 1_000;
@@ -335,15 +323,4 @@ export class LiveTopicIndex {
   #take(topic: IndexedTopic, { index, applied }: Load): void {
     if (!applied.has(topic.externalId) || this.#rereads.has(topic.externalId)) index.set(topic);
   }
-}
-
-/** Rejects with the reason of the signal once it is aborted. */
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => {
-    reject(signal.reason);
-  };
-  signal.addEventListener("abort", onAbort, { once: true });
-  promise.catch(() => undefined);
-  return promise;
 }

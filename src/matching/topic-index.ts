@@ -6,6 +6,18 @@ import type { EventRecord } from "./filter/record.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createPicker } from "./picker/picker.ts";
 
+export interface IndexStatus {
+  /** `live`: every change is known. */
+  readonly mode: "idle" | "loading" | "live" | "reloading" | "closed";
+  readonly topics: number;
+  /** Of these, the topics without conditions: every event belongs to them. */
+  readonly unconditional: number;
+  /** The others, whose filters cannot be read. */
+  readonly unreadable: number;
+  /** Topics read by the load in progress; undefined without one. */
+  readonly topicsRead: number | undefined;
+}
+
 export type TopicIndex = ReturnType<typeof createTopicIndex>;
 
 /** A picker that leaves out topics whose filters cannot be read. */

@@ -1,4 +1,5 @@
-import type { LogStore } from "../sync/positions.ts";
+import type { KnownLog, LogStore, NewLog } from "../sync/positions.ts";
+import type { Partition } from "../sync/records.ts";
 import { invariant } from "../lib/invariant.ts";
 import { currentDate } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
@@ -16,6 +17,9 @@ export interface LogEpochRecord {
   kafka_topic_id: string;
   epoch: number;
   cluster_id: string | null;
+  /** The partitions that were read in this log, and how many there were at first. Absent in older records. */
+  read_partitions?: number[];
+  partition_count?: number;
   first_seen_on: Date;
   last_claimed_on: Date;
 }
@@ -32,25 +36,27 @@ const maxAttempts = 20;
 export function createLogStore(database: Database): LogStore {
   const logs = database.collection<LogEpochRecord>(collections.logs);
 
-  async function findEpoch(topic: string, topicId: string): Promise<number | undefined> {
+  async function findEpoch({ topic, partition }: Partition, topicId: string): Promise<number | undefined> {
     // A write, because its acknowledgement covers what it found: a record that was only read may be lost by
     // an election.
     const found = await logs.findOneAndUpdate(
       { kafka_topic: topic, kafka_topic_id: topicId },
-      { $set: { last_claimed_on: currentDate() } },
+      { $set: { last_claimed_on: currentDate() }, $addToSet: { read_partitions: partition } },
       { returnDocument: "after", maxTimeMS: maxUpdateMs },
     );
     return found?.epoch;
   }
 
-  async function insert(log: { topic: string; topicId: string; clusterId: string | null; epoch: number }) {
+  async function insert({ topic, partition }: Partition, log: NewLog & { readonly epoch: number }) {
     const seenOn = currentDate();
     const record: LogEpochRecord = {
       _id: newId(),
-      kafka_topic: log.topic,
+      kafka_topic: topic,
       kafka_topic_id: log.topicId,
       epoch: log.epoch,
       cluster_id: log.clusterId,
+      read_partitions: [partition],
+      partition_count: log.partitions,
       first_seen_on: seenOn,
       last_claimed_on: seenOn,
     };
@@ -68,27 +74,22 @@ export function createLogStore(database: Database): LogStore {
   }
 
   return {
-    findEpoch: (topic, topicId) => database.run(() => findEpoch(topic, topicId)),
+    findEpoch: (partition, topicId) => database.run(() => findEpoch(partition, topicId)),
 
-    findClusters: (topic) =>
-      database.run(async () => {
-        const found = await logs.find({ kafka_topic: topic }).toArray();
-        return new Map(
-          found.flatMap(({ kafka_topic_id: topicId, cluster_id: cluster }) =>
-            cluster === null ? [] : [[topicId, cluster] as const],
-          ),
-        );
-      }),
+    findLogs: (topic) =>
+      database.run(async () => (await logs.find({ kafka_topic: topic }).toArray()).flatMap(toKnownLog)),
 
-    beginEpoch: (topic, { topicId, clusterId }, lowest) =>
+    beginEpoch: (partition, log, lowest) =>
       database.run(async () => {
+        const { topic } = partition;
+        const { topicId } = log;
         for (let attempt = 1; ; attempt += 1) {
-          const known = await findEpoch(topic, topicId);
+          const known = await findEpoch(partition, topicId);
           if (known !== undefined && known >= lowest) return known;
           const epoch = Math.max(lowest, await findNextEpoch(database, topic, topicId));
           invariant(known === undefined || epoch > known, "the epoch of a log never goes down");
           try {
-            if (known === undefined) await insert({ topic, topicId, clusterId, epoch });
+            if (known === undefined) await insert(partition, { ...log, epoch });
             else if (!(await replace({ topic, topicId, known, epoch }))) continue;
             return epoch;
           } catch (error) {
@@ -99,6 +100,18 @@ export function createLogStore(database: Database): LogStore {
       }),
   };
 }
+
+const toKnownLog = ({
+  kafka_topic_id: topicId,
+  cluster_id: clusterId,
+  read_partitions: read = [],
+  partition_count: count,
+}: LogEpochRecord): KnownLog[] => {
+  if (clusterId === null) return [];
+  const hasBegun = (partition: number): boolean =>
+    count === undefined || partition >= count || read.includes(partition);
+  return [{ topicId, clusterId, hasBegun }];
+};
 
 /** The epoch of the first log that is known: that of the positions that were stored before ids were. */
 async function findFirstEpoch(database: Database, topic: string, topicId: string): Promise<number> {

@@ -1,5 +1,5 @@
 import type { LogStore, Position } from "./positions.ts";
-import type { PartitionLog } from "./records.ts";
+import type { Partition, PartitionLog } from "./records.ts";
 
 /**
  * The stored position belongs to a log of another Kafka cluster, with other offsets. A person has to decide
@@ -11,7 +11,7 @@ export class OtherClusterError extends Error {
 
 /** What is compared: the position that is stored, and the log that is there. */
 interface Compared {
-  readonly topic: string;
+  readonly partition: Partition;
   readonly stored: Position | undefined;
   readonly log: PartitionLog;
   /** The position is stored in the cluster itself, so that another cluster has none. */
@@ -27,17 +27,20 @@ export const isOtherLog = (stored: Position, topicId: string | undefined): boole
 /**
  * Finds the cluster to which the position belongs if that is not the cluster of the log. Undefined also where
  * nothing can be read twice or be skipped: the topic id is the same, so the cluster was only renamed; the log
- * never had a record; or nothing was read before. Brokers that tell no cluster cannot be compared.
+ * never had a record; reading it has begun, and Kafka has lost the offset; or nothing was read before.
+ * Brokers that tell no cluster cannot be compared.
  */
 export async function findOtherCluster(
-  { topic, stored, log, isInKafka }: Compared,
-  logs: Pick<LogStore, "findClusters">,
+  { partition: { topic, partition }, stored, log, isInKafka }: Compared,
+  logs: Pick<LogStore, "findLogs">,
 ): Promise<string | undefined> {
   const { topicId, clusterId, high } = log;
   if (clusterId === null || high === 0) return undefined;
   if (stored === undefined) {
-    const known = isInKafka ? [...(await logs.findClusters(topic)).values()] : [];
-    return known.includes(clusterId) ? undefined : known.at(-1);
+    const known = isInKafka ? await logs.findLogs(topic) : [];
+    // Other partitions may have been empty, or decided, before.
+    if (known.some((one) => one.clusterId === clusterId && one.hasBegun(partition))) return undefined;
+    return known.findLast((one) => one.clusterId !== clusterId)?.clusterId;
   }
   if (topicId !== undefined && stored.topicId === topicId) return undefined;
   const own = stored.clusterId ?? (await findCluster(topic, stored.topicId, logs));
@@ -48,14 +51,16 @@ export async function findOtherCluster(
 const findCluster = async (
   topic: string,
   topicId: string | undefined,
-  logs: Pick<LogStore, "findClusters">,
-): Promise<string | undefined> =>
-  topicId === undefined ? undefined : (await logs.findClusters(topic)).get(topicId);
+  logs: Pick<LogStore, "findLogs">,
+): Promise<string | undefined> => {
+  const known = topicId === undefined ? [] : await logs.findLogs(topic);
+  return known.find((one) => one.topicId === topicId)?.clusterId;
+};
 
 /** Throws OtherClusterError. `consumer` is what `topicsync positions` calls the reader. */
 export async function requireSameCluster(
   compared: Compared,
-  { logs, consumer }: { readonly logs: Pick<LogStore, "findClusters">; readonly consumer: string },
+  { logs, consumer }: { readonly logs: Pick<LogStore, "findLogs">; readonly consumer: string },
 ): Promise<void> {
   const other = await findOtherCluster(compared, logs);
   if (other === undefined) return;

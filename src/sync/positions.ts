@@ -78,20 +78,33 @@ export interface PositionStore {
 
 /** The epochs of logs, by topic id. Every function throws UnavailableError. */
 export interface LogStore {
-  /** The epoch of a log; undefined when none was allotted. What is returned cannot be lost by an election. */
-  findEpoch(topic: string, topicId: string): Promise<number | undefined>;
+  /**
+   * The epoch of a log; undefined when none was allotted. What is returned cannot be lost by an election.
+   * Also notes that the partition is read in this log.
+   */
+  findEpoch(partition: Partition, topicId: string): Promise<number | undefined>;
   /**
    * Allots the next epoch of a Kafka topic to a log, at least `lowest`: after those of all known logs, or,
    * for the first log, that of the stored positions, which were moved before ids were known. Returns the
-   * epoch that the log has if that is high enough.
+   * epoch that the log has if that is high enough. Also notes that the partition is read in this log.
    */
-  beginEpoch(
-    topic: string,
-    log: { topicId: string; clusterId: string | null },
-    lowest: number,
-  ): Promise<number>;
-  /** The cluster of each known log of a Kafka topic, by topic id, where it is known. */
-  findClusters(topic: string): Promise<ReadonlyMap<string, string>>;
+  beginEpoch(partition: Partition, log: NewLog, lowest: number): Promise<number>;
+  /** The known logs of a Kafka topic whose cluster is known. */
+  findLogs(topic: string): Promise<readonly KnownLog[]>;
+}
+
+export interface NewLog {
+  readonly topicId: string;
+  readonly clusterId: string | null;
+  /** How many partitions the Kafka topic has. */
+  readonly partitions: number;
+}
+
+export interface KnownLog {
+  readonly topicId: string;
+  readonly clusterId: string;
+  /** Whether reading a partition of it has begun, or the partition is younger than the log. */
+  hasBegun(partition: number): boolean;
 }
 
 /**
@@ -137,3 +150,7 @@ export interface BatchStore<Writes> extends PositionStore {
   /** Identifies the primary and its term; changes with each election. Undefined if unknown. */
   getPrimary(): string | undefined;
 }
+
+/** Whether both are the same place of the same log. */
+export const isSamePosition = (one: Position | undefined, other: Position | undefined): boolean =>
+  one?.offset === other?.offset && one?.epoch === other?.epoch;

@@ -94,6 +94,8 @@ export interface PartitionLog extends LogBounds {
    */
   readonly leader: number;
   readonly leaderEpoch: number;
+  /** How many partitions the Kafka topic has. */
+  readonly partitions: number;
 }
 
 /** What was fetched together. */

@@ -63,7 +63,10 @@ export async function inspectPositions(
       const position = positions.get(partition);
       const log = await consumer.watch.fetchLog(partition);
       const { topic, isInKafka, logs } = consumer;
-      const otherCluster = await findOtherCluster({ topic, stored: position, log, isInKafka }, logs);
+      const otherCluster = await findOtherCluster(
+        { partition: { topic, partition }, stored: position, log, isInKafka },
+        logs,
+      );
       return { partition, position, log, otherCluster };
     }),
   );
@@ -147,8 +150,10 @@ async function identifyLog(
   found: FoundPosition,
 ): Promise<number> {
   const { partition, position, log } = found;
-  const { topicId, clusterId } = log;
+  const { topicId, clusterId, partitions } = log;
   await watch.confirmLog(partition, log);
   const lowest = position === undefined ? 1 : position.epoch + (isSameLog(found) ? 0 : 1);
-  return topicId === undefined ? lowest : logs.beginEpoch(topic, { topicId, clusterId }, lowest);
+  return topicId === undefined
+    ? lowest
+    : logs.beginEpoch({ topic, partition }, { topicId, clusterId, partitions }, lowest);
 }

@@ -2,7 +2,7 @@ import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import { readPartitionStatuses, type Ask, type WatchedLog } from "./partition-status.ts";
-import type { IndexStatus } from "../matching/live-topic-index.ts";
+import type { IndexStatus } from "../matching/topic-index.ts";
 import type { RouterTally } from "../routing/tally.ts";
 import type { AnnouncementTally, FeedbackTally } from "./tally.ts";
 

@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { InputAction, SentIn } from "./cluster-steps.ts";
-import type { Cluster, NewRecord } from "./cluster/cluster.ts";
+import type { Cluster } from "./cluster/cluster.ts";
+import type { NewRecord } from "./cluster/foreign-producers.ts";
 import type { PartitionLog } from "./cluster/log.ts";
 import type { Partition } from "./cluster/topics.ts";
 import { startOfTime } from "./world.ts";

@@ -3,7 +3,7 @@
  * offsets of its group.
  */
 import type { Host } from "./clock.ts";
-import type { NewRecord } from "./cluster/cluster.ts";
+import type { NewRecord } from "./cluster/foreign-producers.ts";
 import { toKey } from "./cluster/requests.ts";
 import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";
 import type { RouterPositions } from "./router-positions.ts";

@@ -2,7 +2,8 @@
  * Where the router's group is in each partition, and what the ids of events stand for. The events topic may
  * be deleted and created again, lose its end, and have the offsets of its group set by hand or lost.
  */
-import type { PartitionLog, StoredRecord } from "./cluster/log.ts";
+import type { PartitionLog } from "./cluster/log.ts";
+import type { StoredRecord } from "./cluster/log-batches.ts";
 import type { Topic } from "./cluster/topics.ts";
 import { Violation } from "./violation.ts";
 
@@ -58,6 +59,8 @@ export class RouterPositions {
   /** The logs of a mirror that nobody has said yet where to read. */
   readonly #undecided = new Set<PartitionLog>();
   #hasMoved = false;
+  /** Before, a new cluster is no other one than before. */
+  #hasForwarded = false;
   /** The partitions with a position that was set by hand, or lost. */
   readonly #setByHand = new Set<number>();
   readonly #named = new Map<string, { readonly log: PartitionLog; readonly record: StoredRecord }>();
@@ -77,6 +80,7 @@ export class RouterPositions {
   /** Another cluster has taken the place of the brokers, with these records. */
   onMoved(): void {
     this.#hasMoved = true;
+    if (!this.#hasForwarded) return;
     for (const { log } of this.#current?.partitions ?? []) if (log.end > 0) this.#undecided.add(log);
   }
 
@@ -162,6 +166,7 @@ export class RouterPositions {
       throw new Violation(
         `the position of partition ${move.partition} moves in another cluster, which nobody decided`,
       );
+    this.#hasForwarded = true;
     const results: T[] = [];
     let first: unknown;
     for (const { place } of this.#getCandidates(move.partition))

@@ -1,7 +1,7 @@
 /** The store's records of topics and positions in the terms of the model. */
 import { collections } from "../../src/storage/names.ts";
 import type { ModelAnnouncement, ModelTopic } from "../unit/topics/model.ts";
-import type { StoredRecord } from "./cluster/log.ts";
+import type { StoredRecord } from "./cluster/log-batches.ts";
 import type { Document } from "./mongo/documents.ts";
 import type { Change } from "./mongo/commands.ts";
 

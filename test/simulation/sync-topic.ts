@@ -1,6 +1,6 @@
 /** The announcements topic of the sync's world: what producers send, and what happens to its logs. */
 import type { Host } from "./clock.ts";
-import type { NewRecord } from "./cluster/cluster.ts";
+import type { NewRecord } from "./cluster/foreign-producers.ts";
 import type { PartitionLog } from "./cluster/log.ts";
 import type { Partition } from "./cluster/topics.ts";
 import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";

@@ -1,4 +1,4 @@
-import type { SkippedReplay } from "../../../schemas/dead-letter-api.ts";
+import type { SkippedReplay } from "../../../schemas/dead-letter-replay.ts";
 import type { DeadLetterFilter } from "../../dead-letters/stores.ts";
 import { toReplayEvent } from "../../dead-letters/replay.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";

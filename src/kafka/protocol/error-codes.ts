@@ -1,4 +1,4 @@
-/** Error codes of Kafka's protocol. kafkajs 2.2.4 does not know the last two. */
+/** Error codes of Kafka's protocol. kafkajs 2.2.4 does not know those above 100. */
 export const errorCodes = {
   offsetOutOfRange: 1,
   unknownTopicOrPartition: 3,
@@ -8,5 +8,6 @@ export const errorCodes = {
   unknownMemberId: 25,
   topicAuthorizationFailed: 29,
   unknownTopicId: 100,
+  transactionalIdNotFound: 105,
   inconsistentTopicId: 103,
 } as const;

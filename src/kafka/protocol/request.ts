@@ -61,5 +61,8 @@ export function failOnError(code: number): void {
 }
 
 /** Whether a connected broker understands this version of a request. */
-export const supports = ({ versions }: RequestTarget, apiKey: number, apiVersion: number): boolean =>
-  (versions?.[apiKey]?.maxVersion ?? -1) >= apiVersion;
+export const supports = (
+  { versions }: Pick<RequestTarget, "versions">,
+  apiKey: number,
+  apiVersion: number,
+): boolean => (versions?.[apiKey]?.maxVersion ?? -1) >= apiVersion;

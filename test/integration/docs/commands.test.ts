@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 
 import getPort from "get-port";
 
+import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { importCheapHashes } from "../../support/cheap-hashes.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { until } from "../../support/poll.ts";
@@ -68,8 +69,19 @@ async function startService({ text }: Block): Promise<void> {
 const isUp = async (path: string): Promise<boolean> =>
   (await fetch(`http://localhost:${port}${path}`).catch(() => undefined))?.ok ?? false;
 
+/** Whether no announcement waits. Some pages set the position back; the service reads on within seconds. */
+async function isInStep(): Promise<boolean> {
+  const authorization = `Basic ${Buffer.from(`admin:${password}`).toString("base64")}`;
+  const response = await fetch(`http://localhost:${port}/api/topicsync/v1/sync`, {
+    headers: { authorization },
+  });
+  const { partitions } = (await response.json()) as SyncStatus;
+  return partitions.length > 0 && partitions.every(({ lagRecords }) => lagRecords === 0);
+}
+
 /** Deletes what the previous page stored in the database and in files. */
 async function reset(): Promise<void> {
+  if (service !== undefined) await until("all announcements are applied", isInStep);
   const kept = [".env", "typed", "audit.log"];
   for (const file of readdirSync(folder, { withFileTypes: true }))
     if (file.isFile() && !kept.includes(file.name)) rmSync(join(folder, file.name));

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
 import { mutants } from "../../simulation/mutants/index.ts";
-import { mutantPage, readResults, writeMutantList } from "../../simulation/mutants/table.ts";
+import { mutantPage, readResults, writeMutantCounts } from "../../simulation/mutants/table.ts";
 
 describe("test/simulation/README.md", () => {
   it("has a result of each mutant, and of no other", () => {
@@ -16,8 +16,8 @@ describe("test/simulation/README.md", () => {
     );
   });
 
-  it("has the current list", () => {
+  it("has the current counts", () => {
     const page = readFileSync(mutantPage, "utf8");
-    assert.equal(page, writeMutantList(page), "the list is out of date; run `npm run docs`");
+    assert.equal(page, writeMutantCounts(page), "they are out of date; run `npm run docs`");
   });
 });

@@ -6,7 +6,6 @@ import { createHost, type Clock, type Host } from "../clock.ts";
 import type { Random } from "../random.ts";
 import type { Server } from "../simulated-socket.ts";
 import type { SocketNetwork } from "../sockets.ts";
-import { createBatch, type BatchRecord } from "../wire/batches.ts";
 import { messages, type MessageName } from "../wire/messages.ts";
 import { acceptConnection, type Acceptor } from "./connections.ts";
 import {
@@ -20,7 +19,8 @@ import { DataRequests } from "./data-requests.ts";
 import { codes } from "./errors.ts";
 import { Fetches, type Delivery } from "./fetches.ts";
 import { createLookups } from "./lookups.ts";
-import type { PartitionLog, ProducerIdentity } from "./log.ts";
+import { ForeignProducers, type NewRecord } from "./foreign-producers.ts";
+import type { ProducerIdentity } from "./log.ts";
 import type { CommittedOffset } from "./offsets.ts";
 import { toKey, type Handlers } from "./requests.ts";
 import { createNode, TopicRegistry, type BrokerNode, type Partition, type Topic } from "./topics.ts";
@@ -52,13 +52,6 @@ export interface ClusterOptions {
   readonly onCreated?: (topic: Topic) => void;
 }
 
-/** A transaction of a program outside of the product. */
-interface ForeignTransaction extends ProducerIdentity {
-  nextSequence: number;
-  isOpen: boolean;
-}
-
-const firstForeignProducer = 1_000_000;
 const quiet = (): void => undefined;
 
 /** The brokers, what they know and what goes wrong with them. */
@@ -71,9 +64,7 @@ export class Cluster {
   readonly denied = new Set<string>();
   /** Changes when other brokers take the place of these. */
   clusterId = "simulated";
-  /** The transactions of programs outside of the product, by log. */
-  readonly #foreign = new Map<PartitionLog, ForeignTransaction>();
-  #nextForeignProducer = firstForeignProducer;
+  readonly #foreign = new ForeignProducers();
   readonly groups: Groups;
   readonly #fetches: Fetches;
   readonly registry: TopicRegistry;
@@ -246,10 +237,12 @@ export class Cluster {
     records: readonly NewRecord[],
     end?: "commit" | "abort" | "leave open",
   ): void {
-    for (const batch of splitIntoBatches(records, this.#options.random))
-      this.#produceBatch(partition, batch, end !== undefined);
+    this.#foreign.produce(partition, records, {
+      random: this.#options.random,
+      isTransactional: end !== undefined,
+    });
     const timestamp = records.at(-1)?.timestamp ?? this.#options.now();
-    if (end === "commit" || end === "abort") this.#endTransaction(partition, end === "commit", timestamp);
+    if (end === "commit" || end === "abort") this.#foreign.end(partition, end === "commit", timestamp);
     this.notify();
   }
 
@@ -258,17 +251,13 @@ export class Cluster {
     const { log } = partition;
     log.cut(offset);
     partition.former = undefined;
-    const producer = this.#foreign.get(log);
-    if (producer !== undefined) {
-      producer.isOpen = log.hasOpenTransaction;
-      producer.nextSequence = log.getNextSequence(producer.producerId);
-    }
+    this.#foreign.handleCut(log);
     this.registry.elect(partition);
   }
 
   /** It ends its transaction, if there is one. */
   endTransaction(partition: Partition, commit: boolean, timestamp: number): void {
-    this.#endTransaction(partition, commit, timestamp);
+    this.#foreign.end(partition, commit, timestamp);
     this.notify();
   }
 
@@ -313,35 +302,6 @@ export class Cluster {
     this.#coordinators[kind] = nodeId;
     if (kind === "group") for (const group of this.groups.listAll()) group.reload();
   }
-
-  #produceBatch(
-    { log, leaderEpoch }: Partition,
-    records: readonly NewRecord[],
-    isTransactional: boolean,
-  ): void {
-    const numbered = records.map((record, offsetDelta) => ({ ...record, offsetDelta }));
-    if (!isTransactional) {
-      log.append(createBatch(numbered), leaderEpoch);
-      return;
-    }
-    let producer = this.#foreign.get(log);
-    producer ??= { producerId: this.#nextForeignProducer++, producerEpoch: 0, nextSequence: 0, isOpen: true };
-    producer.isOpen = true;
-    this.#foreign.set(log, producer);
-    const { producerId, producerEpoch, nextSequence: firstSequence } = producer;
-    log.append(
-      createBatch(numbered, { producerId, producerEpoch, firstSequence, isTransactional }),
-      leaderEpoch,
-    );
-    producer.nextSequence += records.length;
-  }
-
-  #endTransaction({ log, leaderEpoch }: Partition, commit: boolean, timestamp: number): void {
-    const producer = this.#foreign.get(log);
-    if (producer?.isOpen !== true) return;
-    producer.isOpen = false;
-    log.mark(producer, { commit, timestamp, leaderEpoch });
-  }
 }
 
 /** The versions of each request that brokers offer. */
@@ -350,15 +310,4 @@ function listVersions(maxFetchVersion: number) {
   for (const { key, version } of Object.values(messages)) max.set(key, Math.max(version, max.get(key) ?? 0));
   max.set(messages.fetch13.key, maxFetchVersion);
   return [...max].map(([key, version]) => ({ key, min: 0, max: version }));
-}
-
-export type NewRecord = Omit<BatchRecord, "offsetDelta">;
-
-/** Producers send what they have at the moment. */
-function* splitIntoBatches(records: readonly NewRecord[], random: Random): Generator<readonly NewRecord[]> {
-  for (let at = 0; at < records.length;) {
-    const count = random.between(1, records.length - at + 1);
-    yield records.slice(at, at + count);
-    at += count;
-  }
 }

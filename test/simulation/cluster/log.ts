@@ -1,42 +1,12 @@
 /** The log of a partition, as bytes: batches, transactions and their markers, retention and compaction. */
-import {
-  createBatch,
-  createMarker,
-  placeBatch,
-  readHeader,
-  readRecords,
-  type BatchHeader,
-  type BatchRecord,
-} from "../wire/batches.ts";
+import { createMarker, placeBatch, readHeader, readRecords, type BatchHeader } from "../wire/batches.ts";
 import { codes } from "./errors.ts";
-
-export interface StoredRecord extends Omit<BatchRecord, "offsetDelta"> {
-  readonly offset: number;
-}
+import { isReadable, rewriteBatch, type Batch, type StoredRecord, type Transaction } from "./log-batches.ts";
 
 /** A producer of a transaction, as batches name it. */
 export interface ProducerIdentity {
   readonly producerId: number;
   readonly producerEpoch: number;
-}
-
-/** The part of a producer's transaction in one partition. */
-interface Transaction {
-  readonly producerId: number;
-  readonly firstOffset: number;
-  /** The offset of the marker; infinite while it is open. */
-  lastOffset: number;
-  state: "open" | "committed" | "aborted";
-}
-
-interface Batch {
-  readonly baseOffset: number;
-  readonly lastOffset: number;
-  readonly maxTimestamp: number;
-  readonly isControl: boolean;
-  readonly transaction: Transaction | undefined;
-  readonly bytes: Buffer;
-  readonly records: readonly StoredRecord[];
 }
 
 interface ProducerState {
@@ -251,7 +221,7 @@ export class PartitionLog {
       const isMarkerOfLast = batch.isControl && last !== undefined && batch.transaction === last.transaction;
       if (!removed.has(batch) || isMarkerOfLast) return [batch];
       const records = isReadable(batch) ? batch.records.filter(isKept) : [];
-      return records.length > 0 || batch === last ? [rewrite(batch, records)] : [];
+      return records.length > 0 || batch === last ? [rewriteBatch(batch, records)] : [];
     });
     this.#forgetTransactions();
   }
@@ -325,17 +295,4 @@ export class PartitionLog {
     const used = new Set(this.#batches.map(({ transaction }) => transaction));
     this.#transactions = this.#transactions.filter((one) => used.has(one));
   }
-}
-
-const isReadable = ({ isControl, transaction }: Batch): boolean =>
-  !isControl && (transaction === undefined || transaction.state === "committed");
-
-function rewrite(batch: Batch, records: readonly StoredRecord[]): Batch {
-  const { baseOffset, lastOffset, bytes } = batch;
-  const written = createBatch(
-    records.map(({ offset, ...record }) => ({ ...record, offsetDelta: offset - baseOffset })),
-    { ...readHeader(bytes), lastOffsetDelta: lastOffset - baseOffset },
-    records.length === 0 ? batch.maxTimestamp : undefined,
-  );
-  return { ...batch, records, bytes: placeBatch(written, baseOffset, 0) };
 }

@@ -2,7 +2,8 @@
 import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
 import { codes } from "./errors.ts";
-import type { PartitionLog, ProducerIdentity, StoredRecord } from "./log.ts";
+import type { PartitionLog, ProducerIdentity } from "./log.ts";
+import type { StoredRecord } from "./log-batches.ts";
 import type { CommittedOffset, GroupOffsets } from "./offsets.ts";
 import { toKey } from "./requests.ts";
 import type { Partition } from "./topics.ts";

@@ -76,6 +76,21 @@ export interface Reader {
   readonly stop: () => Promise<void>;
 }
 
+/** What was delivered of each partition. */
+function createNotes() {
+  const delivered = new Map<number, string[]>();
+  return {
+    note(partition: number, lines: readonly string[]): void {
+      delivered.set(partition, [...(delivered.get(partition) ?? []), ...lines]);
+    },
+    takeDelivered(partition: number): readonly string[] {
+      const taken = delivered.get(partition) ?? [];
+      delivered.delete(partition);
+      return taken;
+    },
+  };
+}
+
 /** Starts a member that, like the product, seeks to its own positions whenever it is assigned partitions. */
 export async function startReader(
   { topic, watch, createMember, until }: KafkaUnderTest,
@@ -86,22 +101,15 @@ export async function startReader(
   let assignments = 0;
   let died: Error | undefined;
   const positions = new Map<number, number>();
-  const delivered = new Map<number, string[]>();
   const topicIds = new Map<number, string | undefined>();
-  const note = (partition: number, lines: readonly string[]): void => {
-    delivered.set(partition, [...(delivered.get(partition) ?? []), ...lines]);
-  };
+  const { note, takeDelivered } = createNotes();
 
   const reader: Reader = {
     member,
     getAssigned: () => assigned ?? [],
     countAssignments: () => assignments,
     getPosition: (partition) => positions.get(partition) ?? 0,
-    takeDelivered(partition) {
-      const taken = delivered.get(partition) ?? [];
-      delivered.delete(partition);
-      return taken;
-    },
+    takeDelivered,
     seek(partition, offset) {
       positions.set(partition, offset);
       member.seek({ topic, partition }, offset);

@@ -12,6 +12,8 @@ import { statementScenes } from "./mongodb-statements.ts";
 import { playEmbedded, playSimulated, type Note, type Scene } from "./mongodb-stores.ts";
 import { streamScenes } from "./mongodb-streams.ts";
 import { duplicatesInTransaction, transactionScenes } from "./mongodb-transactions.ts";
+import { updateScenes } from "./mongodb-updates.ts";
+import { waitScenes } from "./mongodb-waits.ts";
 
 function playAt(uri: string, scene: Scene): Promise<readonly Note[]> {
   const client = new MongoClient(uri, clientOptions);
@@ -20,7 +22,13 @@ function playAt(uri: string, scene: Scene): Promise<readonly Note[]> {
 }
 
 describe("the simulated MongoDB behaves as the embedded store does", () => {
-  for (const scene of [...statementScenes, ...transactionScenes, ...streamScenes])
+  for (const scene of [
+    ...statementScenes,
+    ...updateScenes,
+    ...transactionScenes,
+    ...waitScenes,
+    ...streamScenes,
+  ])
     it(scene.name, async () => {
       assert.deepEqual(await playSimulated(scene), await playAt(testDatabase().uri, scene));
     });

@@ -83,82 +83,88 @@ export const runSimulated = <T>(
     losesSync = false;
     breakConnections();
   };
-  return onStage(seed, { onRequest }, async ({ clock, outside, network, cluster, connect }) => {
+  return onStage(seed, { onRequest }, async (stage) => {
+    const { network, cluster, connect } = stage;
     breakConnections = () => {
       for (const { nodeId } of cluster.nodes) network.resetAll(cluster.getServer(nodeId));
     };
-    const create = (): void => void cluster.registry.create({ name: topic, partitions });
-    create();
+    const kafka = createLog(stage, partitions);
     cluster.registry.create({ name: letters, partitions: 1 });
     const broker = await connect();
     const producer = broker.createProducer(letters);
-    const toNew = (records: readonly TestRecord[]) =>
-      records.map(({ value, at = 0 }) => ({
-        key: null,
-        value: Buffer.from(value),
-        timestamp: startOfTime + at,
-        headers: [],
-      }));
-    const getMarkerTime = (): number => startOfTime + hourMs + Math.floor(clock.getTime());
-    const produce = (
-      partition: number,
-      records: readonly TestRecord[],
-      end?: "leave open",
-    ): Promise<void> => {
-      cluster.produce(cluster.getPartition(topic, partition), toNew(records), end);
-      return Promise.resolve();
-    };
-    const wait = (ms: number): Promise<void> =>
-      new Promise((resolve) => {
-        clock.schedule(outside, ms, resolve);
-      });
-
     return scene({
+      ...kafka,
       startOfTime,
       topic,
       watch: broker.watch(topic),
       createMember: () => broker.createMember({ topic, groupId: "readers", commitsOffsets: true }),
       send: (records) => producer.send(records),
-      append: produce,
-      begin: (partition) =>
-        Promise.resolve({
-          append: (records) => produce(partition, records, "leave open"),
-          end(commit) {
-            cluster.endTransaction(cluster.getPartition(topic, partition), commit, getMarkerTime());
-            return Promise.resolve();
-          },
-        }),
-      deleteBefore(partition, offset) {
-        cluster.getPartition(topic, partition).log.truncate(offset);
-        return Promise.resolve();
-      },
-      async grow(count) {
-        cluster.registry.grow(topic, count);
-        await wait(100);
-      },
       loseSync() {
         losesSync = true;
       },
       hasLostSync: () => !losesSync,
-      async recreate() {
-        cluster.deleteTopic(topic);
-        await wait(500);
-        create();
-        await wait(100);
-      },
       setConnected(isConnected) {
         for (const node of cluster.nodes) cluster.setUp(node, isConnected);
-      },
-      async until(what, isMet) {
-        const end = clock.getTime() + limitMs / 2;
-        while (!(await isMet())) {
-          if (clock.getTime() > end) throw new Error(`simulation: gave up waiting until ${what}`);
-          await wait(pollIntervalMs);
-        }
       },
     });
   });
 };
+
+type LogUnderTest = Pick<KafkaUnderTest, "append" | "begin" | "deleteBefore" | "grow" | "recreate" | "until">;
+
+/** Creates the topic of a scene. Returns what happens to its log. */
+function createLog({ clock, outside, cluster }: Stage, partitions: number): LogUnderTest {
+  const create = (): void => void cluster.registry.create({ name: topic, partitions });
+  create();
+  const toNew = (records: readonly TestRecord[]) =>
+    records.map(({ value, at = 0 }) => ({
+      key: null,
+      value: Buffer.from(value),
+      timestamp: startOfTime + at,
+      headers: [],
+    }));
+  const getMarkerTime = (): number => startOfTime + hourMs + Math.floor(clock.getTime());
+  const produce = (partition: number, records: readonly TestRecord[], end?: "leave open"): Promise<void> => {
+    cluster.produce(cluster.getPartition(topic, partition), toNew(records), end);
+    return Promise.resolve();
+  };
+  const wait = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      clock.schedule(outside, ms, resolve);
+    });
+  return {
+    append: produce,
+    begin: (partition) =>
+      Promise.resolve({
+        append: (records) => produce(partition, records, "leave open"),
+        end(commit) {
+          cluster.endTransaction(cluster.getPartition(topic, partition), commit, getMarkerTime());
+          return Promise.resolve();
+        },
+      }),
+    deleteBefore(partition, offset) {
+      cluster.getPartition(topic, partition).log.truncate(offset);
+      return Promise.resolve();
+    },
+    async grow(count) {
+      cluster.registry.grow(topic, count);
+      await wait(100);
+    },
+    async recreate() {
+      cluster.deleteTopic(topic);
+      await wait(500);
+      create();
+      await wait(100);
+    },
+    async until(what, isMet) {
+      const end = clock.getTime() + limitMs / 2;
+      while (!(await isMet())) {
+        if (clock.getTime() > end) throw new Error(`simulation: gave up waiting until ${what}`);
+        await wait(pollIntervalMs);
+      }
+    },
+  };
+}
 
 /** Lets the time of a scene pass until it ends. */
 export async function playScene<T>(clock: Clock, outside: Host, scene: () => Promise<T>): Promise<T> {

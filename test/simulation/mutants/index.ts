@@ -3,12 +3,14 @@ import { registrationsMutants } from "./registrations.ts";
 import { routerIndexMutants } from "./router-index.ts";
 import { routerMutants } from "./router.ts";
 import { syncKafkaMutants } from "./sync-kafka.ts";
+import { syncPositionMutants } from "./sync-positions.ts";
 import { syncMutants } from "./sync.ts";
 import { syncTopicMutants } from "./sync-topics.ts";
 
 export type { Mutant };
 export const mutants: readonly Mutant[] = [
   ...syncMutants,
+  ...syncPositionMutants,
   ...syncKafkaMutants,
   ...syncTopicMutants,
   ...registrationsMutants,

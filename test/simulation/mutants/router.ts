@@ -168,8 +168,16 @@ export const routerMutants: readonly Mutant[] = [
     name: "a cluster where the group has no offsets is read from the beginning",
     world: "router",
     file: "src/sync/clusters.ts",
-    replace: "return known.includes(clusterId) ? undefined : known.at(-1);",
-    by: "return known.includes(clusterId) ? undefined : undefined;",
+    replace: "return known.findLast((one) => one.clusterId !== clusterId)?.clusterId;",
+    by: "return undefined;",
+  },
+  {
+    name: "a partition counts as read in a cluster where others were",
+    world: "router",
+    file: "src/storage/logs.ts",
+    replace: "count === undefined || partition >= count || read.includes(partition);",
+    by: "count === undefined || partition >= count || read.length > 0;",
+    schedule: "partition-that-was-empty-in-another-cluster",
   },
   {
     name: "a position that was set by hand is ignored",

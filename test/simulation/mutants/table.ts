@@ -1,10 +1,10 @@
 /**
- * What is known of the mutants from their last runs, and the list of their violations in
+ * What is known of the mutants from their last runs, and their counts in
  * test/simulation/README.md.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
-import { mutants, type Mutant } from "./index.ts";
+import { mutants } from "./index.ts";
 
 /**
  * What a run found. Neither member is known of a mutant that only its schedule finds, and that fails without
@@ -48,31 +48,27 @@ export function recordResults(found: ReadonlyMap<string, MutantResult>): void {
 const toViolation = (result: MutantResult | undefined): string | undefined =>
   result?.as?.replaceAll(/ \d+\b/g, "");
 
-/** Counts the mutants of each violation, in the order of the code, and names those that are not found yet. */
-function formatList(): string {
+/** Counts the mutants and their violations, and names those that are not found yet. */
+function formatCounts(): string {
   const results = readResults();
-  const groups = Map.groupBy(
-    mutants.filter(({ isEquivalent }) => isEquivalent === undefined),
-    ({ name }) => toViolation(results[name]),
-  );
-  return Array.from(groups, ([violation, group]) =>
-    violation === undefined
-      ? ["- not found yet:", ...group.map(({ name }) => `  - ${name}`)].join("\n")
-      : `- ${violation}: ${formatCount(group)}`,
-  ).join("\n");
+  const wrong = mutants.filter(({ isEquivalent }) => isEquivalent === undefined);
+  const violations = Map.groupBy(wrong, ({ name }) => toViolation(results[name]));
+  const scheduled = wrong.filter(({ schedule }) => schedule !== undefined).length;
+  const missing = violations.get(undefined)?.map(({ name }) => `- not found yet: ${name}`) ?? [];
+  violations.delete(undefined);
+  return [
+    `- ${wrong.length} mutants, found by ${violations.size} kinds of violations`,
+    `- ${scheduled} of them by a schedule that was written or shortened for them`,
+    ...missing,
+  ].join("\n");
 }
 
-function formatCount(group: readonly Mutant[]): string {
-  const scheduled = group.filter(({ schedule }) => schedule !== undefined).length;
-  return scheduled === 0 ? `${group.length}` : `${group.length} (${scheduled} by schedule)`;
-}
-
-/** Returns the page with the current list between its markers. */
-export function writeMutantList(text = readFileSync(page, "utf8")): string {
+/** Returns the page with the current counts between its markers. */
+export function writeMutantCounts(text = readFileSync(page, "utf8")): string {
   const [head, rest] = text.split(begin);
   const tail = rest?.split(end)[1];
   if (head === undefined || tail === undefined) throw new Error(`${page.pathname} has no markers`);
-  return `${head}${begin}\n\n${formatList()}\n\n${end}${tail}`;
+  return `${head}${begin}\n\n${formatCounts()}\n\n${end}${tail}`;
 }
 
 export const mutantPage = page;

@@ -41,7 +41,7 @@ async function createScene(t: TestContext, handler: Partial<BatchHandler> = {}) 
   const state = { isInGroup: true, claims: 0, looks: 0 };
   const shown: { log: PartitionLog; epochs: Record<string, number>; clusters: Record<string, string> } = {
     clusters: {},
-    log: { low: 0, high: 20, topicId: "one", clusterId: null, leader: 1, leaderEpoch: 0 },
+    log: { low: 0, high: 20, topicId: "one", clusterId: null, leader: 1, leaderEpoch: 0, partitions: 1 },
     epochs: { one: 1, two: 2 },
   };
   let stored: Position = { offset: 10, epoch: 1, topicId: "one" };
@@ -69,7 +69,14 @@ async function createScene(t: TestContext, handler: Partial<BatchHandler> = {}) 
         shown.epochs[topicId] = epoch;
         return Promise.resolve(epoch);
       },
-      findClusters: () => Promise.resolve(new Map(Object.entries(shown.clusters))),
+      findLogs: () =>
+        Promise.resolve(
+          Object.entries(shown.clusters).map(([topicId, clusterId]) => ({
+            topicId,
+            clusterId,
+            hasBegun: () => true,
+          })),
+        ),
     },
     consumer: "announcements",
     handler: {

@@ -18,6 +18,7 @@ const log: PartitionLog = {
   clusterId,
   leader: 1,
   leaderEpoch: 4,
+  partitions: 1,
 };
 const withoutIds = { ...log, topicId: undefined };
 
@@ -117,7 +118,7 @@ describe("the epoch of a log", () => {
         allotted.push([topicId, lowest]);
         return Promise.resolve(Math.max(lowest, 7));
       },
-      findClusters: () => Promise.resolve(new Map()),
+      findLogs: () => Promise.resolve([]),
     };
     return { allotted, sources: { watch, logs } };
   }

@@ -105,7 +105,10 @@ function createOffline() {
       dropConnection: () => undefined,
       close: () => undefined,
     }),
-    requests: { fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }) },
+    requests: {
+      restoreEnd: () => Promise.resolve(undefined),
+      fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }),
+    },
     log: {
       debug: ({ reason }: { readonly reason: unknown }) => {
         disconnected.resolve(reason);

@@ -17,12 +17,22 @@ describe("the epochs of logs", () => {
   it("are 1, 2, … in the order in which the logs were met, and stay", async () => {
     const topic = unique("announcements");
     const logs = createLogStore(one);
-    assert.equal(await logs.findEpoch(topic, "first"), undefined);
+    assert.equal(await logs.findEpoch({ topic, partition: 0 }, "first"), undefined);
     for (const [index, topicId] of ["first", "second", "third"].entries())
-      assert.equal(await logs.beginEpoch(topic, { topicId, clusterId: cluster }, 1), index + 1);
+      assert.equal(
+        await logs.beginEpoch({ topic, partition: 0 }, { topicId, clusterId: cluster, partitions: 3 }, 1),
+        index + 1,
+      );
     const others = createLogStore(other);
-    assert.equal(await others.findEpoch(topic, "second"), 2);
-    assert.equal(await others.beginEpoch(topic, { topicId: "first", clusterId: cluster }, 1), 1);
+    assert.equal(await others.findEpoch({ topic, partition: 0 }, "second"), 2);
+    assert.equal(
+      await others.beginEpoch(
+        { topic, partition: 0 },
+        { topicId: "first", clusterId: cluster, partitions: 3 },
+        1,
+      ),
+      1,
+    );
     const [record] = await db
       .collection<LogEpochRecord>(collections.logs)
       .find({ kafka_topic: topic, epoch: 3 })
@@ -30,14 +40,31 @@ describe("the epochs of logs", () => {
     assert.equal(record?.kafka_topic_id, "third");
     assert.equal(record.cluster_id, cluster);
     assert.ok(record.first_seen_on instanceof Date);
-    await logs.beginEpoch(topic, { topicId: "of no cluster", clusterId: null }, 1);
+    await logs.beginEpoch(
+      { topic, partition: 0 },
+      { topicId: "of no cluster", clusterId: null, partitions: 3 },
+      1,
+    );
     assert.deepEqual(
-      [...(await others.findClusters(topic))],
+      (await others.findLogs(topic)).map(({ topicId, clusterId }) => [topicId, clusterId]),
       [
         ["first", cluster],
         ["second", cluster],
         ["third", cluster],
       ],
+    );
+  });
+
+  it("have the partitions whose reading has begun, and those that came later", async () => {
+    const topic = unique("events");
+    const logs = createLogStore(one);
+    const read = { topic, partition: 1 };
+    await logs.beginEpoch(read, { topicId: "first", clusterId: cluster, partitions: 3 }, 1);
+    await logs.findEpoch({ topic, partition: 2 }, "first");
+    const [known] = await logs.findLogs(topic);
+    assert.deepEqual(
+      [0, 1, 2, 3].map((partition) => known?.hasBegun(partition)),
+      [false, true, true, true],
     );
   });
 
@@ -49,7 +76,11 @@ describe("the epochs of logs", () => {
       ids.flatMap((topicId) =>
         stores.map(async (logs) => ({
           topicId,
-          epoch: await logs.beginEpoch(topic, { topicId, clusterId: null }, 1),
+          epoch: await logs.beginEpoch(
+            { topic, partition: 0 },
+            { topicId, clusterId: null, partitions: 3 },
+            1,
+          ),
         })),
       ),
     );
@@ -66,22 +97,31 @@ describe("the epochs of logs", () => {
       { _id: { group: "g", topic, partition: 1 }, next_offset: 7 },
     ]);
     const logs = createLogStore(one);
-    assert.equal(await logs.beginEpoch(topic, { topicId: "id", clusterId: null }, 1), 3);
-    assert.equal(await logs.beginEpoch(topic, { topicId: "next", clusterId: null }, 1), 4);
+    assert.equal(
+      await logs.beginEpoch({ topic, partition: 0 }, { topicId: "id", clusterId: null, partitions: 3 }, 1),
+      3,
+    );
+    assert.equal(
+      await logs.beginEpoch({ topic, partition: 0 }, { topicId: "next", clusterId: null, partitions: 3 }, 1),
+      4,
+    );
   });
 
   it("go on in a log that has lost records", async () => {
     const topic = unique("announcements");
     const [logs, others] = [createLogStore(one), createLogStore(other)];
-    const cut = { topicId: "first", clusterId: null };
-    await logs.beginEpoch(topic, cut, 1);
-    await logs.beginEpoch(topic, { topicId: "second", clusterId: null }, 1);
+    const cut = { topicId: "first", clusterId: null, partitions: 3 };
+    await logs.beginEpoch({ topic, partition: 0 }, cut, 1);
+    await logs.beginEpoch({ topic, partition: 0 }, { topicId: "second", clusterId: null, partitions: 3 }, 1);
     // Both partitions notice it at the same moment.
     assert.deepEqual(
-      await Promise.all([logs.beginEpoch(topic, cut, 2), others.beginEpoch(topic, cut, 2)]),
+      await Promise.all([
+        logs.beginEpoch({ topic, partition: 0 }, cut, 2),
+        others.beginEpoch({ topic, partition: 0 }, cut, 2),
+      ]),
       [3, 3],
     );
-    assert.equal(await logs.findEpoch(topic, "first"), 3);
+    assert.equal(await logs.findEpoch({ topic, partition: 0 }, "first"), 3);
   });
 
   it("follow those of positions in another log, if the records of logs were lost", async () => {
@@ -92,7 +132,14 @@ describe("the epochs of logs", () => {
       epoch: 3,
       kafka_topic_id: "gone",
     });
-    assert.equal(await createLogStore(one).beginEpoch(topic, { topicId: "id", clusterId: null }, 1), 4);
+    assert.equal(
+      await createLogStore(one).beginEpoch(
+        { topic, partition: 0 },
+        { topicId: "id", clusterId: null, partitions: 3 },
+        1,
+      ),
+      4,
+    );
   });
 });
 
@@ -113,7 +160,8 @@ describe("a position", () => {
   it("that is derived from stored topics has their epoch and its log", async () => {
     const topic = unique("announcements");
     const logs = createLogStore(one);
-    for (const topicId of ["first", "second"]) await logs.beginEpoch(topic, { topicId, clusterId: null }, 1);
+    for (const topicId of ["first", "second"])
+      await logs.beginEpoch({ topic, partition: 0 }, { topicId, clusterId: null, partitions: 3 }, 1);
     const source = { kind: "announcement", topic, partition: 0 };
     await db.collection(collections.topics).insertMany([
       { topic_id: unique("id"), topic_name: unique("name"), source: { ...source, offset: 9 } },

@@ -5,19 +5,40 @@ import { findOtherCluster, OtherClusterError, requireSameCluster } from "../../.
 import type { Position } from "../../../src/sync/positions.ts";
 import type { PartitionLog } from "../../../src/sync/records.ts";
 
-const topic = "announcements";
-const log: PartitionLog = { low: 0, high: 20, topicId: "two", clusterId: "B", leader: 1, leaderEpoch: 0 };
+const partition = { topic: "announcements", partition: 0 };
+const log: PartitionLog = {
+  low: 0,
+  high: 20,
+  topicId: "two",
+  clusterId: "B",
+  leader: 1,
+  leaderEpoch: 0,
+  partitions: 2,
+};
 const stored: Position = { offset: 10, epoch: 1, topicId: "one", clusterId: "A" };
 
 /** The cluster that is found, where these clusters of topic ids are known. */
 const find = (
   position: Position | undefined,
   there: Partial<PartitionLog> = {},
-  { known = {}, isInKafka = false }: { known?: Record<string, string>; isInKafka?: boolean } = {},
+  {
+    known = {},
+    isInKafka = false,
+    begun = [0],
+  }: { known?: Record<string, string>; isInKafka?: boolean; begun?: readonly number[] } = {},
 ) =>
   findOtherCluster(
-    { topic, stored: position, log: { ...log, ...there }, isInKafka },
-    { findClusters: () => Promise.resolve(new Map(Object.entries(known))) },
+    { partition, stored: position, log: { ...log, ...there }, isInKafka },
+    {
+      findLogs: () =>
+        Promise.resolve(
+          Object.entries(known).map(([topicId, clusterId]) => ({
+            topicId,
+            clusterId,
+            hasBegun: (one: number) => begun.includes(one),
+          })),
+        ),
+    },
   );
 
 describe("a position", () => {
@@ -51,6 +72,9 @@ describe("a position", () => {
     const isInKafka = true;
     assert.equal(await find(undefined, {}, { isInKafka, known: { one: "A" } }), "A");
     assert.equal(await find(undefined, {}, { isInKafka, known: { one: "A", other: "B" } }), undefined);
+    // Only other partitions were read in this cluster, because they were empty, or a person has set them.
+    const others = { isInKafka, known: { one: "A", other: "B" }, begun: [1] };
+    assert.equal(await find(undefined, {}, others), "A");
     assert.equal(await find(undefined, {}, { isInKafka }), undefined);
     assert.equal(await find(undefined, { high: 0 }, { isInKafka, known: { one: "A" } }), undefined);
     // A person, or a tool that mirrors offsets without their metadata, has set it for this cluster.
@@ -58,8 +82,8 @@ describe("a position", () => {
   });
 
   it("of another cluster has an error that says which command to run", async () => {
-    const compared = { topic, stored, log, isInKafka: false };
-    const logs = { findClusters: () => Promise.resolve(new Map<string, string>()) };
+    const compared = { partition, stored, log, isInKafka: false };
+    const logs = { findLogs: () => Promise.resolve([]) };
     await assert.rejects(
       requireSameCluster(compared, { logs, consumer: "announcements" }),
       (error) =>
