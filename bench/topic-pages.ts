@@ -4,13 +4,9 @@ import { createLogger } from "../src/lib/logger.ts";
 import { createDatabase } from "../src/storage/database.ts";
 import { createTopicDetailsStore } from "../src/storage/topic-details.ts";
 import { createTopicReader } from "../src/storage/topic-reader.ts";
-import {
-  encodeTopicCursor,
-  readTopicPage,
-  type TopicOrder,
-  type TopicPageQuery,
-} from "../src/topics/listing.ts";
 import type { TopicSources } from "../src/topics/details-search.ts";
+import type { TopicOrder } from "../src/topics/listing.ts";
+import { encodeTopicCursor, readTopicPage, type TopicPageQuery } from "../src/topics/topic-pages.ts";
 import { createAnnouncement } from "./support/announcements.ts";
 import { createJsonOption, parsePositive } from "./support/options.ts";
 import { printReports, reportProgress, quantile, type Report } from "./support/report.ts";

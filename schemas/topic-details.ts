@@ -6,7 +6,7 @@ const text = { type: "string", format: "text" } as const;
 const shortText = { ...text, maxLength: 200 } as const;
 
 export const lifecycles = ["active", "deprecated"] as const;
-export type Lifecycle = (typeof lifecycles)[number];
+export type TopicLifecycle = (typeof lifecycles)[number];
 
 /** As in Backstage's catalogue, like the names and values of labels. */
 const tag = {

@@ -11,6 +11,7 @@ import {
   RejectionError,
   UnavailableError,
 } from "./lib/errors.ts";
+import { DetailsConflictError } from "./topics/details-store.ts";
 import { version } from "./lib/version.ts";
 
 interface CommandEntry {
@@ -149,7 +150,8 @@ function toExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof RejectionError || error instanceof PlanError) return exitCodes.rejected;
+  if (error instanceof RejectionError || error instanceof DetailsConflictError) return exitCodes.rejected;
+  if (error instanceof PlanError) return exitCodes.rejected;
   if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;
 }

@@ -15,8 +15,6 @@ export interface Call<Body = unknown> {
   /** Path parameters, percent-decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
-  /** The version in the `If-Match` header; 0 unless the operation is `conditional`. */
-  readonly version: number;
   /** Undefined for an operation without a body. */
   readonly body: Body;
   /** A user without a name and roles where anybody may call. */
@@ -32,6 +30,8 @@ export interface Call<Body = unknown> {
   readonly requestId: string;
   /** The `Accept-Encoding` header. */
   readonly acceptEncoding: string;
+  /** The `If-Match` header; "" if there is none. */
+  readonly ifMatch: string;
   /** The `Cookie` header. */
   readonly cookies: string;
   /** Names the user of a login with a password that may fail, for log and audit. */
@@ -86,6 +86,8 @@ export interface ReplyDescription {
   readonly schema?: object;
   /** Type of any other body. */
   readonly mediaType?: string;
+  /** Whether the response has an `ETag`. */
+  readonly hasEtag?: true;
 }
 
 /** An operation of the HTTP API: the source of its routes, checks and documentation. */
@@ -107,8 +109,6 @@ export interface Operation<Body = unknown> {
    * Where anybody may call: callers who send an `Authorization` header are authenticated, and may see more.
    */
   readonly optionalLogin?: true;
-  /** Replaces a version that the caller has read, and that the `If-Match` header names. */
-  readonly conditional?: true;
   readonly summary: string;
   readonly description: string;
   readonly tag: string;
@@ -116,6 +116,8 @@ export interface Operation<Body = unknown> {
   /** Descriptions of the path parameters. */
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: readonly QueryParameter[];
+  /** Whether the caller has to say which version is to be changed, or may, with the `If-Match` header. */
+  readonly ifMatch?: "required" | "optional";
   /** Successful responses by status. */
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /**

@@ -16,7 +16,6 @@ import { HttpError } from "./errors.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { pageSecurityHeaders } from "./headers.ts";
 import { returnsJson, type Operation } from "./operation.ts";
-import { readVersion } from "./preconditions.ts";
 import { createRouteCache } from "./route-cache.ts";
 
 /** What every operation is served with. */
@@ -125,7 +124,6 @@ function createHandler(
     const reply = await operation.handle({
       parameters: request.params,
       query: request.query,
-      version: operation.conditional ? readVersion(request.headers["if-match"]) : 0,
       body: request.body,
       user,
       namespaces: access === "anybody" || access === "user" ? "all" : getNamespaces(user, access),
@@ -134,6 +132,7 @@ function createHandler(
       secure,
       requestId,
       acceptEncoding: request.headers["accept-encoding"] ?? "",
+      ifMatch: request.headers["if-match"] ?? "",
       cookies: request.headers.cookie ?? "",
       claimUser,
     });

@@ -36,6 +36,11 @@ const headers: Readonly<Record<string, object>> = {
     required: true,
     schema: { ...text, minLength: 1 },
   },
+  ETag: {
+    description: "The version, for `If-Match` (RFC 9110, section 8.8.3).",
+    required: true,
+    schema: { ...text, pattern: '^"[1-9][0-9]*"$' },
+  },
   Allow: {
     description: "Methods supported by the path.",
     required: true,

@@ -1,6 +1,7 @@
 import { publishSchema } from "../../src/lib/published-schema.ts";
 import { version } from "../../src/lib/version.ts";
 import { createComponents, type Components } from "./components.ts";
+import { ifMatchPattern } from "../framework/if-match.ts";
 import { buildResponses } from "./responses.ts";
 import type { Operation } from "../framework/operation.ts";
 
@@ -110,7 +111,7 @@ function describeOperation(operation: Operation, path: string, { components, sch
   const parameters = [
     ...toPathParameters(operation, path),
     ...toQueryParameters(operation),
-    ...(operation.conditional ? [ifMatch] : []),
+    ...toIfMatchParameter(operation),
   ];
   return {
     operationId: toOperationId(operation, path),
@@ -160,15 +161,6 @@ const toPathParameters = ({ parameters = {} }: Operation, path: string): object[
     schema: { type: "string", minLength: 1 },
   }));
 
-const ifMatch = {
-  name: "If-Match",
-  in: "header",
-  required: true,
-  description: "The version that you have read, in quotation marks.",
-  schema: { type: "string", pattern: '^(?:W/)?"\\d{1,15}"$' },
-  example: '"3"',
-};
-
 const toQueryParameters = ({ query = [] }: Operation): object[] =>
   query.map(({ name, description, schema }) => ({
     name,
@@ -176,3 +168,17 @@ const toQueryParameters = ({ query = [] }: Operation): object[] =>
     description,
     schema: publishSchema(schema),
   }));
+
+const toIfMatchParameter = ({ ifMatch }: Operation): object[] =>
+  ifMatch === undefined
+    ? []
+    : [
+        {
+          name: "If-Match",
+          in: "header",
+          required: ifMatch === "required",
+          description:
+            'The version to change: the `ETag` of the response that it was read from, such as `"3"`. `*` changes any version.',
+          schema: { type: "string", pattern: ifMatchPattern.source },
+        },
+      ];

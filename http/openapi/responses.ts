@@ -17,11 +17,11 @@ export function buildResponses(operation: Operation, components: Components): Re
 
 function describeReply(
   status: number,
-  { description, schema, mediaType }: ReplyDescription,
+  { description, schema, mediaType, hasEtag }: ReplyDescription,
   components: Components,
 ): object {
   // A reply of the operation itself, such as 503 of the readiness probe, has no error headers.
-  const names = getHeaderNames(status < 400 ? status : 200);
+  const names = [...getHeaderNames(status < 400 ? status : 200), ...(hasEtag ? ["ETag"] : [])];
   const headers = Object.fromEntries(names.map((name) => [name, components.header(name)]));
   if (mediaType !== undefined)
     return { description, headers, content: { [mediaType]: { schema: { type: "string" } } } };
@@ -94,14 +94,14 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   SET_ORIGIN_MISMATCH: "the set is applied from another repository",
   METHOD_NOT_ALLOWED: "the path does not support the method; `Allow` lists those it supports",
   NOT_ACCEPTABLE: "the `Accept` header excludes the media type of the response",
+  VERSION_CONFLICT: "the version or definition is not the one that the caller has read",
+  VERSION_REQUIRED: "the `If-Match` header with the version that is to be changed is missing",
   BODY_TOO_LARGE: "the body exceeds 100 KiB",
   UNSUPPORTED_MEDIA_TYPE:
     "the body is not `application/json` in UTF-8, uncompressed or compressed with gzip, deflate or br",
   TOO_MANY_ATTEMPTS: "too many failed logins for this user or from this address",
   REQUEST_TIMEOUT: "the request was not received in time",
   URI_TOO_LONG: "the URL is too long",
-  VERSION_CONFLICT: "the `If-Match` header does not have the current version",
-  VERSION_REQUIRED: "the `If-Match` header is missing",
   EXPECTATION_FAILED: "the `Expect` header is not `100-continue`",
   HEADERS_TOO_LARGE: "the request has too many headers, or they are too large",
   INTERNAL: "unexpected failure; the service's log has the cause under the request id",
@@ -127,15 +127,16 @@ function listErrors(operation: Operation): ReadonlyMap<number, readonly ErrorCod
   const add = (status: number, code: ErrorCode) => {
     errors.set(status, [...(errors.get(status) ?? []), code]);
   };
-  const { access, body, conditional, method, optionalLogin, replies, rejections = [] } = operation;
+  const { access, body, method, optionalLogin, replies, rejections = [] } = operation;
 
   const codes: ErrorCode[] = [...commonErrors, ...rejections];
   if (access !== "anybody") codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE");
   else if (optionalLogin) codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS");
   const needsRight = access !== "anybody" && access !== "user";
   if (needsRight || method !== "GET") codes.push("FORBIDDEN");
-  if (conditional) codes.push("VERSION_CONFLICT", "VERSION_REQUIRED");
   if (returnsJson(replies)) codes.push("NOT_ACCEPTABLE");
+  if (operation.ifMatch !== undefined) codes.push("VERSION_CONFLICT");
+  if (operation.ifMatch === "required") codes.push("VERSION_REQUIRED");
   if (body !== undefined) codes.push("MALFORMED_JSON", "SCHEMA_VIOLATION", "BODY_TOO_LARGE");
   for (const code of codes) add(statuses[code], code);
   if (body !== undefined) add(body.wrongTypeStatus, "UNSUPPORTED_MEDIA_TYPE");

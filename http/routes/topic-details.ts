@@ -3,12 +3,11 @@ import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toDetails } from "../../src/topics/details.ts";
 import type { DetailsService } from "../../src/topics/details-service.ts";
-import { DetailsConflictError } from "../../src/topics/details-store.ts";
 import { toTopicDetail } from "../../src/topics/topic-view.ts";
 import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { operation, type Operation } from "../framework/operation.ts";
-import { createVersionError, toEntityTag } from "../framework/preconditions.ts";
-import { createAccessCheck, hidePrevious, rejectUnknownTopic } from "./topics.ts";
+import { requireIfMatch, toEtag } from "../framework/if-match.ts";
+import { createTopicCheck, hidePrevious, toHttpProblem } from "./topic-rules.ts";
 
 const checkDetails = createValidator<TopicDetailsBody>(topicDetailsBodySchema);
 
@@ -19,35 +18,35 @@ const describeTopic = (detailsService: DetailsService): Operation =>
     paths: ["/api/topicsync/v1/topics/{externalId}/details"],
     access: "topics.write",
     perNamespace: true,
-    conditional: true,
+    ifMatch: "required",
     tag: "topics",
     summary: "Describe a topic",
     description:
-      "Replaces the details of a topic, active or not: owner, tags, lifecycle and so on. `If-Match` has the `version` of its current details, or 0 if it has none. The definition of the topic does not change.",
+      "Replaces the details of a topic, active or not: owner, tags, lifecycle and so on. `If-Match` has the `version` of its current details, or `0` if it has none. The definition of the topic does not change.",
     parameters: { externalId: "External id of the topic." },
     body: { schema: topicDetailsBodySchema, check: checkDetails, wrongTypeStatus: 415 },
-    replies: { 200: { description: "The topic with its new details.", schema: topicDetailSchema } },
+    replies: {
+      200: { description: "The topic with its new details.", schema: topicDetailSchema, hasEtag: true },
+    },
     rejections: ["NOT_FOUND"],
     async handle(call) {
-      const { body, user, version, namespaces } = call;
+      const { body, user, namespaces } = call;
       const { externalId = "" } = call.parameters;
       const change = {
-        ...{ externalId, details: toDetails(body), version, user: user.name },
-        check: createAccessCheck(call),
+        ...{ externalId, details: toDetails(body), user: user.name },
+        version: requireIfMatch(call),
+        check: createTopicCheck(call),
         // What is hidden from the caller must not be found out by replacing it.
         canSee: (namespace: string) =>
           [namespaces, getNamespaces(user, "topics.read")].some((one) => includesNamespace(one, namespace)),
       };
-      const { listed, event } = await detailsService
-        .replace(change)
-        .catch(rejectUnknownTopic(externalId))
-        .catch((error: unknown) => {
-          throw error instanceof DetailsConflictError ? createVersionError("The details") : error;
-        });
+      const { listed, event } = await detailsService.replace(change).catch((error: unknown) => {
+        throw toHttpProblem(error);
+      });
       return {
         status: 200,
         json: toTopicDetail(hidePrevious(listed, namespaces)),
-        headers: { ETag: toEntityTag(listed.details?.version ?? 0) },
+        headers: { ETag: toEtag(listed.details?.version ?? 0) },
         audit: event,
       };
     },

@@ -2,7 +2,8 @@ import { topicQuerySchema, type TopicQueryTexts } from "../../schemas/topic-list
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { parseConditions } from "../../src/topics/details-search.ts";
-import type { TopicOrder, TopicPageQuery } from "../../src/topics/listing.ts";
+import type { TopicOrder } from "../../src/topics/listing.ts";
+import type { TopicPageQuery } from "../../src/topics/topic-pages.ts";
 import { validateQuery } from "../framework/query.ts";
 
 const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });

@@ -16,18 +16,19 @@ import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
-import { UnknownTopicError, type Switched } from "../../src/topics/disabling.ts";
+import type { Switched } from "../../src/topics/disabling.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
-import { readTopicPage } from "../../src/topics/listing.ts";
+import { readTopicPage } from "../../src/topics/topic-pages.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
 import { toDefinition, type ListedTopic, type Topic } from "../../src/topics/topic.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
-import { getNamespaces, hasRight, includesNamespace } from "../../src/users/rights.ts";
-import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
+import { hasRight, includesNamespace } from "../../src/users/rights.ts";
+import { HttpError, requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
 import { toQueryParameters } from "../framework/query.ts";
 import { parseTopicQuery } from "./topic-query.ts";
+import { createTopicCheck, hidePrevious, toHttpProblem } from "./topic-rules.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
@@ -201,9 +202,9 @@ async function switchTopic(
 ): Promise<Reply> {
   const { namespaces } = call;
   const { externalId = "" } = call.parameters;
-  const { topic, changed } = await change(externalId, createAccessCheck(call)).catch(
-    rejectUnknownTopic(externalId),
-  );
+  const { topic, changed } = await change(externalId, createTopicCheck(call)).catch((error: unknown) => {
+    throw toHttpProblem(error);
+  });
   const found = await services.topicReader.find(externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
   return {
@@ -213,25 +214,6 @@ async function switchTopic(
   };
 }
 
-/** Creates a check that throws for a topic that the caller may not change. One that is not visible does not exist. */
-export const createAccessCheck =
-  ({ user, namespaces }: Pick<Call, "user" | "namespaces">) =>
-  ({ externalId, namespace }: Topic): void => {
-    if (includesNamespace(namespaces, namespace)) return;
-    const isVisible = includesNamespace(getNamespaces(user, "topics.read"), namespace);
-    throw isVisible
-      ? createForbiddenError(user, "topics.write", namespace)
-      : new UnknownTopicError(`there is no topic "${externalId}"`);
-  };
-
-/** Creates a handler of errors that turns UnknownTopicError into the one of HTTP. */
-export const rejectUnknownTopic =
-  (externalId: string) =>
-  (error: unknown): never => {
-    if (!(error instanceof UnknownTopicError)) throw error;
-    throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
-  };
-
 /** Shows a topic with those of its details that the caller may see. */
 async function showTopic(
   { topicDetails }: Pick<TopicSources, "topicDetails">,
@@ -240,13 +222,6 @@ async function showTopic(
 ): Promise<TopicDetail> {
   const [shown = listed] = await addDetails(topicDetails, [listed], namespaces);
   return toTopicDetail(hidePrevious(shown, namespaces));
-}
-
-/** A topic that moved here from a foreign namespace: its previous definition is not shown. */
-export function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]): ListedTopic {
-  const { previous, ...topic } = listed.topic;
-  if (previous === undefined || includesNamespace(namespaces, previous.namespace)) return listed;
-  return { ...listed, topic };
 }
 
 /** Operations that create (specification 4.3), list, show, validate, disable and enable topics. */

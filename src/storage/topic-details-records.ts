@@ -1,4 +1,4 @@
-import type { Lifecycle } from "../../schemas/topic-details.ts";
+import type { TopicLifecycle } from "../../schemas/topic-details.ts";
 import type { StoredDetails } from "../topics/details.ts";
 
 /** The details of a topic. A member that says nothing is absent, so that no index has an entry for it. */
@@ -13,7 +13,7 @@ export interface DetailsRecord {
   tags?: string[];
   /** As `name=value`; a name has no equals sign. */
   labels?: string[];
-  lifecycle: Lifecycle;
+  lifecycle: TopicLifecycle;
   sunset?: string;
   replaced_by?: string;
   consumers?: { name: string; contact: string }[];

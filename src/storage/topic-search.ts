@@ -37,8 +37,8 @@ export const createDetailsSearch =
   };
 
 /**
- * Chooses the index of the rarest condition; the others filter what it finds. If none is rare, a page is found
- * soon in the order of external ids.
+ * Chooses the index of the rarest condition; the others filter what it finds. If none is rare, a page is
+ * found soon in the order of external ids.
  */
 async function chooseIndex(
   all: Collection<DetailsRecord>,

@@ -103,4 +103,4 @@ export function parseConditions({ q, owner, tag, label, lifecycle, set }: Condit
 }
 
 const createSearchRejection = (message: string): RejectionError =>
-  new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [{ path: "/q", message }]);
+  new RejectionError("SCHEMA_VIOLATION", `The search ${message}.`, [{ path: "/q", message }]);

@@ -17,8 +17,8 @@ import type { ListedTopic, Topic } from "./topic.ts";
 interface DetailsChange {
   readonly externalId: string;
   readonly details: TopicDetails;
-  /** The version that the caller has read; 0 for a topic that was never described. */
-  readonly version: number;
+  /** The version that the caller has read: 0 for a topic that was never described, undefined for any. */
+  readonly version: number | undefined;
   readonly user: string;
   /** Whether the caller may know about a namespace; about every one unless given. */
   readonly canSee?: (namespace: string) => boolean;
@@ -74,7 +74,7 @@ export function createDetailsService({
       if (faults.length > 0) throw createDetailsRejection(externalId, faults);
       const listed = await topicReader.find(externalId);
       if (listed?.topic.externalId !== externalId)
-        throw new UnknownTopicError(`there is no topic "${externalId}"`);
+        throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
       check?.(listed.topic);
       const [current] = await topicDetails.find([externalId]);
       const isVisible = current !== undefined && canSee(current.namespace);
@@ -82,7 +82,7 @@ export function createDetailsService({
       // Also when a client repeats a request whose response was lost.
       if (isVisible && isSame(current, next))
         return { listed: { ...listed, details: current }, event: undefined };
-      if (version !== (current?.version ?? 0)) throw new DetailsConflictError();
+      if (version !== undefined && version !== (current?.version ?? 0)) throw new DetailsConflictError();
       await requireSuccessor(change, isVisible ? current : undefined);
       await topicDetails.replace(next);
       return { listed: { ...listed, details: next }, event: toTopicEvent("described", listed.topic) };

@@ -1,4 +1,4 @@
-import type { Lifecycle } from "../../schemas/topic-details.ts";
+import type { TopicLifecycle } from "../../schemas/topic-details.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { StoredDetails } from "./details.ts";
 
@@ -17,7 +17,7 @@ export interface DetailsQuery {
   readonly tag?: string | undefined;
   /** `name=value`. */
   readonly label?: string | undefined;
-  readonly lifecycle?: Lifecycle | undefined;
+  readonly lifecycle?: TopicLifecycle | undefined;
   readonly set?: string | undefined;
   /** All of these words; the last one is a prefix. */
   readonly words?: readonly string[] | undefined;

@@ -1,6 +1,5 @@
-import type { Lifecycle, TopicDetailsBody } from "../../schemas/topic-details.ts";
+import type { TopicLifecycle, TopicDetailsBody } from "../../schemas/topic-details.ts";
 import type { Fault } from "../lib/errors.ts";
-import type { TopicDefinition } from "./topic.ts";
 
 interface DeclaredConsumer {
   readonly name: string;
@@ -16,7 +15,7 @@ export interface TopicDetails {
   readonly tags: readonly string[];
   /** Sorted by name. */
   readonly labels: readonly (readonly [name: string, value: string])[];
-  readonly lifecycle: Lifecycle;
+  readonly lifecycle: TopicLifecycle;
   /** A day, such as 2027-01-01. */
   readonly sunset: string | null;
   /** The external id of another topic. */
@@ -108,6 +107,20 @@ export function toDetails(body: TopicDetailsBody): TopicDetails {
   };
 }
 
+/** Details as they are sent, with every member. */
+export const toDetailsBody = (details: TopicDetails) => ({
+  owner: details.owner,
+  description: details.description,
+  contact: details.contact,
+  tags: [...details.tags],
+  labels: Object.fromEntries(details.labels),
+  lifecycle: details.lifecycle,
+  sunset: details.sunset,
+  replacedBy: details.replacedBy,
+  consumers: details.consumers.map(({ name, contact }) => ({ name, contact })),
+  protected: details.protected,
+});
+
 /** The members of details in one order, to compare or digest them. */
 export const formatDetails = (details: TopicDetails): string =>
   JSON.stringify([
@@ -154,12 +167,19 @@ export function toWords(text: string): string[] {
 
 /** The words that a topic is found by, the first 200; its description comes last. */
 export const toDetailsWords = (
-  { name, externalId }: Pick<TopicDefinition, "name" | "externalId">,
+  { name, externalId }: Pick<DescribedTopic, "name" | "externalId">,
   { owner, tags, description }: TopicDetails,
 ): string[] => toWords([name, externalId, owner, ...tags, description].join(" ")).slice(0, maxWords);
 
+/** What details take from the definition of their topic. */
+interface DescribedTopic {
+  readonly externalId: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
 interface DetailsChange {
-  readonly topic: Pick<TopicDefinition, "externalId" | "name" | "namespace">;
+  readonly topic: DescribedTopic;
   readonly details: TopicDetails;
   /** The one of before unless given; null ends it. */
   readonly membership?: SetMembership | null;

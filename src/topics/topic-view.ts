@@ -3,7 +3,7 @@ import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-vie
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { describeFilter } from "../matching/filter/to-text.ts";
-import { showVersion, type ShownDetails } from "./details.ts";
+import { showVersion, toDetailsBody, type ShownDetails } from "./details.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
@@ -50,16 +50,7 @@ export function toDetailsView(details: ShownDetails): TopicDetailsView {
   const { membership, version, changedOn, changedBy } = details;
   const applied = membership?.applied;
   return {
-    owner: details.owner,
-    description: details.description,
-    contact: details.contact,
-    tags: [...details.tags],
-    labels: Object.fromEntries(details.labels),
-    lifecycle: details.lifecycle,
-    sunset: details.sunset,
-    replacedBy: details.replacedBy,
-    consumers: details.consumers.map(({ name, contact }) => ({ name, contact })),
-    protected: details.protected,
+    ...toDetailsBody(details),
     version,
     set: membership?.set ?? null,
     path: membership?.path ?? null,

@@ -113,7 +113,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  it("records topics created over HTTP", async () => {
+  it("records topics created and described over HTTP", async () => {
     const externalId = unique("topic");
     const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
     const { json } = await call(url, { body: { name: externalId, externalId } });
@@ -122,6 +122,13 @@ describe("the audit log", () => {
       return lines.length > 0 && lines;
     });
     assert.deepEqual(removeRequestId(found), { ...overHttp, externalId, id: json.id, msg: "topic.created" });
+    const details = `${service.url}/api/topicsync/v1/topics/${externalId}/details`;
+    const options = { method: "PUT", body: { owner: "ann" }, headers: { "If-Match": '"0"' } };
+    for (let i = 0; i < 2; i += 1) await call(details, options);
+    const described = await until("it is recorded", () => findAudited("topic.described")[0]);
+    const event = { ...overHttp, externalId, id: json.id, msg: "topic.described" };
+    assert.deepEqual(removeRequestId(described), event);
+    assert.equal(findAudited("topic.described").length, 1);
   });
 
   it("records changes by announcements with their position, and nothing for the others", async () => {

@@ -2,6 +2,7 @@ import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
+import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
@@ -22,10 +23,11 @@ export async function addTopic(
   if (!checked.ok)
     throw new RejectionError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The topic"), checked.faults);
   const record = audit();
-  const { topics } = await services();
+  const { topics, topicDetails } = await services();
   const { topic, event } = await topics.create(checked.value, getCommandLineUser());
   record(event);
-  print({ topic }, "added", json);
+  const [listed = { topic }] = await addDetails(topicDetails, [{ topic }]);
+  print(listed, "added", json);
 }
 
 /** Shows an active topic, or else the last retired one of that external id. */
@@ -34,9 +36,11 @@ export async function showTopic(
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
-  const found = await (await services()).topicReader.find(externalId);
+  const { topicReader, topicDetails } = await services();
+  const found = await topicReader.find(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
-  const topic = toTopicDetail(found);
+  const [listed = found] = await addDetails(topicDetails, [found]);
+  const topic = toTopicDetail(listed);
   if (json) printJson(topic);
   else process.stdout.write(formatTopic(topic));
 }
@@ -49,7 +53,7 @@ export async function switchTopic(
   { json }: JsonFlag,
 ): Promise<void> {
   const record = audit();
-  const { topics, topicReader } = await services();
+  const { topics, topicReader, topicDetails } = await services();
   const action = `${command}d` as const;
   const switching =
     command === "disable" ? topics.disable(externalId, getCommandLineUser()) : topics.enable(externalId);
@@ -57,8 +61,9 @@ export async function switchTopic(
     throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
   });
   if (changed) record(toTopicEvent(action, topic));
-  const found = await topicReader.find(externalId);
-  print(found ?? { topic }, changed ? action : `already ${action}:`, json);
+  const found = (await topicReader.find(externalId)) ?? { topic };
+  const [listed = found] = await addDetails(topicDetails, [found]);
+  print(listed, changed ? action : `already ${action}:`, json);
 }
 
 export const createUnknownTopicError = (externalId: string): Error =>

@@ -1,6 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import { streamTopics } from "../../topics/topic-pages.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -39,8 +40,8 @@ async function writeDefinitions(
   { services, abort }: CommandContext,
   flags: ExportFlags,
 ): Promise<number> {
-  const { topicReader } = await services();
-  const total = await topicReader.estimateCount();
+  const sources = await services();
+  const total = await sources.topicReader.estimateCount();
   // On one terminal, the lines and the progress bar would overwrite each other.
   const showsProgress = flags.out !== undefined || !process.stdout.isTTY;
   const progress = showsProgress ? createProgress("exporting topics", total, process.stderr) : undefined;
@@ -52,7 +53,7 @@ async function writeDefinitions(
     progress?.at(Math.min(done, total));
     return text === "" || output.write(text);
   };
-  for await (const { topic } of topicReader.readAll(toTopicQuery(flags))) {
+  for await (const { topic } of streamTopics(sources, toTopicQuery(flags))) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
     lines.push(`${formatDefinition(topic)}\n`);
     done += 1;

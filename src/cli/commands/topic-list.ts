@@ -3,6 +3,7 @@ import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { parseFilter } from "../../matching/filter/parse.ts";
 import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { hasUse } from "../../matching/filter/uses.ts";
+import { streamTopics } from "../../topics/topic-pages.ts";
 import { toTopicView } from "../../topics/topic-view.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -28,10 +29,10 @@ export async function listTopics({ services, abort }: CommandContext, flags: Lis
   const isUser = createUseTest(flags);
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, topicColumns);
-  const { topicReader } = await services();
+  const sources = await services();
   let count = 0;
   let hasMore = false;
-  for await (const listed of topicReader.readAll(toTopicQuery(flags))) {
+  for await (const listed of streamTopics(sources, toTopicQuery(flags), { withDetails: json === true })) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
     if (!isUser(listed.topic)) continue;
     hasMore = count === limit;
@@ -69,12 +70,9 @@ function parsePath(text: string): readonly string[] {
   );
 }
 
-function summarize(
-  count: number,
-  { state, externalId, name, namespace, source, usesPath }: ListFlags,
-): string {
+function summarize(count: number, { state, ...choice }: ListFlags): string {
   const noun = state === undefined || state === "active" ? "topic" : `${state} topic`;
   if (count > 0) return formatCount(count, noun);
-  const isNarrowed = [externalId, name, namespace, source, usesPath].some((flag) => flag !== undefined);
+  const isNarrowed = Object.keys(choice).some((name) => !["all", "json", "limit"].includes(name));
   return isNarrowed ? `No ${noun}s match.` : `There are no ${noun}s.`;
 }

@@ -4,9 +4,11 @@ import type { TopicBody } from "../../../schemas/topic.ts";
 import { findingKinds } from "../../topics/finding.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
-import { parseCount, type JsonFlag } from "../input/options.ts";
+import { parseCount, parseVersion, type JsonFlag } from "../input/options.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
 import { addTopicChoice } from "./topic-choice.ts";
+import { addDescribeOptions, type DescribeFlags } from "./topic-describe-flags.ts";
+import type { CleanFlags } from "./topic-details-clean.ts";
 import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
@@ -19,6 +21,8 @@ export function defineTopics(topics: Command): void {
   addShowCommand(topics);
   addAddCommand(topics);
   addSwitchCommands(topics);
+  addDescribeCommand(topics);
+  addDetailsCommands(topics);
   addExportCommand(topics);
   addImportCommand(topics);
   addEgressCommand(topics);
@@ -91,6 +95,40 @@ function addSwitchCommands(topics: Command): void {
         const { switchTopic } = await import("./topic-changes.ts");
         await runWithContext((context) => switchTopic(context, command, externalId, flags));
       });
+}
+
+function addDescribeCommand(topics: Command): void {
+  addDescribeOptions(topics.command("describe"))
+    .description(
+      "say who is responsible for a topic, what it is for and so on; what no option names stays, and an empty value removes it",
+    )
+    .argument("<external-id>", "its external id")
+    .addOption(
+      new Option(
+        "--if-version <version>",
+        "only if its details have this version; 0 if it was never described",
+      ).argParser(parseVersion),
+    )
+    .option("--json", "print the topic as JSON")
+    .action(async (externalId: string, { json, ...flags }: DescribeFlags, command: Command) => {
+      if (Object.keys(flags).length === 0) command.error("error: say what to change; see --help");
+      const { describeTopic } = await import("./topic-describe.ts");
+      await runWithContext((context) => describeTopic(context, externalId, { ...flags, json }));
+    });
+}
+
+function addDetailsCommands(topics: Command): void {
+  topics
+    .command("details")
+    .description("clean up the details of topics")
+    .command("clean")
+    .description("list the details of topics that no longer exist: neither active nor disabled")
+    .option("--remove", "remove them")
+    .option("--json", "print one line of JSON per topic (NDJSON) instead of a table")
+    .action(async (flags: CleanFlags) => {
+      const { cleanDetails } = await import("./topic-details-clean.ts");
+      await runWithContext((context) => cleanDetails(context, flags));
+    });
 }
 
 function addExportCommand(topics: Command): void {

@@ -50,6 +50,7 @@ export function formatTopic(topic: TopicDetail): string {
     ...fields,
     ...formatFilter(topic, "headerQuery"),
     ...formatFilter(topic, "contentQuery"),
+    ...formatDetails(topic),
     ...formatPrevious(topic),
     "",
   ].join("\n");
@@ -73,6 +74,37 @@ function formatPrevious({ previous, ...topic }: TopicDetail): string[] {
         `    ${label.padEnd(15)}${previous[member] === "" ? "(empty)" : sanitize(previous[member])}`,
     ),
   ];
+}
+
+/** Formats what is known about a topic that was described. */
+function formatDetails({ details }: TopicDetail): string[] {
+  if (details.version === 0) return [];
+  const { owner, description, contact, lifecycle, sunset, replacedBy, tags, labels, consumers } = details;
+  const fields = [
+    ["owner", owner],
+    ["contact", contact],
+    ["description", description],
+    ["tags", tags.join(", ")],
+    [
+      "labels",
+      Object.entries(labels)
+        .map((label) => label.join("="))
+        .join(", "),
+    ],
+    ["lifecycle", lifecycle],
+    ["sunset", sunset ?? ""],
+    ["replaced by", replacedBy],
+    [
+      "consumers",
+      consumers.map(({ name, contact: at }) => (at === "" ? name : `${name} (${at})`)).join(", "),
+    ],
+    ["set", details.set ?? ""],
+    ["protected", details.protected ? "yes" : ""],
+    ["described", `version ${details.version} by ${details.changedBy}, since ${details.changedOn ?? ""}`],
+  ];
+  return fields.flatMap(([name = "", value = ""]) =>
+    value === "" ? [] : [`${name.padEnd(13)}${sanitize(value)}`],
+  );
 }
 
 function formatFilter(topic: TopicDetail, member: keyof TopicDetail["filters"]): string[] {

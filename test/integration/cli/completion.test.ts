@@ -23,7 +23,10 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
   [["top"], ["topics"]],
   [
     ["topics", ""],
-    ["list", "show", "add", "disable", "enable", "export", "import", "egress", "relate", "analyze", "help"],
+    [
+      ...["list", "show", "add", "disable", "enable", "describe", "details", "export", "import", "egress"],
+      ...["relate", "analyze", "help"],
+    ],
   ],
   [
     ["topics", "e"],

@@ -38,6 +38,8 @@ const commands: readonly { args: readonly string[]; schema: object; isList?: tru
   { args: ["topics", "show", "second"], schema: topicDetailSchema },
   { args: ["topics", "disable", "first"], schema: topicDetailSchema },
   { args: ["topics", "enable", "first"], schema: topicDetailSchema },
+  { args: ["topics", "describe", "first", "--owner", "ann"], schema: topicDetailSchema },
+  { args: ["topics", "list", "--owner", "ann"], schema: topicViewSchema, isList: true },
   { args: ["installations", "list"], schema: installationViewSchema, isList: true },
   { args: ["installations", "list", "--full-tokens"], schema: installationViewSchema, isList: true },
   { args: ["dead-letters", "list"], schema: deadLetterItemSchema, isList: true },

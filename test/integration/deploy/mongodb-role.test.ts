@@ -42,7 +42,8 @@ interface Request {
 const requests: Readonly<Record<string, Request>> = {
   "POST /api/svc_api_notif_mgmt/topic": { body: definition("by-hand") },
   "POST /api/svc_api_notif_mgmt/topic/pick": { body: { event: {} } },
-  "GET /api/topicsync/v1/topics": { query: "?namespace=inventory" },
+  "GET /api/topicsync/v1/topics": { query: "?namespace=inventory&tag=a&q=b" },
+  "PUT /api/topicsync/v1/topics/{externalId}/details": { in: { externalId: "by-hand" }, body: {} },
   "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
@@ -103,6 +104,9 @@ const commands: readonly (readonly string[])[] = [
   ["announce", "--wait", "definitions.ndjson"],
   ["topics", "import", "definitions.ndjson"],
   ["topics", "export"],
+  ["topics", "describe", "by-hand", "--owner", "ann"],
+  ["topics", "describe", "a", "--owner", "ann"],
+  ["topics", "details", "clean", "--remove"],
   ["filters", "check"],
   ["events", "learn", "events.ndjson"],
   ["events", "learn", "events.ndjson"],
@@ -159,6 +163,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? "");
     const response = await call(`${service.url}${path}${query}`, {
       method,
+      ...(method === "PUT" && { headers: { "If-Match": "*" } }),
       ...(body === undefined ? {} : { body }),
     });
     assert.ok(response.status < 300, `${operation}: ${response.text}`);

@@ -37,9 +37,10 @@ const stored = new Map<string, InNamespace>();
 const getStored = (namespace: string): InNamespace =>
   stored.get(namespace) ?? { topic: "missing", deadLetter: "missing" };
 
-const send = (method: "GET" | "POST", path: string, key: string | undefined, body?: object) =>
+const send = (method: "GET" | "POST" | "PUT", path: string, key: string | undefined, body?: object) =>
   call(`${service.url}${path}`, {
     method,
+    ...(method === "PUT" && { headers: { "If-Match": "*" } }),
     ...(key === undefined ? {} : { key }),
     ...(body === undefined ? {} : { body }),
   });
@@ -84,6 +85,8 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
   },
   getTopic: async (key, namespace) =>
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}`, key), 200, 404),
+  describeTopic: async (key, namespace) =>
+    isReached(await send("PUT", `${v1}/topics/${getStored(namespace).topic}/details`, key, {}), 200, 404),
   disableTopic: (key, namespace) => switchTopic("disable", namespace, key),
   enableTopic: (key, namespace) => switchTopic("enable", namespace, key),
   async pickTopics(key, namespace) {

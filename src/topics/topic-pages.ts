@@ -1,0 +1,213 @@
+import { createCursorFormat, createCursorError, type CursorFormat } from "../lib/cursor.ts";
+import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
+import { addDetails, dropFound, findBySearch, type TopicSources } from "./details-search.ts";
+import type { DetailsQuery } from "./details-store.ts";
+import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } from "./listing.ts";
+import type { ListedTopic } from "./topic.ts";
+
+/** Which topics a page shows. */
+export interface TopicPageQuery extends Omit<TopicQuery, "externalIdPrefix" | "exceptExternalIdPrefix"> {
+  /** Of active topics without a search; by external id unless given. */
+  readonly order?: TopicOrder | undefined;
+  /** Topics whose details match. With `search` they come first. */
+  readonly details?: DetailsQuery | undefined;
+  /** Topics whose external id begins with this text, followed by active ones whose name does. */
+  readonly search?: string | undefined;
+}
+
+const topicsPerBatch = 500;
+/** A page ends early when this many topics were read that an earlier list has. */
+const maxRepeated = 1_000;
+
+/** A topic, and the order of the list that it was found in. */
+interface ListedAt {
+  readonly topic: ListedTopic;
+  readonly order: TopicOrder;
+}
+
+interface TopicPage {
+  readonly topics: readonly ListedTopic[];
+  /** The cursor of the next page; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+/** Streams all topics of a query, in the order of its pages, and their details if they are asked for. */
+export async function* streamTopics(
+  sources: TopicSources,
+  query: TopicPageQuery,
+  { withDetails = false } = {},
+): AsyncGenerator<ListedTopic> {
+  for await (const batch of streamTopicBatches(sources, query))
+    yield* withDetails ? await addDetails(sources.topicDetails, batch) : batch;
+}
+
+async function* streamTopicBatches(
+  sources: TopicSources,
+  query: TopicPageQuery,
+): AsyncGenerator<readonly ListedTopic[]> {
+  if (query.details === undefined && query.search === undefined) {
+    let batch: ListedTopic[] = [];
+    for await (const listed of sources.topicReader.readAll(query)) {
+      batch.push(listed);
+      if (batch.length < topicsPerBatch) continue;
+      yield batch;
+      batch = [];
+    }
+    yield batch;
+    return;
+  }
+  let after: string | undefined;
+  do {
+    const page = await readTopicPage(sources, query, { after, limit: topicsPerBatch });
+    yield page.topics;
+    after = page.next;
+  } while (after !== undefined);
+}
+
+/**
+ * Returns at most `limit` topics after a cursor, and fewer if they are large or repeated. Throws a
+ * RejectionError for a bad cursor, and UnavailableError.
+ */
+export async function readTopicPage(
+  sources: TopicSources,
+  pageQuery: TopicPageQuery,
+  { after: cursor, limit }: { readonly after?: string | undefined; readonly limit: number },
+): Promise<TopicPage> {
+  const lists = toLists(sources, pageQuery);
+  const start = cursor === undefined ? undefined : await resolveCursor(sources, lists, cursor);
+  let after = start?.after;
+  const found: ListedAt[] = [];
+  /** The last topic that was read. */
+  let last: ListedAt | undefined;
+  let bytes = 0;
+  let repeated = 0;
+  const isFull = (): boolean => found.length > limit || bytes >= maxPageBytes || repeated >= maxRepeated;
+  for (const { read, dropRepeated, order } of lists.slice(start?.first)) {
+    for (let hasMore = true; hasMore && !isFull();) {
+      // Fetch one extra row to know whether there is a next page.
+      const wanted = dropRepeated ? recordsPerRead : Math.min(limit + 1 - found.length, recordsPerRead);
+      const topics = await read(after, wanted);
+      const kept = (await dropRepeated?.(topics)) ?? topics;
+      found.push(...kept.map((topic) => ({ topic, order })));
+      bytes += measureRecords(kept);
+      repeated += topics.length - kept.length;
+      const topic = topics.at(-1);
+      if (topic !== undefined) last = { topic, order };
+      after = topic && toSortKey(topic, order);
+      hasMore = topics.length === wanted;
+    }
+    if (isFull()) break;
+    after = undefined;
+  }
+  const shown = found.slice(0, limit);
+  const end = found.length > limit ? shown.at(-1) : isFull() ? last : undefined;
+  return {
+    topics: shown.map(({ topic }) => topic),
+    next: end && encodeTopicCursor(end.topic, end.order),
+  };
+}
+
+/** Returns the list that a cursor belongs to and the sort key to continue after. */
+async function resolveCursor(
+  { topicReader }: TopicSources,
+  lists: readonly List[],
+  cursor: string,
+): Promise<{ first: number; after: TopicSortKey }> {
+  for (const [first, { order }] of lists.entries()) {
+    const { byKey, byId } = createFormats(order);
+    const key = byKey.tryDecode(cursor);
+    if (key !== undefined) return { first, after: key };
+    const [id] = byId.tryDecode(cursor) ?? [];
+    if (id === undefined) continue;
+    const found = await topicReader.find(id);
+    if (found?.topic.id === id) return { first, after: toSortKey(found, order) };
+    throw createCursorError("refers to a topic that no longer exists; start again from the first page");
+  }
+  throw createCursorError("is not a cursor of this list");
+}
+
+/** One of the lists that a page consists of. */
+interface List {
+  readonly order: TopicOrder;
+  /** Returns at most `limit` topics after a sort key. */
+  readonly read: (after: TopicSortKey | undefined, limit: number) => Promise<ListedTopic[]>;
+  /** Drops what a list before this one has. */
+  readonly dropRepeated?: ((topics: readonly ListedTopic[]) => Promise<ListedTopic[]>) | undefined;
+}
+
+/** The lists that a page consists of, in order. */
+function toLists({ topicReader, topicDetails }: TopicSources, pageQuery: TopicPageQuery): List[] {
+  const { details, search: text, ...query } = pageQuery;
+  if (details === undefined)
+    return toSortedQueries(pageQuery).map((sorted) => toSortedList(topicReader, sorted));
+  const detailsQuery = { ...details, namespaces: query.namespaces };
+  const search = topicDetails.search(detailsQuery);
+  const byDetails: List = {
+    order: { sort: "details", descending: false },
+    read: ([after] = [], limit) =>
+      findBySearch(topicReader, { search, query }, { after: after?.toString(), limit }),
+  };
+  const byPrefix = text === undefined ? [] : toSortedQueries(pageQuery);
+  const dropRepeated: List["dropRepeated"] = (topics) => dropFound(topicDetails, topics, detailsQuery);
+  return [byDetails, ...byPrefix.map((one) => ({ ...toSortedList(topicReader, one), dropRepeated }))];
+}
+
+const toSortedList = (reader: TopicReader, { query, order }: SortedQuery): List => ({
+  order,
+  read: (after, limit) => reader.readSorted(query, { order, after, limit }),
+});
+
+interface SortedQuery {
+  readonly query: TopicQuery;
+  readonly order: TopicOrder;
+}
+
+function toSortedQueries({ order, search, ...query }: TopicPageQuery): SortedQuery[] {
+  const byId: TopicOrder = { sort: "externalId", descending: false };
+  if (query.state !== "active")
+    return [{ query: { ...query, externalIdPrefix: search }, order: { sort: "retired", descending: true } }];
+  if (search === undefined) return [{ query, order: order ?? byId }];
+  return [
+    { query: { ...query, externalIdPrefix: search }, order: byId },
+    {
+      query: { ...query, namePrefix: search, exceptExternalIdPrefix: search },
+      order: { sort: "name", descending: false },
+    },
+  ];
+}
+
+/** A URL of at most 2,048 characters has to hold the cursor, a search and the rest. */
+const maxCursorLength = 1_000;
+
+/** The cursor after a topic: its sort key, or its sys_id where the key is too long. */
+export function encodeTopicCursor(topic: ListedTopic, order: TopicOrder): string {
+  const { byKey, byId } = createFormats(order);
+  const cursor = byKey.encode(toSortKey(topic, order));
+  return cursor.length <= maxCursorLength ? cursor : byId.encode([topic.topic.id]);
+}
+
+const sortKeyKinds = {
+  externalId: ["string"],
+  name: ["string", "string", "string", "string"],
+  changed: ["date", "string"],
+  retired: ["date", "string"],
+  details: ["string"],
+} as const;
+
+function createFormats({ sort, descending }: TopicOrder): {
+  byKey: CursorFormat<TopicSortKey>;
+  byId: CursorFormat<readonly [string]>;
+} {
+  const list = `topics:${descending ? "-" : ""}${sort}`;
+  return {
+    byKey: createCursorFormat(list, sortKeyKinds[sort]),
+    byId: createCursorFormat(`${list}:id`, ["string"]),
+  };
+}
+
+function toSortKey({ topic, retired }: ListedTopic, { sort }: TopicOrder): TopicSortKey {
+  const { externalId, name, namespace, headerQuery, contentQuery, updatedOn, id } = topic;
+  if (sort === "externalId" || sort === "details") return [externalId];
+  if (sort === "name") return [name, namespace, headerQuery, contentQuery];
+  return [sort === "retired" && retired !== undefined ? retired.retiredOn : updatedOn, id];
+}
