@@ -116,7 +116,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
   const operations = [
     ...installationOperations(options.installations),
     ...topicOperations(options),
-    ...topicDetailsOperations(options.detailsService),
+    ...topicDetailsOperations(options),
     ...topicSetOperations(options),
     ...pickOperations(options.topicIndex, options.egressNaming),
     ...statusOperations(options),

@@ -206,3 +206,19 @@ export const setChangesReplySchema = {
     applied: { ...count, description: "The number of changes that were made; the others were made before." },
   },
 } as const;
+
+/** The query parameter of operations that change a topic by itself. */
+export const forceQuerySchema = {
+  $id: "force-query",
+  type: "object",
+  additionalProperties: false,
+  required: [],
+  properties: {
+    force: {
+      enum: ["true", "false"],
+      description: "Change a topic although it belongs to a set, whose next apply may change it back.",
+    },
+  },
+} as const;
+
+export type ForceQuery = FromSchema<typeof forceQuerySchema>;

@@ -11,6 +11,31 @@ const time = { type: "string", format: "date-time" } as const;
  */
 export const topicStates = ["active", "retired", "disabled"] as const;
 
+/** What the apply of a plan says about itself. */
+export const changeLabelSchema = {
+  type: "object",
+  description: "The plan that the change was part of.",
+  additionalProperties: false,
+  required: ["set", "plan"],
+  properties: {
+    set: { type: "string", format: "text", minLength: 1, maxLength: 100, description: "The set of topics." },
+    revision: {
+      type: "string",
+      format: "text",
+      minLength: 1,
+      maxLength: 200,
+      description: "The revision of the files, such as a commit.",
+    },
+    plan: {
+      type: "string",
+      format: "text",
+      minLength: 1,
+      maxLength: 100,
+      description: "The id of the plan.",
+    },
+  },
+} as const;
+
 /** What created or changed a topic: a user, or a record of the announcements topic. */
 export const sourceSchema = {
   oneOf: [
@@ -21,6 +46,7 @@ export const sourceSchema = {
       properties: {
         kind: { const: "http" },
         user: { ...text, description: "The user; `cli:NAME` on the command line." },
+        change: changeLabelSchema,
       },
     },
     {

@@ -1,9 +1,13 @@
-import { DetailsConflictError } from "../../src/topics/details-store.ts";
+import { forceQuerySchema, type ForceQuery } from "../../schemas/topic-sets.ts";
+import { createValidator } from "../../src/lib/validation.ts";
+import { requireUnmanaged } from "../../src/topic-sets/guard.ts";
+import { DetailsConflictError, type TopicDetailsStore } from "../../src/topics/details-store.ts";
 import { UnknownTopicError } from "../../src/topics/disabling.ts";
 import type { ListedTopic, Topic } from "../../src/topics/topic.ts";
 import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { createForbiddenError, HttpError } from "../framework/errors.ts";
 import type { Call } from "../framework/operation.ts";
+import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
 type Caller = Pick<Call, "user" | "namespaces">;
 
@@ -16,6 +20,21 @@ export const createTopicCheck =
       ? createForbiddenError(user, "topics.write", namespace)
       : new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
   };
+
+const checkForce = createValidator<ForceQuery>(forceQuerySchema);
+
+/** The query parameter of `requireUnmanagedFor`. */
+export const forceParameter = toQueryParameters(forceQuerySchema);
+
+/** Throws for a topic of a set, unless the caller forces the change. See `requireUnmanaged`. */
+export const requireUnmanagedFor = (
+  { query, parameters: { externalId = "" }, namespaces }: Call,
+  store: Pick<TopicDetailsStore, "find">,
+): ReturnType<typeof requireUnmanaged> =>
+  requireUnmanaged(store, externalId, {
+    force: validateQuery(checkForce, query).force === "true",
+    canSee: (namespace) => includesNamespace(namespaces, namespace),
+  });
 
 /** A topic that moved here from a foreign namespace: its previous definition is not shown. */
 export function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]): ListedTopic {

@@ -13,6 +13,7 @@ import {
   type TopicResponse,
 } from "../../schemas/topic.ts";
 import type { EventTypeService } from "../../src/event-types/stores.ts";
+import type { AuditEvent } from "../../src/lib/audit.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
@@ -28,7 +29,13 @@ import { HttpError, requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
 import { toQueryParameters } from "../framework/query.ts";
 import { parseTopicQuery } from "./topic-query.ts";
-import { createTopicCheck, hidePrevious, toHttpProblem } from "./topic-rules.ts";
+import {
+  createTopicCheck,
+  forceParameter,
+  hidePrevious,
+  requireUnmanagedFor,
+  toHttpProblem,
+} from "./topic-rules.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
@@ -162,11 +169,15 @@ const disableTopic = (services: TopicServices): Operation =>
       "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
     parameters: { externalId: "External id of the topic." },
     replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
-    rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
-    handle: (call) =>
-      switchTopic(services, call, "disabled", (externalId, check) =>
+    query: forceParameter,
+    rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN", "MANAGED_BY_SET", "SCHEMA_VIOLATION"],
+    async handle(call) {
+      const mark = await requireUnmanagedFor(call, services.topicDetails);
+      const reply = await switchTopic(services, call, "disabled", (externalId, check) =>
         services.topics.disable(externalId, call.user.name, check),
-      ),
+      );
+      return { ...reply, ...(reply.audit && { audit: mark(reply.audit) }) };
+    },
   });
 
 const enableTopic = (services: TopicServices): Operation =>
@@ -199,7 +210,7 @@ async function switchTopic(
   call: Call,
   action: "disabled" | "enabled",
   change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
-): Promise<Reply> {
+): Promise<Reply & { readonly audit?: AuditEvent }> {
   const { namespaces } = call;
   const { externalId = "" } = call.parameters;
   const { topic, changed } = await change(externalId, createTopicCheck(call)).catch((error: unknown) => {

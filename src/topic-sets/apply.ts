@@ -1,6 +1,7 @@
 import { PlanError } from "../lib/errors.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { formatRecordPosition } from "../sync/records.ts";
+import { toTopicEvent } from "../topics/audit.ts";
 import type { DefinitionChange } from "../topics/changes.ts";
 import { ChangesRejectedError } from "../topics/changing.ts";
 import { DetailsConflictError } from "../topics/details-store.ts";
@@ -71,7 +72,7 @@ export function createApply({ topics, source, sets, now }: ApplyStores): ApplyCh
           label,
           further: (transaction) => sets.write(writes, transaction),
         });
-        return { applied: open.length, events };
+        return { applied: open.length, events: [...events, ...toDetailsEvents(open)] };
       } catch (error) {
         if (error instanceof ChangesRejectedError)
           throw createStaleError(error.rejections.map(({ problem }) => problem.message));
@@ -187,6 +188,13 @@ function toTopicChanges({ change: { action, after }, current }: OpenChange): Def
   if (definition === undefined || isSameDefinition(topic, definition)) return [];
   return [{ kind: "change", externalId, expected, definition }];
 }
+
+/** The audit events of changes that leave the topics themselves as they are. */
+const toDetailsEvents = (open: readonly OpenChange[]): AuditEvent[] =>
+  open.flatMap((one) => {
+    const { topic } = one.current;
+    return topic === undefined || toTopicChanges(one).length > 0 ? [] : [toTopicEvent("described", topic)];
+  });
 
 interface WritesContext {
   readonly batch: ApplyBatch;

@@ -5,9 +5,10 @@ import { stringify } from "yaml";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
 import { toStateView } from "../../topic-sets/plan-file.ts";
-import type { KnownTopic } from "../../topic-sets/stores.ts";
 import { noDetails, type TopicDetails } from "../../topics/details.ts";
-import type { Topic } from "../../topics/topic.ts";
+import { addDetails } from "../../topics/details-search.ts";
+import type { ListedTopic, Topic } from "../../topics/topic.ts";
+import { streamTopics } from "../../topics/topic-pages.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { printJson, printLine } from "../output/output.ts";
@@ -23,10 +24,10 @@ export async function exportYaml(context: CommandContext, flags: ExportFlags): P
   const { out = "", set, json } = flags;
   await prepareFolder(out);
   const writer = new FolderWriter(out, set);
-  for await (const known of readTopics(context, flags)) {
+  for await (const { topic, details = noDetails } of readTopics(context, flags)) {
     if (context.abort.aborted)
       throw new UnavailableError(`stopped after ${formatCount(writer.topics, "topic")}`);
-    if (known.topic !== undefined) await writer.add(known.topic, known.details ?? noDetails);
+    await writer.add(topic, details);
   }
   await writer.end();
   const result = { exported: writer.topics, files: writer.files, folder: out };
@@ -48,28 +49,15 @@ async function prepareFolder(folder: string): Promise<void> {
 
 const topicsPerLookup = 1_000;
 
-async function* readTopics({ services }: CommandContext, flags: ExportFlags): AsyncGenerator<KnownTopic> {
-  const { topicReader, topicDetails, planSource } = await services();
-  if (flags.set !== undefined) {
-    yield* planSource.streamMembers(flags.set);
-    return;
-  }
-  let topics: Topic[] = [];
-  const addDetails = async (): Promise<KnownTopic[]> => {
-    const found = await topicDetails.find(topics.map(({ externalId }) => externalId));
-    const details = new Map(found.map((one) => [one.externalId, one]));
-    return topics.map((topic) => ({
-      externalId: topic.externalId,
-      topic,
-      details: details.get(topic.externalId),
-    }));
-  };
-  for await (const { topic } of topicReader.readAll(toTopicQuery(flags))) {
-    if (topics.push(topic) < topicsPerLookup) continue;
-    yield* await addDetails();
+async function* readTopics({ services }: CommandContext, flags: ExportFlags): AsyncGenerator<ListedTopic> {
+  const sources = await services();
+  let topics: ListedTopic[] = [];
+  for await (const listed of streamTopics(sources, toTopicQuery(flags))) {
+    if (topics.push(listed) < topicsPerLookup) continue;
+    yield* await addDetails(sources.topicDetails, topics);
     topics = [];
   }
-  yield* await addDetails();
+  yield* await addDetails(sources.topicDetails, topics);
 }
 
 interface OpenFile {

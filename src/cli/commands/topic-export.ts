@@ -11,7 +11,6 @@ import { toTopicQuery, type TopicChoiceFlags } from "./topic-choice.ts";
 
 export interface ExportFlags extends TopicChoiceFlags {
   readonly format?: "ndjson" | "yaml";
-  readonly set?: string;
   readonly out?: string;
   readonly json?: true;
 }

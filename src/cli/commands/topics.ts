@@ -4,7 +4,7 @@ import type { TopicBody } from "../../../schemas/topic.ts";
 import { findingKinds } from "../../topics/finding.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
-import { parseCount, parseVersion, type JsonFlag } from "../input/options.ts";
+import { forceOption, parseCount, parseVersion, type ForceFlag, type JsonFlag } from "../input/options.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
 import { addTopicChoice } from "./topic-choice.ts";
 import { addDescribeOptions, type DescribeFlags } from "./topic-describe-flags.ts";
@@ -85,16 +85,18 @@ function addSwitchCommands(topics: Command): void {
       "its external id; topics that were announced cannot be disabled",
     ],
     ["enable", "enable a disabled topic", "its external id"],
-  ] as const)
-    topics
+  ] as const) {
+    const added = topics
       .command(command)
       .description(description)
       .argument("<external-id>", argument)
       .option("--json", "print the topic as JSON")
-      .action(async (externalId: string, flags: JsonFlag) => {
+      .action(async (externalId: string, flags: ForceFlag) => {
         const { switchTopic } = await import("./topic-changes.ts");
         await runWithContext((context) => switchTopic(context, command, externalId, flags));
       });
+    if (command === "disable") added.option(...forceOption);
+  }
 }
 
 function addDescribeCommand(topics: Command): void {
@@ -109,11 +111,12 @@ function addDescribeCommand(topics: Command): void {
         "only if its details have this version; 0 if it was never described",
       ).argParser(parseVersion),
     )
+    .option(...forceOption)
     .option("--json", "print the topic as JSON")
-    .action(async (externalId: string, { json, ...flags }: DescribeFlags, command: Command) => {
+    .action(async (externalId: string, { json, force, ...flags }: DescribeFlags, command: Command) => {
       if (Object.keys(flags).length === 0) command.error("error: say what to change; see --help");
       const { describeTopic } = await import("./topic-describe.ts");
-      await runWithContext((context) => describeTopic(context, externalId, { ...flags, json }));
+      await runWithContext((context) => describeTopic(context, externalId, { ...flags, json, force }));
     });
 }
 
@@ -137,15 +140,12 @@ function addExportCommand(topics: Command): void {
       "write definitions as NDJSON, which `topics import` and `announce` read, or definitions with details as YAML files, which `topics plan` reads",
     )
     .addOption(new Option("--format <format>", "the format").choices(["ndjson", "yaml"]).default("ndjson"))
-    .option("--set <name>", "with --format yaml: only topics of this set")
     .option(
       "-o, --out <file>",
       "write to this file, which appears only when it is complete; with --format yaml, to this new or empty folder",
     )
     .option("--json", "with --out: print the result as JSON")
     .action(async (flags: ExportFlags, command: Command) => {
-      if (flags.set !== undefined && flags.format !== "yaml")
-        command.error("error: --set needs --format yaml");
       if (flags.out === undefined && flags.format === "yaml")
         command.error("error: --format yaml needs --out");
       await runWithContext(async (context) => {
