@@ -185,7 +185,8 @@ const createCheck =
 
 const getDatabase = ({ topicSetStore }: TopicSetServices): Operation =>
   operation({
-    ...reading,
+    access: "user",
+    tag: "topic sets",
     id: "getDatabase",
     method: "GET",
     paths: ["/api/topicsync/v1/database"],

@@ -12,7 +12,7 @@ import type { Blocked, Leftover, PlannedChange, PlanResult } from "./plan.ts";
 import { requirePruneLimit, type PruneOptions } from "./prune.ts";
 import type { KnownTopic, PlanSource } from "./stores.ts";
 
-export interface PlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions {
+export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions {
   readonly prune: boolean;
   /** Files without any topics are not a mistake. */
   readonly allowEmpty: boolean;
@@ -30,12 +30,13 @@ const definitionsPerCheck = 100;
 const maxChanges = 100_000;
 
 /**
- * Compares the files of a set with what is stored. Writes nothing. Throws a PlanError if the plan as a whole is not allowed, and UnavailableError.
+ * Compares the files of a set with what is stored. Writes nothing. Throws a PlanError or RejectionError if
+ * the plan as a whole is not allowed, and UnavailableError.
  */
 export async function createPlan(
   desired: DesiredSet,
   source: PlanSource,
-  options: PlanOptions,
+  options: SetPlanOptions,
 ): Promise<PlanResult> {
   const { set: name, topics } = desired;
   if (topics.size === 0 && !options.allowEmpty)
@@ -118,7 +119,7 @@ function requireFewChanges(count: number): void {
 }
 
 interface DecisionContext extends Comparison {
-  readonly options: PlanOptions;
+  readonly options: SetPlanOptions;
 }
 
 async function decideAll(
@@ -147,7 +148,7 @@ async function decideAll(
 function sortLeftovers(
   { topics, paths }: DesiredSet,
   leftovers: readonly KnownTopic[],
-  { prune }: PlanOptions,
+  { prune }: SetPlanOptions,
 ): { orphaned: Leftover[]; unread: Leftover[]; removed: KnownTopic[] } {
   const [orphaned, unread, removed] = [[] as Leftover[], [] as Leftover[], [] as KnownTopic[]];
   for (const known of leftovers) {
@@ -171,7 +172,7 @@ const hasCombination = (one: TopicDefinition, other: TopicDefinition | undefined
 function addNotes(
   changes: readonly PlannedChange[],
   topics: DesiredSet["topics"],
-  { egressNaming }: PlanOptions,
+  { egressNaming }: SetPlanOptions,
 ): PlannedChange[] {
   const disabled = changes.filter(({ action }) => action === "disable");
   return changes.map((change) => {

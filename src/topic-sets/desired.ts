@@ -7,18 +7,18 @@ import { findDetailsFaults, formatDetails, toDetails, type TopicDetails } from "
 import type { TopicDefinition } from "../topics/topic.ts";
 
 /** Where something is in a file; line and column start at 1. */
-export interface Place {
+export interface FilePlace {
   readonly file: string;
   readonly line: number;
   readonly column: number;
 }
 
-export const formatPlace = ({ file, line, column }: Place): string => `${file}:${line}:${column}`;
+export const formatPlace = ({ file, line, column }: FilePlace): string => `${file}:${line}:${column}`;
 
 /** What is kept of each topic in the files: a set may have a million. */
 export interface DesiredEntry {
   readonly digest: string;
-  readonly place: Place;
+  readonly place: FilePlace;
   readonly isDraft: boolean;
   readonly renamedFrom: string | undefined;
 }

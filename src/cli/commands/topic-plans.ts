@@ -10,7 +10,7 @@ import type { DriftFlags } from "./topic-sets.ts";
 export function definePlanCommands(topics: Command): void {
   addPlanOptions(topics.command("plan"))
     .description("compare files with the stored topics of a set, and show what `apply` would change")
-    .argument("<path...>", "files (.yaml, .yml, .json, .ndjson), or folders with such files")
+    .argument("<file...>", "files (.yaml, .yml, .json, .ndjson), or folders with such files")
     .option("--out <file>", "write the plan to this file, for `topicsync topics apply`")
     .addOption(
       new Option("--format <format>", "how to print it").choices(["text", "markdown"]).default("text"),
@@ -23,7 +23,7 @@ export function definePlanCommands(topics: Command): void {
     });
   addPlanOptions(topics.command("apply"))
     .description("make the changes of a plan; what was made already is left as it is")
-    .argument("<path...>", "the plan; with --yes: files of topics, which are planned and applied in one run")
+    .argument("<file...>", "the plan; with --yes: files of topics, which are planned and applied in one run")
     .option("--yes", "plan and apply")
     .option("--json", "print the result as JSON")
     .action(async (paths: string[], flags: ApplyFlags) => {

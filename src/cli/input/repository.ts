@@ -12,7 +12,7 @@ export interface Repository {
   readonly revision: string | undefined;
 }
 
-/** Asks git, and the variables that GitHub and GitLab set. Without either, the root is the working directory. */
+/** Asks git, and the variables that GitHub and GitLab set. Without git, the root is the working directory. */
 export async function findRepository(environment: NodeJS.ProcessEnv = process.env): Promise<Repository> {
   const [root, remote, revision] = await Promise.all([
     git("rev-parse", "--show-toplevel"),
@@ -21,7 +21,7 @@ export async function findRepository(environment: NodeJS.ProcessEnv = process.en
   ]);
   return {
     root: root ?? process.cwd(),
-    origin: remote === undefined ? undefined : toOrigin(remote),
+    origin: remote === undefined ? undefined : toRepositoryOrigin(remote),
     revision: environment["GITHUB_SHA"] ?? environment["CI_COMMIT_SHA"] ?? revision,
   };
 }
@@ -35,7 +35,7 @@ async function git(...args: string[]): Promise<string | undefined> {
 }
 
 /** `git@host:team/topics.git` and `https://user:token@host/team/topics` are both `host/team/topics`. */
-export const toOrigin = (remote: string): string =>
+export const toRepositoryOrigin = (remote: string): string =>
   remote
     .replace(/^[a-z+]+:\/\//i, "")
     .replace(/^[^@/]*@/, "")

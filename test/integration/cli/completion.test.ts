@@ -25,7 +25,7 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
     ["topics", ""],
     [
       ...["list", "show", "add", "disable", "enable", "describe", "details", "export", "import", "egress"],
-      ...["relate", "analyze", "help"],
+      ...["relate", "analyze", "plan", "apply", "drift", "sets", "adopt", "release", "help"],
     ],
   ],
   [

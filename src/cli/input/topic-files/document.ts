@@ -1,11 +1,11 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from "yaml";
 
 import { getErrorMessage } from "../../../lib/errors.ts";
-import { formatPlace, type Place } from "../../../topic-sets/desired.ts";
+import { formatPlace, type FilePlace } from "../../../topic-sets/desired.ts";
 
 /** Something that is wrong in a file. */
 export interface PlacedFault {
-  readonly place: Place;
+  readonly place: FilePlace;
   readonly message: string;
 }
 
@@ -15,13 +15,13 @@ export interface PlacedDocument {
   /** What makes the text ambiguous or unreadable; the value is undefined then. */
   readonly faults: readonly PlacedFault[];
   /** The place of the member that a JSON Pointer leads to, or of the nearest one around it. */
-  readonly locate: (pointer: string) => Place;
+  readonly locate: (pointer: string) => FilePlace;
 }
 
 /** Parses YAML 1.2, of which JSON is a part. `firstLine` is the number of the text's first line. */
 export function parsePlaced(file: string, text: string, firstLine = 1): PlacedDocument {
   const lines = new LineCounter();
-  const toPlace = (offset: number): Place => {
+  const toPlace = (offset: number): FilePlace => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1) + firstLine - 1, column: Math.max(col, 1) };
   };

@@ -7,7 +7,7 @@ import {
   type DesiredEntry,
   type DesiredSet,
   type DesiredTopic,
-  type Place,
+  type FilePlace,
 } from "../../../topic-sets/desired.ts";
 import type { PlacedFault } from "./document.ts";
 import { findTopicFiles, type TopicFile } from "./find.ts";
@@ -45,7 +45,7 @@ export async function loadTopicFiles(
   };
 }
 
-const startOf = ([first]: readonly TopicFile[]): Place => ({ file: first?.file ?? "", line: 1, column: 1 });
+const startOf = ([first]: readonly TopicFile[]): FilePlace => ({ file: first?.file ?? "", line: 1, column: 1 });
 
 class Loader {
   readonly faults: PlacedFault[] = [];
@@ -70,7 +70,7 @@ class Loader {
     }
   }
 
-  #nameSet(set: string, place: Place): void {
+  #nameSet(set: string, place: FilePlace): void {
     if (this.set === undefined) [this.set, this.#setPlace] = [set, formatPlace(place)];
     if (this.set === set) return;
     const message = `the set is "${set}", but "${this.set}" at ${this.#setPlace}; a plan has one set`;
@@ -96,7 +96,7 @@ class Loader {
 
   /** Two topics cannot have been the same one. */
   checkRenamed(): void {
-    const renamed = new Map<string, Place>();
+    const renamed = new Map<string, FilePlace>();
     for (const { renamedFrom, place } of this.topics.values()) {
       if (renamedFrom === undefined) continue;
       const other = renamed.get(renamedFrom) ?? this.topics.get(renamedFrom)?.place;

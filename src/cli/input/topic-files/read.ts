@@ -11,23 +11,23 @@ import { getErrorMessage, type Fault } from "../../../lib/errors.ts";
 import { parseStrictJson } from "../../../lib/json.ts";
 import { createValidator } from "../../../lib/validation.ts";
 import { splitLines, tryParseJson } from "../files.ts";
-import type { Place } from "../../../topic-sets/desired.ts";
+import type { FilePlace } from "../../../topic-sets/desired.ts";
 import { parsePlaced, type PlacedFault } from "./document.ts";
 import type { TopicFile } from "./find.ts";
 
 /** What a file says, in order. */
 export type FileItem =
-  | { readonly kind: "set"; readonly place: Place; readonly set: string }
+  | { readonly kind: "set"; readonly place: FilePlace; readonly set: string }
   | {
       readonly kind: "topic";
-      readonly place: Place;
+      readonly place: FilePlace;
       readonly entry: TopicEntry;
       /** The place of the member that a JSON Pointer leads to. */
       readonly locate: Locate;
     }
   | ({ readonly kind: "fault" } & PlacedFault);
 
-type Locate = (pointer: string) => Place;
+type Locate = (pointer: string) => FilePlace;
 
 /** A larger YAML or JSON file would take more than a gigabyte of memory. NDJSON has no limit. */
 const maxDocumentBytes = 16 * 1024 * 1024;
