@@ -12,6 +12,7 @@ import { httpCommand } from "./http/http.ts";
 import { latencyCommand, measureLatency } from "./sync/latency.ts";
 import { measureMemory, memoryCommand } from "./sync/memory.ts";
 import { createCommonOptions, type CommonOptions } from "./support/options.ts";
+import { planCommand } from "./plan/plan.ts";
 import { pickerCommand } from "./picker/picker.ts";
 import { printReports } from "./support/report.ts";
 import { routerCommand } from "./router/router.ts";
@@ -43,6 +44,7 @@ const commands = [
   memoryCommand(),
   pickerCommand(),
   analysisCommand(),
+  planCommand(),
   routerCommand(),
   scalingCommand(),
   httpCommand(),

@@ -16,9 +16,8 @@ export interface FilePlace {
 export const formatPlace = ({ file, line, column }: FilePlace): string => `${file}:${line}:${column}`;
 
 /** What is kept of each topic in the files: a set may have a million. */
-export interface DesiredEntry {
+export interface DesiredEntry extends FilePlace {
   readonly digest: string;
-  readonly place: FilePlace;
   readonly isDraft: boolean;
   readonly renamedFrom: string | undefined;
 }
@@ -85,7 +84,7 @@ export const findDesiredFaults = ({
     : []),
 ];
 
-/** 128 bits that stand for a definition. */
+/** 132 bits that stand for a definition. */
 export const digestDefinition = (definition: TopicDefinition): string =>
   digest([definition.name, definition.namespace, definition.headerQuery, definition.contentQuery]);
 
@@ -96,8 +95,8 @@ export interface ManagedTopic {
   readonly path?: string | undefined;
 }
 
-/** 128 bits that stand for everything that a set manages about a topic. */
+/** 132 bits that stand for everything that a set manages about a topic. */
 export const digestManaged = ({ definition, details, path }: ManagedTopic): string =>
   digest([definition && digestDefinition(definition), formatDetails(details), path]);
 
-const digest = (value: unknown): string => hash("sha256", JSON.stringify(value), "hex").slice(0, 32);
+const digest = (value: unknown): string => hash("sha256", JSON.stringify(value), "base64url").slice(0, 22);

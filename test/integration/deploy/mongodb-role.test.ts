@@ -49,7 +49,6 @@ const requests: Readonly<Record<string, Request>> = {
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
   "GET /api/topicsync/v1/topic-sets": {},
-  "GET /api/topicsync/v1/topic-sets/{name}": { in: { name: "noc" } },
   "POST /api/topicsync/v1/topic-look-up": { body: { set: "noc", externalIds: ["by-hand"] } },
   "GET /api/topicsync/v1/users": {},
   "POST /api/topicsync/v1/users": { body: { name: "ann", password: "correct horse" } },
@@ -100,7 +99,7 @@ const requests: Readonly<Record<string, Request>> = {
  * below; a command applies changes.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|\/changes$|event-types\/|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types\/|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [

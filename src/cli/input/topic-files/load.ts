@@ -86,20 +86,21 @@ class Loader {
       });
     const first = this.topics.get(externalId);
     if (first === undefined)
-      this.topics.set(externalId, { digest: digestManaged(topic), place, isDraft, renamedFrom });
+      this.topics.set(externalId, { ...place, digest: digestManaged(topic), isDraft, renamedFrom });
     else
       this.faults.push({
         place,
-        message: `the external id "${externalId}" is already used at ${formatPlace(first.place)}`,
+        message: `the external id "${externalId}" is already used at ${formatPlace(first)}`,
       });
   }
 
   /** Two topics cannot have been the same one. */
   checkRenamed(): void {
     const renamed = new Map<string, FilePlace>();
-    for (const { renamedFrom, place } of this.topics.values()) {
+    for (const place of this.topics.values()) {
+      const { renamedFrom } = place;
       if (renamedFrom === undefined) continue;
-      const other = renamed.get(renamedFrom) ?? this.topics.get(renamedFrom)?.place;
+      const other = renamed.get(renamedFrom) ?? this.topics.get(renamedFrom);
       if (other !== undefined) {
         const message = `renamedFrom names "${renamedFrom}", which is also used at ${formatPlace(other)}`;
         this.faults.push({ place, message });
@@ -115,7 +116,7 @@ async function* readAgain(
   topics: ReadonlyMap<string, DesiredEntry>,
   externalIds: ReadonlySet<string>,
 ): AsyncGenerator<DesiredTopic> {
-  const wanted = new Set([...externalIds].map((id) => topics.get(id)?.place.file));
+  const wanted = new Set([...externalIds].map((id) => topics.get(id)?.file));
   let missing = externalIds.size;
   for (const file of files) {
     if (!wanted.has(file.file)) continue;
