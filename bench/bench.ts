@@ -9,6 +9,7 @@ import { checkCommand } from "./check.ts";
 import { deadLettersCommand } from "./dead-letters.ts";
 import { floodCommand } from "./http/flood.ts";
 import { httpCommand } from "./http/http.ts";
+import { impactCommand } from "./impact.ts";
 import { latencyCommand, measureLatency } from "./sync/latency.ts";
 import { measureMemory, memoryCommand } from "./sync/memory.ts";
 import { createCommonOptions, type CommonOptions } from "./support/options.ts";
@@ -45,6 +46,7 @@ const commands = [
   pickerCommand(),
   analysisCommand(),
   planCommand(),
+  impactCommand(),
   routerCommand(),
   scalingCommand(),
   httpCommand(),

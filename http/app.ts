@@ -5,8 +5,10 @@ import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
 import type { RecordRefusal } from "../src/lib/audit-refusals.ts";
 import type { EventTypeService } from "../src/event-types/stores.ts";
+import type { ImpactPreview } from "../src/impact/preview.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
+import type { ConsumerObserver } from "../src/routing/consumers.ts";
 import type { EgressNaming } from "../src/routing/egress.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
@@ -14,6 +16,7 @@ import type { DetailsService } from "../src/topics/details-service.ts";
 import type { TopicDetailsStore } from "../src/topics/details-store.ts";
 import type { TopicReader } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
+import type { TopicUsageStore } from "../src/topics/usage.ts";
 import type { KeyAdministration } from "../src/users/key.ts";
 import type { CheckKey } from "../src/users/key-check.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
@@ -38,6 +41,7 @@ import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
 import { deadLetterOperations, type DeadLetterServices } from "./routes/dead-letters.ts";
 import { eventTypeOperations } from "./routes/event-types.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./routes/health.ts";
+import { impactOperations } from "./routes/impact.ts";
 import { installationOperations, type InstallationServices } from "./routes/installations.ts";
 import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
 import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
@@ -45,6 +49,8 @@ import { pickOperations } from "./routes/pick.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
 import { topicDetailsOperations } from "./routes/topic-details.ts";
+import { topicConsumerOperations } from "./routes/topic-consumers.ts";
+import { topicUsageOperations } from "./routes/topic-usage.ts";
 import { topicOperations } from "./routes/topics.ts";
 import { topicSetOperations, type TopicSetServices } from "./routes/topic-sets.ts";
 import { keyOperations } from "./routes/keys.ts";
@@ -58,7 +64,12 @@ export interface AppOptions extends TopicSetServices {
   readonly topicIndex: LiveTopicIndex;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
+  /** Undefined: no router is configured. */
+  readonly consumerObserver: ConsumerObserver | undefined;
   readonly eventTypes: EventTypeService;
+  /** Undefined: no router is configured. */
+  readonly impact: ImpactPreview | undefined;
+  readonly topicUsage: TopicUsageStore;
   readonly installations: InstallationServices;
   readonly users: UserAdministration;
   readonly keys: KeyAdministration;
@@ -118,7 +129,10 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...topicOperations(options),
     ...topicDetailsOperations(options),
     ...topicSetOperations(options),
+    ...topicUsageOperations(options),
+    ...topicConsumerOperations(options),
     ...pickOperations(options.topicIndex, options.egressNaming),
+    ...impactOperations(options),
     ...statusOperations(options),
     ...eventTypeOperations(options.eventTypes),
     ...deadLetterOperations(options.deadLetters),

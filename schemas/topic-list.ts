@@ -1,6 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { lifecycles } from "./topic-details.ts";
+import { countingSchema, durationPattern, durationRule } from "./topic-usage.ts";
 import { topicStates, topicViewSchema } from "./topic-view.ts";
 
 const text = { type: "string", format: "text" } as const;
@@ -57,6 +58,13 @@ export const topicQuerySchema = {
       description:
         "Only topics that were created over HTTP or on the command line (`http`), or only topics that were announced.",
     },
+    unusedFor: {
+      type: "string",
+      pattern: durationPattern,
+      expected: durationRule,
+      description:
+        "Only active topics that existed for this time (`30d`, `12h`, `45m`) and of which the router has counted no event in it; none if events have not been counted for so long (`counted`). A page can be empty although there are more.",
+    },
     limit: {
       type: "string",
       pattern: "^[1-9][0-9]{0,2}$",
@@ -84,6 +92,7 @@ export const topicListSchema = {
   properties: {
     topics: { type: "array", items: topicViewSchema },
     next: { type: ["string", "null"], description: "The cursor of the next page; null on the last page." },
+    counted: { ...countingSchema, description: `${countingSchema.description} Only with \`unusedFor\`.` },
   },
 } as const;
 

@@ -83,6 +83,11 @@ const topicProperties = {
   source: sourceSchema,
   createdOn: time,
   updatedOn: time,
+  lastEventOn: {
+    ...time,
+    description:
+      "When the router counted its last event, up to ten minutes late; absent if none was counted.",
+  },
   retiredOn: time,
   retiredBy: sourceSchema,
   previous: {

@@ -21,6 +21,8 @@ export interface KafkaConfig {
   readonly pushFeedback: ConsumerChannel | undefined;
   /** Undefined: no events are forwarded. */
   readonly router: RouterConfig | undefined;
+  /** Larger events are rejected. */
+  readonly maxEventBytes: number;
   /** Maximum size of a decompressed batch. */
   readonly maxBatchBytes: number;
   /** Undefined for a plain connection. */
@@ -39,8 +41,6 @@ export interface ConsumerChannel {
 
 /** Where the router reads events, and where it forwards them to. */
 export interface RouterConfig extends ConsumerChannel {
-  /** Larger events are rejected. */
-  readonly maxEventBytes: number;
   /** The name of the Kafka topic for a topic's events, with placeholders; see src/routing/egress.ts. */
   readonly egressTopic: string;
   /** What Kafka topics are created with that events are forwarded to. */
@@ -71,6 +71,7 @@ export function toKafkaConfig(settings: Settings, files: SecretFiles, faults: st
     deadLetterTopic: settings.KAFKA_DEAD_LETTER_TOPIC,
     pushFeedback: toPushFeedback(settings),
     router: toRouter(settings),
+    maxEventBytes: settings.KAFKA_MAX_EVENT_BYTES,
     maxBatchBytes: settings.KAFKA_MAX_BATCH_BYTES,
     tls: toKafkaTls(settings, files, faults),
     sasl: toKafkaSasl(settings, files, faults),
@@ -104,7 +105,6 @@ function toRouter(settings: Settings): RouterConfig | undefined {
     topic,
     deadLetterTopic: settings.KAFKA_EVENTS_DEAD_LETTER_TOPIC ?? `${topic}.dead-letter`,
     groupId: settings.KAFKA_EVENTS_GROUP_ID ?? `${settings.KAFKA_GROUP_ID}.router`,
-    maxEventBytes: settings.KAFKA_MAX_EVENT_BYTES,
     egressTopic: settings.KAFKA_EGRESS_TOPIC,
     newEgress,
     createEgress: settings.KAFKA_EGRESS_CREATE ? newEgress : undefined,

@@ -1,5 +1,4 @@
 import type { Event } from "../../schemas/pick.ts";
-import { isProvenReplay } from "../../src/dead-letters/replay-proof.ts";
 import {
   NotLoadedError,
   RejectionError,
@@ -25,18 +24,23 @@ import type {
   RoutingTransaction,
   RoutingTransactions,
 } from "../../src/routing/transactions.ts";
-import type { LogRecord, OutgoingRecord, Partition } from "../../src/sync/records.ts";
+import type { LogRecord, OutgoingRecord } from "../../src/sync/records.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import type { BatchHandler, Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRejected } from "../dead-letter-sender.ts";
+import { CountedRange } from "./counted-range.ts";
 import { createCopySender, type SendCopies } from "./copy-sender.ts";
 import { decodeEvent } from "./decode.ts";
+import { removeForgedHeaders } from "./forged-headers.ts";
 import { createPoisonWatch, type PoisonWatch } from "./poison-watch.ts";
 
 export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> {
   readonly groupId: string;
-  readonly index: Pick<LiveTopicIndex, "waitUntilLive" | "status" | "pickNow" | "getNamespace">;
+  readonly index: Pick<
+    LiveTopicIndex,
+    "waitUntilLive" | "status" | "pickNow" | "countPicked" | "getNamespace"
+  >;
   readonly transactions: RoutingTransactions;
   readonly egressTopics: EgressTopics;
   readonly deadLetterTopic: string;
@@ -88,6 +92,7 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
   const { partition, groupId, index, transactions, egressTopics, tracing } = options;
   const poison = createPoisonWatch();
   const sendCopies = createCopySender(options);
+  const counted = new CountedRange();
   /** Known once the partition is claimed. */
   let proofKey: Buffer | undefined;
 
@@ -105,7 +110,7 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
       const records = delivered.map((record) => removeForgedHeaders(record, partition, proofKey));
       const begun = traceBatch(tracing, { partition, groupId, records });
       begun.startStage("decode");
-      const routed = route(records, epoch, { options, poison });
+      const routed = route(records, epoch, { options, poison, counted });
       begun.endStage();
       const isWhole = routed.records.length === records.length;
       const trace = isWhole ? begun : traceBatch(tracing, { partition, groupId, records: routed.records });
@@ -139,23 +144,10 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
   };
 }
 
-/** Removes headers of ours, unless we have written them. */
-function removeForgedHeaders(
-  record: LogRecord,
-  { topic }: Partition,
-  proofKey: Buffer | undefined,
-): LogRecord {
-  const { headers } = record;
-  const names = Object.keys(headers);
-  if (!names.some(isOwnHeader)) return record;
-  if (proofKey !== undefined && isProvenReplay(proofKey, topic, record)) return record;
-  const others = Object.entries(headers).filter(([name]) => !isOwnHeader(name));
-  return { ...record, headers: Object.fromEntries(others) };
-}
-
 interface RouteContext {
   readonly options: EventHandlerOptions;
   readonly poison: PoisonWatch;
+  readonly counted: CountedRange;
 }
 
 /** Routes as many of the records as one transaction can take. */
@@ -190,7 +182,7 @@ function addEvent(
   plan: RoutePlan,
   record: LogRecord,
   epoch: number,
-  { options: { partition, index, maxEventBytes, learn }, poison }: RouteContext,
+  { options: { partition, index, maxEventBytes, learn }, poison, counted }: RouteContext,
 ): boolean | "not loaded" {
   poison.check(record);
   const decoded = decodeEvent(record, maxEventBytes);
@@ -198,7 +190,9 @@ function addEvent(
   const picked = index.pickNow(decoded.event, decoded.record);
   if (picked === undefined) return "not loaded";
   learn?.(decoded.event);
-  return plan.add(toRoutedEvent(record, { partition, epoch, picked }));
+  const isAdded = plan.add(toRoutedEvent(record, { partition, epoch, picked }));
+  if (isAdded && counted.add(record.offset, epoch)) index.countPicked();
+  return isAdded;
 }
 
 interface ForwardContext {
@@ -256,8 +250,6 @@ function createDeadLetterSender(
   });
   return { send: (letters: readonly OutgoingRecord[]) => transaction.sendEach(letters.map(toRouted)) };
 }
-
-const isOwnHeader = (name: string): boolean => name.startsWith("topicsync.");
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 

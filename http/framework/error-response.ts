@@ -101,9 +101,9 @@ export const toErrorBody = ({ message, detail = "", code, details = [] }: ErrorD
 
 const retryAfterSeconds = "5";
 
-function describeError(
+export function describeError(
   error: unknown,
-  { requestId, operation = "The request" }: RequestContext,
+  { requestId, operation = "The request" }: Pick<RequestContext, "requestId" | "operation">,
 ): ErrorDescription {
   if (error instanceof HttpError) return error;
   if (error instanceof RejectionError) {

@@ -28,6 +28,8 @@ export interface Call<Body = unknown> {
   /** Whether the client uses TLS, to this server or to a proxy in front of it. */
   readonly secure: boolean;
   readonly requestId: string;
+  /** Whether the client prefers server-sent events to JSON. */
+  readonly acceptsEvents: boolean;
   /** The `Accept-Encoding` header. */
   readonly acceptEncoding: string;
   /** The `If-Match` header; "" if there is none. */
@@ -84,7 +86,7 @@ export interface ReplyDescription {
   readonly description: string;
   /** Schema of a JSON body. */
   readonly schema?: object;
-  /** Type of any other body. */
+  /** Type of any other body; besides `schema`, the client chooses one of the two. */
   readonly mediaType?: string;
   /** Whether the response has an `ETag`. */
   readonly hasEtag?: true;
@@ -133,9 +135,16 @@ export interface Operation<Body = unknown> {
 /** Erases the type of an operation's body; the router validates the body before it calls `handle`. */
 export const operation = <Body = undefined>(one: Operation<Body>): Operation => one;
 
+export const jsonType = "application/json";
+export const eventStreamType = "text/event-stream";
+
 /** Whether an operation can return JSON. */
 export const returnsJson = (replies: Operation["replies"]): boolean =>
   Object.values(replies).some(({ schema }) => schema !== undefined);
+
+/** Whether it can return server-sent events instead. */
+export const returnsEvents = (replies: Operation["replies"]): boolean =>
+  Object.values(replies).some(({ mediaType }) => mediaType === eventStreamType);
 
 /** All versions behave alike. A path without a version means the latest (specification 9). */
 const versions = ["v1", "v2"] as const;

@@ -15,7 +15,7 @@ import { rejectMethod } from "./error-response.ts";
 import { HttpError } from "./errors.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { pageSecurityHeaders } from "./headers.ts";
-import { returnsJson, type Operation } from "./operation.ts";
+import { eventStreamType, jsonType, returnsEvents, returnsJson, type Operation } from "./operation.ts";
 import { createRouteCache } from "./route-cache.ts";
 
 /** What every operation is served with. */
@@ -77,21 +77,24 @@ function createHandlers(operation: Operation, options: RouterOptions): Handler[]
   if (access !== "anybody") handlers.push(authenticateWith(options.authenticate));
   else if (optionalLogin) handlers.push(authenticateIfGiven(options.authenticate));
   if (access !== "anybody" && access !== "user") handlers.push(requireRight(access, perNamespace));
-  if (returnsJson(replies)) handlers.push(requireJsonAccepted);
+  if (returnsJson(replies)) handlers.push(requireJsonAccepted(returnsEvents(replies)));
   if (body !== undefined) handlers.push(...readBody(body));
   return [...handlers, createHandler(operation, options)];
 }
 
-/** Rejects a request that does not accept JSON (specification 4.3). */
-const requireJsonAccepted: Handler = (request, _response, next) => {
-  const { accept } = request.headers;
-  if (accept !== undefined && accept !== "*/*" && request.accepts("application/json") === false) {
-    throw new HttpError("NOT_ACCEPTABLE", "The response is JSON, which the Accept header excludes.", {
-      detail: 'Send "Accept: application/json".',
-    });
-  }
-  next();
-};
+/** Rejects a request that does not accept JSON (specification 4.3), nor the alternative if there is one. */
+function requireJsonAccepted(orEvents: boolean): Handler {
+  const types = orEvents ? [jsonType, eventStreamType] : [jsonType];
+  return (request, _response, next) => {
+    const { accept } = request.headers;
+    if (accept !== undefined && accept !== "*/*" && request.accepts(types) === false) {
+      throw new HttpError("NOT_ACCEPTABLE", "The response is JSON, which the Accept header excludes.", {
+        detail: `Send "Accept: ${types.join('" or "')}".`,
+      });
+    }
+    next();
+  };
+}
 
 /** Creates the handler that runs an operation and sends its reply. */
 function createHandler(
@@ -131,6 +134,7 @@ function createHandler(
       address,
       secure,
       requestId,
+      acceptsEvents: request.accepts([jsonType, eventStreamType]) === eventStreamType,
       acceptEncoding: request.headers["accept-encoding"] ?? "",
       ifMatch: request.headers["if-match"] ?? "",
       cookies: request.headers.cookie ?? "",
@@ -151,6 +155,7 @@ function createHandler(
     }
     if (events !== undefined) {
       locals.isEventStream = true;
+      recordChanges();
       await streams.send(response, {
         events,
         user: user.name,

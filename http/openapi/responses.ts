@@ -1,7 +1,7 @@
 import { errorBodySchema } from "../../schemas/error.ts";
 import { statuses, type ErrorCode } from "../framework/errors.ts";
 import type { Components } from "./components.ts";
-import { returnsJson, type Operation, type ReplyDescription } from "../framework/operation.ts";
+import { jsonType, returnsJson, type Operation, type ReplyDescription } from "../framework/operation.ts";
 
 /** Every response of an operation, by status. */
 export function buildResponses(operation: Operation, components: Components): Record<string, object> {
@@ -23,10 +23,10 @@ function describeReply(
   // A reply of the operation itself, such as 503 of the readiness probe, has no error headers.
   const names = [...getHeaderNames(status < 400 ? status : 200), ...(hasEtag ? ["ETag"] : [])];
   const headers = Object.fromEntries(names.map((name) => [name, components.header(name)]));
-  if (mediaType !== undefined)
-    return { description, headers, content: { [mediaType]: { schema: { type: "string" } } } };
-  if (schema === undefined) return { description: `${description} The response has no body.`, headers };
-  return { description, headers, content: { "application/json": { schema: components.schema(schema) } } };
+  const json = schema && { [jsonType]: { schema: components.schema(schema) } };
+  const other = mediaType !== undefined && { [mediaType]: { schema: { type: "string" } } };
+  if (!json && !other) return { description: `${description} The response has no body.`, headers };
+  return { description, headers, content: { ...json, ...other } };
 }
 
 function describeErrors(status: number, codes: readonly ErrorCode[], components: Components): object {

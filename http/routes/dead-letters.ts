@@ -24,7 +24,13 @@ import { toReplayEvent } from "../../src/dead-letters/replay.ts";
 import { hideContent, hideFaults, hideMessage } from "../../src/dead-letters/views.ts";
 import type { DeadLetterService } from "../../src/dead-letters/service.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { getNamespaces, hasRight, includesNamespace, type Right } from "../../src/users/rights.ts";
+import {
+  getNamespaces,
+  hasRight,
+  includesNamespace,
+  mayReadEvents,
+  type Right,
+} from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
 import { createForbiddenError, HttpError } from "../framework/errors.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
@@ -196,10 +202,6 @@ function findMissingRight(
   if (channel === "events" || hasRight(user, "installations.read-tokens")) return undefined;
   return "installations.read-tokens";
 }
-
-/** Events are other people's data: who may define topics need not see all of them. */
-const mayReadEvents = (user: User): boolean =>
-  hasRight(user, "dead-letters.read-content") && hasRight(user, "admin");
 
 function mayReadContent(channel: DeadLetterChannel, user: User, namespace: string | undefined): boolean {
   if (channel === "events") return mayReadEvents(user);

@@ -9,14 +9,16 @@ import { validateQuery } from "../framework/query.ts";
 const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
 
 interface ParsedTopicQuery extends TopicPageQuery {
+  readonly unusedFor: string | undefined;
   readonly page: { readonly after: string | undefined; readonly limit: number };
 }
 
 /** Parses the query of the list of topics. Throws a RejectionError. */
 export function parseTopicQuery(given: Readonly<Record<string, unknown>>): ParsedTopicQuery {
   const texts = validate(given);
-  const { state, sort, search, namespace, source, limit, after } = texts;
+  const { state, sort, search, namespace, source, limit, after, unusedFor } = texts;
   return {
+    unusedFor,
     ...{ state, namespace, source, search, order: sort && parseOrder(sort) },
     ...parseConditions(texts),
     page: { after, limit: Number(limit) },
@@ -25,7 +27,9 @@ export function parseTopicQuery(given: Readonly<Record<string, unknown>>): Parse
 
 function validate(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
   const query = validateQuery(checkQuery, given);
-  const { state, sort, search } = query;
+  const { state, sort, search, unusedFor } = query;
+  if (unusedFor !== undefined && state !== "active")
+    throw createCombinationError("unusedFor", `state=${state}`);
   const other =
     detailsConditions.find((name) => query[name] !== undefined) ??
     (search === undefined ? undefined : "search");

@@ -20,8 +20,10 @@ import { toTopicEvent } from "../../src/topics/audit.ts";
 import type { Switched } from "../../src/topics/disabling.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
 import { readTopicPage } from "../../src/topics/topic-pages.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
+import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { toDefinition, type ListedTopic, type Topic } from "../../src/topics/topic.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import { hasRight, includesNamespace } from "../../src/users/rights.ts";
@@ -43,6 +45,7 @@ const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
 interface TopicServices extends TopicSources {
   readonly topics: TopicService;
   readonly eventTypes: Pick<EventTypeService, "findWarnings">;
+  readonly topicUsage: TopicUsageStore;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
@@ -95,12 +98,15 @@ const listTopics = (sources: TopicServices): Operation =>
     replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
     rejections: ["SCHEMA_VIOLATION"],
     async handle({ query, namespaces }) {
-      const { page: from, ...parsed } = parseTopicQuery(query);
-      const page = await readTopicPage(sources, { ...parsed, namespaces }, from);
-      const listed = await addDetails(sources.topicDetails, page.topics, namespaces);
-      const topics = listed.map((one) => toTopicView(hidePrevious(one, namespaces)));
+      const { topicDetails, topicUsage } = sources;
+      const { page: from, unusedFor, ...parsed } = parseTopicQuery(query);
+      const unused = unusedFor === undefined ? undefined : await selectUnused(topicUsage, unusedFor);
+      const page = await readTopicPage(sources, { ...parsed, namespaces, select: unused?.select }, from);
+      const listed = await addDetails(topicDetails, page.topics, namespaces);
+      const shown = unused === undefined ? await addLastEvents(topicUsage, listed) : listed;
+      const topics = shown.map((one) => toTopicView(hidePrevious(one, namespaces)));
       const json: TopicList = { topics, next: page.next ?? null };
-      return { status: 200, json };
+      return { status: 200, json: { ...json, ...(unused && { counted: unused.counted }) } };
     },
   });
 
@@ -121,12 +127,21 @@ const getTopic = (sources: TopicServices): Operation =>
     replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
     rejections: ["NOT_FOUND"],
     async handle({ parameters: { id = "" }, namespaces }) {
-      const found = await sources.topicReader.find(id);
-      if (found === undefined || !includesNamespace(namespaces, found.topic.namespace))
-        throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
+      const found = await findVisibleTopic(sources.topicReader, id, namespaces);
       return { status: 200, json: await showTopic(sources, found, namespaces) };
     },
   });
+
+/** Finds a topic, active or not, in the caller's namespaces. Throws a NOT_FOUND error. */
+export async function findVisibleTopic(
+  topicReader: Pick<TopicReader, "find">,
+  id: string,
+  namespaces: Call["namespaces"],
+): Promise<ListedTopic> {
+  const found = await topicReader.find(id);
+  if (found !== undefined && includesNamespace(namespaces, found.topic.namespace)) return found;
+  throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
+}
 
 const validateTopic = ({ topics, eventTypes }: TopicServices): Operation =>
   operation<TopicDraft>({
@@ -227,11 +242,12 @@ async function switchTopic(
 
 /** Shows a topic with those of its details that the caller may see. */
 async function showTopic(
-  { topicDetails }: Pick<TopicSources, "topicDetails">,
+  { topicDetails, topicUsage }: Pick<TopicServices, "topicDetails" | "topicUsage">,
   listed: ListedTopic,
   namespaces: Call["namespaces"],
 ): Promise<TopicDetail> {
-  const [shown = listed] = await addDetails(topicDetails, [listed], namespaces);
+  const described = await addDetails(topicDetails, [listed], namespaces);
+  const [shown = listed] = await addLastEvents(topicUsage, described);
   return toTopicDetail(hidePrevious(shown, namespaces));
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync, type Stats } from "node:fs";
 
 import type { HttpServer } from "../../http/framework/server.ts";
 import type { Config } from "../config.ts";
@@ -15,30 +15,53 @@ interface Certificate {
   readonly expiresAt: number;
 }
 
-/** The certificates in the files of the settings as they are now. Files that cannot be read are left out. */
-export function findCertificates(config: Pick<Config, "http" | "kafka" | "mongodbUri">): Certificate[] {
-  return listCertificateFiles(config).flatMap(({ setting, file, isAuthority }) => {
-    try {
-      const all = findExpiries(readFileSync(file, "utf8"));
-      // A chain is valid until its first certificate expires; former authorities may stay in a bundle.
-      return [{ setting, expiresAt: isAuthority ? Math.max(...all) : Math.min(...all) }];
-    } catch {
-      return [];
-    }
-  });
+interface CertificateFile extends NamedFile {
+  /** A bundle, in which former authorities may stay. A chain is valid until its first certificate expires. */
+  readonly isAuthority: boolean;
 }
 
-function listCertificateFiles({ http, kafka, mongodbUri }: Pick<Config, "http" | "kafka" | "mongodbUri">) {
-  const own: readonly (NamedFile | undefined)[] = [
-    http.tls && { setting: "HTTP_TLS_CERT", file: http.tls.files.cert },
-    kafka.tls?.files.ca,
-    kafka.tls?.files.cert,
-  ];
+type CertificateConfig = Pick<Config, "http" | "kafka" | "mongodbUri">;
+
+/**
+ * Returns a function that returns the certificates in the files of the settings as they are now. A file is
+ * read when it has changed. Files that cannot be read are left out.
+ */
+export function watchCertificates(config: CertificateConfig): () => Certificate[] {
+  const files = listCertificateFiles(config);
+  const known = new Map<string, { readonly version: string; readonly expiresAt: number }>();
+  return () =>
+    files.flatMap(({ setting, file, isAuthority }) => {
+      try {
+        const version = getVersion(statSync(file));
+        let found = known.get(setting);
+        if (found?.version !== version) {
+          const all = findExpiries(readFileSync(file, "utf8"));
+          found = { version, expiresAt: isAuthority ? Math.max(...all) : Math.min(...all) };
+          known.set(setting, found);
+        }
+        return [{ setting, expiresAt: found.expiresAt }];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** Changes with the content of a file, also where a link is replaced. */
+const getVersion = ({ dev, ino, mtimeMs, size }: Stats): string => `${dev}-${ino}-${mtimeMs}-${size}`;
+
+function listCertificateFiles({ http, kafka, mongodbUri }: CertificateConfig): readonly CertificateFile[] {
+  const { ca, cert } = kafka.tls?.files ?? {};
   const ofMongodb = mongodbUri === undefined ? [] : listTlsFiles(mongodbUri);
   return [
-    ...own.filter((named) => named !== undefined),
-    ...ofMongodb.map(({ option, file }) => ({ setting: `MONGODB_URI ${option}`, file })),
-  ].map((named) => ({ ...named, isAuthority: /CA/.test(named.setting) }));
+    ...(http.tls ? [{ setting: "HTTP_TLS_CERT", file: http.tls.files.cert, isAuthority: false }] : []),
+    ...(ca ? [{ ...ca, isAuthority: true }] : []),
+    ...(cert ? [{ ...cert, isAuthority: false }] : []),
+    ...ofMongodb.map(({ option, file, isAuthority }) => ({
+      setting: `MONGODB_URI ${option}`,
+      file,
+      isAuthority,
+    })),
+  ];
 }
 
 const pollIntervalMs = 10_000;

@@ -1,6 +1,5 @@
 import { decodeEvent } from "../../consumers/events/decode.ts";
 import type { Event } from "../../schemas/pick.ts";
-import type { RouterConfig } from "../kafka-config.ts";
 import type { Broker } from "../kafka/client.ts";
 import { UnavailableError } from "../lib/errors.ts";
 import { checkEvent } from "../matching/event.ts";
@@ -12,6 +11,8 @@ export function readEvent(json: unknown): Event | undefined {
 }
 
 interface LastEvents {
+  readonly topic: string;
+  readonly maxEventBytes: number;
   readonly count: number;
   readonly abort: AbortSignal;
 }
@@ -22,8 +23,7 @@ interface LastEvents {
  */
 export async function* readLastEvents(
   broker: Broker,
-  { topic, maxEventBytes }: RouterConfig,
-  { count, abort }: LastEvents,
+  { topic, maxEventBytes, count, abort }: LastEvents,
 ): AsyncGenerator<Event | undefined> {
   const bounds = await broker.fetchBounds(topic);
   if (bounds === undefined) throw new UnavailableError(`there is no Kafka topic named "${topic}"`);

@@ -7,6 +7,7 @@ import { choosePartition } from "../kafka/partitioner.ts";
 import type { EgressNaming } from "../routing/egress.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createRouterTally } from "../routing/tally.ts";
+import { startUsageRecorder } from "../routing/usage-recorder.ts";
 import type { WatchedRouter } from "../sync/status.ts";
 import type { Context } from "./context.ts";
 
@@ -18,7 +19,7 @@ export interface EventRouter extends WatchedRouter {
 /** Wires the router, which forwards events to their topics. */
 export function createEventRouter(config: RouterConfig, naming: EgressNaming, context: Context): EventRouter {
   const { services, broker, audit, metrics, lifecycle, tracing, onDied } = context;
-  const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
+  const { topic, groupId, deadLetterTopic, unmatchedTopic, maxCopies } = config;
   const { topicIndex, logStore, getReplayKey } = services;
   const log = context.log.child({ component: "router" });
   const egressTopics = broker.createEgressTopics(config.createEgress, {
@@ -30,6 +31,9 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
   });
   const tally = createRouterTally();
   const learning = startLearning(context, log);
+  // Like learning, registered before the router, and after the index that it reads.
+  const usage = startUsageRecorder({ index: topicIndex, usage: services.topicUsage, log });
+  lifecycle.onStop("topic usage", () => usage.stop());
   const consumer = createGroupConsumer({
     // The offsets are committed in the transactions.
     member: broker.createMember({ topic, groupId, commitsOffsets: false }),
@@ -45,7 +49,7 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
         transactions: broker.createTransactions({ partition, groupId }),
         egressTopics,
         deadLetterTopic,
-        maxEventBytes,
+        maxEventBytes: context.config.kafka.maxEventBytes,
         unmatchedTopic,
         maxCopies,
         getProofKey: getReplayKey,

@@ -13,10 +13,12 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
-import { findCertificates, followCertificate } from "./certificates.ts";
+import { followCertificate, watchCertificates } from "./certificates.ts";
+import { createConsumerObserver } from "./consumers.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
+import { createImpactPreview } from "./impact-preview.ts";
 import { createMetricsText } from "./metrics-text.ts";
 import { createMetrics } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
@@ -62,7 +64,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   warnAboutPlaintext(config, context.log);
   const consumers = createConsumers(context);
   const log = context.log.child({ component: "http" });
-  const appOptions = { ...(await createAppOptions(context, consumers)), log };
+  const appOptions = { ...(await createAppOptions(context, consumers, options.addresses)), log };
   const { recordRejectedRequest: onRejected } = context.metrics;
   const servers: HttpServer[] = [];
   // First, so that it is closed last and probes are answered to the end.
@@ -146,11 +148,12 @@ function createConsumers(context: Context): Consumers {
 async function createAppOptions(
   context: Context,
   { consumers, router, egressNaming, getSyncStatus, deadLetters: { services: deadLetters } }: Consumers,
+  { kafkaBrokers }: Addresses,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
   const { topics, topicReader, topicDetails, detailsService } = services;
   const { topicSetStore, planSource, applyChanges } = services;
-  const { topicIndex, eventTypes, applications, platforms } = services;
+  const { topicIndex, topicUsage, eventTypes, applications, platforms } = services;
   const { users, keys, sessions } = services;
   const refusals = new RefusalAudit(audit);
   lifecycle.onStop("audit of refusals", () => {
@@ -160,7 +163,9 @@ async function createAppOptions(
   return {
     ...{ topics, topicReader, topicDetails, detailsService },
     ...{ topicSetStore, planSource, applyChanges },
-    ...{ topicIndex, egressNaming, eventTypes },
+    ...{ topicIndex, egressNaming, eventTypes, topicUsage },
+    consumerObserver: createConsumerObserver(broker, config.kafka, egressNaming),
+    impact: createPreview(context, kafkaBrokers),
     ...{ users, keys, sessions, applications, platforms },
     ...(await createSignIn(config, services, log.child({ component: "users" }))),
     installations: {
@@ -179,7 +184,7 @@ async function createAppOptions(
       readiness: checkReadiness,
       picker: topicIndex.status,
       getRegistrations: services.registrations.getStatus,
-      getCertificates: () => findCertificates(config),
+      getCertificates: watchCertificates(config),
     }),
     recordRequest: metrics.recordRequest,
     getSyncStatus,
@@ -197,6 +202,18 @@ async function createAppOptions(
     tracing,
     stopping: abort,
   };
+}
+
+/** Undefined when no events are forwarded. */
+function createPreview({ config: { kafka }, services, abort }: Context, brokers: readonly string[]) {
+  if (kafka.router === undefined) return undefined;
+  const { findReplayKey } = services;
+  return createImpactPreview({
+    kafka: { ...kafka, brokers },
+    topic: kafka.router.topic,
+    findReplayKey,
+    stopping: abort,
+  });
 }
 
 /** Waits for database and broker, and starts the consumers. */

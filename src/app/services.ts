@@ -40,7 +40,7 @@ import { createJobStore } from "../storage/jobs.ts";
 import { createKeyStore } from "../storage/keys.ts";
 import { createLogStore } from "../storage/logs.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
-import { createReplayKey } from "../storage/replay-key.ts";
+import { createReplayKey, createReplayKeyReader } from "../storage/replay-key.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createSyncState } from "../storage/sync-state.ts";
@@ -48,6 +48,7 @@ import { createTopicDetailsStore } from "../storage/topic-details.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
 import { createTopicSetStore } from "../storage/topic-sets.ts";
+import { createTopicUsageStore } from "../storage/topic-usage.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../sync/positions.ts";
@@ -60,6 +61,7 @@ import type { TopicDetailsStore } from "../topics/details-store.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
+import type { TopicUsageStore } from "../topics/usage.ts";
 import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
 import { createKeyAdministration, type KeyAdministration, type KeyStore } from "../users/key.ts";
@@ -91,6 +93,7 @@ export interface Services {
   readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
   readonly logStore: LogStore;
   readonly eventTypes: EventTypeService;
+  readonly topicUsage: TopicUsageStore;
 
   readonly catalogStore: CatalogStore;
   readonly catalog: Catalog;
@@ -115,6 +118,8 @@ export interface Services {
   readonly replayStore: ReplayStore;
   /** Reads the key of the proofs of replays. Throws UnavailableError. */
   readonly getReplayKey: () => Promise<Buffer>;
+  /** The same, without creating one: undefined if there is none. */
+  readonly findReplayKey: () => Promise<Buffer | undefined>;
   readonly createSyncState: (groupId: string) => SyncState;
 
   readonly userStore: UserStore;
@@ -151,6 +156,7 @@ export function createServices(options: ServicesOptions): Services {
       createEventTypeService(createEventTypeStore(database), {
         keepsValues: config.eventLearning === "values",
       }),
+    topicUsage: () => createTopicUsageStore(database),
 
     catalogStore: () => createCatalogStore(database),
     catalog: ({ catalogStore }) => createCatalog(catalogStore),
@@ -184,6 +190,7 @@ export function createServices(options: ServicesOptions): Services {
     createDeadLetterReader: () => (topic) => createDeadLetterReader(database, topic),
     replayStore: () => createReplayStore(database),
     getReplayKey: () => createReplayKey(database),
+    findReplayKey: () => createReplayKeyReader(database),
     createSyncState: () => (groupId) => createSyncState(database, groupId),
 
     userStore: () => createUserStore(database),

@@ -45,9 +45,14 @@ const connectTimeoutMs = 10_000;
 /**
  * Runs a command with the database and broker of the settings, or those of the embedded stack in the data
  * directory, and closes them afterwards. Throws ConfigurationError, and the errors of the command.
+ *
+ * @param adjust - Changes the settings that the command works with.
  */
-export async function runWithContext<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
-  const config = readConfig(readEnvironment(process.env));
+export async function runWithContext<T>(
+  work: (context: CommandContext) => Promise<T>,
+  adjust: (config: Config) => Config = (config) => config,
+): Promise<T> {
+  const config = adjust(readConfig(readEnvironment(process.env)));
   const log = await createLogger("warn", "stderr");
   const lifecycle = createLifecycle(log);
   const abort = new AbortController();

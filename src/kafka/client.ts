@@ -8,6 +8,7 @@ import kafkajs, {
 
 import type { KafkaConfig, NewEgress } from "../kafka-config.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { GroupReading } from "../routing/consumers.ts";
 import type { RoutingTransactions } from "../routing/transactions.ts";
 import type { Position } from "../sync/positions.ts";
 import type {
@@ -29,7 +30,8 @@ import { boundFetches } from "./workarounds/bounded-fetches.ts";
 import { askForBrokersOnly } from "./workarounds/brokers-only.ts";
 import { deliverEmptyBatches } from "./workarounds/empty-batches.ts";
 import { fetchByTopicId } from "./workarounds/fetches.ts";
-import { readLog } from "./reader.ts";
+import type { GroupQuery } from "./group-requests.ts";
+import { readLog, readRanges } from "./reader.ts";
 import { createRequests, type KafkaRequests } from "./requests.ts";
 import { toPosition } from "./committed-position.ts";
 import { KafkaMember } from "./consumer.ts";
@@ -77,6 +79,8 @@ export interface Broker extends LogReader {
    * Looks up the Kafka topics that events are forwarded to, and creates missing ones if that is configured.
    */
   createEgressTopics(create: NewEgress | undefined, automatic?: AutomaticCreation): EgressTopicsAdmin;
+  /** Reads the consumer groups of egress topics, over connections of its own. Throws UnavailableError. */
+  readConsumerGroups(query: GroupQuery): Promise<GroupReading>;
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
   close(): Promise<void>;
@@ -177,6 +181,7 @@ export function createBroker(
   const observer = createAdmin(createClient(fastRetry));
   const requests = connectRequests(createClient(fastRetry));
   const observerRequests = connectRequests(createClient(fastRetry));
+  const groupRequests = connectRequests(createClient(fastRetry));
 
   const connectAndRun = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     retryUntilAvailable(
@@ -205,6 +210,8 @@ export function createBroker(
     fetchBounds: (topic) => observerRequests.fetchBounds(topic, "committed"),
     fetchRecords: async (topic, from) => (await observerRequests.fetchRecords(topic, from)).records,
     read: (topic, options) => readLog(observerRequests, topic, options),
+    findFirstSince: (topic, timestamp) => observerRequests.findFirstSince(topic, timestamp),
+    readRanges: (topic, options) => readRanges(observerRequests, topic, options),
     createProducer: (topic) => createProducer(createClient(slowRetry), topic),
     createTransactions: (routed) =>
       new PartitionTransactions({
@@ -219,6 +226,7 @@ export function createBroker(
       }),
     createEgressTopics: (create, automatic) =>
       new EgressTopicsDirectory({ admin, requests, create, automatic, log }),
+    readConsumerGroups: (query) => groupRequests.readConsumerGroups(query),
     fetchCommittedOffsets: (read) => fetchCommittedOffsets(observer, read),
     async close() {
       // The sockets are closed first, because kafkajs does not disconnect while a request is pending.
@@ -228,6 +236,7 @@ export function createBroker(
         observer.disconnect(),
         requests.close(),
         observerRequests.close(),
+        groupRequests.close(),
       ]);
     },
   };

@@ -1,7 +1,9 @@
 import { UnavailableError } from "../lib/errors.ts";
 import { sleep } from "../lib/platform.ts";
+import type { GroupReading } from "../routing/consumers.ts";
 import type { PartitionLog, PartitionOffset, TopicBounds } from "../sync/records.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
+import { readConsumerGroups, type GroupQuery } from "./group-requests.ts";
 import {
   confirmLog,
   fetchBounds,
@@ -31,7 +33,7 @@ export interface KafkaRequests {
   fetchBounds(topic: string, isolation: Isolation): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
   /** Fetches committed records from an offset on, as many as one response has. Throws UnavailableError. */
   fetchRecords(topic: string, from: PartitionOffset): Promise<FetchedRecords>;
-  /** See LogObserver. */
+  /** See LogReader. */
   findFirstSince(topic: string, timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** See LogWatch. */
   fetchLog(topic: string, partition: number): Promise<PartitionLog>;
@@ -42,6 +44,8 @@ export interface KafkaRequests {
    * completed.
    */
   fetchStableOffset(query: OffsetQuery): Promise<CommittedOffset>;
+  /** See readConsumerGroups in group-requests.ts. */
+  readConsumerGroups(query: GroupQuery): Promise<GroupReading>;
   /**
    * Ends the last transaction where its end is missing, and returns how; see lost-ends.ts. Throws kafkajs'
    * errors.
@@ -90,6 +94,8 @@ export function createRequests(createCluster: () => object): KafkaRequests {
       const coordinator = await cluster.findGroupCoordinator({ groupId: query.groupId });
       return requestStableOffset(coordinator, query);
     },
+
+    readConsumerGroups: (query) => ask({}, () => readConsumerGroups(cluster, query)),
 
     async restoreEnd(query) {
       await cluster.connect();

@@ -3,7 +3,7 @@ import type { Producer, TopicOffsets, Transaction } from "kafkajs";
 import type { Logger } from "../lib/logger.ts";
 import { getErrorMessage, KafkaUnavailableError, UnavailableError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
-import { sleep } from "../lib/platform.ts";
+import { elapsed, sleep } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import {
   RecordRejectedError,
@@ -37,9 +37,13 @@ const transactionTimeoutMs = 60_000;
  * partitions that it does not know yet, and the whole batch is then sent again.
  */
 const metadataMaxAgeMs = 20_000;
-/** The broker completes a transaction after it has acknowledged its end. */
+/** The broker completes a transaction after it has acknowledged its end, usually within milliseconds. */
 const completionPollMs = 3;
+const quickCompletionMs = 100;
+const slowCompletionPollMs = 50;
 const completionTimeoutMs = 10_000;
+/** How brokers answer until then. */
+const completionTypes = ["CONCURRENT_TRANSACTIONS", "UNSTABLE_OFFSET_COMMIT"] as const;
 
 type Mode =
   | { readonly kind: "unclaimed" }
@@ -235,14 +239,17 @@ export class PartitionTransactions implements RoutingTransactions {
 
 /** Repeats a request that the broker rejects while it completes a transaction. */
 async function whileCompleting<T>(request: () => Promise<T>): Promise<T> {
-  for (let waitedMs = 0; ; waitedMs += completionPollMs) {
+  const startedAt = elapsed();
+  for (;;) {
     try {
       return await request();
     } catch (error) {
-      if (!hasType(error, "CONCURRENT_TRANSACTIONS", "UNSTABLE_OFFSET_COMMIT")) throw error;
+      const type = completionTypes.find((one) => hasType(error, one));
+      if (type === undefined) throw error;
+      const waitedMs = elapsed() - startedAt;
       if (waitedMs > completionTimeoutMs)
-        throw new KafkaUnavailableError("Kafka does not complete a transaction", { cause: error });
-      await sleep(completionPollMs);
+        throw new KafkaUnavailableError(`Kafka does not complete a transaction (${type})`, { cause: error });
+      await sleep(waitedMs < quickCompletionMs ? completionPollMs : slowCompletionPollMs);
     }
   }
 }

@@ -99,6 +99,12 @@ export type AuditEvent =
     }
   | { readonly action: "dead-letters.read"; readonly id: string }
   | {
+      /** Values of events were shown. */
+      readonly action: "events.read";
+      /** The external ids of the topics whose changes were previewed, or the first of many. */
+      readonly topics: readonly string[];
+    }
+  | {
       readonly action: "position.set";
       readonly group: string;
       /** The Kafka topic. */

@@ -9,6 +9,7 @@ import type { Following, IndexedTopic, TopicChange, TopicFeed } from "./feed.ts"
 import type { EventRecord } from "./filter/record.ts";
 import { readFilters } from "./filter/topic-filters.ts";
 import { explain, type ConditionResult } from "./picker/explain.ts";
+import type { MatchCount } from "./picker/picker.ts";
 import { OwnWrites, secondReadDelayMs } from "./own-writes.ts";
 import { readPickedTopics, type PickedTopics } from "./picked-topics.ts";
 import { RereadQueue } from "./reread-queue.ts";
@@ -122,6 +123,21 @@ export class LiveTopicIndex {
     if (this.#state.mode !== "live") return undefined;
     invariant(!this.#following.signal.aborted, "an index is live only while it follows the feed");
     return this.#state.serving.pick(event, record);
+  }
+
+  /** Counts a match of each topic that `pickNow` has just returned. */
+  countPicked(): void {
+    this.#getServing()?.countPicked();
+  }
+
+  /** Counts matches of a topic. */
+  count(externalId: string, matches: number): void {
+    this.#getServing()?.count(externalId, matches);
+  }
+
+  /** Yields the topics that were counted since they were yielded last. */
+  takeCounts(): Iterable<MatchCount> {
+    return this.#getServing()?.takeCounts() ?? [];
   }
 
   /** The namespace of a topic that `pickNow` returned. */
@@ -310,6 +326,7 @@ export class LiveTopicIndex {
     await Promise.race([this.#rereads.catchUp(), lost]);
     signal.throwIfAborted();
     invariant(this.#getLoad() === load, "only the load in progress is served");
+    for (const { externalId, matches } of this.takeCounts()) load.index.count(externalId, matches);
     this.#state = { mode: "live", serving: load.index };
     this.#live.resolve(undefined);
     this.#live = Promise.withResolvers();

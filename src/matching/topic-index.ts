@@ -4,7 +4,7 @@ import type { IndexedTopic } from "./feed.ts";
 import { FilterSyntaxError } from "./filter/filter.ts";
 import type { EventRecord } from "./filter/record.ts";
 import { createNamespaces } from "./namespaces.ts";
-import { createPicker } from "./picker/picker.ts";
+import { createCountingPicker } from "./picker/picker.ts";
 
 export interface IndexStatus {
   /** `live`: every change is known. */
@@ -22,7 +22,7 @@ export type TopicIndex = ReturnType<typeof createTopicIndex>;
 
 /** A picker that leaves out topics whose filters cannot be read. */
 export function createTopicIndex(log: Logger) {
-  const picker = createPicker();
+  const picker = createCountingPicker();
   const namespaces = createNamespaces();
   const unreadable = new Set<string>();
   return {
@@ -45,6 +45,13 @@ export function createTopicIndex(log: Logger) {
       namespaces.delete(externalId);
     },
     pick: (event: unknown, record?: EventRecord): string[] => picker.pick(event, record),
+    countPicked: (): void => {
+      picker.countPicked();
+    },
+    count: (externalId: string, matches: number): void => {
+      picker.count(externalId, matches);
+    },
+    takeCounts: () => picker.takeCounts(),
     getNamespace: (externalId: string): string => namespaces.get(externalId),
     status: () => ({
       topics: picker.size,

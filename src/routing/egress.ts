@@ -1,5 +1,5 @@
 /** The members of a topic that its Kafka topic is named after. */
-interface NamedTopic {
+export interface NamedTopic {
   readonly externalId: string;
   readonly namespace: string;
 }
@@ -13,7 +13,12 @@ export interface EgressNaming {
   readonly matches: (name: string) => boolean;
   /** Undefined when names depend on the topic. */
   readonly fixedName: string | undefined;
+  /** Which topics have the same Kafka topic. */
+  readonly scope: EgressScope;
 }
+
+/** `topic`: each has its own. `namespace`: those of a namespace share one. `all`: all share one. */
+export type EgressScope = "topic" | "namespace" | "all";
 
 /** Where the events of a topic go, as members of its JSON. */
 interface EgressView {
@@ -61,5 +66,6 @@ export function createEgressNaming(template: string, ownTopics: ReadonlySet<stri
     findFault,
     matches: (name) => pattern.test(name) && findFault(name) === undefined,
     fixedName: isFixed ? template : undefined,
+    scope: isFixed ? "all" : template.includes("{externalId}") ? "topic" : "namespace",
   };
 }

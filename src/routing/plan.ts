@@ -81,7 +81,7 @@ export function toRoutedEvent(
     const id = formatRecordPosition({ ...partition, offset: record.offset, epoch });
     return { record, id, topics: picked, isUnmatched };
   }
-  const undelivered = parseIds(getHeaderText(record.headers, routedEventHeader.undelivered));
+  const undelivered = readUndelivered(record);
   const topics = undelivered === undefined ? picked : picked.filter((id) => undelivered.has(id));
   return {
     record: toOriginal(record),
@@ -99,7 +99,10 @@ function toOriginal(record: LogRecord): LogRecord {
   return { ...record, timestamp: time ?? record.timestamp, headers: Object.fromEntries(own) };
 }
 
-function parseIds(text: string | undefined): ReadonlySet<string> | undefined {
+/** The topics that a replayed event goes to, by external id; undefined for all that it belongs to. */
+export function readUndelivered({ headers }: Pick<LogRecord, "headers">): ReadonlySet<string> | undefined {
+  if (getHeaderText(headers, deadLetterHeader.replayOf) === undefined) return undefined;
+  const text = getHeaderText(headers, routedEventHeader.undelivered);
   if (text === undefined) return undefined;
   try {
     const ids: unknown = JSON.parse(text);

@@ -63,11 +63,18 @@ export function sendsUnprotectedCredentials(uri: string): boolean {
   return credentials !== undefined && (!tls || rejectUnauthorized === false);
 }
 
-/** The files with certificates and keys that a connection string names, by the name of the option. */
-export function listTlsFiles(uri: string): readonly { readonly option: string; readonly file: string }[] {
+interface TlsFile {
+  /** The option of the connection string. */
+  readonly option: string;
+  readonly file: string;
+  readonly isAuthority: boolean;
+}
+
+/** The files with certificates and keys that a connection string names. */
+export function listTlsFiles(uri: string): readonly TlsFile[] {
   const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = new MongoClient(uri).options;
   return Object.entries({ tlsCAFile, tlsCertificateKeyFile, tlsCRLFile }).flatMap(([option, file]) =>
-    file === undefined ? [] : [{ option, file }],
+    file === undefined ? [] : [{ option, file, isAuthority: option === "tlsCAFile" }],
   );
 }
 

@@ -10,6 +10,7 @@ export const collections = {
   deadLetters: "topicsync_dead_letters",
   replays: "topicsync_replays",
   eventTypes: "topicsync_event_types",
+  topicUsage: "topicsync_topic_usage",
   applications: "sys_push_application",
   platforms: "sys_push_platform",
   installations: "sys_push_notif_app_install",

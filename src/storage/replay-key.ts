@@ -20,11 +20,7 @@ const keyBytes = 32;
  */
 export function createReplayKey(database: Database): () => Promise<Buffer> {
   const secrets = database.collection<SecretRecord>(collections.secrets);
-
-  const find = async (): Promise<Buffer | undefined> => {
-    const found = await secrets.findOne({ _id: id }, { promoteBuffers: true });
-    return found === null ? undefined : Buffer.from(found.value as Buffer);
-  };
+  const find = (): Promise<Buffer | undefined> => findKey(database);
 
   async function create(): Promise<Buffer> {
     const value = randomBytes(keyBytes);
@@ -39,4 +35,16 @@ export function createReplayKey(database: Database): () => Promise<Buffer> {
   }
 
   return () => database.run(async () => (await find()) ?? create());
+}
+
+/** Returns a function that reads the key; undefined if there is none. Throws UnavailableError. */
+export const createReplayKeyReader =
+  (database: Database): (() => Promise<Buffer | undefined>) =>
+  () =>
+    database.run(() => findKey(database));
+
+async function findKey(database: Database): Promise<Buffer | undefined> {
+  const secrets = database.collection<SecretRecord>(collections.secrets);
+  const found = await secrets.findOne({ _id: id }, { promoteBuffers: true });
+  return found === null ? undefined : Buffer.from(found.value as Buffer);
 }

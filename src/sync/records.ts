@@ -183,10 +183,7 @@ export interface ObservedBounds extends LogBounds {
  */
 export interface LogObserver {
   fetchBounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
-  /**
-   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds
-   * since 1970), those of open transactions included; the log's end when there is none.
-   */
+  /** See LogReader. */
   findFirstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** The owner of each assigned partition: the name and address of the member's client. */
   fetchOwners(): Promise<ReadonlyMap<number, string>>;
@@ -204,6 +201,21 @@ export interface ReadOptions {
   readonly abort: AbortSignal;
 }
 
+/** Offsets of a partition: from `from` up to, but not including, `to`. */
+export interface OffsetRange {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Records of a range that were fetched together. */
+export interface FetchedPart {
+  readonly partition: number;
+  readonly records: readonly LogRecord[];
+  /** The range is read up to, but not including, this offset. */
+  readonly end: number;
+}
+
 /** Reads Kafka topics without a consumer group. Every function throws UnavailableError. */
 export interface LogReader {
   /** The readable offsets of each partition; undefined without the Kafka topic. */
@@ -218,6 +230,19 @@ export interface LogReader {
    * iteration may stop at any time. Throws UnavailableError also when the Kafka topic does not exist.
    */
   read(topic: string, options: ReadOptions): AsyncIterable<PartitionRecord>;
+  /**
+   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds
+   * since 1970), those of open transactions included; the log's end when there is none.
+   */
+  findFirstSince(topic: string, timestamp: number): Promise<ReadonlyMap<number, number>>;
+  /**
+   * The committed records of these ranges, of the partitions in turn. Throws UnavailableError also when some
+   * of them are deleted before they are read.
+   */
+  readRanges(
+    topic: string,
+    options: { readonly ranges: readonly OffsetRange[]; readonly abort: AbortSignal },
+  ): AsyncIterable<FetchedPart>;
 }
 
 export interface OutgoingRecord {

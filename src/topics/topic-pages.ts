@@ -2,7 +2,7 @@ import { createCursorFormat, createCursorError, type CursorFormat } from "../lib
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import { addDetails, dropFound, findBySearch, type TopicSources } from "./details-search.ts";
 import type { DetailsQuery } from "./details-store.ts";
-import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } from "./listing.ts";
+import type { TopicOrder, TopicQuery, TopicReader, TopicSortKey } from "./listing.ts";
 import type { ListedTopic } from "./topic.ts";
 
 /** Which topics a page shows. */
@@ -13,11 +13,15 @@ export interface TopicPageQuery extends Omit<TopicQuery, "externalIdPrefix" | "e
   readonly details?: DetailsQuery | undefined;
   /** Topics whose external id begins with this text, followed by active ones whose name does. */
   readonly search?: string | undefined;
+  /** Keeps some of the topics that were read. */
+  readonly select?: ((topics: readonly ListedTopic[]) => Promise<ListedTopic[]>) | undefined;
 }
 
 const topicsPerBatch = 500;
-/** A page ends early when this many topics were read that an earlier list has. */
+/** A page ends early, and may be empty, when this many topics were read that an earlier list has. */
 const maxRepeated = 1_000;
+/** The same for topics that `select` has dropped. */
+const maxUnselected = 10_000;
 
 /** A topic, and the order of the list that it was found in. */
 interface ListedAt {
@@ -65,12 +69,12 @@ async function* streamTopicBatches(
 }
 
 /**
- * Returns at most `limit` topics after a cursor, and fewer if they are large or repeated. Throws a
+ * Returns at most `limit` topics after a cursor, and fewer if they are large or many are dropped. Throws a
  * RejectionError for a bad cursor, and UnavailableError.
  */
 export async function readTopicPage(
   sources: TopicSources,
-  pageQuery: TopicPageQuery,
+  { select, ...pageQuery }: TopicPageQuery,
   { after: cursor, limit }: { readonly after?: string | undefined; readonly limit: number },
 ): Promise<TopicPage> {
   const lists = toLists(sources, pageQuery);
@@ -80,17 +84,20 @@ export async function readTopicPage(
   /** The last topic that was read. */
   let last: ListedAt | undefined;
   let bytes = 0;
-  let repeated = 0;
-  const isFull = (): boolean => found.length > limit || bytes >= maxPageBytes || repeated >= maxRepeated;
+  let dropped = 0;
+  const maxDropped = select === undefined ? maxRepeated : maxUnselected;
+  const isFull = (): boolean => found.length > limit || bytes >= maxPageBytes || dropped >= maxDropped;
   for (const { read, dropRepeated, order } of lists.slice(start?.first)) {
     for (let hasMore = true; hasMore && !isFull();) {
       // Fetch one extra row to know whether there is a next page.
-      const wanted = dropRepeated ? recordsPerRead : Math.min(limit + 1 - found.length, recordsPerRead);
+      const drops = dropRepeated !== undefined || select !== undefined;
+      const wanted = drops ? recordsPerRead : Math.min(limit + 1 - found.length, recordsPerRead);
       const topics = await read(after, wanted);
-      const kept = (await dropRepeated?.(topics)) ?? topics;
+      const others = (await dropRepeated?.(topics)) ?? topics;
+      const kept = (await select?.(others)) ?? others;
       found.push(...kept.map((topic) => ({ topic, order })));
       bytes += measureRecords(kept);
-      repeated += topics.length - kept.length;
+      dropped += topics.length - kept.length;
       const topic = topics.at(-1);
       if (topic !== undefined) last = { topic, order };
       after = topic && toSortKey(topic, order);

@@ -7,7 +7,7 @@ import { showVersion, toDetailsBody, type ShownDetails } from "./details.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
-export function toTopicView({ topic, retired, details }: ListedTopic): TopicView {
+export function toTopicView({ topic, retired, details, lastEventOn }: ListedTopic): TopicView {
   const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
   return {
     externalId,
@@ -20,6 +20,7 @@ export function toTopicView({ topic, retired, details }: ListedTopic): TopicView
     source: toSourceView(topic.source),
     createdOn: topic.createdOn.toISOString(),
     updatedOn: topic.updatedOn.toISOString(),
+    ...(lastEventOn && { lastEventOn: lastEventOn.toISOString() }),
     ...(retired && {
       retiredOn: retired.retiredOn.toISOString(),
       retiredBy: toSourceView(retired.retiredBy),

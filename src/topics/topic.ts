@@ -82,6 +82,8 @@ export interface ListedTopic {
   readonly retired?: Omit<RetiredTopic, "topic"> | undefined;
   /** Absent where they were not looked up, and for a topic without details. */
   readonly details?: ShownDetails | undefined;
+  /** When an event was counted last, if that was looked up and there was one. */
+  readonly lastEventOn?: Date;
 }
 
 /** The definition in its one canonical form: null and a missing member mean "". */

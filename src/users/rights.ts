@@ -32,6 +32,10 @@ export function getNamespaces({ roles }: Holder, right: Right): Namespaces {
 /** Whether a user has a right without a limit to namespaces. */
 export const hasRight = (user: Holder, right: Right): boolean => getNamespaces(user, right) === "all";
 
+/** Events are other people's data: who may define topics need not see all of them. */
+export const mayReadEvents = (user: Holder): boolean =>
+  hasRight(user, "dead-letters.read-content") && hasRight(user, "admin");
+
 /** Whether a user has a right, perhaps in some namespaces only. */
 export const hasRightSomewhere = (user: Holder, right: Right): boolean =>
   getNamespaces(user, right).length > 0;

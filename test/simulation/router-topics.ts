@@ -208,6 +208,9 @@ export class RouterTopics {
       waitUntilLive: () => index.waitUntilLive(),
       status: index.status,
       getNamespace: index.getNamespace,
+      countPicked: () => {
+        index.countPicked();
+      },
       pickNow: (event) => {
         const picked = index.pickNow(event);
         if (picked !== undefined && this.#unloaded.has(host))

@@ -46,7 +46,7 @@ export const useGroups = ({ key: { group: name } }: Scene): Right => ({
 /** A broker with these users, and scenes whose services are one of them. For one test file. */
 export async function stageWithRights(users: readonly string[]) {
   const broker = await startAclBroker(users);
-  const { admin, producer, scene } = stage({ ...sharedStack(), kafka: broker.address });
+  const { kafka, admin, producer, scene } = stage({ ...sharedStack(), kafka: broker.address });
 
   /** Grants rights to a user. */
   async function grant(user: string, rights: readonly Right[]): Promise<void> {
@@ -94,5 +94,5 @@ export async function stageWithRights(users: readonly string[]) {
     return { ...at, asUser };
   }
 
-  return { admin, producer, grant, revoke, createSceneAs };
+  return { kafka, admin, producer, grant, revoke, createSceneAs };
 }

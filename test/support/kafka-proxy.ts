@@ -23,10 +23,12 @@ export interface KafkaProxy extends TcpProxy {
 /** The kinds of requests, as Kafka's protocol numbers them. */
 export const apiKeys = {
   listOffsets: 2,
+  offsetFetch: 9,
   findCoordinator: 10,
   heartbeat: 12,
   syncGroup: 14,
   describeGroups: 15,
+  addOffsetsToTxn: 25,
   endTxn: 26,
 } as const;
 

@@ -17,6 +17,7 @@ interface PrivateBroker {
   readonly connectionPool: {
     send(exchange: { readonly request: object; readonly response: unknown }): Promise<unknown>;
   };
+  offsetCommit(request: object): Promise<unknown>;
   deleteTopics(request: { readonly topics: readonly string[] }): Promise<unknown>;
 }
 

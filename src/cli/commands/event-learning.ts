@@ -47,7 +47,7 @@ async function* readLast(
   { config, broker, abort }: CommandContext,
   count: number,
 ): AsyncGenerator<Event | undefined> {
-  const { router } = config.kafka;
+  const { router, maxEventBytes } = config.kafka;
   if (router === undefined) throw new ConfigurationError("--last needs KAFKA_EVENTS_TOPIC");
-  yield* readLastEvents(await broker(), router, { count, abort });
+  yield* readLastEvents(await broker(), { topic: router.topic, maxEventBytes, count, abort });
 }

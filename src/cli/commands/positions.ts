@@ -13,7 +13,7 @@ import {
   type PositionTarget,
 } from "../../sync/set-positions.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
-import type { JsonFlag } from "../input/options.ts";
+import { parseTime, type JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
 import { formatTable } from "../output/table.ts";
 
@@ -78,13 +78,6 @@ function collectPartition(given: string, previous: number[] = []): number[] {
 function parseOffset(given: string): number {
   if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError("An offset is a whole number, 0 or more.");
   return Number(given);
-}
-
-function parseTime(given: string): number {
-  const time = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/.test(given) ? Date.parse(given) : NaN;
-  if (Number.isNaN(time))
-    throw new InvalidArgumentError("A time has a date and a time zone: 2026-11-25T09:30:00Z.");
-  return time;
 }
 
 function toTargets({ toOffset, toTime, beginning, end, toCurrent }: SetFlags): PositionTarget[] {

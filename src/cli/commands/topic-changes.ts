@@ -8,6 +8,7 @@ import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
+import { addLastEvents } from "../../topics/usage.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
 import type { ForceFlag, JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
@@ -38,11 +39,11 @@ export async function showTopic(
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
-  const { topicReader, topicDetails } = await services();
+  const { topicReader, topicDetails, topicUsage } = await services();
   const found = await topicReader.find(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
-  const [listed = found] = await addDetails(topicDetails, [found]);
-  const topic = toTopicDetail(listed);
+  const [shown = found] = await addLastEvents(topicUsage, await addDetails(topicDetails, [found]));
+  const topic = toTopicDetail(shown);
   if (json) printJson(topic);
   else process.stdout.write(formatTopic(topic));
 }

@@ -5,6 +5,7 @@ import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { hasUse } from "../../matching/filter/uses.ts";
 import { streamTopics } from "../../topics/topic-pages.ts";
 import { toTopicView } from "../../topics/topic-view.ts";
+import { streamLastEvents } from "../../topics/usage.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { openOutput, printError } from "../output/output.ts";
@@ -32,7 +33,8 @@ export async function listTopics({ services, abort }: CommandContext, flags: Lis
   const sources = await services();
   let count = 0;
   let hasMore = false;
-  for await (const listed of streamTopics(sources, toTopicQuery(flags), { withDetails: json === true })) {
+  const topics = streamTopics(sources, toTopicQuery(flags), { withDetails: json === true });
+  for await (const listed of streamLastEvents(sources.topicUsage, topics)) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
     if (!isUser(listed.topic)) continue;
     hasMore = count === limit;

@@ -4,8 +4,16 @@ import type { TopicBody } from "../../../schemas/topic.ts";
 import { findingKinds } from "../../topics/finding.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
-import { forceOption, parseCount, parseVersion, type ForceFlag, type JsonFlag } from "../input/options.ts";
+import {
+  forceOption,
+  parseCount,
+  parseUnusedFor,
+  parseVersion,
+  type ForceFlag,
+  type JsonFlag,
+} from "../input/options.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
+import { addImpactCommand } from "./topic-impact-flags.ts";
 import { addTopicChoice } from "./topic-choice.ts";
 import { addDescribeOptions, type DescribeFlags } from "./topic-describe-flags.ts";
 import type { CleanFlags } from "./topic-details-clean.ts";
@@ -14,11 +22,14 @@ import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
 import type { ListFlags } from "./topic-list.ts";
 import { definePlanCommands } from "./topic-plans.ts";
+import type { UsageFlags } from "./topic-usage.ts";
 
 /** Defines `topicsync topics …`. The code of each command is loaded when it runs. */
 export function defineTopics(topics: Command): void {
   addListCommand(topics);
   addShowCommand(topics);
+  addUsageCommand(topics);
+  addConsumersCommand(topics);
   addAddCommand(topics);
   addSwitchCommands(topics);
   addDescribeCommand(topics);
@@ -29,6 +40,7 @@ export function defineTopics(topics: Command): void {
   addRelateCommand(topics);
   addAnalyzeCommand(topics);
   definePlanCommands(topics);
+  addImpactCommand(topics);
 }
 
 function addListCommand(topics: Command): void {
@@ -58,6 +70,38 @@ function addShowCommand(topics: Command): void {
     .action(async (externalId: string, flags: JsonFlag) => {
       const { showTopic } = await import("./topic-changes.ts");
       await runWithContext((context) => showTopic(context, externalId, flags));
+    });
+}
+
+function addUsageCommand(topics: Command): void {
+  topics
+    .command("usage")
+    .description("show how many events topics had, as the router counted them; all active topics by default")
+    .argument("[external-id...]", "only topics with these external ids")
+    .addOption(
+      new Option(
+        "--unused-for <duration>",
+        "only topics that existed for this time, such as 30d, without an event in it",
+      ).argParser(parseUnusedFor),
+    )
+    .option("--json", "print one line of JSON per topic (NDJSON)")
+    .action(async (externalIds: string[], flags: UsageFlags) => {
+      const { showUsage } = await import("./topic-usage.ts");
+      await runWithContext((context) => showUsage(context, externalIds, flags));
+    });
+}
+
+function addConsumersCommand(topics: Command): void {
+  topics
+    .command("consumers")
+    .description(
+      "show the consumer groups with committed offsets in the egress topics of topics; by default of all active topics that have some",
+    )
+    .argument("[external-id...]", "only topics with these external ids")
+    .option("--json", "print one line of JSON per topic (NDJSON)")
+    .action(async (externalIds: string[], flags: JsonFlag) => {
+      const { showConsumers } = await import("./topic-consumers.ts");
+      await runWithContext((context) => showConsumers(context, externalIds, flags));
     });
 }
 

@@ -77,7 +77,7 @@ const maxFaultsShown = 20;
 /** Validates and counts the definitions. Prints the faults and returns undefined if there are any. */
 export async function countDefinitions(
   sources: readonly DefinitionSource[],
-  done: "announced" | "imported",
+  done: "announced" | "imported" | "previewed",
 ): Promise<number | undefined> {
   const faults: InputFault[] = [];
   let count = 0;

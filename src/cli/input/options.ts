@@ -1,6 +1,9 @@
 import { InvalidArgumentError } from "commander";
 import ms, { type StringValue } from "ms";
 
+import type { OffsetRange } from "../../sync/records.ts";
+import { durationPattern, durationRule } from "../../../schemas/topic-usage.ts";
+
 export interface JsonFlag {
   readonly json?: true | undefined;
 }
@@ -28,6 +31,12 @@ export function parseDuration(given: string): number {
   return span;
 }
 
+/** Checks the value of an option such as `--unused-for 30d`. Throws InvalidArgumentError. */
+export function parseUnusedFor(given: string): string {
+  if (!new RegExp(durationPattern).test(given)) throw new InvalidArgumentError(`It must be ${durationRule}.`);
+  return given;
+}
+
 /** Parses the value of an option such as `--limit 100`. Throws InvalidArgumentError. */
 export function parseCount(given: string): number {
   if (!/^[1-9]\d{0,8}$/.test(given)) throw new InvalidArgumentError("It must be a whole number, 1 or more.");
@@ -39,3 +48,23 @@ export function parseVersion(given: string): number {
   if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError("A version is a whole number, 0 or more.");
   return Number(given);
 }
+
+/** Parses the value of an option such as `--from 2026-11-25T09:30:00Z`. Throws InvalidArgumentError. */
+export function parseTime(given: string): number {
+  const time = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/.test(given) ? Date.parse(given) : NaN;
+  if (Number.isNaN(time))
+    throw new InvalidArgumentError("A time has a date and a time zone: 2026-11-25T09:30:00Z.");
+  return time;
+}
+
+/** Parses the value of an option such as `--offsets 0:100-200,1:50-90`. Throws InvalidArgumentError. */
+export const parseRanges = (given: string): OffsetRange[] =>
+  given.split(",").map((part) => {
+    const match = /^(\d{1,9}):(\d{1,15})-(\d{1,15})$/.exec(part.trim());
+    if (match === null)
+      throw new InvalidArgumentError(
+        "Offsets are PARTITION:FROM-TO, separated by commas: 0:100-200,1:50-90.",
+      );
+    const [partition = 0, from = 0, to = 0] = match.slice(1).map(Number);
+    return { partition, from, to };
+  });

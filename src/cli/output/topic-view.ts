@@ -12,6 +12,7 @@ export const topicColumns: readonly Column[] = [
   { head: "namespace", width: 18 },
   { head: "from", width: 26 },
   { head: "changed", width: 18 },
+  { head: "last event", width: 18 },
 ];
 
 /** Formats a topic as a row of the list; for a retired topic, who or what retired it and when. */
@@ -21,6 +22,7 @@ export const toTopicRow = ({
   namespace,
   source,
   updatedOn,
+  lastEventOn,
   retiredBy,
   retiredOn,
 }: TopicView): readonly string[] => [
@@ -29,6 +31,7 @@ export const toTopicRow = ({
   sanitize(namespace),
   sanitize(formatShortSource(retiredBy ?? source)),
   formatMinute(new Date(retiredOn ?? updatedOn)),
+  lastEventOn === undefined ? "" : formatMinute(new Date(lastEventOn)),
 ];
 
 /** Formats everything about a topic, for people. */
@@ -44,6 +47,7 @@ export function formatTopic(topic: TopicDetail): string {
     ["from", formatSource(topic.source)],
     ["created", topic.createdOn],
     ["changed", topic.updatedOn],
+    ["last event", topic.lastEventOn ?? "none counted"],
     ["id", topic.id],
   ].map(([name = "", value = ""]) => `${name.padEnd(13)}${value}`);
   return [

@@ -1,14 +1,12 @@
-import { hasSamePath, isComparison, type Condition } from "../filter/filter.ts";
-import { toNumberText } from "../filter/match.ts";
-import { toIndexedPattern, type IndexedPattern } from "../filter/patterns.ts";
-import { toRange } from "../filter/ranges.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
 import { Checks, type Check } from "./checks.ts";
 import { EventValues } from "./event-values.ts";
+import { planKeys } from "./key-plan.ts";
 import type { KeyTable } from "./key-table.ts";
 import { KeyTables } from "./key-tables.ts";
-import { Slots, type Alternative, type Slot, type SlotKind } from "./slots.ts";
+import { MatchCounts } from "./match-counts.ts";
+import { Slots, type Alternative, type Slot } from "./slots.ts";
 
 /** An index of topics by their filters: finds the topics that an event belongs to. */
 export interface Picker {
@@ -24,6 +22,22 @@ export interface Picker {
   readonly size: number;
   /** How many topics have no conditions, so that every event belongs to them. */
   readonly unconditional: number;
+}
+
+/** How often a topic has matched. */
+export interface MatchCount {
+  readonly externalId: string;
+  readonly matches: number;
+}
+
+/** A picker that also counts. */
+export interface CountingPicker extends Picker {
+  /** Counts a match of each topic that the last call of `pick` returned. */
+  countPicked(): void;
+  /** Counts matches of a topic; nothing if the topic is not there. */
+  count(externalId: string, matches: number): void;
+  /** Yields the topics that were counted since they were yielded last. */
+  takeCounts(): Iterable<MatchCount>;
 }
 
 /** A topic with conditions. */
@@ -42,13 +56,15 @@ const noChecks: readonly Check[] = [];
 /** Creates an empty picker. */
 export const createPicker = (): Picker => new KeyedPicker();
 
+export const createCountingPicker = (): CountingPicker => new KeyedPicker();
+
 /**
  * A topic is found by its keys: the values of all its equalities, one alternative of each. Topics whose keys
  * use the same paths share a hash table. An event is walked once along the paths in use, and each table whose
  * paths it has is asked once. The cost is that of the tables and matches, not of all topics. Ranges and
  * negations are checked for the topics that a key has found (ARCHITECTURE.md, "An event").
  */
-class KeyedPicker implements Picker {
+class KeyedPicker implements CountingPicker {
   /** By external id. A number is a topic without conditions: its index in `#unconditional`. */
   readonly #byExternalId = new Map<string, KeyedTopic | number>();
   readonly #unconditional: string[] = [];
@@ -59,16 +75,24 @@ class KeyedPicker implements Picker {
   readonly #tables = new KeyTables();
   readonly #checks = new Checks();
   readonly #eventValues = new EventValues();
+  readonly #counts = new MatchCounts();
+  /** The counts of topics without conditions, in their order. */
+  readonly #unconditionalCounts: number[] = [];
+  /** The numbers of the topics with conditions that were picked last. */
+  readonly #picked: number[] = [];
 
   set(externalId: string, filters: FilterTexts): void {
     const conditions = readFilters(filters);
+    const matches = this.#takeCount(externalId);
     this.delete(externalId);
     this.#add(externalId, conditions);
+    if (matches > 0) this.count(externalId, matches);
   }
 
   delete(externalId: string): boolean {
     const topic = this.#byExternalId.get(externalId);
     if (topic === undefined) return false;
+    this.#takeCount(externalId);
     this.#byExternalId.delete(externalId);
     if (typeof topic === "number") this.#removeUnconditional(topic);
     else this.#removeKeyed(topic);
@@ -78,6 +102,8 @@ class KeyedPicker implements Picker {
   pick(event: unknown, record?: EventRecord): string[] {
     const picked = this.#unconditional.slice();
     const [topics, checks, eventValues] = [this.#topics, this.#checks, this.#eventValues];
+    const numbers = this.#picked;
+    numbers.length = 0;
     eventValues.read(this.#slots, event, record);
     checks.read(event, record);
     this.#tables.find(eventValues, (number) => {
@@ -87,8 +113,35 @@ class KeyedPicker implements Picker {
       topic.lastEventNumber = eventValues.number;
       for (const check of topic.checks) if (!checks.passes(check)) return;
       picked.push(topic.externalId);
+      numbers.push(number);
     });
     return picked;
+  }
+
+  countPicked(): void {
+    for (const number of this.#picked) this.#counts.add(number, 1, this.#topics.length);
+    this.#picked.length = 0;
+    const counts = this.#unconditionalCounts;
+    for (let at = 0; at < counts.length; at += 1) counts[at] = (counts[at] ?? 0) + 1;
+  }
+
+  count(externalId: string, matches: number): void {
+    const topic = this.#byExternalId.get(externalId);
+    if (topic === undefined) return;
+    if (typeof topic !== "number") this.#counts.add(topic.number, matches, this.#topics.length);
+    else this.#unconditionalCounts[topic] = (this.#unconditionalCounts[topic] ?? 0) + matches;
+  }
+
+  *takeCounts(): Generator<MatchCount, void, undefined> {
+    for (const externalId of this.#unconditional.slice()) {
+      const matches = this.#takeCount(externalId);
+      if (matches > 0) yield { externalId, matches };
+    }
+    for (let number = 0; number < this.#topics.length; number += 1) {
+      const matches = this.#counts.take(number);
+      const topic = this.#topics[number];
+      if (matches > 0 && topic !== undefined) yield { externalId: topic.externalId, matches };
+    }
   }
 
   get size(): number {
@@ -102,6 +155,7 @@ class KeyedPicker implements Picker {
   #add(externalId: string, conditions: readonly RootedCondition[]): void {
     if (conditions.length === 0) {
       this.#byExternalId.set(externalId, this.#unconditional.push(externalId) - 1);
+      this.#unconditionalCounts.push(0);
       return;
     }
     const { keyParts, checked } = planKeys(conditions);
@@ -135,132 +189,24 @@ class KeyedPicker implements Picker {
     if (table.isEmpty()) this.#tables.delete(table);
   }
 
+  #takeCount(externalId: string): number {
+    const topic = this.#byExternalId.get(externalId);
+    if (topic === undefined) return 0;
+    if (typeof topic !== "number") return this.#counts.take(topic.number);
+    const matches = this.#unconditionalCounts[topic] ?? 0;
+    this.#unconditionalCounts[topic] = 0;
+    return matches;
+  }
+
   /** Moves the last one into the gap. */
   #removeUnconditional(at: number): void {
     const last = this.#unconditional.pop();
+    const matches = this.#unconditionalCounts.pop();
     if (last === undefined || at === this.#unconditional.length) return;
     this.#unconditional[at] = last;
+    this.#unconditionalCounts[at] = matches ?? 0;
     this.#byExternalId.set(last, at);
   }
-}
-
-/** What one condition adds to a topic's keys: one of the alternatives, at the path. */
-interface KeyPart {
-  readonly place: Condition;
-  readonly kind: SlotKind;
-  readonly alternatives: readonly Alternative[];
-}
-
-interface KeyPlan {
-  readonly keyParts: readonly KeyPart[];
-  readonly checked: readonly RootedCondition[];
-}
-
-/** A topic has at most this many keys, unless a single condition has more alternatives. */
-const maxKeysPerTopic = 64;
-
-/**
- * Splits conditions (at least one) into those that make the keys and those to check afterwards. Equalities
- * make the keys, those with the fewest alternatives first. A topic without any is found by one pattern, by
- * what must be present or absent, or by having anything at one of its paths.
- */
-function planKeys(conditions: readonly RootedCondition[]): KeyPlan {
-  const equalities: KeyPart[] = [];
-  for (const condition of conditions)
-    if (condition.operator === "eq")
-      equalities.push({ place: condition, kind: "equal", alternatives: toAlternatives(condition.values) });
-  if (equalities.length === 0) return planOtherKey(conditions);
-  equalities.sort((a, b) => a.alternatives.length - b.alternatives.length);
-  let keyed = 0;
-  let keyCount = 1;
-  for (const { alternatives } of equalities) {
-    if (keyed > 0 && keyCount * alternatives.length > maxKeysPerTopic) break;
-    keyCount *= alternatives.length;
-    keyed += 1;
-  }
-  if (keyed === conditions.length) return { keyParts: equalities, checked: [] };
-  const keyParts = equalities.slice(0, keyed);
-  const inKeys = new Set<Condition>(keyParts.map(({ place }) => place));
-  return { keyParts, checked: conditions.filter((condition) => !inKeys.has(condition)) };
-}
-
-/** A value of an equality is a text, and a number if it is one in another notation. */
-function toAlternatives(values: readonly string[]): Alternative[] {
-  const distinct = values.length === 1 ? values : [...new Set(values)];
-  const alternatives: Alternative[] = distinct.map((text) => ({ kind: "text", text }));
-  const numbers = new Set(distinct.flatMap((value) => toNumberText(value) ?? []));
-  // A number that prints as one of the values is found by that.
-  for (const text of numbers) if (!distinct.includes(text)) alternatives.push({ kind: "number", text });
-  return alternatives;
-}
-
-function planOtherKey(conditions: readonly RootedCondition[]): KeyPlan {
-  const indexed = conditions.flatMap((condition) => toPatternKey(condition) ?? []);
-  const [best] = indexed.toSorted((one, other) => other.shortest - one.shortest);
-  if (best !== undefined) {
-    const checked = best.isExact ? conditions.filter((one) => one !== best.part.place) : conditions;
-    return { keyParts: [best.part], checked };
-  }
-  const rangeKey = planRangeKey(conditions);
-  if (rangeKey !== undefined) return { keyParts: [rangeKey], checked: conditions };
-  // Every other condition requires a value.
-  const required = conditions.find((one) => !(one.operator === "exists" && one.values[0] === "false"));
-  const [first] = conditions;
-  const place = required ?? first;
-  if (place === undefined) return { keyParts: [], checked: [] };
-  return {
-    keyParts: [
-      { place, kind: required === undefined ? "absent" : "present", alternatives: [{ kind: "fact" }] },
-    ],
-    checked: place.operator === "exists" ? conditions.filter((one) => one !== place) : conditions,
-  };
-}
-
-/** Prefers a path with a lower and an upper bound. Undefined without comparisons. */
-function planRangeKey(conditions: readonly RootedCondition[]): KeyPart | undefined {
-  const comparisons = conditions.filter(({ operator }) => isComparison(operator));
-  let best: KeyPart | undefined;
-  for (const place of comparisons) {
-    const ofPath = comparisons.filter((one) => hasSamePath(one, place));
-    if (ofPath[0] !== place) continue;
-    const range = toRange(ofPath);
-    const isBounded = Number.isFinite(range.lower) && Number.isFinite(range.upper);
-    if (best === undefined || isBounded)
-      best = { place, kind: "range", alternatives: [{ kind: "range", range }] };
-    if (isBounded) break;
-  }
-  return best;
-}
-
-interface PatternKey {
-  readonly part: KeyPart;
-  /** Whether a text that satisfies one of the alternatives satisfies the condition. */
-  readonly isExact: boolean;
-  /** The shortest alternative's length: the longer, the fewer events it applies to. */
-  readonly shortest: number;
-}
-
-/** Undefined for conditions that no index finds. */
-function toPatternKey(condition: RootedCondition): PatternKey | undefined {
-  const { operator, values } = condition;
-  if (operator === "eq" || operator === "ne" || operator === "exists" || isComparison(operator))
-    return undefined;
-  // Several values may have one pattern: texts that differ in case, or wildcards after the same beginning.
-  const patterns = new Map<string, IndexedPattern>();
-  for (const value of values) {
-    const pattern = toIndexedPattern(operator, value);
-    if (pattern === undefined) return undefined;
-    patterns.set(`${pattern.operator} ${pattern.value}`, pattern);
-  }
-  return {
-    part: {
-      place: condition,
-      kind: "pattern",
-      alternatives: [...patterns.values()].map((pattern) => ({ kind: "pattern", pattern })),
-    },
-    isExact: operator !== "like" && operator !== "regex",
-    shortest: Math.min(...[...patterns.values()].map(({ value }) => value.length)),
-  };
 }
 
 interface SlotAlternatives {

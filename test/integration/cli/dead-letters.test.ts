@@ -1,62 +1,16 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 
-import type { DeadLetterView } from "../../../schemas/dead-letter-api.ts";
-import { readConfig } from "../../../src/config.ts";
-import { createBroker } from "../../../src/kafka/client.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import type { LogRecord } from "../../../src/sync/records.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { deadLetter, deadLetterStage } from "../../support/dead-letter-scene.ts";
 import { unique } from "../../support/names.ts";
-import { parseNdjson } from "../../support/ndjson.ts";
 import { until } from "../../support/poll.ts";
-import { definition, stage } from "../../support/scene.ts";
-import { cli, environment, runCli } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { definition } from "../../support/scene.ts";
+import { runCli } from "../../support/service.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
-const { admin, producer, scene } = stage();
-const broker = createBroker(
-  { ...readConfig({}).kafka, brokers: [sharedStack().kafka] },
-  await createLogger("silent"),
-);
-const { signal: never } = new AbortController();
+const { producer, createScene } = await deadLetterStage();
 
-before(() => broker.reach(never));
-after(() => broker.close());
-
-/** Creates a scene with the command line connected to it. */
-function createScene() {
-  const own = scene();
-  const { settings, topic, deadLetterTopic } = own;
-  const deadLetters = (...args: string[]) => runCli(["dead-letters", ...args], settings);
-  /** The lines of `list --json --full`. */
-  async function list(...args: string[]) {
-    const { code, output, errors } = await deadLetters("list", "--json", "--full", ...args);
-    assert.equal(code, 0, errors);
-    return parseNdjson(output) as DeadLetterView[];
-  }
-  const createTopics = (partitions = 1) =>
-    createKafkaTopics(
-      admin,
-      { topic, numPartitions: partitions },
-      { topic: deadLetterTopic, numPartitions: 1 },
-    );
-  async function readRecords(of: string): Promise<LogRecord[]> {
-    const records: LogRecord[] = [];
-    for await (const { record } of broker.read(of, { abort: never })) records.push(record);
-    return records;
-  }
-  return { ...own, deadLetters, list, createTopics, readRecords };
-}
-
-const deadLetter = (topic: string, offset: number, options: Parameters<typeof deadLetterMessage>[1] = {}) =>
-  deadLetterMessage({ topic, partition: 0, offset }, { time: Date.now() - 3_600_000, ...options });
 const decode = (base64: string | null | undefined): string => Buffer.from(base64 ?? "", "base64").toString();
-
 const createDefinition = () => definition(unique("id"));
 
 describe("a dead letter of a running service", () => {
@@ -210,147 +164,7 @@ describe("a replay with an unknown outcome", () => {
   });
 });
 
-describe("the dead-letter topic", () => {
-  it("may be empty or missing", async () => {
-    const { deadLetters, createTopics } = createScene();
-    const missing = await deadLetters("list");
-    assert.deepEqual([missing.code, /no dead letters/.test(missing.output)], [0, true]);
-    await createTopics();
-    const empty = await deadLetters("list");
-    assert.deepEqual([empty.code, /no dead letters/.test(empty.output)], [0, true]);
-    assert.equal((await deadLetters("list", "--json")).output, "");
-    const unknown = await deadLetters("show", "nothing-0-1");
-    assert.deepEqual([unknown.code, /no dead letter "nothing-0-1"/.test(unknown.errors)], [1, true]);
-    assert.equal((await deadLetters("replay", "nothing-0-1", "--yes")).code, 1);
-  });
-
-  it("may hold copies, references, foreign and hostile records", async () => {
-    const { topic, deadLetterTopic, deadLetters, list, createTopics, readRecords } = createScene();
-    await createTopics();
-    const bytes = Buffer.from([0, 255, 1, 254]);
-    await producer.send({
-      topic: deadLetterTopic,
-      messages: [
-        deadLetter(topic, 7, { value: "first copy" }),
-        deadLetter(topic, 8, {
-          value: null,
-          headers: { "topicsync.omitted": "too large: 9 bytes lie elsewhere" },
-        }),
-        deadLetter(topic, 7, { value: "second copy" }),
-        { key: "k", value: bytes, headers: { "__connect.errors.exception.class.name": "org.example.Oops" } },
-        {
-          value: "\u001b[31mred",
-          headers: {
-            ...deadLetter(topic, 9).headers,
-            "topicsync.id": `${topic}-0-7`,
-            "topicsync.details": "{",
-          },
-        },
-        deadLetter(topic, 10, {
-          code: "NEW",
-          headers: {
-            "topicsync.details": '[1,{"path":2}]',
-            "__connect.errors.exception.message": "\u001b]0;title\u0007",
-          },
-        }),
-        deadLetter("another.topic", 3, {
-          headers: { "__connect.errors.partition": "-1", ["__proto__"]: "p", constructor: "c" },
-        }),
-      ],
-    });
-    const all = await list();
-    assert.deepEqual(
-      all.map(({ id, code, copies }) => [id, code, copies]),
-      [
-        [`${deadLetterTopic}-0-6`, "OTHER", 1],
-        [`${topic}-0-10`, "OTHER", 1],
-        [`${deadLetterTopic}-0-4`, "OTHER", 1],
-        [`${deadLetterTopic}-0-3`, "OTHER", 1],
-        [`${topic}-0-7`, "MALFORMED_JSON", 2],
-        [`${topic}-0-8`, "MALFORMED_JSON", 1],
-      ],
-    );
-    assert.equal((await deadLetters("show", `${topic}-0-7`, "--raw")).output, "second copy");
-    assert.match(
-      (await deadLetters("show", `${deadLetterTopic}-0-3`)).output,
-      /org\.example\.Oops[^]*00 ff 01 fe/,
-    );
-    const hostile = await deadLetters("list");
-    assert.ok(!hostile.output.includes("\u001b"), "the output contains an escape character");
-    assert.ok(
-      !(await deadLetters("show", `${deadLetterTopic}-0-4`)).output.includes("\u001b"),
-      "the output contains an escape character",
-    );
-
-    const { code, output } = await deadLetters("replay", "--all", "--yes");
-    assert.equal(code, 0);
-    assert.match(output, /-0-8 .*too large: 9 bytes lie elsewhere/);
-    const sent = await readRecords(topic);
-    assert.equal(sent.length, 5);
-    assert.deepEqual(sent.find(({ key }) => String(key) === "k")?.value, bytes);
-    assert.ok(
-      sent.every(({ headers }) => Object.keys(headers).every((name) => !name.startsWith("__connect"))),
-    );
-  });
-
-  it("is filtered by code and age", async () => {
-    const { topic, deadLetterTopic, deadLetters, list, createTopics } = createScene();
-    await createTopics();
-    const old = {
-      ...deadLetter(topic, 1, { code: "TOO_LARGE" }),
-      timestamp: String(Date.now() - 3 * 86_400_000),
-    };
-    await producer.send({ topic: deadLetterTopic, messages: [old, deadLetter(topic, 2)] });
-    const ids = async (...args: string[]) => (await list(...args)).map(({ id }) => id.at(-1));
-    assert.deepEqual(await ids("--code", "TOO_LARGE"), ["1"]);
-    assert.deepEqual(await ids("--code", "TOO_LARGE", "MALFORMED_JSON"), ["2", "1"]);
-    assert.deepEqual(await ids("--newer-than", "2h"), ["2"]);
-    assert.deepEqual(await ids("--older-than", "2d"), ["1"]);
-    assert.deepEqual(await ids("--newer-than", "4d", "--older-than", "30m"), ["2", "1"]);
-    const unknown = await deadLetters("list", "--code", "NONSENSE");
-    assert.deepEqual([unknown.code, /Known codes are MALFORMED_JSON/.test(unknown.errors)], [64, true]);
-    for (const bad of ["5", "-2h", "soon", "2 hows"]) {
-      const { code, errors } = await deadLetters("list", `--newer-than=${bad}`);
-      assert.deepEqual([code, errors.includes("--newer-than")], [64, true], errors);
-    }
-  });
-
-  it("of 2,000 dead letters is listed to a slow reader, and to one that closes the pipe", async () => {
-    const { settings, topic, deadLetterTopic, deadLetters, createTopics, readRecords } = createScene();
-    await createTopics();
-    const letters = Array.from({ length: 2_000 }, (_, i) =>
-      deadLetter(topic, i, { value: "x".repeat(1_000) }),
-    );
-    for (let at = 0; at < letters.length; at += 500)
-      await producer.send({ topic: deadLetterTopic, messages: letters.slice(at, at + 500) });
-    const run = (pipe: string) =>
-      spawn("sh", ["-c", `"$0" "$1" dead-letters list --json | ${pipe}`, process.execPath, cli], {
-        env: environment(settings),
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-    for (const [pipe, expected] of [
-      ["(read first; wc -l)", "1999"],
-      ["head -n 1 | wc -l", "1"],
-    ] as const) {
-      const child = run(pipe);
-      let output = "";
-      let errors = "";
-      child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-      child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
-      await once(child, "close");
-      assert.deepEqual([output.trim(), errors], [expected, ""]);
-    }
-    const replayed = await deadLetters("replay", "--all", "--yes");
-    assert.match(replayed.output, /sent 2000 of 2000 dead letters/);
-    const values = await readRecords(topic);
-    assert.deepEqual(
-      values.map(({ headers }) => String(headers["topicsync.replay-of"])),
-      letters.map(({ headers }) => headers["topicsync.id"]),
-    );
-  });
-});
-
-describe("the dead-letters command", () => {
+describe("the dead-letters command", { concurrency: true }, () => {
   it("requires a selection, --yes without a terminal, and no contradictions", async () => {
     const { deadLetters } = createScene();
     for (const [args, message] of [

@@ -136,7 +136,7 @@ describe("topicsync topics list and show", () => {
     const { output } = await topics(["list"]);
     assert.match(
       output,
-      /^external id +name +namespace +from +changed\na +Critical alarms +http somebody +\d{4}-/,
+      /^external id +name +namespace +from +changed +last event\na +Critical alarms +http somebody +\d{4}-/,
     );
     assert.match(output, /c +Critic +space +announced 2-17/);
     assert.match(output, /3 topics\n$/);

@@ -68,6 +68,24 @@ describe("the values of the chart", () => {
     assert.equal(getEnvironment("strimziTls")["KAFKA_TLS_KEY"], "/run/topicsync/kafka-tls/tls.key");
   });
 
+  it("mount the passphrase of Kafka's key and the secret of its OAuth client", () => {
+    assert.deepEqual(getSources("oauth", "secrets"), [
+      toSource("kafka-oauth", "secret", "KAFKA_OAUTH_CLIENT_SECRET"),
+      toSource("kafka-user", "passphrase", "KAFKA_TLS_KEY_PASSPHRASE"),
+      toSource("topicsync-mongodb", "connectionString.standardSrv", "MONGODB_URI"),
+    ]);
+    const { KAFKA_OAUTH_CLIENT_SECRET_FILE, KAFKA_TLS_KEY_PASSPHRASE_FILE, KAFKA_TLS_KEY } =
+      getEnvironment("oauth");
+    assert.deepEqual(
+      [KAFKA_OAUTH_CLIENT_SECRET_FILE, KAFKA_TLS_KEY_PASSPHRASE_FILE, KAFKA_TLS_KEY],
+      [
+        "/run/topicsync/secrets/KAFKA_OAUTH_CLIENT_SECRET",
+        "/run/topicsync/secrets/KAFKA_TLS_KEY_PASSPHRASE",
+        "/run/topicsync/kafka-tls/tls.key",
+      ],
+    );
+  });
+
   it("mount the files of MongoDB's TLS where the guide says", () => {
     assert.deepEqual(getSources("everything", "mongodb-tls"), [
       toSource("mongodb-ca", "ca.pem", "ca.crt"),

@@ -103,6 +103,24 @@ export const good = {
   minimal,
   strimziScram: complete(scram),
   strimziTls: complete(certificate),
+  /** Kafka with an encrypted key, and tokens by client credentials. */
+  oauth: complete({
+    settings: {
+      KAFKA_SASL_MECHANISM: "oauthbearer",
+      KAFKA_OAUTH_TOKEN_URL: "https://id.example.org/token",
+      KAFKA_OAUTH_CLIENT_ID: "topicsync",
+    },
+    secrets: {
+      existing: {
+        KAFKA_OAUTH_CLIENT_SECRET: { name: "kafka-oauth", key: "secret" },
+        KAFKA_TLS_KEY_PASSPHRASE: { name: "kafka-user", key: "passphrase" },
+      },
+    },
+    kafkaTls: {
+      cert: { name: "kafka-user", key: "user.crt" },
+      key: { name: "kafka-user", key: "user.key" },
+    },
+  } as typeof scram),
   /** Without a port of its own for probes and metrics. */
   together: {
     settings: { ...minimal.settings, MANAGEMENT_PORT: null },
@@ -180,6 +198,18 @@ export const bad: Readonly<Record<string, { readonly values: object; readonly re
   "a login without its password": {
     values: { ...minimal, settings: { ...loginSettings } },
     reason: /settings\.BOOTSTRAP_USER and secrets\.existing\.BOOTSTRAP_PASSWORD .*belong together/,
+  },
+  "a login to Kafka without its password": {
+    values: { ...minimal, settings: { ...minimal.settings, KAFKA_SASL_MECHANISM: "plain" } },
+    reason: /settings\.KAFKA_SASL_MECHANISM and secrets\.existing\.KAFKA_SASL_PASSWORD .*belong together/,
+  },
+  "autoscaling by a lag that KEDA cannot read": {
+    values: {
+      settings: { ...minimal.settings, KAFKA_SASL_MECHANISM: "oauthbearer" },
+      secrets: minimal.secrets,
+      autoscaling: { by: "lag" },
+    },
+    reason: /autoscaling\.by: KEDA cannot log in .* oauthbearer/,
   },
   "a secret without its client": {
     values: { ...minimal, secrets: { existing: { MONGODB_URI: uri, OIDC_CLIENT_SECRET: uri } } },

@@ -232,9 +232,12 @@ for (const name of goodNames)
       );
       // The files exist in the pod only.
       const open = Object.entries(environment).filter(([, value]) => !value.startsWith("/"));
-      const secrets = Object.entries(plainSecrets).filter(
-        ([secret]) => environment[`${secret}_FILE`] !== undefined,
-      );
+      const texts: Readonly<Record<string, string>> = plainSecrets;
+      const secrets = secretSettings
+        .filter((secret) => environment[`${secret}_FILE`] !== undefined)
+        // Its key exists in the pod only, too.
+        .filter((secret) => secret !== "KAFKA_TLS_KEY_PASSPHRASE")
+        .map((secret) => [secret, texts[secret] ?? "geheim-5"]);
       const config = readConfig({
         ...Object.fromEntries(open),
         ...Object.fromEntries(secrets),

@@ -9,6 +9,7 @@ import { createDatabase } from "../../../src/storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { createReplayKey } from "../../../src/storage/replay-key.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
+import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { getPort } from "../../unit/embedded/local.ts";
@@ -45,6 +46,8 @@ const requests: Readonly<Record<string, Request>> = {
   "GET /api/topicsync/v1/topics": { query: "?namespace=inventory&tag=a&q=b" },
   "PUT /api/topicsync/v1/topics/{externalId}/details": { in: { externalId: "by-hand" }, body: {} },
   "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
@@ -99,7 +102,7 @@ const requests: Readonly<Record<string, Request>> = {
  * below; a command applies changes.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types\/|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types\/|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -250,6 +253,9 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },
   ]);
   await createReplayKey(database)();
+  const usage = createTopicUsageStore(database);
+  await usage.add([{ externalId: "a", matches: 1 }], new Date());
+  await usage.noteCounting({ since: new Date(0), until: new Date() });
   const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
   await deadLetters.removeBefore({ partition: 0, offset: 0, epoch: 1 });
   const [letter] = await deadLetters.find(ids);

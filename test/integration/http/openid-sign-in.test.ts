@@ -6,26 +6,30 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { before, beforeEach, describe, it } from "node:test";
 
-import { readConfig } from "../../../src/config.ts";
-import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { roles } from "../../../src/users/user.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
-import {
-  audience,
-  countMaxRequests,
-  failureIntervalMs,
-  goodCode,
-  startIssuer,
-} from "../../support/issuer.ts";
+import { audience, goodCode, startIssuer } from "../../support/issuer.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { ownNames, startTopicsync, startTopicsyncHere, type TestService } from "../../support/service.ts";
+import { startTopicsync, type TestService } from "../../support/service.ts";
+import {
+  assertFailed,
+  beginSignIn as begin,
+  clientId,
+  findSessionCookie,
+  get,
+  getLastCredentials,
+  path,
+  publicUrl,
+  returnFromProvider as complete,
+  type Return,
+  type Sent,
+} from "../../support/sign-in.ts";
 
 const issuer = await startIssuer();
-const publicUrl = "https://topicsync.example.org";
-const [clientId, clientSecret] = ["topicsync-console", "a secret of the client: ü"];
+const clientSecret = "a secret of the client: ü";
 keepSecret(clientSecret, goodCode);
 const here = useService({
   HTTP_PUBLIC_URL: publicUrl,
@@ -34,7 +38,6 @@ const here = useService({
   OIDC_CLIENT_ID: clientId,
   OIDC_CLIENT_SECRET: clientSecret,
 });
-const path = "/api/topicsync/v1/session";
 let there: TestService;
 
 before(async () => {
@@ -42,55 +45,11 @@ before(async () => {
   await there.ready();
 });
 
-const get = (url: string, cookie?: string): Promise<HttpResponse> =>
-  call(url, { method: "GET", as: undefined, headers: cookie === undefined ? {} : { Cookie: cookie } });
-
-/** A browser that was redirected to the provider: its cookie, and the parameters of the redirect. */
-interface Sent {
-  readonly cookie: string;
-  readonly asked: URLSearchParams;
-}
-
-async function beginSignIn(): Promise<Sent> {
-  const response = await get(`${here.url}${path}/openid`);
-  assert.equal(response.status, 302);
-  const [cookie = ""] = (response.headers.get("set-cookie") ?? "").split(";", 1);
-  const asked = new URL(response.headers.get("location") ?? "").searchParams;
-  keepSecret(cookie.split("=")[1]);
-  return { cookie, asked };
-}
-
-/** Returns from the provider, which exchanges the code for an ID token with these claims and the nonce. */
-function returnFromProvider(
-  { cookie, asked }: Sent,
-  {
-    claims = {},
-    header = {},
-    response = {},
-    at = here,
-  }: {
-    claims?: Readonly<Record<string, unknown>>;
-    header?: Readonly<Record<string, unknown>>;
-    response?: Readonly<Record<string, string>>;
-    at?: { readonly url: string };
-  } = {},
-): Promise<HttpResponse> {
-  issuer.setCodeToken({ aud: clientId, nonce: asked.get("nonce"), ...claims }, header);
-  const good = { code: goodCode, state: asked.get("state") ?? "", iss: issuer.url };
-  const query = new URLSearchParams({ ...good, ...response }).toString();
-  return get(`${at.url}${path}/openid/callback?${query}`, cookie);
-}
-
-const findSessionCookie = (response: HttpResponse): string =>
-  response.headers.getSetCookie().find((one) => one.startsWith("__Host-topicsync_session=")) ?? "";
-
-/** Asserts that nobody is signed in and that the redirect names the reason. */
-function assertFailed(response: HttpResponse, reason: string): void {
-  assert.deepEqual(
-    [response.status, response.headers.get("location"), findSessionCookie(response)],
-    [302, `/console?sign-in=${reason}`, ""],
-  );
-}
+const beginSignIn = (): Promise<Sent> => begin(here);
+const returnFromProvider = (
+  sent: Sent,
+  { at = here, ...change }: Return & { at?: { readonly url: string } } = {},
+): Promise<HttpResponse> => complete(at, issuer, sent, change);
 
 const waitForLog = (reason: RegExp): Promise<unknown> =>
   until(`the log says ${reason}`, () =>
@@ -159,15 +118,12 @@ describe("signing in with OpenID", () => {
   it("exchanges the code with the client secret and the PKCE verifier", async () => {
     const sent = await beginSignIn();
     assert.equal((await returnFromProvider(sent)).headers.get("location"), "/console");
-    const { authorization, body } = issuer.getLastExchange();
+    const { body } = issuer.getLastExchange();
     const verifier = body.get("code_verifier") ?? "";
     const digest = createHash("sha256").update(verifier).digest("base64url");
     assert.equal(digest, sent.asked.get("code_challenge"));
     assert.equal(body.get("redirect_uri"), `${publicUrl}${path}/openid/callback`);
-    // RFC 6749, section 2.3.1: both parts are form-encoded in HTTP Basic.
-    const credentials = Buffer.from(authorization.replace("Basic ", ""), "base64").toString().split(":");
-    const plain = credentials.map((one) => new URLSearchParams(`one=${one}`).get("one"));
-    assert.deepEqual(plain, [clientId, clientSecret]);
+    assert.deepEqual(getLastCredentials(issuer), [clientId, clientSecret]);
   });
 
   it("grants no role if the provider names none of ours", async () => {
@@ -271,111 +227,5 @@ describe("a response from the provider", () => {
       assertFailed(await returnFromProvider(sent, madeUp), "rejected");
     assertFailed(await returnFromProvider(sent, madeUp), "throttled");
     assertFailed(await returnFromProvider(sent, { at: there }), "throttled");
-  });
-});
-
-describe("the provider", () => {
-  // An empty setting counts as not set.
-  const publicClient = { ...here.settings, OIDC_CLIENT_SECRET: "" };
-
-  it("may be unavailable: the console shows it, and signing in works once it is available again", async () => {
-    const away = await startIssuer();
-    const other = await startTopicsyncHere({ ...publicClient, ...ownNames(), OIDC_ISSUER: away.url });
-    await other.ready();
-    const ask = () => get(`${other.url}${path}/openid`);
-    for (const behaviour of ["failing", "garbled"] as const) {
-      away.setBehaviour(behaviour);
-      const changedAt = performance.now();
-      await until("it is asked", async () => {
-        for (let times = 0; times < 20; times += 1) assertFailed(await ask(), "unavailable");
-        return away.countRequests() > 0;
-      });
-      const max = countMaxRequests(changedAt, failureIntervalMs);
-      assert.ok(away.countRequests() <= max, "the provider is not asked for each sign-in");
-    }
-    away.setBehaviour("well");
-    const isRedirected = async () =>
-      (await ask()).headers.get("location")?.startsWith(`${away.url}/authorize`);
-    await until("signing in works again", isRedirected);
-    await other.stop();
-  });
-
-  it("is asked for UserInfo if the ID token has no roles, which must have the same subject", async () => {
-    const userInfo = { sub: "ann", roles: [roles.eventManagement] };
-    const withUserInfo = await startIssuer(userInfo);
-    const other = await startTopicsyncHere({ ...publicClient, ...ownNames(), OIDC_ISSUER: withUserInfo.url });
-    await other.ready();
-    const signInAs = async (sub: string): Promise<HttpResponse> => {
-      const begun = await get(`${other.url}${path}/openid`);
-      const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
-      keepSecret(cookie.split("=")[1]);
-      const asked = new URL(begun.headers.get("location") ?? "").searchParams;
-      withUserInfo.setCodeToken({ aud: clientId, nonce: asked.get("nonce"), sub });
-      const query = new URLSearchParams({
-        code: goodCode,
-        state: asked.get("state") ?? "",
-        iss: withUserInfo.url,
-      }).toString();
-      return get(`${other.url}${path}/openid/callback?${query}`, cookie);
-    };
-    const [cookie = ""] = findSessionCookie(await signInAs("ann")).split(";", 1);
-    const { json } = await get(`${other.url}${path}`, cookie);
-    keepSecret(cookie.split("=")[1], json.csrfToken);
-    assert.deepEqual([json.user, json.roles], ["oidc:ann", [roles.eventManagement]]);
-    assertFailed(await signInAs("eve"), "rejected");
-    await other.stop();
-  });
-
-  it("can be replaced in the settings, which invalidates sign-ins begun with the old one", async () => {
-    const response = await returnFromProvider(await beginSignIn(), {
-      claims: { roles: [roles.eventManagement] },
-    });
-    const [cookie = ""] = findSessionCookie(response).split(";", 1);
-    assert.equal((await get(`${here.url}${path}`, cookie)).status, 200);
-    const { modifiedCount } = await here.db
-      .collection("topicsync_sessions")
-      .updateMany({ issuer: issuer.url }, { $set: { issuer: "https://former.example.org" } });
-    assert.ok(modifiedCount > 0);
-    assert.equal((await get(`${here.url}${path}`, cookie)).status, 401);
-  });
-
-  it("is listed as a sign-in method with its URL", async () => {
-    const methods = await get(`${here.url}${path}/sign-in-methods`);
-    const { host } = new URL(issuer.url);
-    assert.deepEqual(methods.json, { openId: { provider: host, url: `${publicUrl}${path}/openid` } });
-  });
-
-  it("needs complete settings, and HTTPS unless it is local", () => {
-    const good = {
-      OIDC_ISSUER: "https://id.example.org",
-      OIDC_AUDIENCE: audience,
-      OIDC_CLIENT_ID: clientId,
-      HTTP_PUBLIC_URL: `${publicUrl}/`,
-    };
-    assert.deepEqual(readConfig(good).signIn, {
-      issuer: good.OIDC_ISSUER,
-      audience,
-      rolesClaim: "roles",
-      userClaim: "sub",
-      roleMap: new Map(),
-      tokenType: undefined,
-      clientId,
-      clientSecret: undefined,
-      scope: "openid",
-      publicUrl,
-    });
-    for (const [wrong, name] of [
-      [{ ...good, HTTP_PUBLIC_URL: "" }, "HTTP_PUBLIC_URL"],
-      [{ ...good, HTTP_PUBLIC_URL: "http://topicsync.example.org" }, "HTTP_PUBLIC_URL"],
-      [{ ...good, HTTP_PUBLIC_URL: `${publicUrl}/path` }, "HTTP_PUBLIC_URL"],
-      [{ ...good, OIDC_ISSUER: "", OIDC_AUDIENCE: "" }, "OIDC_ISSUER"],
-      [{ ...good, OIDC_CLIENT_ID: "", OIDC_CLIENT_SECRET: clientSecret }, "OIDC_CLIENT_ID"],
-      [{ ...good, OIDC_SCOPE: "profile" }, "OIDC_SCOPE"],
-    ] as const) {
-      assert.throws(
-        () => readConfig(wrong),
-        (error) => error instanceof ConfigurationError && error.message.includes(name),
-      );
-    }
   });
 });

@@ -90,105 +90,107 @@ const kills: readonly Moment[] = [
   { command: "insert", collection: topicsCollection, nth: 2 },
 ];
 
-// The first test spends most of its time waiting until the group removes a killed member.
-describe("the sync", { concurrency: true }, () => {
-  it("stores each of 5,000 announcements once although the service is killed several times", async () => {
-    const own = scene();
-    await own.createTopic();
-    await own.announce(0, 5_000);
-    for (const kill of kills) await killAt(kill, own, store.address);
-    assert.ok((await own.applied()) < 5_000, "everything was applied before it was killed");
-    const service = await startTopicsync(own.settings);
-    await own.inStep();
-    assert.equal(await service.stop(), 0);
+// The first of these tests spends most of its time waiting until the group removes a killed member.
+describe("servers that run", { concurrency: true }, () => {
+  describe("the sync", { concurrency: true }, () => {
+    it("stores each of 5,000 announcements once although the service is killed several times", async () => {
+      const own = scene();
+      await own.createTopic();
+      await own.announce(0, 5_000);
+      for (const kill of kills) await killAt(kill, own, store.address);
+      assert.ok((await own.applied()) < 5_000, "everything was applied before it was killed");
+      const service = await startTopicsync(own.settings);
+      await own.inStep();
+      assert.equal(await service.stop(), 0);
+    });
+
+    it("reads records from Kafka's Java client, compressed with any codec", async () => {
+      const { topic, createTopic, start, stored } = scene();
+      await createTopic();
+      const codecs = ["none", "gzip", "snappy", "lz4", "zstd"];
+      for (const codec of codecs) {
+        const lines = Array.from({ length: 300 }, (_, i) => {
+          const id = `${codec}-${i}`;
+          return `${id}\t${JSON.stringify(definition(id))}\n`;
+        });
+        const options = ["--topic", topic, "--compression-codec", codec];
+        const keys = ["--reader-property", "parse.key=true"];
+        await broker
+          .running()
+          .runTool("kafka-console-producer", [...options, ...keys], Buffer.from(lines.join("")));
+      }
+      const service = await start();
+      await stored(300 * codecs.length);
+      assert.equal(await service.stop(), 0);
+    });
   });
 
-  it("reads records from Kafka's Java client, compressed with any codec", async () => {
-    const { topic, createTopic, start, stored } = scene();
-    await createTopic();
-    const codecs = ["none", "gzip", "snappy", "lz4", "zstd"];
-    for (const codec of codecs) {
-      const lines = Array.from({ length: 300 }, (_, i) => {
-        const id = `${codec}-${i}`;
-        return `${id}\t${JSON.stringify(definition(id))}\n`;
+  describe("the shutdown of the service", { concurrency: true }, () => {
+    it("is possible while it waits for broker and store", async () => {
+      const { settings } = scene();
+      const nowhere = { MONGODB_URI: "mongodb://127.0.0.1:1/x", KAFKA_BROKERS: "127.0.0.1:1" };
+      const service = await startTopicsync({ ...settings, ...nowhere });
+      assert.equal(await service.stop(), 0);
+    });
+
+    it("responds to pending requests, and exits with 0", async () => {
+      const service = await scene().startProcess();
+      const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
+      await call(url, { body: definition(unique("first")) });
+      const responses = Promise.all(
+        Array.from({ length: 20 }, () => call(url, { body: definition(unique("id")) })),
+      );
+      await until("the requests are sent", async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return true;
       });
-      const options = ["--topic", topic, "--compression-codec", codec];
-      const keys = ["--reader-property", "parse.key=true"];
-      await broker
-        .running()
-        .runTool("kafka-console-producer", [...options, ...keys], Buffer.from(lines.join("")));
-    }
-    const service = await start();
-    await stored(300 * codecs.length);
-    assert.equal(await service.stop(), 0);
-  });
-});
-
-describe("the shutdown of the service", { concurrency: true }, () => {
-  it("is possible while it waits for broker and store", async () => {
-    const { settings } = scene();
-    const nowhere = { MONGODB_URI: "mongodb://127.0.0.1:1/x", KAFKA_BROKERS: "127.0.0.1:1" };
-    const service = await startTopicsync({ ...settings, ...nowhere });
-    assert.equal(await service.stop(), 0);
-  });
-
-  it("responds to pending requests, and exits with 0", async () => {
-    const service = await scene().startProcess();
-    const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
-    await call(url, { body: definition(unique("first")) });
-    const responses = Promise.all(
-      Array.from({ length: 20 }, () => call(url, { body: definition(unique("id")) })),
-    );
-    await until("the requests are sent", async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return true;
+      // npm forwards a signal that the terminal has already sent.
+      service.process.kill("SIGTERM");
+      const [code, all] = await Promise.all([service.stop("SIGTERM"), responses.catch(() => [])]);
+      assert.equal(code, 0);
+      for (const { status } of all) assert.equal(status, 201);
     });
-    // npm forwards a signal that the terminal has already sent.
-    service.process.kill("SIGTERM");
-    const [code, all] = await Promise.all([service.stop("SIGTERM"), responses.catch(() => [])]);
-    assert.equal(code, 0);
-    for (const { status } of all) assert.equal(status, 201);
-  });
 
-  it("logs neither passwords nor tokens", async () => {
-    const service = await scene().start({
-      LOG_LEVEL: "trace",
-      PUSH_APPLICATIONS: "a",
-      PUSH_PLATFORMS: "p",
+    it("logs neither passwords nor tokens", async () => {
+      const service = await scene().start({
+        LOG_LEVEL: "trace",
+        PUSH_APPLICATIONS: "a",
+        PUSH_PLATFORMS: "p",
+      });
+      const token = unique("secret-token");
+      const url = `${service.url}/api/now/push/a/installation`;
+      assert.equal((await call(url, { body: { platform: "p", token } })).status, 200);
+      await call(url, { body: { platform: "p", token }, as: { user: "x", password: token } });
+      await call(url, { body: `{"platform":"p","token":"${token}` });
+      await service.stop();
+      const log = JSON.stringify(service.log);
+      for (const secret of [
+        token,
+        bootstrap.password,
+        toBasicAuthorization(bootstrap).slice("Basic ".length),
+      ]) {
+        assert.ok(!log.includes(secret), `the log contains ${secret}`);
+      }
     });
-    const token = unique("secret-token");
-    const url = `${service.url}/api/now/push/a/installation`;
-    assert.equal((await call(url, { body: { platform: "p", token } })).status, 200);
-    await call(url, { body: { platform: "p", token }, as: { user: "x", password: token } });
-    await call(url, { body: `{"platform":"p","token":"${token}` });
-    await service.stop();
-    const log = JSON.stringify(service.log);
-    for (const secret of [
-      token,
-      bootstrap.password,
-      toBasicAuthorization(bootstrap).slice("Basic ".length),
-    ]) {
-      assert.ok(!log.includes(secret), `the log contains ${secret}`);
-    }
-  });
-});
-
-describe("a database that conflicts", { concurrency: true }, () => {
-  it("stops the start with 65 and says how to resolve the conflict", async () => {
-    const { settings, topics } = scene();
-    await topics.insertMany([{ topic_id: "same" }, { topic_id: "same" }] as never[]);
-    const service = await startTopicsync(settings);
-    await until("the process has exited", () => service.process.exitCode !== null);
-    assert.equal(service.process.exitCode, 65);
-    const fatal = await until("the reason is logged", () => service.log.find(({ level }) => level === 60));
-    assert.match(fatal.msg ?? "", /svc_api_notif_mgmt_topic.*topic_id.*Remove the duplicates/);
   });
 
-  it("may also have another index under a declared name", async () => {
-    const { settings, topics } = scene();
-    await topics.createIndex({ namespace: 1 }, { name: "unique_topic_id" }, {});
-    const service = await startTopicsync(settings);
-    await until("the process has exited", () => service.process.exitCode !== null);
-    assert.equal(service.process.exitCode, 65);
+  describe("a database that conflicts", { concurrency: true }, () => {
+    it("stops the start with 65 and says how to resolve the conflict", async () => {
+      const { settings, topics } = scene();
+      await topics.insertMany([{ topic_id: "same" }, { topic_id: "same" }] as never[]);
+      const service = await startTopicsync(settings);
+      await until("the process has exited", () => service.process.exitCode !== null);
+      assert.equal(service.process.exitCode, 65);
+      const fatal = await until("the reason is logged", () => service.log.find(({ level }) => level === 60));
+      assert.match(fatal.msg ?? "", /svc_api_notif_mgmt_topic.*topic_id.*Remove the duplicates/);
+    });
+
+    it("may also have another index under a declared name", async () => {
+      const { settings, topics } = scene();
+      await topics.createIndex({ namespace: 1 }, { name: "unique_topic_id" }, {});
+      const service = await startTopicsync(settings);
+      await until("the process has exited", () => service.process.exitCode !== null);
+      assert.equal(service.process.exitCode, 65);
+    });
   });
 });

@@ -50,11 +50,11 @@ describe("over TLS with a private authority", () => {
 });
 
 /**
- * Sends about 1,000 records a second until some sessions have ended: most of them events, since the store of
+ * Sends about 500 records a second until some sessions have ended: most of them events, since the store of
  * the tests takes fewer announcements on a busy machine.
  */
 async function sendForAMinute(at: ReturnType<typeof routerScene>, onSecond: (second: number) => unknown) {
-  const perBatch = { announcements: 10, events: 90 };
+  const perBatch = { announcements: 5, events: 45 };
   const batchMs = 100;
   const batches = (4 * sessionMs) / batchMs;
   const startedAt = performance.now();
@@ -69,58 +69,65 @@ async function sendForAMinute(at: ReturnType<typeof routerScene>, onSecond: (sec
   return { events: batches * perBatch.events };
 }
 
-describe("in sessions of 15 seconds, while credentials are replaced and the former ones revoked", () => {
-  /** Runs a service for four sessions, and asserts that everything arrived once, in the same process. */
-  async function assertNothingLost(
-    settings: Readonly<Record<string, string>>,
-    rotate: (second: number) => unknown,
-  ): Promise<TestService> {
-    const at = routerScene(settings);
-    await at.createTopics();
-    const service = await at.start();
-    await at.send(defineTopic("wanted", "eventType=A"));
-    at.announced.set("wanted", "wanted");
-    await at.stored(1);
-    const { events } = await sendForAMinute(at, rotate);
-    await at.inStep(catchUpMs);
-    await at.routed(catchUpMs);
-    await at.assertForwarded(["wanted"], [events]);
-    assert.equal((await getReadiness(service, bootstrap)).status, 200);
-    assert.equal(await service.stop(), 0);
-    return service;
-  }
+// They wait for most of their time, and log in to listeners of their own.
+const together = { concurrency: true };
 
-  it("SCRAM: nothing is lost or repeated", async () => {
-    const { KAFKA_SASL_PASSWORD: first, ...rest } = broker.settings.SCRAM512;
-    const file = broker.writeFile("scram-password", `${first ?? ""}\n`);
-    const next = unique("another password");
-    const service = await assertNothingLost({ ...rest, KAFKA_SASL_PASSWORD_FILE: file }, async (second) => {
-      if (second !== 20) return;
-      await broker.setScramPassword("SCRAM512", next);
-      broker.writeFile("scram-password", next);
-    });
-    await broker.setScramPassword("SCRAM512", first);
-    assert.ok(service.log.some(({ msg }) => msg === "changed file read"));
-  });
+describe(
+  "in sessions of 15 seconds, while credentials are replaced and the former ones revoked",
+  together,
+  () => {
+    /** Runs a service for four sessions, and asserts that everything arrived once, in the same process. */
+    async function assertNothingLost(
+      settings: Readonly<Record<string, string>>,
+      rotate: (second: number) => unknown,
+    ): Promise<TestService> {
+      const at = routerScene(settings);
+      await at.createTopics();
+      const service = await at.start();
+      await at.send(defineTopic("wanted", "eventType=A"));
+      at.announced.set("wanted", "wanted");
+      await at.stored(1);
+      const { events } = await sendForAMinute(at, rotate);
+      await at.inStep(catchUpMs);
+      await at.routed(catchUpMs);
+      await at.assertForwarded(["wanted"], [events]);
+      assert.equal((await getReadiness(service, bootstrap)).status, 200);
+      assert.equal(await service.stop(), 0);
+      return service;
+    }
 
-  it("OAUTHBEARER: nothing is lost or repeated, with one token for all connections", async () => {
-    const { KAFKA_OAUTH_CLIENT_SECRET: first = "", ...rest } = broker.settings.OAUTH;
-    const file = broker.writeFile("client-secret", first);
-    const machine = { id: user, audience: "kafka", lifetimeSeconds: 50 };
-    broker.issuer.setMachine({ ...machine, secret: first });
-    const next = unique("another secret");
-    keepSecret(next);
-    const before = broker.issuer.countMachineTokens();
-    await assertNothingLost({ ...rest, KAFKA_OAUTH_CLIENT_SECRET_FILE: file }, (second) => {
-      if (second !== 20) return;
-      broker.writeFile("client-secret", next);
-      broker.issuer.setMachine({ ...machine, secret: next });
+    it("SCRAM: nothing is lost or repeated", async () => {
+      const { KAFKA_SASL_PASSWORD: first, ...rest } = broker.settings.SCRAM512;
+      const file = broker.writeFile("scram-password", `${first ?? ""}\n`);
+      const next = unique("another password");
+      const service = await assertNothingLost({ ...rest, KAFKA_SASL_PASSWORD_FILE: file }, async (second) => {
+        if (second !== 20) return;
+        await broker.setScramPassword("SCRAM512", next);
+        broker.writeFile("scram-password", next);
+      });
+      await broker.setScramPassword("SCRAM512", first);
+      assert.ok(service.log.some(({ msg }) => msg === "changed file read"));
     });
-    broker.issuer.setMachine({ ...machine, secret: first, lifetimeSeconds: 300 });
-    const tokens = broker.issuer.countMachineTokens() - before;
-    assert.ok(tokens > 2 && tokens < 10, `${tokens} tokens in a minute`);
-  });
-});
+
+    it("OAUTHBEARER: nothing is lost or repeated, with one token for all connections", async () => {
+      const { KAFKA_OAUTH_CLIENT_SECRET: first = "", ...rest } = broker.settings.OAUTH;
+      const file = broker.writeFile("client-secret", first);
+      const machine = { id: user, audience: "kafka", lifetimeSeconds: 50 };
+      broker.issuer.setMachine({ ...machine, secret: first });
+      const next = unique("another secret");
+      keepSecret(next);
+      const before = broker.issuer.countMachineTokens();
+      await assertNothingLost({ ...rest, KAFKA_OAUTH_CLIENT_SECRET_FILE: file }, (second) => {
+        if (second !== 20) return;
+        broker.writeFile("client-secret", next);
+        broker.issuer.setMachine({ ...machine, secret: next });
+      });
+      broker.issuer.setMachine({ ...machine, secret: first, lifetimeSeconds: 300 });
+      const tokens = broker.issuer.countMachineTokens() - before;
+      assert.ok(tokens > 2 && tokens < 10, `${tokens} tokens in a minute`);
+    });
+  },
+);
 
 const bearer = {
   KAFKA_BROKERS: broker.addresses.OAUTH,
@@ -130,7 +137,7 @@ const bearer = {
 };
 const foreignToken = await broker.issuer.token();
 
-describe("a login that Kafka rejects", () => {
+describe("a login that Kafka rejects", together, () => {
   const cases = [
     ["a wrong password", { ...broker.settings.PLAIN, KAFKA_SASL_PASSWORD: "not it" }, /KAFKA_SASL_PASSWORD/],
     [

@@ -25,12 +25,12 @@ describe("an instance with a rack", () => {
     const replicaAssignment = [{ partition: 0, replicas: [first.id, second.id] }];
     await createKafkaTopics(admin, { topic: at.topic, replicaAssignment });
     const service = await at.start();
-    await at.announce(0, 1_000);
+    await at.announce(0, 300);
     await at.inStep(240_000);
     const follows = (node: number) =>
       service.log.some(({ msg }) => msg === `kafkajs: Preferred read replica is now ${node}`);
     await until("the follower is preferred", () => Promise.resolve(follows(second.id)));
-    await at.announce(1_000, 2_000);
+    await at.announce(300, 600);
     await at.inStep(240_000);
 
     const beyond = { topic: at.topic, partitions: [{ partition: 0, fetchOffset: "9000", maxBytes: 1 }] };
@@ -47,12 +47,12 @@ describe("an instance with a rack", () => {
 
     second.freeze();
     try {
-      await at.announce(2_000, 3_000);
+      await at.announce(600, 900);
       await at.inStep(240_000);
     } finally {
       second.thaw();
     }
-    await at.announce(3_000, 4_000);
+    await at.announce(900, 1_200);
     await at.inStep(240_000);
     assert.equal(await service.stop(), 0);
   });

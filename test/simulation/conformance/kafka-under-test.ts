@@ -80,10 +80,10 @@ export interface Reader {
 function createNotes() {
   const delivered = new Map<number, string[]>();
   return {
-    note(partition: number, lines: readonly string[]): void {
+    note: (partition: number, lines: readonly string[]): void => {
       delivered.set(partition, [...(delivered.get(partition) ?? []), ...lines]);
     },
-    takeDelivered(partition: number): readonly string[] {
+    takeDelivered: (partition: number): readonly string[] => {
       const taken = delivered.get(partition) ?? [];
       delivered.delete(partition);
       return taken;

@@ -5,7 +5,7 @@ import { after, describe, it } from "node:test";
 import kafkajs, { type Transaction } from "kafkajs";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
-import type { PartitionRecord } from "../../../src/sync/records.ts";
+import type { FetchedPart, OffsetRange, PartitionRecord } from "../../../src/sync/records.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
@@ -235,5 +235,73 @@ describe("reading a Kafka topic", () => {
     }
     assert.equal(count, 12_000);
     assert.ok(maxGrowth < 80 * 1024 * 1024, `memory grew by ${maxGrowth} bytes`);
+  });
+});
+
+describe("reading ranges of a Kafka topic", () => {
+  const readRanges = (topic: string, ranges: readonly OffsetRange[]) =>
+    broker.readRanges(topic, { ranges, abort: never });
+
+  it("returns what is in the ranges, of the partitions in turn", async () => {
+    const topic = await createTopic(3);
+    for (const partition of [0, 1, 2])
+      for (const half of [0, 1])
+        await send(
+          topic,
+          Array.from({ length: 4 }, (_, i) => `${partition}:${4 * half + i}`),
+          partition,
+        );
+    const ranges = [
+      { partition: 0, from: 2, to: 7 },
+      { partition: 1, from: 3, to: 3 },
+      { partition: 2, from: 0, to: 1 },
+    ];
+    const texts: string[] = [];
+    const ends = new Map<number, number>();
+    for await (const { partition, records, end } of readRanges(topic, ranges)) {
+      texts.push(...records.map(({ value }) => String(value)));
+      ends.set(partition, end);
+    }
+    assert.deepEqual(texts.toSorted(), ["0:2", "0:3", "0:4", "0:5", "0:6", "2:0"]);
+    assert.deepEqual(
+      ends,
+      new Map([
+        [0, 7],
+        [2, 1],
+      ]),
+    );
+    assert.deepEqual(await listGroups(), []);
+  });
+
+  it("ends at its end where only records of an aborted transaction are", async () => {
+    const topic = await createTopic();
+    await send(topic, ["a"]);
+    const transaction = await beginTransaction();
+    await transaction.send({ topic, messages: [{ value: "b" }, { value: "c" }] });
+    await transaction.abort();
+    await untilStable(topic, 4);
+    const parts: FetchedPart[] = [];
+    for await (const part of readRanges(topic, [{ partition: 0, from: 1, to: 4 }])) parts.push(part);
+    assert.deepEqual(
+      parts.flatMap(({ records }) => records),
+      [],
+    );
+    assert.equal(parts.at(-1)?.end, 4);
+  });
+
+  it("throws when records are deleted before they are read, instead of returning fewer", async () => {
+    const topic = await createTopic(3);
+    for (const partition of [0, 1, 2]) await send(topic, ["a", "b"], partition);
+    const ranges = [0, 1, 2].map((partition) => ({ partition, from: 0, to: 2 }));
+    const reading = (async () => {
+      for await (const { partition } of readRanges(topic, ranges))
+        if (partition === 0) await deleteRecordsBefore(admin, { topic, partition: 2, offset: 1 });
+    })();
+    await assert.rejects(
+      reading,
+      (error) =>
+        error instanceof UnavailableError &&
+        error.message.includes(`deleted the records of partition 2 of ${topic} from offset 0 on`),
+    );
   });
 });

@@ -178,6 +178,7 @@ const createHandler = (
       status: () => ({ state: "live", topics: 1, unreadable: 0 }) as never,
       pickNow: () => ["a"],
       getNamespace: () => "",
+      countPicked: () => undefined,
     },
     naming: createEgressNaming(egress, new Set()),
     transactions,

@@ -237,12 +237,15 @@ describe("picking at this moment", () => {
     listeners[0]?.onLost(new Error("lost"));
     assert.deepEqual([index.status().mode, index.pickNow(event)], ["reloading", undefined]);
     assert.equal(index.status().topics, 1);
+    for (const externalId of ["one", "one", "removed"]) index.count(externalId, 1);
     const again = index.waitUntilLive();
     await until("the load has begun again", () => loads.length === 2);
     assert.equal(index.pickNow(event), undefined);
     loads[1]?.resolve([topic("one"), topic("two")]);
     await again;
     assert.deepEqual(index.pickNow(event)?.sort(), ["one", "two"]);
+    // What was counted before the topics were loaded again is kept.
+    assert.deepEqual([...index.takeCounts()], [{ externalId: "one", matches: 2 }]);
     await index.close();
   });
 

@@ -96,7 +96,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail (printf "secrets: %s is both in existing and in values; give one of them" .) }}
 {{- end }}
 {{- end }}
-{{- range $setting, $secret := dict "BOOTSTRAP_USER" "BOOTSTRAP_PASSWORD" "KAFKA_SASL_MECHANISM" "KAFKA_SASL_PASSWORD" }}
+{{- $pairs := dict "BOOTSTRAP_USER" "BOOTSTRAP_PASSWORD" "KAFKA_OAUTH_CLIENT_ID" "KAFKA_OAUTH_CLIENT_SECRET" }}
+{{- $mechanism := .Values.settings.KAFKA_SASL_MECHANISM | default "" }}
+{{- if has $mechanism (list "oauthbearer" "aws-msk-iam") }}
+{{- if eq .Values.autoscaling.by "lag" }}
+{{- fail (printf "autoscaling.by: KEDA cannot log in with settings.KAFKA_SASL_MECHANISM %s as topicsync does; use cpu or none" $mechanism) }}
+{{- end }}
+{{- else }}
+{{- $_ := set $pairs "KAFKA_SASL_MECHANISM" "KAFKA_SASL_PASSWORD" }}
+{{- end }}
+{{- range $setting, $secret := $pairs }}
 {{- if ne (has $secret $secrets) (hasKey $.Values.settings $setting) }}
 {{- fail (printf "settings.%s and secrets.existing.%s (or secrets.values.%s) belong together; give both or neither" $setting $secret $secret) }}
 {{- end }}

@@ -45,7 +45,11 @@ export async function loadTopicFiles(
   };
 }
 
-const startOf = ([first]: readonly TopicFile[]): FilePlace => ({ file: first?.file ?? "", line: 1, column: 1 });
+const startOf = ([first]: readonly TopicFile[]): FilePlace => ({
+  file: first?.file ?? "",
+  line: 1,
+  column: 1,
+});
 
 class Loader {
   readonly faults: PlacedFault[] = [];

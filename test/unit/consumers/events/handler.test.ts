@@ -93,6 +93,7 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
       status: () => ({ state: "live", topics: topics.length, unreadable: 0 }) as never,
       pickNow: (event) => [...(pick?.(event as Event) ?? topics)],
       getNamespace: () => "",
+      countPicked: () => undefined,
     },
     naming: createEgressNaming("to.{externalId}", new Set()),
     transactions,

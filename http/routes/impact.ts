@@ -1,0 +1,203 @@
+import {
+  impactBodySchema,
+  impactResultSchema,
+  maxImpactEvents,
+  type ImpactBody,
+  type ImpactResult,
+} from "../../schemas/impact.ts";
+import { findChangeFaults, toImpactChange, type ProposedTopic } from "../../src/impact/changes.ts";
+import type { ImpactJob, ImpactPreview, ImpactProgress } from "../../src/impact/preview.ts";
+import { hideValues, toReadEvent } from "../../src/impact/result.ts";
+import type { EventSelection } from "../../src/impact/selection.ts";
+import {
+  ConfigurationError,
+  getErrorMessage,
+  OverloadedError,
+  RejectionError,
+  type Fault,
+} from "../../src/lib/errors.ts";
+import { createValidator } from "../../src/lib/validation.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
+import type { Topic } from "../../src/topics/topic.ts";
+import { getNamespaces, includesNamespace, mayReadEvents } from "../../src/users/rights.ts";
+import { describeError, toErrorBody } from "../framework/error-response.ts";
+import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
+import type { Events } from "../framework/event-stream.ts";
+import { eventStreamType, operation, type Call, type Operation } from "../framework/operation.ts";
+
+const checkBody = createValidator<ImpactBody>(impactBodySchema);
+const defaultExamples = 3;
+
+export interface ImpactServices {
+  readonly topicReader: Pick<TopicReader, "readSorted">;
+  /** Undefined: no router is configured. */
+  readonly impact: ImpactPreview | undefined;
+}
+
+/** `POST …/impact`: what changes of topics would do to the events of the log. */
+export const impactOperations = (services: ImpactServices): readonly Operation[] => [
+  operation<ImpactBody>({
+    id: "previewImpact",
+    method: "POST",
+    paths: ["/api/topicsync/v1/impact"],
+    access: "topics.write",
+    perNamespace: true,
+    tag: "topics",
+    summary: "Preview a change of filters",
+    description:
+      "Reads events from the events topic and compares the stored filters of topics with new ones: how many events would match newly, no longer, and still, with examples. Read-only. Reads at most 100,000 records for at most 10 seconds; an instance runs one preview at a time. With `Accept: text/event-stream`, events with `done` and `total` report the progress, and the last one has the `result` or an `error`. What events contain is shown to callers with the rights `admin` and `dead-letters.read-content` only.",
+    body: { schema: impactBodySchema, check: checkBody, wrongTypeStatus: 415 },
+    replies: {
+      200: { description: "The result.", schema: impactResultSchema, mediaType: eventStreamType },
+    },
+    rejections: ["BAD_FILTER", "NOT_FOUND"],
+    async handle(call) {
+      const job = await readJob(services, call);
+      const showsValues = mayReadEvents(call.user);
+      const audit = showsValues ? toReadEvent(job) : undefined;
+      const leaving = new AbortController();
+      const progress = new LastProgress();
+      const running = startPreview(services.impact, job, {
+        onProgress: (now) => {
+          progress.set(now);
+        },
+        abort: leaving.signal,
+      }).then((result) => (showsValues ? result : hideValues(result)));
+      if (!call.acceptsEvents) return { status: 200, json: await running.catch(rethrow), audit };
+      running.catch(() => undefined);
+      return { status: 200, events: streamPreview(running, { progress, leaving, call }), audit };
+    },
+  }),
+];
+
+/** Throws RejectionError and HttpError. */
+async function readJob({ topicReader }: ImpactServices, call: Call<ImpactBody>): Promise<ImpactJob> {
+  const { changes, examples = defaultExamples } = call.body;
+  const selection = toSelection(call.body);
+  const faults = findChangeFaults(changes);
+  if (faults.length > 0)
+    throw new RejectionError("BAD_FILTER", "The changes contain invalid filters or repeated topics.", faults);
+  const externalIds = changes.map(({ externalId }) => externalId);
+  const found = await topicReader.readSorted(
+    { state: "active", externalIds },
+    { order: { sort: "externalId", descending: false }, after: undefined, limit: externalIds.length },
+  );
+  const stored = new Map(found.map(({ topic }) => [topic.externalId, topic]));
+  return {
+    changes: changes.map((change) => {
+      const topic = stored.get(change.externalId);
+      checkAccess(change, topic, call);
+      return toImpactChange(change, topic);
+    }),
+    selection,
+    maxExamples: examples,
+  };
+}
+
+/** The caller could make the change. Throws an HttpError. */
+function checkAccess(
+  { externalId, namespace, disable }: ProposedTopic,
+  stored: Topic | undefined,
+  { user, namespaces }: Pick<Call, "user" | "namespaces">,
+): void {
+  if (stored !== undefined && !includesNamespace(namespaces, stored.namespace)) {
+    const isVisible = includesNamespace(getNamespaces(user, "topics.read"), stored.namespace);
+    throw createForbiddenError(user, "topics.write", isVisible ? stored.namespace : undefined);
+  }
+  if (stored === undefined && disable === true)
+    throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
+  requireNamespace({ user, namespaces }, "topics.write", namespace ?? stored?.namespace ?? "");
+}
+
+/** Throws a RejectionError unless at most one way to select events is given. */
+function toSelection({ last, from, to, offsets }: ImpactBody): EventSelection {
+  const isTime = from !== undefined || to !== undefined;
+  const faults: Fault[] = [];
+  if (last !== undefined && (isTime || offsets !== undefined))
+    faults.push({ path: "/last", message: "cannot be combined with from, to or offsets" });
+  if (isTime && offsets !== undefined)
+    faults.push({ path: "/offsets", message: "cannot be combined with from or to" });
+  if (faults.length > 0)
+    throw new RejectionError("SCHEMA_VIOLATION", "The body does not match the schema.", faults);
+  if (offsets !== undefined) return { kind: "offsets", ranges: offsets };
+  const parse = (time: string | undefined) => (time === undefined ? undefined : Date.parse(time));
+  if (isTime) return { kind: "time", from: parse(from), to: parse(to) };
+  return { kind: "last", count: last ?? maxImpactEvents };
+}
+
+/** Throws an HttpError if it cannot run. */
+function startPreview(
+  preview: ImpactPreview | undefined,
+  ...job: Parameters<ImpactPreview["start"]>
+): Promise<ImpactResult> {
+  if (preview === undefined)
+    throw new HttpError("NOT_FOUND", "There are no events to read.", {
+      detail: "The setting KAFKA_EVENTS_TOPIC names the Kafka topic with the events.",
+    });
+  try {
+    return preview.start(...job);
+  } catch (error) {
+    if (!(error instanceof OverloadedError)) throw error;
+    throw new HttpError("OVERLOADED", "Another preview is running on this instance.", {
+      detail: "Try again in 5 seconds.",
+      headers: { "Retry-After": "5" },
+    });
+  }
+}
+
+/** Kafka denies the service a right: an administrator has to grant it. */
+function rethrow(error: unknown): never {
+  if (!(error instanceof ConfigurationError)) throw error;
+  throw new HttpError("UNAVAILABLE", `The events cannot be read: ${getErrorMessage(error)}.`, {
+    detail: "Grant the right.",
+    headers: { "Retry-After": "5" },
+    cause: error,
+  });
+}
+
+/** The last progress; what comes faster than it is sent is left out. */
+class LastProgress {
+  #last: ImpactProgress | undefined;
+  #waiting = Promise.withResolvers<undefined>();
+
+  set(progress: ImpactProgress): void {
+    this.#last = progress;
+    this.#waiting.resolve(undefined);
+  }
+
+  /** Resolves to the next progress, or to undefined when `ended` settles first. */
+  async next(ended: Promise<undefined>): Promise<ImpactProgress | undefined> {
+    await Promise.race([this.#waiting.promise, ended]);
+    const last = this.#last;
+    this.#last = undefined;
+    this.#waiting = Promise.withResolvers();
+    return last;
+  }
+}
+
+interface StreamedPreview {
+  readonly progress: LastProgress;
+  readonly leaving: AbortController;
+  readonly call: Pick<Call, "requestId">;
+}
+
+/** The progress, then the result or an error. Stops the preview when the client leaves. */
+const streamPreview = (
+  running: Promise<ImpactResult>,
+  { progress, leaving, call: { requestId } }: StreamedPreview,
+): Events =>
+  async function* stream(abort) {
+    abort.addEventListener("abort", () => {
+      leaving.abort();
+    });
+    const toUndefined = (): undefined => undefined;
+    const ended = running.then(toUndefined, toUndefined);
+    for (let now = await progress.next(ended); now !== undefined; now = await progress.next(ended)) yield now;
+    try {
+      yield { result: await running.catch(rethrow) };
+    } catch (error) {
+      const described = describeError(error, { requestId, operation: "previewImpact" });
+      if (described.code === "INTERNAL") throw error;
+      yield toErrorBody(described);
+    }
+  };

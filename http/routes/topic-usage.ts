@@ -1,0 +1,33 @@
+import { topicUsageSchema } from "../../schemas/topic-usage.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
+import { toUsageView, type TopicUsageStore } from "../../src/topics/usage.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+import { findVisibleTopic } from "./topics.ts";
+
+interface UsageServices {
+  readonly topicReader: Pick<TopicReader, "find">;
+  readonly topicUsage: TopicUsageStore;
+}
+
+/** Shows how many events topics had. */
+export const topicUsageOperations = ({ topicReader, topicUsage }: UsageServices): readonly Operation[] => [
+  operation({
+    id: "getTopicUsage",
+    method: "GET",
+    paths: ["/api/topicsync/v1/topics/{id}/usage"],
+    access: "topics.read",
+    perNamespace: true,
+    tag: "topics",
+    summary: "Get the usage of a topic",
+    description:
+      "The number of events that matched it on each of the last 30 days, counted by the router. What an instance has counted in the last ten minutes is not included, and is lost if the instance is killed; a batch of events that is repeated can be counted twice.",
+    parameters: { id: "External id of the topic, or the sys_id of an active topic." },
+    replies: { 200: { description: "The usage.", schema: topicUsageSchema } },
+    rejections: ["NOT_FOUND"],
+    async handle({ parameters: { id = "" }, namespaces }) {
+      const { externalId } = (await findVisibleTopic(topicReader, id, namespaces)).topic;
+      const [usage, counting] = await Promise.all([topicUsage.find([externalId]), topicUsage.findCounting()]);
+      return { status: 200, json: toUsageView(externalId, usage.get(externalId), counting) };
+    },
+  }),
+];

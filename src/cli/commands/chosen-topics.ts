@@ -1,0 +1,16 @@
+import type { TopicReader } from "../../topics/listing.ts";
+import type { ListedTopic } from "../../topics/topic.ts";
+import { createUnknownTopicError } from "./topic-changes.ts";
+
+/** Streams the topics with these external ids, or all active ones. Throws an error for an unknown one. */
+export async function* readChosenTopics(
+  reader: Pick<TopicReader, "find" | "readAll">,
+  externalIds: readonly string[],
+): AsyncGenerator<ListedTopic> {
+  if (externalIds.length === 0) yield* reader.readAll({ state: "active" });
+  for (const externalId of externalIds) {
+    const found = await reader.find(externalId);
+    if (found === undefined) throw createUnknownTopicError(externalId);
+    yield found;
+  }
+}

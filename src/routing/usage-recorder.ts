@@ -1,0 +1,83 @@
+import type { Logger } from "../lib/logger.ts";
+import { currentDate, elapsed, repeat, sleep } from "../lib/platform.ts";
+import { waitAtMost } from "../lib/timeout.ts";
+import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
+import type { MatchCount } from "../matching/picker/picker.ts";
+import type { TopicUsageStore } from "../topics/usage.ts";
+
+/** Stores how many events topics have had. */
+export interface UsageRecorder {
+  /** Stores what was counted since the last time. */
+  stop(): Promise<void>;
+}
+
+interface RecorderOptions {
+  /** Holds the counts. */
+  readonly index: Pick<LiveTopicIndex, "count" | "takeCounts">;
+  readonly usage: Pick<TopicUsageStore, "add" | "noteCounting">;
+  readonly log: Logger;
+  readonly intervalMs?: number;
+}
+
+const defaultIntervalMs = 10 * 60_000;
+const topicsPerWrite = 200;
+/** Limits what a store has to do to 1,000 topics per second, except at the end. */
+const writeIntervalMs = 200;
+const stopTimeoutMs = 5_000;
+
+/** Starts to store counts. What cannot be stored is stored the next time. */
+export function startUsageRecorder({
+  index,
+  usage,
+  log,
+  intervalMs = defaultIntervalMs,
+}: RecorderOptions): UsageRecorder {
+  const since = currentDate();
+  const stopping = new AbortController();
+  let storing: Promise<void> | undefined;
+
+  async function add(counts: readonly MatchCount[]): Promise<void> {
+    const startedAt = elapsed();
+    try {
+      await usage.add(counts, currentDate());
+    } catch (error) {
+      for (const { externalId, matches } of counts) index.count(externalId, matches);
+      throw error;
+    }
+    await sleep(writeIntervalMs - (elapsed() - startedAt), stopping.signal);
+  }
+
+  async function store(): Promise<void> {
+    try {
+      await usage.noteCounting({ since, until: currentDate() });
+      for (const counts of splitCounts(index.takeCounts())) await add(counts);
+    } catch (error) {
+      log.warn({ err: error }, "topic usage not stored");
+    }
+  }
+
+  const cancel = repeat(intervalMs, () => {
+    storing ??= store().finally(() => {
+      storing = undefined;
+    });
+  });
+
+  return {
+    async stop() {
+      cancel();
+      stopping.abort();
+      await waitAtMost(stopTimeoutMs, (storing ?? Promise.resolve()).then(store));
+    },
+  };
+}
+
+function* splitCounts(counts: Iterable<MatchCount>): Generator<MatchCount[]> {
+  let chunk: MatchCount[] = [];
+  for (const one of counts) {
+    chunk.push(one);
+    if (chunk.length < topicsPerWrite) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}

@@ -1,0 +1,96 @@
+import type { AnyBulkWriteOperation } from "mongodb";
+
+import { toDay, usageDays, type TopicUsageStore } from "../topics/usage.ts";
+import { maxUpdateMs } from "./client-options.ts";
+import { splitIntoChunks, type Database } from "./database.ts";
+import { classify, getWriteErrors } from "./failures.ts";
+import { collections } from "./names.ts";
+
+interface UsageRecord {
+  /** The external id. */
+  _id: string;
+  last_on: Date;
+  /** The number of events by day, numbered from 1970 on. */
+  days: Record<string, number>;
+}
+
+/** One record. Its id is not a text, so that no external id is the same. */
+interface CountingRecord {
+  _id: typeof countingId;
+  since: Date;
+  until: Date;
+}
+
+const countingId = { counting: "events" } as const;
+
+type Operation = AnyBulkWriteOperation<UsageRecord>;
+
+const idsPerQuery = 200;
+
+export function createTopicUsageStore(database: Database): TopicUsageStore {
+  const usage = database.collection<UsageRecord>(collections.topicUsage);
+  const counting = database.collection<CountingRecord>(collections.topicUsage);
+
+  async function findRecords(externalIds: readonly string[]): Promise<UsageRecord[]> {
+    const found = splitIntoChunks(externalIds, idsPerQuery).map((ids) =>
+      database.run(() => usage.find({ _id: { $in: ids } }, { batchSize: ids.length + 1 }).toArray()),
+    );
+    return (await Promise.all(found)).flat();
+  }
+
+  const write = (operations: Operation[]): Promise<unknown> =>
+    usage.bulkWrite(operations, { ordered: false, maxTimeMS: maxUpdateMs });
+
+  return {
+    async add(counts, on) {
+      const today = toDay(on);
+      const stored = new Map((await findRecords(counts.map(toId))).map((record) => [record._id, record]));
+      const operations = counts.map(({ externalId, matches }): Operation => {
+        const days = Object.keys(stored.get(externalId)?.days ?? {});
+        const old = days.filter((day) => Number(day) <= today - usageDays);
+        return {
+          updateOne: {
+            filter: { _id: externalId },
+            update: {
+              $inc: { [`days.${today}`]: matches },
+              $max: { last_on: on },
+              ...(old.length > 0 && { $unset: Object.fromEntries(old.map((day) => [`days.${day}`, ""])) }),
+            },
+            upsert: true,
+          },
+        };
+      });
+      await database.run(() =>
+        write(operations).catch(async (error: unknown) => {
+          // Another instance may insert a record at the same time.
+          if (classify(error) !== "duplicate") throw error;
+          await write((getWriteErrors(error) ?? []).flatMap(({ index }) => operations[index] ?? []));
+        }),
+      );
+    },
+
+    noteCounting: ({ since, until }) =>
+      database.run(async () => {
+        const update = { $min: { since }, $max: { until } };
+        await counting.updateOne({ _id: countingId }, update, { upsert: true, maxTimeMS: maxUpdateMs });
+      }),
+
+    findCounting: () =>
+      database.run(async () => {
+        const found = await counting.findOne({ _id: countingId });
+        return found === null ? undefined : { since: found.since, until: found.until };
+      }),
+
+    async find(externalIds) {
+      const records = await findRecords(externalIds);
+      return new Map(
+        records.map(({ _id, last_on: lastOn, days }) => [
+          _id,
+          { lastOn, days: new Map(Object.entries(days).map(([day, events]) => [Number(day), events])) },
+        ]),
+      );
+    },
+  };
+}
+
+const toId = ({ externalId }: { readonly externalId: string }): string => externalId;

@@ -1,0 +1,116 @@
+import type { TopicUsageView } from "../../schemas/topic-usage.ts";
+import { currentDate } from "../lib/platform.ts";
+import type { ListedTopic } from "./topic.ts";
+
+/** How many days are kept. */
+export const usageDays = 30;
+const dayMs = 24 * 60 * 60_000;
+
+/** The events that matched a topic. */
+export interface TopicUsage {
+  /** When the last ones were counted. */
+  readonly lastOn: Date;
+  /** Their number by day; days without any are absent. */
+  readonly days: ReadonlyMap<number, number>;
+}
+
+/** When events were counted, by any instance. There may be gaps in between. */
+export interface CountingSpan {
+  readonly since: Date;
+  readonly until: Date;
+}
+
+/** Every function throws UnavailableError. */
+export interface TopicUsageStore {
+  /** Adds events to the counts of topics. If it fails, some may be added. */
+  add(counts: readonly { readonly externalId: string; readonly matches: number }[], on: Date): Promise<void>;
+  /** Remembers that events were counted from one time to another. */
+  noteCounting(span: CountingSpan): Promise<void>;
+  findCounting(): Promise<CountingSpan | undefined>;
+  /** Finds the usage of topics by their external ids; it is absent for those that never matched. */
+  find(externalIds: readonly string[]): Promise<ReadonlyMap<string, TopicUsage>>;
+}
+
+/** Numbers the day of a time, in UTC. */
+export const toDay = (time: Date): number => Math.floor(time.getTime() / dayMs);
+
+/** Converts the usage of a topic to what HTTP and the command line show. */
+export function toUsageView(
+  externalId: string,
+  usage: TopicUsage | undefined,
+  counting: CountingSpan | undefined,
+): TopicUsageView {
+  const today = toDay(currentDate());
+  const days = Array.from({ length: usageDays }, (_, at) => {
+    const day = today - usageDays + 1 + at;
+    return { day: new Date(day * dayMs).toISOString().slice(0, 10), events: usage?.days.get(day) ?? 0 };
+  });
+  return {
+    externalId,
+    lastEventOn: usage?.lastOn.toISOString() ?? null,
+    events: days.reduce((sum, { events }) => sum + events, 0),
+    days,
+    counted: toCountingView(counting),
+  };
+}
+
+const toCountingView = (counting: CountingSpan | undefined): TopicUsageView["counted"] =>
+  counting === undefined
+    ? null
+    : { since: counting.since.toISOString(), until: counting.until.toISOString() };
+
+/** Adds the time of their last event to topics. */
+export async function addLastEvents<T extends ListedTopic>(
+  store: Pick<TopicUsageStore, "find">,
+  topics: readonly T[],
+): Promise<T[]> {
+  const usage = await store.find(topics.map(({ topic }) => topic.externalId));
+  return topics.map((one) => {
+    const lastEventOn = usage.get(one.topic.externalId)?.lastOn;
+    return lastEventOn === undefined ? one : { ...one, lastEventOn };
+  });
+}
+
+const topicsPerLookup = 200;
+
+/** Collects topics while they are read, as many as one look-up takes. */
+export async function* splitTopics(topics: AsyncIterable<ListedTopic>): AsyncGenerator<ListedTopic[]> {
+  let waiting: ListedTopic[] = [];
+  for await (const topic of topics) {
+    waiting.push(topic);
+    if (waiting.length < topicsPerLookup) continue;
+    yield waiting;
+    waiting = [];
+  }
+  if (waiting.length > 0) yield waiting;
+}
+
+/** Adds the time of their last event to topics while they are read. */
+export async function* streamLastEvents(
+  store: Pick<TopicUsageStore, "find">,
+  topics: AsyncIterable<ListedTopic>,
+): AsyncGenerator<ListedTopic> {
+  for await (const some of splitTopics(topics)) yield* await addLastEvents(store, some);
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: dayMs };
+
+/**
+ * Returns the selection of the topics that existed for a time (`30d`) without an event in it, and since when
+ * events were counted. If they were not counted for so long, nothing is known, and none is selected.
+ */
+export async function selectUnused(store: TopicUsageStore, duration: string) {
+  const counting = await store.findCounting();
+  const since = new Date(
+    currentDate().getTime() - Number(duration.slice(0, -1)) * (unitMs[duration.slice(-1)] ?? 0),
+  );
+  const isKnown = counting !== undefined && counting.since <= since;
+  const isUnused = ({ topic, lastEventOn }: ListedTopic): boolean =>
+    topic.createdOn <= since && (lastEventOn === undefined || lastEventOn < since);
+  return {
+    counted: toCountingView(counting),
+    isKnown,
+    select: async (topics: readonly ListedTopic[]): Promise<ListedTopic[]> =>
+      isKnown ? (await addLastEvents(store, topics)).filter(isUnused) : [],
+  };
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+
+import { deadLetter, deadLetterStage } from "../../support/dead-letter-scene.ts";
+import { cli, environment } from "../../support/service.ts";
+
+const { producer, createScene } = await deadLetterStage();
+
+describe("the dead-letter topic", () => {
+  it("may be empty or missing", async () => {
+    const { deadLetters, createTopics } = createScene();
+    const missing = await deadLetters("list");
+    assert.deepEqual([missing.code, /no dead letters/.test(missing.output)], [0, true]);
+    await createTopics();
+    const empty = await deadLetters("list");
+    assert.deepEqual([empty.code, /no dead letters/.test(empty.output)], [0, true]);
+    assert.equal((await deadLetters("list", "--json")).output, "");
+    const unknown = await deadLetters("show", "nothing-0-1");
+    assert.deepEqual([unknown.code, /no dead letter "nothing-0-1"/.test(unknown.errors)], [1, true]);
+    assert.equal((await deadLetters("replay", "nothing-0-1", "--yes")).code, 1);
+  });
+
+  it("may hold copies, references, foreign and hostile records", async () => {
+    const { topic, deadLetterTopic, deadLetters, list, createTopics, readRecords } = createScene();
+    await createTopics();
+    const bytes = Buffer.from([0, 255, 1, 254]);
+    await producer.send({
+      topic: deadLetterTopic,
+      messages: [
+        deadLetter(topic, 7, { value: "first copy" }),
+        deadLetter(topic, 8, {
+          value: null,
+          headers: { "topicsync.omitted": "too large: 9 bytes lie elsewhere" },
+        }),
+        deadLetter(topic, 7, { value: "second copy" }),
+        { key: "k", value: bytes, headers: { "__connect.errors.exception.class.name": "org.example.Oops" } },
+        {
+          value: "\u001b[31mred",
+          headers: {
+            ...deadLetter(topic, 9).headers,
+            "topicsync.id": `${topic}-0-7`,
+            "topicsync.details": "{",
+          },
+        },
+        deadLetter(topic, 10, {
+          code: "NEW",
+          headers: {
+            "topicsync.details": '[1,{"path":2}]',
+            "__connect.errors.exception.message": "\u001b]0;title\u0007",
+          },
+        }),
+        deadLetter("another.topic", 3, {
+          headers: { "__connect.errors.partition": "-1", ["__proto__"]: "p", constructor: "c" },
+        }),
+      ],
+    });
+    const all = await list();
+    assert.deepEqual(
+      all.map(({ id, code, copies }) => [id, code, copies]),
+      [
+        [`${deadLetterTopic}-0-6`, "OTHER", 1],
+        [`${topic}-0-10`, "OTHER", 1],
+        [`${deadLetterTopic}-0-4`, "OTHER", 1],
+        [`${deadLetterTopic}-0-3`, "OTHER", 1],
+        [`${topic}-0-7`, "MALFORMED_JSON", 2],
+        [`${topic}-0-8`, "MALFORMED_JSON", 1],
+      ],
+    );
+    assert.equal((await deadLetters("show", `${topic}-0-7`, "--raw")).output, "second copy");
+    assert.match(
+      (await deadLetters("show", `${deadLetterTopic}-0-3`)).output,
+      /org\.example\.Oops[^]*00 ff 01 fe/,
+    );
+    const hostile = await deadLetters("list");
+    assert.ok(!hostile.output.includes("\u001b"), "the output contains an escape character");
+    assert.ok(
+      !(await deadLetters("show", `${deadLetterTopic}-0-4`)).output.includes("\u001b"),
+      "the output contains an escape character",
+    );
+
+    const { code, output } = await deadLetters("replay", "--all", "--yes");
+    assert.equal(code, 0);
+    assert.match(output, /-0-8 .*too large: 9 bytes lie elsewhere/);
+    const sent = await readRecords(topic);
+    assert.equal(sent.length, 5);
+    assert.deepEqual(sent.find(({ key }) => String(key) === "k")?.value, bytes);
+    assert.ok(
+      sent.every(({ headers }) => Object.keys(headers).every((name) => !name.startsWith("__connect"))),
+    );
+  });
+
+  it("is filtered by code and age", async () => {
+    const { topic, deadLetterTopic, deadLetters, list, createTopics } = createScene();
+    await createTopics();
+    const old = {
+      ...deadLetter(topic, 1, { code: "TOO_LARGE" }),
+      timestamp: String(Date.now() - 3 * 86_400_000),
+    };
+    await producer.send({ topic: deadLetterTopic, messages: [old, deadLetter(topic, 2)] });
+    const ids = async (...args: string[]) => (await list(...args)).map(({ id }) => id.at(-1));
+    assert.deepEqual(await ids("--code", "TOO_LARGE"), ["1"]);
+    assert.deepEqual(await ids("--code", "TOO_LARGE", "MALFORMED_JSON"), ["2", "1"]);
+    assert.deepEqual(await ids("--newer-than", "2h"), ["2"]);
+    assert.deepEqual(await ids("--older-than", "2d"), ["1"]);
+    assert.deepEqual(await ids("--newer-than", "4d", "--older-than", "30m"), ["2", "1"]);
+    const unknown = await deadLetters("list", "--code", "NONSENSE");
+    assert.deepEqual([unknown.code, /Known codes are MALFORMED_JSON/.test(unknown.errors)], [64, true]);
+    for (const bad of ["5", "-2h", "soon", "2 hows"]) {
+      const { code, errors } = await deadLetters("list", `--newer-than=${bad}`);
+      assert.deepEqual([code, errors.includes("--newer-than")], [64, true], errors);
+    }
+  });
+
+  it("of 2,000 dead letters is listed to a slow reader, and to one that closes the pipe", async () => {
+    const { settings, topic, deadLetterTopic, deadLetters, createTopics, readRecords } = createScene();
+    await createTopics();
+    const letters = Array.from({ length: 2_000 }, (_, i) =>
+      deadLetter(topic, i, { value: "x".repeat(1_000) }),
+    );
+    for (let at = 0; at < letters.length; at += 500)
+      await producer.send({ topic: deadLetterTopic, messages: letters.slice(at, at + 500) });
+    const run = (pipe: string) =>
+      spawn("sh", ["-c", `"$0" "$1" dead-letters list --json | ${pipe}`, process.execPath, cli], {
+        env: environment(settings),
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+    for (const [pipe, expected] of [
+      ["(read first; wc -l)", "1999"],
+      ["head -n 1 | wc -l", "1"],
+    ] as const) {
+      const child = run(pipe);
+      let output = "";
+      let errors = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+      await once(child, "close");
+      assert.deepEqual([output.trim(), errors], [expected, ""]);
+    }
+    const replayed = await deadLetters("replay", "--all", "--yes");
+    assert.match(replayed.output, /sent 2000 of 2000 dead letters/);
+    const values = await readRecords(topic);
+    assert.deepEqual(
+      values.map(({ headers }) => String(headers["topicsync.replay-of"])),
+      letters.map(({ headers }) => headers["topicsync.id"]),
+    );
+  });
+});

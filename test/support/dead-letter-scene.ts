@@ -1,0 +1,60 @@
+/** Dead letters on the command line. */
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+
+import type { DeadLetterView } from "../../schemas/dead-letter-api.ts";
+import { readConfig } from "../../src/config.ts";
+import { createBroker } from "../../src/kafka/client.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import type { LogRecord } from "../../src/sync/records.ts";
+import { deadLetterMessage } from "./dead-letters.ts";
+import { createKafkaTopics } from "./kafka-topics.ts";
+import { parseNdjson } from "./ndjson.ts";
+import { stage } from "./scene.ts";
+import { runCli } from "./service.ts";
+import { sharedStack } from "./stack.ts";
+
+/** Connects to the shared broker for the tests of a file. */
+export async function deadLetterStage() {
+  const { admin, producer, scene } = stage();
+  const broker = createBroker(
+    { ...readConfig({}).kafka, brokers: [sharedStack().kafka] },
+    await createLogger("silent"),
+  );
+  const { signal: never } = new AbortController();
+  before(() => broker.reach(never));
+  after(() => broker.close());
+
+  /** Creates a scene with the command line connected to it. */
+  function createScene() {
+    const own = scene();
+    const { settings, topic, deadLetterTopic } = own;
+    const deadLetters = (...args: string[]) => runCli(["dead-letters", ...args], settings);
+    /** The lines of `list --json --full`. */
+    async function list(...args: string[]) {
+      const { code, output, errors } = await deadLetters("list", "--json", "--full", ...args);
+      assert.equal(code, 0, errors);
+      return parseNdjson(output) as DeadLetterView[];
+    }
+    const createTopics = (partitions = 1) =>
+      createKafkaTopics(
+        admin,
+        { topic, numPartitions: partitions },
+        { topic: deadLetterTopic, numPartitions: 1 },
+      );
+    async function readRecords(of: string): Promise<LogRecord[]> {
+      const records: LogRecord[] = [];
+      for await (const { record } of broker.read(of, { abort: never })) records.push(record);
+      return records;
+    }
+    return { ...own, deadLetters, list, createTopics, readRecords };
+  }
+
+  return { producer, createScene };
+}
+
+export const deadLetter = (
+  topic: string,
+  offset: number,
+  options: Parameters<typeof deadLetterMessage>[1] = {},
+) => deadLetterMessage({ topic, partition: 0, offset }, { time: Date.now() - 3_600_000, ...options });

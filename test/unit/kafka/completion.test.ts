@@ -1,0 +1,63 @@
+/** How long a claim waits for the broker to complete the last transaction. */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { PartitionTransactions } from "../../../src/kafka/transactions.ts";
+import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
+import { replacePlatform } from "../../../src/lib/platform.ts";
+
+const producer = {
+  events: {},
+  on: () => undefined,
+  connect: () => Promise.resolve(),
+  transaction: () => Promise.resolve({}),
+  disconnect: () => Promise.resolve(),
+};
+
+it("ends ten seconds after its first request, with the answer of the broker", async (t) => {
+  let time = 0;
+  const waits: number[] = [];
+  const platform = replacePlatform({
+    now: Date.now,
+    elapsed: () => time,
+    schedule(delayMs, action) {
+      waits.push(delayMs);
+      time += delayMs;
+      const immediate = setImmediate(action);
+      return () => {
+        clearImmediate(immediate);
+      };
+    },
+    scheduleSoon: () => () => undefined,
+    random: Math.random,
+    fillRandom: () => undefined,
+  });
+  t.after(() => replacePlatform(platform));
+  const requestMs = 10;
+  const transactions = new PartitionTransactions({
+    partition: { topic: "events", partition: 0 },
+    groupId: "group",
+    createClient: () => ({
+      kafka: { producer: () => producer } as never,
+      dropConnection: () => undefined,
+      close: () => undefined,
+    }),
+    requests: {
+      restoreEnd: () => Promise.resolve(undefined),
+      fetchStableOffset() {
+        time += requestMs;
+        return Promise.reject(Object.assign(new Error("not yet"), { type: "UNSTABLE_OFFSET_COMMIT" }));
+      },
+    },
+    log: { debug: () => undefined } as never,
+  });
+  await assert.rejects(transactions.claim(), (error) => {
+    assert.ok(error instanceof KafkaUnavailableError);
+    assert.equal(error.message, "Kafka does not complete a transaction (UNSTABLE_OFFSET_COMMIT)");
+    return true;
+  });
+  assert.ok(time > 10_000 && time < 10_100, `${time} ms`);
+  assert.equal(waits[0], 3, "often at first");
+  assert.equal(waits.at(-1), 50, "then less often");
+  assert.ok(waits.length < 200, `${waits.length} requests`);
+});

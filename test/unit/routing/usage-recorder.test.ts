@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+
+import { createTopicIndex } from "../../../src/matching/topic-index.ts";
+import { startUsageRecorder } from "../../../src/routing/usage-recorder.ts";
+import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
+import { connectProxiedDatabase } from "../../support/database.ts";
+import { until } from "../../support/poll.ts";
+
+const { database, proxy, log } = await connectProxiedDatabase();
+const usage = createTopicUsageStore(database);
+
+const createIndex = (externalIds: readonly string[]) => {
+  const index = createTopicIndex(log);
+  for (const externalId of externalIds)
+    index.set({ externalId, namespace: "", headerQuery: "", contentQuery: `id=${externalId}` });
+  return index;
+};
+
+const toLong = (id: string): string => id.padEnd(1_000, "-");
+
+async function sum(externalIds: readonly string[]): Promise<number> {
+  const found = await usage.find(externalIds);
+  const counts = [...found.values()].flatMap(({ days }) => [...days.values()]);
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+describe("the recorder of usage", () => {
+  it("stores counts at intervals, and those that could not be stored with the next ones", async () => {
+    // Longer than the command that notes the time, which is not to fail.
+    const [a, b, c] = [toLong("a"), toLong("b"), toLong("c")];
+    const ids = [a, b, c];
+    const index = createIndex(ids);
+    const recorder = startUsageRecorder({ index, usage, log, intervalMs: 20 });
+    after(() => recorder.stop());
+    for (const id of [a, b, "gone", a]) index.count(id, 1);
+    await until("the counts are stored", async () => (await sum(ids)) === 3);
+    proxy.fail({
+      ...{ command: "update", collection: "topicsync_topic_usage", executed: false },
+      ...{ largerThan: 1_000, times: 3 },
+      answer: { ok: 0, code: 50, codeName: "MaxTimeMSExpired", errmsg: "too slow" },
+    });
+    for (const id of [a, c]) index.count(id, 1);
+    await until("the writes have failed", () => proxy.pending() === 0);
+    await until("they are stored as well", async () => (await sum(ids)) === 5);
+    index.count(b, 1);
+    await recorder.stop();
+    assert.equal(await sum(ids), 6);
+    assert.equal(await sum(["gone"]), 0);
+  });
+
+  it("stores more topics than it writes at a time, at the end without a pause", async () => {
+    const ids = Array.from({ length: 450 }, (_, n) => `many ${n}`);
+    const index = createIndex(ids);
+    const recorder = startUsageRecorder({ index, usage, log });
+    for (const id of [...ids, ...ids.slice(0, 10)]) index.count(id, 1);
+    await recorder.stop();
+    // A slow store takes longer than a stop waits.
+    await until("all are stored", async () => (await sum(ids)) === 460, 30_000);
+  });
+});
+
+describe("the counts of an index", () => {
+  it("are those of the topics that were picked last, with and without conditions", () => {
+    const index = createIndex(["a", "b"]);
+    index.set({ externalId: "every", namespace: "", headerQuery: "", contentQuery: "" });
+    const take = () => [...index.takeCounts()].map(({ externalId, matches }) => `${externalId} ${matches}`);
+    index.pick({ event: { id: "a" } });
+    index.pick({ event: { id: ["b", "a", "b"] } });
+    index.countPicked();
+    index.pick({ event: { id: "b" } });
+    index.countPicked();
+    index.pick({ event: { id: "a" } });
+    assert.deepEqual(take(), ["every 2", "a 1", "b 2"]);
+    assert.deepEqual(take(), []);
+  });
+
+  it("stay when a topic changes, and go with it", () => {
+    const index = createIndex(["a", "b", "c"]);
+    const set = (externalId: string, contentQuery: string): void => {
+      index.set({ externalId, namespace: "", headerQuery: "", contentQuery });
+    };
+    set("all", "");
+    for (const id of ["a", "b", "c", "all", "all", "a"]) index.count(id, 1);
+    set("a", "other=1");
+    set("b", "");
+    set("all", "x=1");
+    index.delete("c");
+    set("new", "id=new");
+    const take = () => [...index.takeCounts()].map(({ externalId, matches }) => `${externalId} ${matches}`);
+    assert.deepEqual(take().toSorted(), ["a 2", "all 2", "b 1"]);
+    assert.deepEqual(take(), []);
+  });
+});

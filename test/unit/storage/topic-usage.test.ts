@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
+import { selectUnused, toDay } from "../../../src/topics/usage.ts";
+import type { Topic } from "../../../src/topics/topic.ts";
+import { connectDatabase } from "../../support/database.ts";
+
+const { db, database, connect } = await connectDatabase();
+const store = createTopicUsageStore(database);
+const records = db.collection<{ _id: string }>("topicsync_topic_usage");
+const atDay = (day: number): Date => new Date(day * 24 * 60 * 60_000 + 1_000);
+
+const findDays = async (externalId: string) =>
+  [...((await store.find([externalId])).get(externalId)?.days ?? [])].toSorted();
+
+describe("the stored usage of topics", () => {
+  it("adds what instances count at the same time, also of new topics", async () => {
+    const others = await Promise.all([1, 2, 3, 4].map(async () => createTopicUsageStore(await connect())));
+    const counts = Array.from({ length: 300 }, (_, n) => ({ externalId: `topic ${n}`, matches: n + 1 }));
+    await Promise.all(others.map((one, n) => one.add(n % 2 === 0 ? counts : counts.toReversed(), atDay(9))));
+    const found = await store.find(counts.map(({ externalId }) => externalId));
+    assert.equal(found.size, 300);
+    for (const { externalId, matches } of counts) {
+      assert.deepEqual([...(found.get(externalId)?.days ?? [])], [[9, 4 * matches]]);
+      assert.deepEqual(found.get(externalId)?.lastOn, atDay(9));
+    }
+  });
+
+  it("keeps hostile external ids as they are", async () => {
+    const ids = ["$inc", "a.b", ".", "", "\0", "__proto__", "constructor", "_id", "€".repeat(1_000), "{}"];
+    for (let round = 0; round < 2; round += 1)
+      await store.add(
+        ids.map((externalId, at) => ({ externalId, matches: at + 1 })),
+        atDay(1),
+      );
+    for (const [at, externalId] of ids.entries())
+      assert.deepEqual(await findDays(externalId), [[1, 2 * (at + 1)]], externalId);
+    assert.equal((await store.find(ids)).size, ids.length);
+  });
+
+  it("keeps 30 days, also after a long silence, and the latest time", async () => {
+    const add = (day: number, matches: number) => store.add([{ externalId: "old", matches }], atDay(day));
+    for (let day = 100; day < 140; day += 1) await add(day, day);
+    assert.deepEqual(
+      await findDays("old"),
+      Array.from({ length: 30 }, (_, n) => [110 + n, 110 + n]),
+    );
+    await add(500, 1);
+    assert.deepEqual(await findDays("old"), [[500, 1]]);
+    // An instance whose clock is behind.
+    await add(499, 2);
+    assert.deepEqual(await findDays("old"), [
+      [499, 2],
+      [500, 1],
+    ]);
+    assert.deepEqual((await store.find(["old"])).get("old")?.lastOn, atDay(500));
+    const [record] = await records.find({ _id: "old" }).toArray();
+    assert.ok(JSON.stringify(record).length < 200);
+  });
+
+  it("knows when events were counted", async () => {
+    assert.equal(await store.findCounting(), undefined);
+    await store.noteCounting({ since: atDay(5), until: atDay(6) });
+    await store.noteCounting({ since: atDay(4), until: atDay(5) });
+    await store.noteCounting({ since: atDay(6), until: atDay(8) });
+    assert.deepEqual(await store.findCounting(), { since: atDay(4), until: atDay(8) });
+  });
+
+  it("tells unused topics only for times in which events were counted", async () => {
+    const today = toDay(new Date());
+    const topic = (externalId: string, createdOn: Date): { topic: Topic } => ({
+      topic: {
+        ...{ externalId, name: externalId, namespace: "", headerQuery: "", contentQuery: "" },
+        ...{ id: externalId, source: { kind: "http", user: "ann" }, createdOn, updatedOn: createdOn },
+      },
+    });
+    await store.add([{ externalId: "used", matches: 1 }], atDay(today - 3));
+    await store.add([{ externalId: "used long ago", matches: 1 }], atDay(today - 12));
+    const topics = [
+      topic("used", atDay(0)),
+      topic("used long ago", atDay(0)),
+      topic("never used", atDay(0)),
+      topic("new", atDay(today - 9)),
+    ];
+    const select = async (duration: string) =>
+      (await (await selectUnused(store, duration)).select(topics)).map((one) => one.topic.externalId);
+    await records.deleteMany({ _id: { $type: "object" } } as object);
+    assert.deepEqual(await select("10d"), []);
+    await store.noteCounting({ since: atDay(today - 20), until: atDay(today) });
+    assert.deepEqual(await select("10d"), ["used long ago", "never used"]);
+    assert.deepEqual(await select("1h"), ["used", "used long ago", "never used", "new"]);
+    assert.deepEqual(await select("21d"), []);
+  });
+});
