@@ -137,6 +137,7 @@ export const topicPlanReportSchema = {
     unchanged: count,
     files: count,
     topics: { ...count, description: "The number of topics in the files." },
+    impact: { type: "object", description: "With `--impact`: what `topics impact --json` prints." },
   },
 } as const;
 

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 
+import type { ImpactResult } from "../../../schemas/impact.ts";
 import type { TopicPlanReport } from "../../../schemas/topic-plan.ts";
 import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
 import { currentDate } from "../../lib/platform.ts";
@@ -31,6 +32,8 @@ export interface PlanOptionFlags {
 
 export interface PlanFlags extends PlanOptionFlags, JsonFlag {
   readonly out?: string;
+  /** True: the usual number of events. */
+  readonly impact?: true | number;
   readonly format: "text" | "markdown";
   readonly failOnChanges?: true;
 }
@@ -41,7 +44,7 @@ export async function planTopics(paths: readonly string[], flags: PlanFlags): Pr
   if (files === undefined) return;
   await runWithTarget({ server: flags.server, changes: false }, async (target) => {
     const result = await makePlan(files, target, flags);
-    await printPlan(result, flags);
+    await printPlan(result, flags, await previewPlan(result, target, flags));
     if (!requireApplicable(result, flags)) return;
     if (flags.out !== undefined) await writePlan(flags.out, result);
     if (flags.failOnChanges && result.plan.changes.length > 0) process.exitCode = exitCodes.changes;
@@ -106,10 +109,45 @@ export function requireApplicable(
   return reasons.length === 0;
 }
 
-async function printPlan(result: PlanResult, { json, format }: PlanFlags): Promise<void> {
-  if (json) printJson(toReport(result));
-  else if (format === "markdown") printLine(formatMarkdown(result));
-  else await printPlanText(result);
+/** Compares old and new filters on events, if that is wanted. */
+async function previewPlan(
+  { plan }: PlanResult,
+  { context }: PlanTarget,
+  { impact }: PlanFlags,
+): Promise<ImpactResult | undefined> {
+  if (impact === undefined || context === undefined) return undefined;
+  const changes = plan.changes.map(({ externalId, before, after }) => ({
+    externalId: after?.externalId ?? externalId,
+    before: before?.definition,
+    after: after?.definition,
+  }));
+  const changed = changes.filter(
+    ({ before, after }) =>
+      before?.headerQuery !== after?.headerQuery || before?.contentQuery !== after?.contentQuery,
+  );
+  const { compareChanges } = await import("./topic-impact.ts");
+  return compareChanges(context, changed, { examples: 3, ...(impact !== true && { last: impact }) });
+}
+
+async function printPlan(
+  result: PlanResult,
+  { json, format }: PlanFlags,
+  impact: ImpactResult | undefined,
+): Promise<void> {
+  if (json) {
+    printJson({ ...toReport(result), ...(impact && { impact }) });
+    return;
+  }
+  const lines: string[] = [];
+  if (impact !== undefined) {
+    const { printImpact } = await import("../output/impact-view.ts");
+    await printImpact({ write: (text) => Promise.resolve(lines.push(String(text)) > 0) }, impact);
+  }
+  if (format === "markdown") printLine(formatMarkdown(result, lines.join("")));
+  else {
+    await printPlanText(result);
+    if (impact !== undefined) printLine(`\n${lines.join("").trimEnd()}`);
+  }
 }
 
 export async function printPlanText(result: PlanResult): Promise<void> {

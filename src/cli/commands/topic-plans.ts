@@ -15,6 +15,14 @@ export function definePlanCommands(topics: Command): void {
     .addOption(
       new Option("--format <format>", "how to print it").choices(["text", "markdown"]).default("text"),
     )
+    .addOption(
+      new Option(
+        "--impact [count]",
+        "also read the last events, 100000 or this many, and count those that would match newly and no longer",
+      )
+        .argParser(parseCount)
+        .conflicts("server"),
+    )
     .option("--fail-on-changes", "exit with 2 if there are changes")
     .option("--json", "print JSON")
     .action(async (paths: string[], flags: PlanFlags) => {

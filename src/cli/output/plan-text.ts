@@ -137,7 +137,7 @@ const formatConsumer = ({ name, contact }: PlannedState["details"]["consumers"][
 const maxMarkdownCharacters = 60_000;
 
 /** Formats a plan as a comment of a pull request. */
-export function formatMarkdown(result: PlanResult): string {
+export function formatMarkdown(result: PlanResult, impact: string): string {
   const lines: string[] = [];
   let length = 0;
   for (const line of formatPlan(result)) {
@@ -148,7 +148,7 @@ export function formatMarkdown(result: PlanResult): string {
     }
     lines.push(line.replace(/^ {4}(?=[-+] )/, ""));
   }
-  const text = lines.join("\n");
+  const text = [...lines, ...(impact === "" ? [] : ["", impact.trimEnd()])].join("\n");
   const fence = "`".repeat(Math.max(3, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length + 1)));
   return `### Topics of the set ${result.plan.set}\n\n${formatCounts(result)}\n\n${fence}diff\n${text}\n${fence}`;
 }

@@ -120,7 +120,7 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
   enableTopic: (key, namespace) => switchTopic("enable", namespace, key),
   async listTopicSets(key, namespace) {
     const { json } = await send("GET", `${v1}/topic-sets`, key);
-    return json.sets.some(({ name }: { name: string }) => name === toSetName(namespace));
+    return (json.sets as { name: string }[]).some(({ name }) => name === toSetName(namespace));
   },
   getTopicSet: async (key, namespace) =>
     isReached(await send("GET", `${v1}/topic-sets/${toSetName(namespace)}`, key), 200, 404),
