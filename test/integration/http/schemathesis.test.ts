@@ -29,6 +29,12 @@ async function createDocument(): Promise<object> {
   return json as object;
 }
 
+/** RFC 6585, section 3: 428 where a request must be conditional. */
+const settings = `
+[checks.missing_required_header]
+expected-statuses = [400, 401, 403, 406, 415, 422, 428]
+`;
+
 async function assertNoIssues(phases: string, ...args: string[]): Promise<void> {
   const output = await runSchemathesis(folder, [
     document,
@@ -50,6 +56,8 @@ async function assertNoIssues(phases: string, ...args: string[]): Promise<void> 
 describe("schemathesis finds no 5xx, no undocumented response and no schema violation", () => {
   before(async () => {
     writeFileSync(document, JSON.stringify(await createDocument()));
+    // Read from the working directory.
+    writeFileSync(join(folder, "schemathesis.toml"), settings);
   });
 
   it("with credentials", async () => {
