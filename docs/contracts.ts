@@ -18,6 +18,7 @@ const uncalled = {} as never;
 export const operations = listOperations({
   topics: uncalled,
   topicReader: uncalled,
+  topicHistory: uncalled,
   topicDetails: uncalled,
   detailsService: uncalled,
   topicSetStore: uncalled,

@@ -12,6 +12,7 @@ import type { ConsumerObserver } from "../src/routing/consumers.ts";
 import type { EgressNaming } from "../src/routing/egress.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
+import type { TopicHistory } from "../src/topics/history.ts";
 import type { DetailsService } from "../src/topics/details-service.ts";
 import type { TopicDetailsStore } from "../src/topics/details-store.ts";
 import type { TopicReader } from "../src/topics/listing.ts";
@@ -48,6 +49,8 @@ import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { pickOperations } from "./routes/pick.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
+import { topicChangeOperations } from "./routes/topic-changes.ts";
+import { topicHistoryOperations } from "./routes/topic-versions.ts";
 import { topicDetailsOperations } from "./routes/topic-details.ts";
 import { topicConsumerOperations } from "./routes/topic-consumers.ts";
 import { topicUsageOperations } from "./routes/topic-usage.ts";
@@ -59,6 +62,7 @@ import { userOperations } from "./routes/users.ts";
 export interface AppOptions extends TopicSetServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
+  readonly topicHistory: TopicHistory;
   readonly topicDetails: TopicDetailsStore;
   readonly detailsService: DetailsService;
   readonly topicIndex: LiveTopicIndex;
@@ -127,6 +131,8 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
   const operations = [
     ...installationOperations(options.installations),
     ...topicOperations(options),
+    ...topicHistoryOperations(options),
+    ...topicChangeOperations(options),
     ...topicDetailsOperations(options),
     ...topicSetOperations(options),
     ...topicUsageOperations(options),

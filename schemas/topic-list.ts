@@ -58,6 +58,12 @@ export const topicQuerySchema = {
       description:
         "Only topics that were created over HTTP or on the command line (`http`), or only topics that were announced.",
     },
+    at: {
+      type: "string",
+      format: "date-time",
+      description:
+        "The topics that were active at this time, as they were. Can be combined with `namespace`, `source`, `limit` and `after` only.",
+    },
     unusedFor: {
       type: "string",
       pattern: durationPattern,

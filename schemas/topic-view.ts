@@ -76,6 +76,11 @@ const topicProperties = {
   externalId: text,
   ...definition,
   id: { ...text, description: "The sys_id." },
+  version: {
+    type: "integer",
+    minimum: 1,
+    description: "Grows by one with each change, also when the topic is adopted, renamed or enabled.",
+  },
   state: {
     enum: topicStates,
     description: "`retired`: by a tombstone. `disabled`: by a user, who can enable the topic again.",
@@ -106,6 +111,7 @@ const topicRequired = [
   "headerQuery",
   "contentQuery",
   "id",
+  "version",
   "state",
   "source",
   "createdOn",
@@ -160,6 +166,13 @@ export const topicDetailSchema = {
   required: [...topicRequired, "filters", "details"],
   properties: {
     ...topicProperties,
+    replaced: {
+      type: "object",
+      description: "How this version was replaced; absent for the current or last one.",
+      additionalProperties: false,
+      required: ["on", "by", "as"],
+      properties: { on: time, by: sourceSchema, as: { enum: ["changed", "renamed", "adopted"] } },
+    },
     details: topicDetailsSchema,
     filters: {
       type: "object",

@@ -7,11 +7,11 @@ import {
   DatabaseConflictError,
   exitCodes,
   getErrorMessage,
+  OutdatedError,
   PlanError,
   RejectionError,
   UnavailableError,
 } from "./lib/errors.ts";
-import { DetailsConflictError } from "./topics/details-store.ts";
 import { version } from "./lib/version.ts";
 
 interface CommandEntry {
@@ -125,6 +125,8 @@ this package lists them.
 Exit codes: 0 success, 1 unexpected failure, 2 there are changes or drift, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
 indexes in the database, 69 broker or store unavailable, 70 the consumer died (restart it), 78 invalid settings.`,
     )
+    // Otherwise `topics show --version 3` would print the program's version.
+    .enablePositionalOptions()
     .exitOverride();
 
   for (const { name, description, load } of entries) {
@@ -150,7 +152,7 @@ function toExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof RejectionError || error instanceof DetailsConflictError) return exitCodes.rejected;
+  if (error instanceof RejectionError || error instanceof OutdatedError) return exitCodes.rejected;
   if (error instanceof PlanError) return exitCodes.rejected;
   if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;

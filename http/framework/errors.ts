@@ -1,4 +1,4 @@
-import { NameTakenError, type RejectionCode } from "../../src/lib/errors.ts";
+import { NameTakenError, type Fault, type RejectionCode } from "../../src/lib/errors.ts";
 import {
   findRoleWith,
   hasRightSomewhere,
@@ -81,6 +81,7 @@ export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly code: HttpCode | "MALFORMED_JSON";
   readonly detail: string;
+  readonly details: readonly Fault[];
   readonly headers: Readonly<Record<string, string>>;
   /** Overrides the code's status: the push operations return 400 instead of 415 (specification 4.1). */
   readonly status: number | undefined;
@@ -90,6 +91,7 @@ export class HttpError extends Error {
     message: string,
     more: {
       readonly detail?: string;
+      readonly details?: readonly Fault[];
       readonly headers?: Readonly<Record<string, string>>;
       readonly status?: number;
       /** Logged, never sent. */
@@ -99,6 +101,7 @@ export class HttpError extends Error {
     super(message, { cause: more.cause });
     this.code = code;
     this.detail = more.detail ?? "";
+    this.details = more.details ?? [];
     this.headers = more.headers ?? {};
     this.status = more.status;
   }

@@ -67,12 +67,12 @@ export interface BodyRules<Body> {
   /** Parses valid JSON; `JSON.parse` by default. */
   readonly parse?: (json: string) => unknown;
   readonly check: (value: unknown) => ValidationResult<Body>;
-  /** Maximum size in bytes; 100 KiB by default. */
-  readonly maxBytes?: number;
   /**
    * Status for a body that is not JSON: 400 for the push operations (specification 4.1), 415 for all others.
    */
   readonly wrongTypeStatus: 400 | 415;
+  /** Maximum size in bytes; 100 KiB by default. */
+  readonly maxBytes?: number;
 }
 
 export interface QueryParameter {

@@ -5,7 +5,7 @@ import type { EgressNaming } from "../../src/routing/egress.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { hasRight } from "../../src/users/rights.ts";
 import { operation, type Operation } from "../framework/operation.ts";
-import { findVisibleTopic } from "./topics.ts";
+import { findVisibleTopic } from "./topic-rules.ts";
 
 interface ConsumerServices {
   readonly topicReader: Pick<TopicReader, "find">;

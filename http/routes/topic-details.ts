@@ -43,9 +43,9 @@ const describeTopic = ({ detailsService, topicDetails }: DetailsServices): Opera
     query: forceParameter,
     rejections: ["NOT_FOUND", "MANAGED_BY_SET"],
     async handle(call) {
-      const mark = await requireUnmanagedFor(call, topicDetails);
       const { body, user, namespaces } = call;
       const { externalId = "" } = call.parameters;
+      const mark = await requireUnmanagedFor(call, topicDetails, [externalId]);
       const change = {
         ...{ externalId, details: toDetails(body), user: user.name },
         version: requireIfMatch(call),

@@ -10,15 +10,18 @@ const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults
 
 interface ParsedTopicQuery extends TopicPageQuery {
   readonly unusedFor: string | undefined;
+  /** The topics as they were at this time. */
+  readonly at: Date | undefined;
   readonly page: { readonly after: string | undefined; readonly limit: number };
 }
 
 /** Parses the query of the list of topics. Throws a RejectionError. */
 export function parseTopicQuery(given: Readonly<Record<string, unknown>>): ParsedTopicQuery {
   const texts = validate(given);
-  const { state, sort, search, namespace, source, limit, after, unusedFor } = texts;
+  const { state, sort, search, namespace, source, limit, after, unusedFor, at } = texts;
   return {
     unusedFor,
+    at: at === undefined ? undefined : new Date(at),
     ...{ state, namespace, source, search, order: sort && parseOrder(sort) },
     ...parseConditions(texts),
     page: { after, limit: Number(limit) },
@@ -27,7 +30,8 @@ export function parseTopicQuery(given: Readonly<Record<string, unknown>>): Parse
 
 function validate(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
   const query = validateQuery(checkQuery, given);
-  const { state, sort, search, unusedFor } = query;
+  const { state, sort, search, unusedFor, at } = query;
+  if (at !== undefined) requireAlone(query);
   if (unusedFor !== undefined && state !== "active")
     throw createCombinationError("unusedFor", `state=${state}`);
   const other =
@@ -38,6 +42,15 @@ function validate(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
   if (sort !== undefined && (state !== "active" || other !== undefined))
     throw createCombinationError("sort", state === "active" ? (other ?? "") : `state=${state}`);
   return query;
+}
+
+/** What is not kept of earlier versions cannot be asked of them. */
+function requireAlone(query: TopicQueryTexts): void {
+  const other = (["sort", "search", "unusedFor", ...detailsConditions] as const).find(
+    (name) => query[name] !== undefined,
+  );
+  if (query.state !== "active") throw createCombinationError("at", `state=${query.state}`);
+  if (other !== undefined) throw createCombinationError("at", other);
 }
 
 const detailsConditions = ["q", "owner", "tag", "label", "lifecycle", "set"] as const;

@@ -1,12 +1,20 @@
 import { forceQuerySchema, type ForceQuery } from "../../schemas/topic-sets.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
+import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import { requireUnmanaged } from "../../src/topic-sets/guard.ts";
+import { VersionConflictError } from "../../src/topics/definition-change.ts";
+import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
 import { DetailsConflictError, type TopicDetailsStore } from "../../src/topics/details-store.ts";
 import { UnknownTopicError } from "../../src/topics/disabling.ts";
-import type { ListedTopic, Topic } from "../../src/topics/topic.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
+import { toTopicDetail } from "../../src/topics/topic-view.ts";
+import type { ListedTopic, Topic, TopicDefinition } from "../../src/topics/topic.ts";
+import { addLastEvents, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { createForbiddenError, HttpError } from "../framework/errors.ts";
-import type { Call } from "../framework/operation.ts";
+import { toEtag } from "../framework/if-match.ts";
+import type { Call, Reply } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
 type Caller = Pick<Call, "user" | "namespaces">;
@@ -26,12 +34,13 @@ const checkForce = createValidator<ForceQuery>(forceQuerySchema);
 /** The query parameter of `requireUnmanagedFor`. */
 export const forceParameter = toQueryParameters(forceQuerySchema);
 
-/** Throws for a topic of a set, unless the caller forces the change. See `requireUnmanaged`. */
+/** Throws for topics of a set, unless the caller forces the change. See `requireUnmanaged`. */
 export const requireUnmanagedFor = (
-  { query, parameters: { externalId = "" }, namespaces }: Call,
+  { query, namespaces }: Pick<Call, "query" | "namespaces">,
   store: Pick<TopicDetailsStore, "find">,
+  externalIds: readonly string[],
 ): ReturnType<typeof requireUnmanaged> =>
-  requireUnmanaged(store, externalId, {
+  requireUnmanaged(store, externalIds, {
     force: validateQuery(checkForce, query).force === "true",
     canSee: (namespace) => includesNamespace(namespaces, namespace),
   });
@@ -43,15 +52,59 @@ export function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]
   return { ...listed, topic };
 }
 
+/** Throws a RejectionError if no event could be forwarded to a topic. */
+export function requireEgressName(naming: EgressNaming | undefined, definition: TopicDefinition): void {
+  const { egressFault } = toEgressView(naming, definition);
+  if (egressFault === undefined) return;
+  const message = `leads to the egress topic ${egressFault}`;
+  throw new RejectionError("BAD_EGRESS_NAME", "No events can be forwarded to this topic.", [
+    { path: "/externalId", message },
+  ]);
+}
+
 /** Translates why a topic cannot be changed. */
 export function toHttpProblem(error: unknown): unknown {
   if (error instanceof UnknownTopicError) {
     const { message } = error;
     return new HttpError("NOT_FOUND", `${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
   }
+  const detail = "Nothing was changed. Read the topic again, and decide on what it is now.";
+  if (error instanceof VersionConflictError)
+    return new HttpError("VERSION_CONFLICT", error.message, { detail });
   if (error instanceof DetailsConflictError)
     return new HttpError("VERSION_CONFLICT", "The details do not have the version in the If-Match header.", {
-      detail: "Nothing was changed. Read the topic again, and decide on what it is now.",
+      detail,
     });
   return error;
+}
+
+/** What is shown with a topic. */
+export interface ShownSources extends Pick<TopicSources, "topicDetails"> {
+  readonly topicUsage: TopicUsageStore;
+}
+
+/** The reply with a topic, those of its details that the caller may see, and its entity tag. */
+export async function showTopic(
+  { topicDetails, topicUsage }: ShownSources,
+  listed: ListedTopic,
+  namespaces: Call["namespaces"],
+): Promise<Reply> {
+  const described = await addDetails(topicDetails, [listed], namespaces);
+  const [shown = listed] = await addLastEvents(topicUsage, described);
+  return {
+    status: 200,
+    json: toTopicDetail(hidePrevious(shown, namespaces)),
+    headers: { ETag: toEtag(listed.topic.version) },
+  };
+}
+
+/** Finds a topic, active or not, in the caller's namespaces. Throws a NOT_FOUND error. */
+export async function findVisibleTopic(
+  topicReader: Pick<TopicReader, "find">,
+  id: string,
+  namespaces: Call["namespaces"],
+): Promise<ListedTopic> {
+  const found = await topicReader.find(id);
+  if (found !== undefined && includesNamespace(namespaces, found.topic.namespace)) return found;
+  throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
 }

@@ -2,7 +2,7 @@ import { topicUsageSchema } from "../../schemas/topic-usage.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { toUsageView, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { operation, type Operation } from "../framework/operation.ts";
-import { findVisibleTopic } from "./topics.ts";
+import { findVisibleTopic } from "./topic-rules.ts";
 
 interface UsageServices {
   readonly topicReader: Pick<TopicReader, "find">;

@@ -5,7 +5,7 @@ import {
   type TopicDraft,
 } from "../../schemas/topic-check.ts";
 import { topicListSchema, topicQuerySchema, type TopicList } from "../../schemas/topic-list.ts";
-import { topicDetailSchema, type TopicDetail } from "../../schemas/topic-view.ts";
+import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import {
   topicBodySchema,
   topicResponseSchema,
@@ -13,21 +13,19 @@ import {
   type TopicResponse,
 } from "../../schemas/topic.ts";
 import type { EventTypeService } from "../../src/event-types/stores.ts";
-import type { AuditEvent } from "../../src/lib/audit.ts";
-import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
 import type { Switched } from "../../src/topics/disabling.ts";
+import { readPageAt, type TopicHistory } from "../../src/topics/history.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
 import { readTopicPage } from "../../src/topics/topic-pages.ts";
-import type { TopicReader } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
-import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
+import { toTopicView } from "../../src/topics/topic-view.ts";
 import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
-import { toDefinition, type ListedTopic, type Topic } from "../../src/topics/topic.ts";
-import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
-import { hasRight, includesNamespace } from "../../src/users/rights.ts";
-import { HttpError, requireNamespace } from "../framework/errors.ts";
+import { toDefinition, type Topic } from "../../src/topics/topic.ts";
+import type { EgressNaming } from "../../src/routing/egress.ts";
+import { hasRight } from "../../src/users/rights.ts";
+import { requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
 import { toQueryParameters } from "../framework/query.ts";
 import { parseTopicQuery } from "./topic-query.ts";
@@ -35,7 +33,9 @@ import {
   createTopicCheck,
   forceParameter,
   hidePrevious,
+  requireEgressName,
   requireUnmanagedFor,
+  showTopic,
   toHttpProblem,
 } from "./topic-rules.ts";
 
@@ -44,6 +44,7 @@ const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
 
 interface TopicServices extends TopicSources {
   readonly topics: TopicService;
+  readonly topicHistory: TopicHistory;
   readonly eventTypes: Pick<EventTypeService, "findWarnings">;
   readonly topicUsage: TopicUsageStore;
   /** Undefined: no router is configured. */
@@ -69,13 +70,7 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
     rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
     async handle({ body, user, namespaces }) {
       requireNamespace({ user, namespaces }, "topics.write", body.namespace ?? "");
-      const { egressFault } = toEgressView(egressNaming, toDefinition(body));
-      if (egressFault !== undefined) {
-        const message = `leads to the egress topic ${egressFault}`;
-        throw new RejectionError("BAD_EGRESS_NAME", "No events can be forwarded to this topic.", [
-          { path: "/externalId", message },
-        ]);
-      }
+      requireEgressName(egressNaming, toDefinition(body));
       const { topic, event } = await topics.create(body, user.name);
       const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
       const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
@@ -99,7 +94,15 @@ const listTopics = (sources: TopicServices): Operation =>
     rejections: ["SCHEMA_VIOLATION"],
     async handle({ query, namespaces }) {
       const { topicDetails, topicUsage } = sources;
-      const { page: from, unusedFor, ...parsed } = parseTopicQuery(query);
+      const { page: from, unusedFor, at, ...parsed } = parseTopicQuery(query);
+      if (at !== undefined) {
+        const past = await readPageAt(sources.topicHistory, at, { ...parsed, namespaces }, from);
+        const topics = past.versions.map((one) =>
+          toTopicView(hidePrevious({ topic: one.topic }, namespaces)),
+        );
+        const json: TopicList = { topics, next: past.next ?? null };
+        return { status: 200, json };
+      }
       const unused = unusedFor === undefined ? undefined : await selectUnused(topicUsage, unusedFor);
       const page = await readTopicPage(sources, { ...parsed, namespaces, select: unused?.select }, from);
       const listed = await addDetails(topicDetails, page.topics, namespaces);
@@ -109,39 +112,6 @@ const listTopics = (sources: TopicServices): Operation =>
       return { status: 200, json: { ...json, ...(unused && { counted: unused.counted }) } };
     },
   });
-
-const getTopic = (sources: TopicServices): Operation =>
-  operation({
-    id: "getTopic",
-    method: "GET",
-    paths: ["/api/topicsync/v1/topics/{id}"],
-    access: "topics.read",
-    perNamespace: true,
-    tag: "topics",
-    summary: "Get a topic",
-    description:
-      "Its definition, an explanation of its filters, its details, its source, and its previous definition. For a retired topic, its last version.",
-    parameters: {
-      id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
-    },
-    replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
-    rejections: ["NOT_FOUND"],
-    async handle({ parameters: { id = "" }, namespaces }) {
-      const found = await findVisibleTopic(sources.topicReader, id, namespaces);
-      return { status: 200, json: await showTopic(sources, found, namespaces) };
-    },
-  });
-
-/** Finds a topic, active or not, in the caller's namespaces. Throws a NOT_FOUND error. */
-export async function findVisibleTopic(
-  topicReader: Pick<TopicReader, "find">,
-  id: string,
-  namespaces: Call["namespaces"],
-): Promise<ListedTopic> {
-  const found = await topicReader.find(id);
-  if (found !== undefined && includesNamespace(namespaces, found.topic.namespace)) return found;
-  throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-}
 
 const validateTopic = ({ topics, eventTypes }: TopicServices): Operation =>
   operation<TopicDraft>({
@@ -183,15 +153,16 @@ const disableTopic = (services: TopicServices): Operation =>
     description:
       "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
     parameters: { externalId: "External id of the topic." },
-    replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
+    replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema, hasEtag: true } },
     query: forceParameter,
     rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN", "MANAGED_BY_SET", "SCHEMA_VIOLATION"],
     async handle(call) {
-      const mark = await requireUnmanagedFor(call, services.topicDetails);
-      const reply = await switchTopic(services, call, "disabled", (externalId, check) =>
+      const { externalId: id = "" } = call.parameters;
+      const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
+      const { topic, changed, reply } = await switchTopic(services, call, (externalId, check) =>
         services.topics.disable(externalId, call.user.name, check),
       );
-      return { ...reply, ...(reply.audit && { audit: mark(reply.audit) }) };
+      return { ...reply, ...(changed && { audit: mark(toTopicEvent("disabled", topic)) }) };
     },
   });
 
@@ -206,7 +177,7 @@ const enableTopic = (services: TopicServices): Operation =>
     summary: "Enable a topic",
     description: "Restores the topic last disabled under this external id, with its original sys_id.",
     parameters: { externalId: "External id of the topic." },
-    replies: { 200: { description: "The topic is active.", schema: topicDetailSchema } },
+    replies: { 200: { description: "The topic is active.", schema: topicDetailSchema, hasEtag: true } },
     rejections: [
       "NOT_FOUND",
       "EXTERNAL_ID_TAKEN",
@@ -214,18 +185,19 @@ const enableTopic = (services: TopicServices): Operation =>
       "DUPLICATE_EXTERNAL_ID",
       "DUPLICATE_COMBINATION",
     ],
-    handle: (call) =>
-      switchTopic(services, call, "enabled", (externalId, check) =>
+    async handle(call) {
+      const { topic, changed, reply } = await switchTopic(services, call, (externalId, check) =>
         services.topics.enable(externalId, check),
-      ),
+      );
+      return { ...reply, ...(changed && { audit: toTopicEvent("enabled", topic) }) };
+    },
   });
 
 async function switchTopic(
   services: TopicServices,
   call: Call,
-  action: "disabled" | "enabled",
   change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
-): Promise<Reply & { readonly audit?: AuditEvent }> {
+): Promise<Switched & { readonly reply: Reply }> {
   const { namespaces } = call;
   const { externalId = "" } = call.parameters;
   const { topic, changed } = await change(externalId, createTopicCheck(call)).catch((error: unknown) => {
@@ -233,29 +205,13 @@ async function switchTopic(
   });
   const found = await services.topicReader.find(externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
-  return {
-    status: 200,
-    json: await showTopic(services, shown, namespaces),
-    ...(changed && { audit: toTopicEvent(action, topic) }),
-  };
+  return { topic, changed, reply: await showTopic(services, shown, namespaces) };
 }
 
-/** Shows a topic with those of its details that the caller may see. */
-async function showTopic(
-  { topicDetails, topicUsage }: Pick<TopicServices, "topicDetails" | "topicUsage">,
-  listed: ListedTopic,
-  namespaces: Call["namespaces"],
-): Promise<TopicDetail> {
-  const described = await addDetails(topicDetails, [listed], namespaces);
-  const [shown = listed] = await addLastEvents(topicUsage, described);
-  return toTopicDetail(hidePrevious(shown, namespaces));
-}
-
-/** Operations that create (specification 4.3), list, show, validate, disable and enable topics. */
+/** Operations that create (specification 4.3), list, validate, disable and enable topics. */
 export const topicOperations = (services: TopicServices): readonly Operation[] => [
   createTopic(services),
   listTopics(services),
-  getTopic(services),
   validateTopic(services),
   disableTopic(services),
   enableTopic(services),

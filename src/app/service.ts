@@ -151,7 +151,7 @@ async function createAppOptions(
   { kafkaBrokers }: Addresses,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
-  const { topics, topicReader, topicDetails, detailsService } = services;
+  const { topics, topicReader, topicHistory, topicDetails, detailsService } = services;
   const { topicSetStore, planSource, applyChanges } = services;
   const { topicIndex, topicUsage, eventTypes, applications, platforms } = services;
   const { users, keys, sessions } = services;
@@ -161,7 +161,7 @@ async function createAppOptions(
   });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
-    ...{ topics, topicReader, topicDetails, detailsService },
+    ...{ topics, topicReader, topicHistory, topicDetails, detailsService },
     ...{ topicSetStore, planSource, applyChanges },
     ...{ topicIndex, egressNaming, eventTypes, topicUsage },
     consumerObserver: createConsumerObserver(broker, config.kafka, egressNaming),

@@ -46,6 +46,7 @@ import { createSessionStore } from "../storage/sessions.ts";
 import { createSyncState } from "../storage/sync-state.ts";
 import { createTopicDetailsStore } from "../storage/topic-details.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
+import { createTopicHistory } from "../storage/topic-history.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
 import { createTopicSetStore } from "../storage/topic-sets.ts";
 import { createTopicUsageStore } from "../storage/topic-usage.ts";
@@ -53,6 +54,7 @@ import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../sync/positions.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
+import type { TopicHistory } from "../topics/history.ts";
 import { createDetailsService, type DetailsService } from "../topics/details-service.ts";
 import { createApply, type ApplyChanges } from "../topic-sets/apply.ts";
 import { createDatabaseSource } from "../topic-sets/database-source.ts";
@@ -83,6 +85,7 @@ export interface ServicesOptions {
 export interface Services {
   readonly topicStore: TopicStore;
   readonly topicReader: TopicReader;
+  readonly topicHistory: TopicHistory;
   readonly topicDetails: TopicDetailsStore;
   readonly detailsService: DetailsService;
   readonly topicSetStore: TopicSetStore;
@@ -138,6 +141,7 @@ export function createServices(options: ServicesOptions): Services {
   return lazily<Services>({
     topicStore: () => createTopicStore(database, log, { historyRetentionDays: config.historyRetentionDays }),
     topicReader: () => createTopicReader(database),
+    topicHistory: () => createTopicHistory(database),
     topicDetails: () => createTopicDetailsStore(database),
     detailsService: createDetailsService,
     topicSetStore: () => createTopicSetStore(database),

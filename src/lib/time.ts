@@ -7,3 +7,10 @@ const maxTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
  */
 export const toTime = (milliseconds: number): Date | undefined =>
   milliseconds >= 0 && milliseconds <= maxTimeMs ? new Date(milliseconds) : undefined;
+
+/** An RFC 3339 time on an existing day: JavaScript parses 31 February as 3 March. */
+export function isDateTime(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text)) return false;
+  const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  return !Number.isNaN(Date.parse(text)) && day.toISOString().startsWith(text.slice(0, 10));
+}

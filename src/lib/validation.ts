@@ -3,6 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 
 import type { Fault } from "./errors.ts";
 import { findNearest } from "./nearest.ts";
+import { isDateTime } from "./time.ts";
 
 export type ValidationResult<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
@@ -48,13 +49,6 @@ export function createValidator<T>(
     const validate = (compiled ??= (defaults ? compilerWithDefaults : compiler).compile<T>(schema));
     return validate(value) ? { ok: true, value } : { ok: false, faults: toFaults(validate.errors ?? []) };
   };
-}
-
-/** An RFC 3339 time on an existing day: JavaScript parses 31 February as 3 March. */
-function isDateTime(text: string): boolean {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text)) return false;
-  const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);
-  return !Number.isNaN(Date.parse(text)) && day.toISOString().startsWith(text.slice(0, 10));
 }
 
 function toFaults(found: readonly ErrorObject[]): Fault[] {

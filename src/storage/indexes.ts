@@ -47,18 +47,11 @@ export const indexes: readonly DeclaredIndex[] = [
   },
   // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter.
   { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
-  // Searches by details, each in the order of external ids; the members of a set.
-  ...["namespace", "owner", "tags", "labels", "lifecycle", "set", "words"].map((field): DeclaredIndex => ({
-    collection: collections.topicDetails,
-    name: `details_by_${field}`,
-    key: { [field]: 1, _id: 1 },
-    unique: false,
-  })),
   // The history of a topic, the latest version first; the topics at a time.
   {
     collection: collections.topicVersions,
     name: "versions_by_topic",
-    key: { topic_id: 1, valid_to: 1, "_id.v": 1 },
+    key: { topic_id: 1, valid_to: 1, "_id.v": 1, "_id.id": 1 },
     unique: false,
   },
   // Deletes versions after HISTORY_RETENTION_DAYS.
@@ -69,6 +62,13 @@ export const indexes: readonly DeclaredIndex[] = [
     unique: false,
     expireAfterSeconds: 0,
   },
+  // Searches by details, each in the order of external ids; the members of a set.
+  ...["namespace", "owner", "tags", "labels", "lifecycle", "set", "words"].map((field): DeclaredIndex => ({
+    collection: collections.topicDetails,
+    name: `details_by_${field}`,
+    key: { [field]: 1, _id: 1 },
+    unique: false,
+  })),
   // The log of a topic id.
   {
     collection: collections.logs,

@@ -2,8 +2,8 @@
 export const collections = {
   topics: "svc_api_notif_mgmt_topic",
   retiredTopics: "svc_api_notif_mgmt_topic_retired",
-  topicDetails: "topicsync_topic_details",
   topicVersions: "topicsync_topic_versions",
+  topicDetails: "topicsync_topic_details",
   topicSets: "topicsync_topic_sets",
   positions: "topicsync_positions",
   logs: "topicsync_logs",

@@ -32,7 +32,7 @@ export function createTopicReader(database: Database): TopicReader {
         const sort = sortFields[order.sort];
         const { descending } = order;
         const { records } = await database.run(() =>
-          findPage(topics, { filter: toFilter(query), sort, descending, after, limit }),
+          findPage(topics, { filter: toTopicFilter(query), sort, descending, after, limit }),
         );
         return records.map((record) => ({ topic: fromTopicRecord(record) }));
       }
@@ -53,7 +53,7 @@ export function createTopicReader(database: Database): TopicReader {
         });
         return;
       }
-      const cursor = topics.find(toFilter(query), { sort: { topic_id: 1 }, batchSize: recordsPerBatch });
+      const cursor = topics.find(toTopicFilter(query), { sort: { topic_id: 1 }, batchSize: recordsPerBatch });
       yield* streamRecords(database, cursor, (record) => ({ topic: fromTopicRecord(record) }));
     },
 
@@ -111,7 +111,7 @@ async function* streamRetired(
 ): AsyncGenerator<ListedTopic> {
   const filter = {
     "retired_by.kind": query.state === "disabled" ? "http" : "announcement",
-    ...(toFilter(query) as Filter<RetiredRecord>),
+    ...(toTopicFilter(query) as Filter<RetiredRecord>),
   };
   const { descending } = order;
   let next: readonly SortValue[] | undefined = after;
@@ -134,7 +134,7 @@ const sortFields: Readonly<Record<TopicSort, readonly string[]>> = {
 };
 
 /** The conditions that active and retired topics have in common. */
-function toFilter(query: TopicQuery): Filter<TopicRecord> {
+export function toTopicFilter(query: Omit<TopicQuery, "state">): Filter<TopicRecord> {
   const { externalIds, externalIdPrefix, exceptExternalIdPrefix, name, namePrefix, namespace, source } =
     query;
   const namespaces = toNamespaceFilter(query.namespaces);

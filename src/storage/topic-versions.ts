@@ -1,10 +1,11 @@
+import type { TopicVersion } from "../topics/history.ts";
 import type { ReplacedVersion, Source, VersionAction } from "../topics/topic.ts";
-import type { TopicRecord } from "./topic-records.ts";
+import { fromTopicRecord, type TopicRecord } from "./topic-records.ts";
 
 /** A version of a topic that another one has replaced. */
 export interface VersionRecord extends Pick<
   TopicRecord,
-  "topic_id" | "topic_name" | "namespace" | "header_query" | "content_query" | "source"
+  "topic_id" | "topic_name" | "namespace" | "header_query" | "content_query" | "source" | "sys_created_on"
 > {
   /** The sys_id and the version. */
   _id: { id: string; v: number };
@@ -34,6 +35,7 @@ export const toVersionRecord = (
   header_query: topic.headerQuery,
   content_query: topic.contentQuery,
   source: topic.source,
+  sys_created_on: topic.createdOn,
   valid_from: topic.updatedOn,
   valid_to: endedOn,
   ended_by: endedBy,
@@ -42,4 +44,22 @@ export const toVersionRecord = (
   ...(retentionDays !== undefined && {
     expires_on: new Date(endedOn.getTime() + retentionDays * msPerDay),
   }),
+});
+
+export const fromVersionRecord = ({
+  _id: { id, v },
+  valid_from,
+  valid_to,
+  ended_by,
+  action,
+  is_transient,
+  ...record
+}: VersionRecord): TopicVersion => ({
+  topic: fromTopicRecord({
+    ...{ ...record, _id: id, version: v, sys_updated_on: valid_from },
+    user_created: false,
+    type: "egress",
+  }),
+  ended: { on: valid_to, by: ended_by, as: action },
+  isTransient: is_transient === true,
 });

@@ -4,7 +4,6 @@ import { ConfigurationError, getErrorMessage, TransactionConflictError } from ".
 import type { Logger } from "../lib/logger.ts";
 import { elapsed, random, sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
-import type { Database } from "./database.ts";
 import { classify, commit } from "./failures.ts";
 import { collections } from "./names.ts";
 
@@ -92,7 +91,7 @@ export function createKillSessions(getDb: () => Db, log: Logger): KillSessions {
 
 /** Runs operations in one transaction of a session, which ends with it. See `Database.runTransaction`. */
 export async function runInSession(
-  database: Pick<Database, "runTransaction">,
+  database: { runTransaction(session: ClientSession, work: () => Promise<void>): Promise<void> },
   session: ClientSession,
   work: () => Promise<void>,
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { PlanError } from "../lib/errors.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import { toTopicEvent } from "../topics/audit.ts";
-import type { DefinitionChange } from "../topics/changes.ts";
+import type { DefinitionChange } from "../topics/definition-change.ts";
 import { ChangesRejectedError } from "../topics/changing.ts";
 import { DetailsConflictError } from "../topics/details-store.ts";
 import { formatDetails, noDetails, toNextDetails, type StoredDetails } from "../topics/details.ts";

@@ -10,22 +10,26 @@ export interface GuardOptions {
 }
 
 /**
- * Throws a RejectionError for a topic of a set, which is changed in the files of the set, unless that is
- * forced. Returns a function that marks audit events as forced if it is.
+ * Throws a RejectionError for topics of a set, which are changed in the files of the set, unless that is
+ * forced. Returns a function that marks their audit events as forced.
  */
 export async function requireUnmanaged(
   store: Pick<TopicDetailsStore, "find">,
-  externalId: string,
+  externalIds: readonly string[],
   { force, canSee = () => true }: GuardOptions,
 ): Promise<(event: AuditEvent) => AuditEvent> {
-  const [details] = await store.find([externalId]);
-  const membership = details !== undefined && canSee(details.namespace) ? details.membership : undefined;
-  if (membership === undefined) return (event) => event;
-  const { set, path } = membership;
-  if (!force)
+  const managed = (await store.find(externalIds)).filter(
+    ({ membership, namespace }) => membership !== undefined && canSee(namespace),
+  );
+  const [first] = managed;
+  if (first?.membership !== undefined && !force) {
+    const { set, path } = first.membership;
     throw new RejectionError(
       "MANAGED_BY_SET",
-      `The topic "${externalId}" belongs to the set "${set}". Change it in ${path ?? "the files of the set"} and apply them, or force the change.`,
+      `The topic "${first.externalId}" belongs to the set "${set}". Change it in ${path ?? "the files of the set"} and apply them, or force the change.`,
     );
-  return (event) => ("externalId" in event ? { ...event, forced: true } : event);
+  }
+  const forced = new Set(managed.map(({ externalId }) => externalId));
+  return (event) =>
+    "externalId" in event && forced.has(event.externalId) ? { ...event, forced: true } : event;
 }

@@ -1,5 +1,6 @@
 import { RejectionError } from "../lib/errors.ts";
 import { formatRecordPosition } from "../sync/records.ts";
+import { VersionConflictError, type DefinitionChange, type ExpectedTopic } from "./definition-change.ts";
 import {
   createDisableRejection,
   createEnableRejection,
@@ -21,38 +22,6 @@ import {
   type TopicDefinition,
   type UserSource,
 } from "./topic.ts";
-
-/** What the caller has read of a topic that is to be changed. */
-export interface ExpectedTopic {
-  readonly version: number;
-  /** Not compared if absent. */
-  readonly definition?: TopicDefinition | undefined;
-}
-
-/** A change of one topic. Without `expected`, it is made whatever the topic is. */
-export type DefinitionChange =
-  | { readonly kind: "create"; readonly definition: TopicDefinition }
-  | {
-      readonly kind: "change";
-      readonly externalId: string;
-      readonly expected?: ExpectedTopic | undefined;
-      /** Another external id renames the topic. */
-      readonly definition: TopicDefinition;
-    }
-  | {
-      readonly kind: "disable";
-      readonly externalId: string;
-      readonly expected?: ExpectedTopic | undefined;
-    }
-  | {
-      /** Brings back the topic that was disabled last, with its own definition unless another is given. */
-      readonly kind: "enable";
-      readonly externalId: string;
-      readonly expected?: ExpectedTopic | undefined;
-      readonly definition?: TopicDefinition | undefined;
-    };
-
-export const maxChanges = 500;
 
 /** Changes that are stored together. */
 export interface ChangeSet {
@@ -87,27 +56,6 @@ export interface RejectedChange {
 export type ChangeDecision =
   | { readonly results: readonly ChangedTopic[]; readonly writes: ChangeWrites }
   | { readonly rejections: readonly RejectedChange[] };
-
-/** The topic was changed since the caller has read it. */
-export class VersionConflictError extends Error {
-  override readonly name = "VersionConflictError";
-  readonly topic: Topic;
-
-  constructor(topic: Topic, { version }: ExpectedTopic) {
-    const difference =
-      topic.version === version
-        ? `has another definition than the version ${version} that was read`
-        : `has the version ${topic.version}, not ${version}`;
-    const by =
-      topic.source.kind === "http"
-        ? `the user "${topic.source.user}"`
-        : `the announcement ${formatRecordPosition(topic.source)}`;
-    super(
-      `The topic "${topic.externalId}" ${difference}: ${by} changed it at ${topic.updatedOn.toISOString()}.`,
-    );
-    this.topic = topic;
-  }
-}
 
 /** What a change does. `from` is replaced or disabled, and `to` is stored. */
 interface Effect extends ChangedTopic {

@@ -1,13 +1,8 @@
 import type { AuditEvent } from "../lib/audit.ts";
 import { newId } from "../lib/sys-id.ts";
 import { toTopicEvent } from "./audit.ts";
-import {
-  decideChanges,
-  type ChangedTopic,
-  type ChangeSet,
-  type RejectedChange,
-  type DefinitionChange,
-} from "./changes.ts";
+import type { DefinitionChange } from "./definition-change.ts";
+import { decideChanges, type ChangedTopic, type ChangeSet, type RejectedChange } from "./changes.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import { TopicGoneError, UniqueViolationError, type FurtherWrites, type TopicStore } from "./stores.ts";
 import type { ChangeLabel, Topic, TopicDefinition } from "./topic.ts";

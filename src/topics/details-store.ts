@@ -1,9 +1,10 @@
+import { OutdatedError } from "../lib/errors.ts";
 import type { TopicLifecycle } from "../../schemas/topic-details.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { StoredDetails } from "./details.ts";
 
 /** The stored details do not have the version before the one to be written. */
-export class DetailsConflictError extends Error {
+export class DetailsConflictError extends OutdatedError {
   override readonly name = "DetailsConflictError";
 
   constructor(options?: ErrorOptions) {

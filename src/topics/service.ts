@@ -7,7 +7,7 @@ import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { toTopicEvent } from "./audit.ts";
 import { changeStoredTopics, type ChangedTopics, type ChangeOptions } from "./changing.ts";
-import type { DefinitionChange } from "./changes.ts";
+import type { DefinitionChange } from "./definition-change.ts";
 import { decide, type Batch, type Decision } from "./decide.ts";
 import { disableStoredTopic, enableStoredTopic, type Switched } from "./disabling.ts";
 import { findDuplicates, insertTopic, requireReadableFilters } from "./insertion.ts";

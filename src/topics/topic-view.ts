@@ -1,8 +1,10 @@
 import type { TopicDetailsView } from "../../schemas/topic-details.ts";
 import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
+import type { VersionView } from "../../schemas/topic-versions.ts";
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { describeFilter } from "../matching/filter/to-text.ts";
+import type { TopicVersion } from "./history.ts";
 import { showVersion, toDetailsBody, type ShownDetails } from "./details.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
@@ -16,6 +18,7 @@ export function toTopicView({ topic, retired, details, lastEventOn }: ListedTopi
     headerQuery,
     contentQuery,
     id,
+    version: topic.version,
     state: toState(retired),
     source: toSourceView(topic.source),
     createdOn: topic.createdOn.toISOString(),
@@ -37,13 +40,41 @@ export function toTopicView({ topic, retired, details, lastEventOn }: ListedTopi
 }
 
 /** Converts a topic to everything about it, with the meaning of its filters. */
-export const toTopicDetail = (listed: ListedTopic): TopicDetail => ({
+export const toTopicDetail = (listed: ListedTopic, replaced?: TopicDetail["replaced"]): TopicDetail => ({
   ...toTopicView(listed),
+  ...(replaced && { replaced }),
   details: toDetailsView(listed.details ?? showVersion(0)),
   filters: {
     headerQuery: describe("headerQuery", listed.topic.headerQuery),
     contentQuery: describe("contentQuery", listed.topic.contentQuery),
   },
+});
+
+/** Converts a version, which may be the current one, to the topic as it was. */
+export function toPastTopicDetail({ topic, ended }: TopicVersion): TopicDetail {
+  if (ended === undefined) return toTopicDetail({ topic });
+  const { on, by, as } = ended;
+  return as === "retired" || as === "disabled"
+    ? toTopicDetail({ topic, retired: { retiredOn: on, retiredBy: by } })
+    : toTopicDetail({ topic }, { on: on.toISOString(), by: toSourceView(by), as });
+}
+
+export const toVersionView = ({ topic, ended, isTransient }: TopicVersion): VersionView => ({
+  externalId: topic.externalId,
+  name: topic.name,
+  namespace: topic.namespace,
+  headerQuery: topic.headerQuery,
+  contentQuery: topic.contentQuery,
+  id: topic.id,
+  version: topic.version,
+  source: toSourceView(topic.source),
+  validFrom: topic.updatedOn.toISOString(),
+  ...(ended && {
+    validTo: ended.on.toISOString(),
+    endedBy: toSourceView(ended.by),
+    endedAs: ended.as,
+  }),
+  transient: isTransient,
 });
 
 /** Converts details to what responses show. */

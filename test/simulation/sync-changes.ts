@@ -1,6 +1,6 @@
 /** The store's records of topics and positions in the terms of the model. */
 import { collections } from "../../src/storage/names.ts";
-import type { ModelAnnouncement, ModelTopic } from "../unit/topics/model.ts";
+import type { ModelAnnouncement, ModelTopic, ModelVersion } from "../unit/topics/model.ts";
 import type { StoredRecord } from "./cluster/log-batches.ts";
 import type { Document } from "./mongo/documents.ts";
 import type { Change } from "./mongo/commands.ts";
@@ -28,6 +28,8 @@ export interface Effect {
   readonly topics: ReadonlyMap<string, ChangedTopic>;
   /** `externalId@offset` of the tombstones. */
   readonly retired: ReadonlySet<string>;
+  /** The versions that the channel has replaced; see `describeReplaced`. */
+  readonly replaced: ReadonlySet<string>;
 }
 
 interface StoredSource {
@@ -117,15 +119,30 @@ export function toAnnouncement(record: StoredRecord, offset: number): ModelAnnou
   return { kind: "define", offset, definition: { externalId, name, namespace, headerQuery, contentQuery } };
 }
 
+export const describeReplaced = ({ topic, offset, action }: ModelVersion): string =>
+  `${topic.externalId} ${describe(topic)} ${action} by ${offset}`;
+
 /** Whether a retirement is marked as ended: its topic is enabled again. */
-const isEnd = (before: Document | undefined, after: Document): boolean =>
+export const isEnd = (before: Document | undefined, after: Document): boolean =>
   after["enabled_on"] !== undefined && before !== undefined && before["enabled_on"] === undefined;
 
 /** What a commit did to topics. */
 export function toEffect(changes: readonly Change[]): Effect {
   const topics = new Map<string, ChangedTopic>();
   const retired = new Set<string>();
+  const replaced = new Set<string>();
   for (const { collection, before, after } of changes) {
+    if (collection === collections.topicVersions && after !== undefined) {
+      const by = after["ended_by"] as StoredSource;
+      if (by.kind === "announcement")
+        replaced.add(
+          describeReplaced({
+            topic: fromRecord(after),
+            offset: toOffset(by),
+            action: after["action"] as ModelVersion["action"],
+          }),
+        );
+    }
     if (collection === collections.topics) {
       if (before !== undefined && !topics.has(before["topic_id"] as string))
         topics.set(before["topic_id"] as string, {
@@ -142,7 +159,7 @@ export function toEffect(changes: readonly Change[]): Effect {
       if (by.kind === "announcement") retired.add(`${String(after["topic_id"])}@${toOffset(by)}`);
     }
   }
-  return { topics, retired };
+  return { topics, retired, replaced };
 }
 
 /**

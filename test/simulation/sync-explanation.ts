@@ -4,6 +4,7 @@ import type { StoredRecord } from "./cluster/log-batches.ts";
 import type { IdentifiedLog } from "./sync-topic.ts";
 import {
   describe,
+  describeReplaced,
   epochSize,
   toAnnouncement,
   toCombination,
@@ -64,8 +65,7 @@ export function explain(version: Version, range: Range, found: FetchedRecords | 
   const model: Model = {
     topics: new Map(version.topics),
     holders: new Map(version.holders),
-    retired: [],
-    rejected: [],
+    ...{ retired: [], rejected: [], replaced: [] },
   };
   const counts: Record<string, number> = {};
   for (const record of records) {
@@ -92,6 +92,9 @@ export function findDifference(version: Version, { model }: Explanation, actual:
   const retired = new Set(model.retired.map(({ topic, offset }) => `${topic.externalId}@${offset}`));
   for (const one of retired) if (!actual.retired.has(one)) return `${one} was not retired`;
   for (const one of actual.retired) if (!retired.has(one)) return `${one} was retired`;
+  const replaced = new Set(model.replaced.map(describeReplaced));
+  for (const one of replaced) if (!actual.replaced.has(one)) return `${one} is not in the history`;
+  for (const one of actual.replaced) if (!replaced.has(one)) return `${one} is in the history`;
   return undefined;
 }
 
@@ -100,8 +103,7 @@ export function applyEffect(last: Version, actual: Effect, fail: (message: strin
   const model: Model = {
     topics: new Map(last.topics),
     holders: new Map(last.holders),
-    retired: [],
-    rejected: [],
+    ...{ retired: [], rejected: [], replaced: [] },
   };
   const ids = new Map(last.ids);
   // Removed first: a combination may pass from one topic to another.

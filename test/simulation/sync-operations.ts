@@ -1,6 +1,10 @@
 /** What users do over HTTP in the sync's world. */
 import { RejectionError, UnavailableError } from "../../src/lib/errors.ts";
 import { UnknownTopicError } from "../../src/topics/disabling.ts";
+import type { DefinitionChange } from "../../src/topics/definition-change.ts";
+import { ChangesRejectedError } from "../../src/topics/changing.ts";
+import type { TopicStore } from "../../src/topics/stores.ts";
+import type { Topic, TopicDefinition } from "../../src/topics/topic.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import type { SyncOracle } from "./sync-oracle.ts";
 import type { SyncAction } from "./sync-steps.ts";
@@ -9,9 +13,15 @@ import type { World } from "./world.ts";
 
 interface OperatedService {
   readonly topics: TopicService;
+  readonly store: Pick<TopicStore, "findByExternalIds" | "findLatestRetired">;
 }
 
-export type Operation = Extract<SyncAction, { readonly do: "create" | "disable" | "enable" }>;
+export type Operation = Extract<
+  SyncAction,
+  { readonly do: "create" | "disable" | "enable" | "change" | "restore" | "exchange" }
+>;
+
+const user = "admin";
 
 /** Lets a process do what a step says, and checks what it acknowledges. */
 export function operate<Service extends OperatedService>(
@@ -28,18 +38,24 @@ export function operate<Service extends OperatedService>(
     const from = server.getLastCommit();
     switch (action.do) {
       case "create": {
-        const { topic } = await service.topics.create(toDefinition(action.id, action.variant), "admin");
+        const { topic } = await service.topics.create(toDefinition(action.id, action.variant), user);
         if (isReplicaSet) oracle.onCreated(topic.id, server.getMajority());
         break;
       }
       case "disable":
-        await service.topics.disable(externalId, "admin");
+        await service.topics.disable(externalId, user);
         onSwitched(false, from);
         break;
       case "enable":
         await service.topics.enable(externalId);
         onSwitched(true, from);
         break;
+      default: {
+        const changes = await prepare(action, service.store);
+        const { results } = await service.topics.change(changes, { user });
+        if (isReplicaSet)
+          for (const { topic } of results) oracle.history.onChanged(topic, server.getMajority());
+      }
     }
   };
   const onSwitched = (isActive: boolean, from: number): void => {
@@ -57,6 +73,56 @@ export function operate<Service extends OperatedService>(
   });
 }
 
+/** What a user asks for who has read the topics first. */
+async function prepare(
+  action: Operation,
+  { findByExternalIds, findLatestRetired }: OperatedService["store"],
+): Promise<readonly DefinitionChange[]> {
+  const externalId = formatId(action.id);
+  const ids = action.do === "exchange" ? [externalId, formatId(action.variant)] : [externalId];
+  const found = await findByExternalIds([...new Set(ids)]);
+  const toChange = (topic: Topic, definition: TopicDefinition): DefinitionChange => ({
+    ...{ kind: "change", externalId: topic.externalId, definition },
+    expected: { version: topic.version, definition: topic },
+  });
+  const [one, other] = found;
+  if (action.do === "exchange" && one !== undefined && other !== undefined)
+    return [
+      toChange(one, { ...toDefinitionOf(other), externalId: one.externalId }),
+      toChange(other, { ...toDefinitionOf(one), externalId: other.externalId }),
+    ];
+  const wanted = toDefinition(action.id, action.variant);
+  if (one !== undefined) {
+    const { previous } = one;
+    return [
+      toChange(
+        one,
+        action.do === "restore" && previous ? { ...wanted, ...toDefinitionOf(previous) } : wanted,
+      ),
+    ];
+  }
+  const [last] = await findLatestRetired([externalId]);
+  const version = last?.topic.version ?? 1;
+  return action.do === "restore"
+    ? [{ kind: "enable", externalId, expected: { version }, definition: wanted }]
+    : [{ kind: "create", definition: wanted }];
+}
+
+const toDefinitionOf = ({
+  name,
+  namespace,
+  headerQuery,
+  contentQuery,
+}: Omit<TopicDefinition, "externalId">) => ({
+  name,
+  namespace,
+  headerQuery,
+  contentQuery,
+});
+
 /** Errors that users see although nothing is wrong. */
 const isExpected = (error: unknown): boolean =>
-  error instanceof RejectionError || error instanceof UnavailableError || error instanceof UnknownTopicError;
+  error instanceof RejectionError ||
+  error instanceof ChangesRejectedError ||
+  error instanceof UnavailableError ||
+  error instanceof UnknownTopicError;

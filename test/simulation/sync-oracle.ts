@@ -36,6 +36,7 @@ import {
   type Version,
 } from "./sync-explanation.ts";
 import { derivePosition } from "./sync-derived.ts";
+import { HistoryOracle } from "./sync-history.ts";
 import type { IdentifiedLog } from "./sync-topic.ts";
 import { Violation } from "./violation.ts";
 
@@ -63,6 +64,7 @@ export interface OracleOptions {
 export class SyncOracle {
   readonly #options: OracleOptions;
   readonly letters: ReturnType<typeof createLetterOracle>;
+  readonly history: HistoryOracle;
   readonly #reports: ReturnType<typeof createReportOracle>;
   #versions: Version[] = [initial];
   /** What each process was delivered, by partition. */
@@ -82,6 +84,7 @@ export class SyncOracle {
       fail,
     });
     this.#reports = createReportOracle(fail);
+    this.history = new HistoryOracle(fail);
   }
 
   onDelivered(host: Host, partition: number, fetched: FetchedRecords): void {
@@ -94,6 +97,7 @@ export class SyncOracle {
   onCommit(commit: Commit): void {
     this.#checks += 1;
     const version = this.#checkCommit(commit);
+    this.history.onCommit(commit);
     if (version !== undefined) this.#versions.push(version);
     if (this.#versions.length > 2 * keptVersions) this.#versions = this.#versions.slice(-keptVersions);
   }
@@ -101,6 +105,7 @@ export class SyncOracle {
   onRollback(lastKept: number): void {
     this.#versions = this.#versions.filter(({ commit }) => commit <= lastKept);
     this.#reports.onRollback(lastKept);
+    this.history.onRollback(lastKept);
     for (const [id, commit] of this.#createdBy) if (commit > lastKept) this.#createdBy.delete(id);
   }
 
@@ -139,6 +144,7 @@ export class SyncOracle {
     for (const id of new Set([...texts.keys(), ...topics.keys()]))
       if ((texts.get(id) ?? describe(undefined)) !== describe(topics.get(id)))
         this.#fail(`the topic ${id} is stored as ${texts.get(id) ?? "nothing"}`);
+    this.history.compare(this.#options.readAll);
   }
 
   /** A position without a topic id counts for the log that is there. */
@@ -311,7 +317,10 @@ export class SyncOracle {
         continue;
       }
       if (topic.owner !== "http") this.#fail(`the topic ${id} changed without a move of its position`);
-      if (last.topics.has(id)) this.#fail(`the topic ${id} was replaced over HTTP`);
+      if (last.topics.get(id)?.owner === "channel")
+        this.#fail(`the topic ${id} of the channel was changed over HTTP`);
+      if (last.topics.has(id) && last.ids.get(id) !== sysId)
+        this.#fail(`the topic ${id} was replaced over HTTP`);
       if (sysId !== undefined && !this.#createdBy.has(sysId)) this.#createdBy.set(sysId, number);
     }
     if (actual.retired.size > 0)

@@ -87,7 +87,7 @@ export type SyncAction =
   | ClusterAction
   | TopicAction
   | {
-      readonly do: "create" | "disable" | "enable";
+      readonly do: "create" | "disable" | "enable" | "change" | "restore" | "exchange";
       readonly process: number;
       readonly id: number;
       readonly variant: number;
@@ -170,7 +170,11 @@ const topicActions = [
 const moveHouse = fc.record({ do: fc.constant("move house"), ms: upTo(5, 500, 3_000), share });
 
 const createOperation = (meant: Meant) =>
-  fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, ...meant });
+  fc.record({
+    do: fc.constantFrom("create", "create", "disable", "enable", "change", "change", "restore", "exchange"),
+    process,
+    ...meant,
+  });
 const storeFaults = createFaults(fc.constant<Server>("store"));
 /** An administrator often means the end of the log, or its beginning. */
 const setPosition = fc.record({

@@ -12,6 +12,7 @@ import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import type { RecordProducer } from "../../src/sync/records.ts";
+import type { TopicStore } from "../../src/topics/stores.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { createHost, type Host } from "./clock.ts";
 import { createClaimCheck } from "./claim-check.ts";
@@ -35,6 +36,7 @@ import { World, type OnTrace, type Process, type WorldResult } from "./world.ts"
 
 interface Service {
   readonly topics: TopicService;
+  readonly store: TopicStore;
   readonly broker: Broker;
   readonly deadLetters: RecordProducer;
   readonly consumer: GroupConsumer;
@@ -279,7 +281,7 @@ class SyncWorld {
       log,
       onDied: end,
     });
-    process.service = { topics, broker, deadLetters, consumer };
+    process.service = { topics, store, broker, deadLetters, consumer };
     await database.connect(abort);
     await broker.connect(abort);
     await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
@@ -325,6 +327,9 @@ class SyncWorld {
       case "create":
       case "disable":
       case "enable":
+      case "change":
+      case "restore":
+      case "exchange":
         operate(action, this.#world, this.#oracle);
         break;
       case "set position":

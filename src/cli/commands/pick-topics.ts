@@ -6,13 +6,17 @@ import { UnavailableError } from "../../lib/errors.ts";
 import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import type { EgressNaming } from "../../routing/egress.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
+import { streamTopicsAt, type TopicHistory } from "../../topics/history.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
 import { createTopicProgress } from "../output/progress.ts";
 
 /** A topic, without its filters. */
-export type PickedTopic = Omit<PickableTopic, "headerQuery" | "contentQuery">;
+export interface PickedTopic extends Omit<PickableTopic, "headerQuery" | "contentQuery"> {
+  /** Only of a topic as it was. */
+  readonly version?: number;
+}
 
 /** The stored topics, indexed. */
 export interface StoredTopics {
@@ -25,18 +29,31 @@ export interface StoredTopics {
   readonly naming: EgressNaming | undefined;
 }
 
-/** Reads all topics and keeps the filters of one. Skips those with invalid filters, with a warning. */
+/** The topics at a time, with their versions. */
+async function* streamPickableAt(
+  history: Pick<TopicHistory, "readAt">,
+  at: Date,
+): AsyncGenerator<PickableTopic & { readonly version: number }> {
+  for await (const { topic } of streamTopicsAt(history, at)) {
+    const { externalId, name, namespace, headerQuery, contentQuery, id, version } = topic;
+    yield { externalId, name, namespace, headerQuery, contentQuery, id, version };
+  }
+}
+
+/** Reads all topics, as they are or were at a time, and keeps the filters of one. Skips those with invalid filters, with a warning. */
 export async function loadTopics(
   { config: { kafka }, services, abort }: CommandContext,
   explainedId: string | undefined,
+  at?: Date,
 ): Promise<StoredTopics> {
-  const { topicReader } = await services();
+  const { topicReader, topicHistory } = await services();
   const picker = createPicker();
   const shown = new Map<string, PickedTopic>();
   const progress = createTopicProgress("reading topics", await topicReader.estimateCount());
   let explainedFilters: FilterTexts | undefined;
   let read = 0;
-  for await (const { headerQuery, contentQuery, ...topic } of topicReader.streamPickable()) {
+  const stored = at === undefined ? topicReader.streamPickable() : streamPickableAt(topicHistory, at);
+  for await (const { headerQuery, contentQuery, ...topic } of stored) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${read} topics`);
     read += 1;
     progress.at(read);

@@ -9,6 +9,7 @@ import { readFilters, type FilterTexts } from "../../matching/filter/topic-filte
 import { explain } from "../../matching/picker/explain.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
+import { parseDate } from "../input/options.ts";
 import { collectFile, getTotalSize, readTextFile } from "../input/files.ts";
 import { printError, openOutput, sanitize } from "../output/output.ts";
 import { pickLines } from "./pick-lines.ts";
@@ -20,6 +21,7 @@ interface Flags {
   readonly ndjson?: true;
   readonly explain?: string;
   readonly record?: EventRecord;
+  readonly at?: Date;
 }
 
 export function definePick(command: Command): void {
@@ -35,6 +37,11 @@ export function definePick(command: Command): void {
       'the data of the record that carries the event: {"$key": "…", "$header": {"NAME": "…"}, "$ce": {"type": "…"}}',
       parseRecord,
     )
+    .option(
+      "--at <time>",
+      "pick from the topics as they were at this time (2026-11-21T07:18:04Z), and show the version of each",
+      parseDate,
+    )
     .option("--json", "print one line of JSON per event (NDJSON) instead of tables")
     .action(async (files: string[], flags: Flags, command: Command) => {
       if (flags.ndjson && flags.explain !== undefined)
@@ -43,7 +50,7 @@ export function definePick(command: Command): void {
       const bytes = await getTotalSize(files);
       if (flags.ndjson) {
         await runWithContext(async (connection) => {
-          const topics = await loadTopics(connection, undefined);
+          const topics = await loadTopics(connection, undefined, flags.at);
           const { record, json = false } = flags;
           await pickLines(connection, { topics, record, files, bytes, json });
         });
@@ -82,11 +89,9 @@ async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
 }
 
 async function pick(connection: CommandContext, events: readonly NamedEvent[], flags: Flags): Promise<void> {
-  const topics = await loadTopics(connection, flags.explain);
+  const topics = await loadTopics(connection, flags.explain, flags.at);
   const explained =
-    flags.explain === undefined
-      ? undefined
-      : createExplainer(flags.explain, topics.explainedFilters, flags.record);
+    flags.explain === undefined ? undefined : createExplainer(flags.explain, topics.explainedFilters, flags);
   const output = openOutput();
   for (const { file, event } of events) {
     const result = {
@@ -109,10 +114,14 @@ async function pick(connection: CommandContext, events: readonly NamedEvent[], f
 function createExplainer(
   externalId: string,
   filters: FilterTexts | undefined,
-  record: EventRecord | undefined,
+  { record, at }: Pick<Flags, "record" | "at">,
 ): ((event: unknown) => ExplainedTopic) | undefined {
   if (filters === undefined)
-    throw new Error(`there is no topic with the external id "${sanitize(externalId)}"`);
+    throw new Error(
+      at === undefined
+        ? `there is no topic with the external id "${sanitize(externalId)}"`
+        : `there was no topic with the external id "${sanitize(externalId)}" at ${at.toISOString()}`,
+    );
   try {
     const conditions = readFilters(filters);
     return (event) => ({ externalId, results: explain(conditions, event, record) });

@@ -1,3 +1,4 @@
+import type { TopicDetail } from "../../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import type { AuditEvent } from "../../lib/audit.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
@@ -7,7 +8,7 @@ import { requireUnmanaged } from "../../topic-sets/guard.ts";
 import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
-import { toTopicDetail } from "../../topics/topic-view.ts";
+import { toPastTopicDetail, toTopicDetail } from "../../topics/topic-view.ts";
 import { addLastEvents } from "../../topics/usage.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
 import type { ForceFlag, JsonFlag } from "../input/options.ts";
@@ -33,17 +34,38 @@ export async function addTopic(
   print(listed, "added", json);
 }
 
-/** Shows an active topic, or else the last retired one of that external id. */
+export interface ShowFlags extends JsonFlag {
+  readonly version?: number;
+  readonly at?: Date;
+}
+
+/** Shows an active topic, or else the last retired one of that external id; or one as it was. */
 export async function showTopic(
   { services }: CommandContext,
   externalId: string,
-  { json }: JsonFlag,
+  { json, version, at }: ShowFlags,
 ): Promise<void> {
-  const { topicReader, topicDetails, topicUsage } = await services();
+  const { topicReader, topicHistory, topicDetails, topicUsage } = await services();
+  if (version !== undefined || at !== undefined) {
+    const past =
+      at === undefined
+        ? await topicHistory.findVersion(externalId, version ?? 0)
+        : await topicHistory.findAt(externalId, at);
+    const which = at === undefined ? `with the version ${version}` : `at ${at.toISOString()}`;
+    if (past === undefined)
+      throw new Error(
+        `the history has no topic "${externalId}" ${which}; \`topicsync topics history\` lists versions`,
+      );
+    show(toPastTopicDetail(past), json);
+    return;
+  }
   const found = await topicReader.find(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
   const [shown = found] = await addLastEvents(topicUsage, await addDetails(topicDetails, [found]));
-  const topic = toTopicDetail(shown);
+  show(toTopicDetail(shown), json);
+}
+
+function show(topic: TopicDetail, json: true | undefined): void {
   if (json) printJson(topic);
   else process.stdout.write(formatTopic(topic));
 }
@@ -60,7 +82,7 @@ export async function switchTopic(
   const action = `${command}d` as const;
   const mark =
     command === "disable"
-      ? await requireUnmanaged(topicDetails, externalId, { force: force === true })
+      ? await requireUnmanaged(topicDetails, [externalId], { force: force === true })
       : (event: AuditEvent) => event;
   const switching =
     command === "disable" ? topics.disable(externalId, getCommandLineUser()) : topics.enable(externalId);

@@ -20,7 +20,7 @@ export async function describeTopic(
 ): Promise<void> {
   const record = audit();
   const { topicDetails, detailsService } = await services();
-  const mark = await requireUnmanaged(topicDetails, externalId, { force: flags.force === true });
+  const mark = await requireUnmanaged(topicDetails, [externalId], { force: flags.force === true });
   const [current] = await topicDetails.find([externalId]);
   const body = { ...toDetailsBody(current ?? noDetails), ...toChanges(flags) };
   const checked = checkDetails(body);

@@ -1,6 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import { streamTopicsAt } from "../../topics/history.ts";
 import { streamTopics } from "../../topics/topic-pages.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
@@ -13,6 +14,7 @@ export interface ExportFlags extends TopicChoiceFlags {
   readonly format?: "ndjson" | "yaml";
   readonly out?: string;
   readonly json?: true;
+  readonly at?: Date;
 }
 
 /** Lines written together, for speed. */
@@ -52,7 +54,12 @@ async function writeDefinitions(
     progress?.at(Math.min(done, total));
     return text === "" || output.write(text);
   };
-  for await (const { topic } of streamTopics(sources, toTopicQuery(flags))) {
+  const query = toTopicQuery(flags);
+  const topics =
+    flags.at === undefined
+      ? streamTopics(sources, query)
+      : streamTopicsAt(sources.topicHistory, flags.at, query);
+  for await (const { topic } of topics) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
     lines.push(`${formatDefinition(topic)}\n`);
     done += 1;

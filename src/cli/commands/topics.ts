@@ -7,6 +7,7 @@ import { collectFile } from "../input/files.ts";
 import {
   forceOption,
   parseCount,
+  parseDate,
   parseUnusedFor,
   parseVersion,
   type ForceFlag,
@@ -14,12 +15,14 @@ import {
 } from "../input/options.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
 import { addImpactCommand } from "./topic-impact-flags.ts";
+import { addVersionCommands } from "./topic-version-commands.ts";
 import { addTopicChoice } from "./topic-choice.ts";
 import { addDescribeOptions, type DescribeFlags } from "./topic-describe-flags.ts";
 import type { CleanFlags } from "./topic-details-clean.ts";
 import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
+import type { ShowFlags } from "./topic-changes.ts";
 import type { ListFlags } from "./topic-list.ts";
 import { definePlanCommands } from "./topic-plans.ts";
 import type { UsageFlags } from "./topic-usage.ts";
@@ -32,6 +35,7 @@ export function defineTopics(topics: Command): void {
   addConsumersCommand(topics);
   addAddCommand(topics);
   addSwitchCommands(topics);
+  addVersionCommands(topics);
   addDescribeCommand(topics);
   addDetailsCommands(topics);
   addExportCommand(topics);
@@ -66,8 +70,10 @@ function addShowCommand(topics: Command): void {
     .command("show")
     .description("show all details of a topic, active or not, with its filters in words")
     .argument("<external-id>", "its external id")
+    .addOption(new Option("--version <version>", "show this version").argParser(parseCount).conflicts("at"))
+    .option("--at <time>", "show it as it was at this time (2026-11-21T07:18:04Z)", parseDate)
     .option("--json", "print JSON")
-    .action(async (externalId: string, flags: JsonFlag) => {
+    .action(async (externalId: string, flags: ShowFlags) => {
       const { showTopic } = await import("./topic-changes.ts");
       await runWithContext((context) => showTopic(context, externalId, flags));
     });
@@ -184,12 +190,17 @@ function addExportCommand(topics: Command): void {
       "write definitions as NDJSON, which `topics import` and `announce` read, or definitions with details as YAML files, which `topics plan` reads",
     )
     .addOption(new Option("--format <format>", "the format").choices(["ndjson", "yaml"]).default("ndjson"))
+    .option("--at <time>", "active topics as they were at this time (2026-11-21T07:18:04Z)", parseDate)
     .option(
       "-o, --out <file>",
       "write to this file, which appears only when it is complete; with --format yaml, to this new or empty folder",
     )
     .option("--json", "with --out: print the result as JSON")
     .action(async (flags: ExportFlags, command: Command) => {
+      if (flags.at !== undefined && flags.state !== undefined && flags.state !== "active")
+        command.error("error: --at cannot be combined with --state");
+      if (flags.at !== undefined && flags.format === "yaml")
+        command.error("error: --at cannot be combined with --format yaml");
       if (flags.out === undefined && flags.format === "yaml")
         command.error("error: --format yaml needs --out");
       await runWithContext(async (context) => {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import ms, { type StringValue } from "ms";
 
+import { isDateTime } from "../../lib/time.ts";
 import type { OffsetRange } from "../../sync/records.ts";
 import { durationPattern, durationRule } from "../../../schemas/topic-usage.ts";
 
@@ -51,11 +52,13 @@ export function parseVersion(given: string): number {
 
 /** Parses the value of an option such as `--from 2026-11-25T09:30:00Z`. Throws InvalidArgumentError. */
 export function parseTime(given: string): number {
-  const time = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/.test(given) ? Date.parse(given) : NaN;
-  if (Number.isNaN(time))
+  if (!isDateTime(given))
     throw new InvalidArgumentError("A time has a date and a time zone: 2026-11-25T09:30:00Z.");
-  return time;
+  return Date.parse(given);
 }
+
+/** The same, as a date. */
+export const parseDate = (given: string): Date => new Date(parseTime(given));
 
 /** Parses the value of an option such as `--offsets 0:100-200,1:50-90`. Throws InvalidArgumentError. */
 export const parseRanges = (given: string): OffsetRange[] =>

@@ -43,8 +43,13 @@ export async function writePickResult(
   const isOpen = await output.write(`${name} matches ${topics.length === 0 ? "no topic." : `${count}:`}\n`);
   if (!isOpen) return false;
   if (topics.length > 0) {
-    const rows = await createTableWriter(output, listTopicColumns(naming));
-    for (const topic of topics) if (!(await rows.add(toPickedRow(topic, naming)))) return false;
+    const isPast = topics.some(({ version }) => version !== undefined);
+    const columns = [...listTopicColumns(naming), ...(isPast ? [{ head: "version" }] : [])];
+    const rows = await createTableWriter(output, columns);
+    for (const topic of topics) {
+      const version = topic.version === undefined ? [] : [String(topic.version)];
+      if (!(await rows.add([...toPickedRow(topic, naming), ...version]))) return false;
+    }
     await rows.end();
   }
   return explained === undefined || (await writeExplained(output, explained));

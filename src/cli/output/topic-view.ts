@@ -44,6 +44,10 @@ export function formatTopic(topic: TopicDetail): string {
     ...(topic.retiredBy && topic.retiredOn
       ? [["retired", `${formatRetirement(topic.retiredBy)} at ${topic.retiredOn}`]]
       : []),
+    ...(topic.replaced
+      ? [["replaced", `${topic.replaced.as} by ${formatReplacer(topic.replaced.by)} at ${topic.replaced.on}`]]
+      : []),
+    ["version", String(topic.version)],
     ["from", formatSource(topic.source)],
     ["created", topic.createdOn],
     ["changed", topic.updatedOn],
@@ -130,12 +134,15 @@ const formatRetirement = (source: SourceView): string =>
     ? `disabled by ${sanitize(source.user)}`
     : `by the tombstone ${sanitize(formatRecordPosition(source))}`;
 
+const formatReplacer = (source: SourceView): string =>
+  sanitize(source.kind === "http" ? source.user : formatRecordPosition(source));
+
 function formatSource(source: SourceView): string {
   if (source.kind === "announcement")
     return `announced by ${sanitize(formatRecordPosition(source))} (topic-partition-offset)`;
   return source.user.startsWith("cli:")
-    ? `created on the command line by ${sanitize(source.user.slice("cli:".length))}`
-    : `created over HTTP by ${sanitize(source.user)}`;
+    ? `on the command line by ${sanitize(source.user.slice("cli:".length))}`
+    : `over HTTP by ${sanitize(source.user)}`;
 }
 
 const formatShortSource = (source: SourceView): string =>

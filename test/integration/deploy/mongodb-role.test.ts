@@ -46,6 +46,18 @@ const requests: Readonly<Record<string, Request>> = {
   "GET /api/topicsync/v1/topics": { query: "?namespace=inventory&tag=a&q=b" },
   "PUT /api/topicsync/v1/topics/{externalId}/details": { in: { externalId: "by-hand" }, body: {} },
   "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
+  "PUT /api/topicsync/v1/topics/{id}": {
+    in: { id: "by-hand" },
+    body: { ...definition("by-hand"), name: "Changed" },
+  },
+  "GET /api/topicsync/v1/topics/{id}/versions": { in: { id: "by-hand" } },
+  "POST /api/topicsync/v1/topics/{externalId}/restore": {
+    in: { externalId: "by-hand" },
+    body: { version: 1 },
+  },
+  "POST /api/topicsync/v1/topic-changes": {
+    body: { changes: [{ kind: "create", topic: definition("by-plan") }] },
+  },
   "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
   "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
@@ -172,7 +184,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? "");
     const response = await call(`${service.url}${path}${query}`, {
       method,
-      ...(method === "PUT" && { headers: { "If-Match": "*" } }),
+      headers: method === "PUT" ? { "If-Match": "*" } : {},
       ...(body === undefined ? {} : { body }),
     });
     assert.ok(response.status < 300, `${operation}: ${response.text}`);

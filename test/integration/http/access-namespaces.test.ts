@@ -110,6 +110,23 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
   },
   getTopic: async (key, namespace) =>
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}`, key), 200, 404),
+  listTopicVersions: async (key, namespace) =>
+    isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/versions`, key), 200, 404),
+  async changeTopic(key, namespace) {
+    const { externalId } = (await createTopic(namespace)).json;
+    const body = { ...createBody(namespace), externalId };
+    return isReached(await send("PUT", `${v1}/topics/${String(externalId)}`, key, body), 200, 403);
+  },
+  async restoreTopic(key, namespace) {
+    const { externalId } = (await createTopic(namespace)).json;
+    const path = `${v1}/topics/${String(externalId)}/restore`;
+    return isReached(await send("POST", path, key, { version: 1 }), 200, 404);
+  },
+  async changeTopics(key, namespace) {
+    const { externalId } = (await createTopic(namespace)).json;
+    const changes = [{ kind: "disable", externalId, version: 1 }];
+    return isReached(await send("POST", `${v1}/topic-changes`, key, { changes }), 200, 404);
+  },
   describeTopic: async (key, namespace) =>
     isReached(await send("PUT", `${v1}/topics/${getStored(namespace).topic}/details`, key, {}), 200, 404),
   getTopicUsage: async (key, namespace) =>

@@ -158,6 +158,14 @@ export const updateScenes: readonly Scene[] = [
         ]);
         return { matchedCount, records: await readAll(retired) };
       });
+      await note("deletions", async () => {
+        const { deletedCount } = await topics.bulkWrite([
+          { deleteOne: { filter: { _id: "a", version: { $in: [1, null] } } } },
+          { deleteOne: { filter: { _id: "b", version: 2 } } },
+          { deleteOne: { filter: { _id: "absent" } } },
+        ]);
+        return { deletedCount, records: await readAll(topics) };
+      });
       await note("one upsert", async () => {
         await retired.replaceOne({ _id: "c" }, { retired_on: at(5) }, { upsert: true });
         return retired.findOne({ _id: "c" });

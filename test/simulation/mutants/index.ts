@@ -5,6 +5,7 @@ import { routerMutants } from "./router.ts";
 import { syncKafkaMutants } from "./sync-kafka.ts";
 import { syncPositionMutants } from "./sync-positions.ts";
 import { syncMutants } from "./sync.ts";
+import { syncVersionMutants } from "./sync-versions.ts";
 import { syncTopicMutants } from "./sync-topics.ts";
 
 export type { Mutant };
@@ -13,6 +14,7 @@ export const mutants: readonly Mutant[] = [
   ...syncPositionMutants,
   ...syncKafkaMutants,
   ...syncTopicMutants,
+  ...syncVersionMutants,
   ...registrationsMutants,
   ...routerMutants,
   ...routerIndexMutants,

@@ -5,7 +5,7 @@ import type { Document } from "mongodb";
 
 import type { Database } from "../../../src/storage/database.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
-import type { DefinitionChange } from "../../../src/topics/changes.ts";
+import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
 import { ChangesRejectedError } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { TopicStore } from "../../../src/topics/stores.ts";
@@ -74,7 +74,8 @@ for (const [what, opened] of [
       assert.deepEqual(_id, { id: topic.id, v: 1 });
       assert.deepEqual(kept, {
         ...{ topic_id: "a", topic_name: "a", namespace: "", header_query: "", content_query: "" },
-        ...{ source: { kind: "http", user: "bob" }, valid_from: topic.updatedOn, action: "changed" },
+        ...{ source: { kind: "http", user: "bob" }, sys_created_on: topic.createdOn },
+        ...{ valid_from: topic.updatedOn, action: "changed" },
         ...{ valid_to: changed?.updatedOn, ended_by: { kind: "http", user, change: label } },
       });
       assert.deepEqual(await listTopics(), [["a", "x", 2]]);

@@ -117,6 +117,38 @@ describe("the feed of stored topics", () => {
     await waitUntilPicked(here, 2, ["later"]);
   });
 
+  for (const [what, streamFaults] of [
+    ["change streams", 0],
+    ["polls", 2],
+  ] as const)
+    it(`follows a topic that is changed and renamed, by ${what}`, async (t) => {
+      const { here, there, fail, logged } = await createScene(t);
+      if (streamFaults > 0) fail({ command: "aggregate", answer: standalone, times: streamFaults });
+      here.index.start();
+      await waitUntilPicked(here, 1, ["early"]);
+      assert.equal(logged(polling), streamFaults > 0 ? 1 : 0);
+      const change = (version: number, from: string, to: string, value: number) =>
+        there.service.change(
+          [
+            {
+              ...{ kind: "change", externalId: from, expected: { version } },
+              definition: { ...createBody(to, `a=${value}`), namespace: "", headerQuery: "" },
+            },
+          ],
+          { user: "ann" },
+        );
+      await change(1, "early", "early", 2);
+      await waitUntilPicked(here, 2, ["early"]);
+      await change(2, "early", "second", 2);
+      await change(3, "second", "third", 2);
+      await change(4, "third", "third", 3);
+      await waitUntilPicked(here, 3, ["third"]);
+      for (const one of [here, there]) {
+        await waitUntilPicked(one, 2, []);
+        assert.equal(one.index.status().topics, 1, "the former external ids are gone");
+      }
+    });
+
   it("polls for changes by others without change streams", async (t) => {
     const { db, here, there, fail, sent, logged } = await createScene(t);
     fail({ command: "aggregate", answer: standalone, times: 2 });

@@ -72,8 +72,13 @@ describe("the stored usage of topics", () => {
     const topic = (externalId: string, createdOn: Date): { topic: Topic } => ({
       topic: {
         ...{ externalId, name: externalId, namespace: "", headerQuery: "", contentQuery: "" },
-        ...{ id: externalId, version: 1, source: { kind: "http", user: "ann" } },
-        ...{ createdOn, updatedOn: createdOn },
+        ...{
+          id: externalId,
+          version: 1,
+          source: { kind: "http", user: "ann" },
+          createdOn,
+          updatedOn: createdOn,
+        },
       },
     });
     await store.add([{ externalId: "used", matches: 1 }], atDay(today - 3));

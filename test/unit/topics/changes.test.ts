@@ -4,12 +4,8 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { newId } from "../../../src/lib/sys-id.ts";
-import {
-  decideChanges,
-  type ChangeDecision,
-  type ChangeSet,
-  type DefinitionChange,
-} from "../../../src/topics/changes.ts";
+import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
+import { decideChanges, type ChangeDecision, type ChangeSet } from "../../../src/topics/changes.ts";
 import type { RetiredTopic, Source, Topic, TopicDefinition } from "../../../src/topics/topic.ts";
 import { applyWrites } from "./apply-writes.ts";
 import { createDefinition } from "./model.ts";

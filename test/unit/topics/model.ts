@@ -35,6 +35,15 @@ export interface Model {
   /** Retired topics, with the offset of the tombstone. */
   readonly retired: { topic: ModelTopic; offset: number }[];
   readonly rejected: { offset: number; code: string }[];
+  /** What announcements have replaced. */
+  readonly replaced: ModelVersion[];
+}
+
+/** A version of a topic that an announcement has replaced. */
+export interface ModelVersion {
+  readonly topic: ModelTopic;
+  readonly offset: number;
+  readonly action: "adopted" | "changed";
 }
 
 /** The outcome of an announcement; the code of the rejection if it is rejected. */
@@ -42,7 +51,7 @@ export type ModelOutcome = "created" | "updated" | "adopted" | "unchanged" | "re
 
 /** Creates a model with these topics. */
 export function createModel(topics: readonly ModelTopic[] = []): Model {
-  const model: Model = { topics: new Map(), holders: new Map(), retired: [], rejected: [] };
+  const model: Model = { topics: new Map(), holders: new Map(), retired: [], rejected: [], replaced: [] };
   for (const topic of topics) putInModel(model, topic);
   return model;
 }
@@ -103,6 +112,7 @@ function defineInModel(model: Model, definition: TopicDefinition, offset: number
   if (topic?.owner === "http") {
     if (!same) return { rejected: "EXTERNAL_ID_TAKEN" };
     putInModel(model, { ...topic, ...next });
+    model.replaced.push({ topic, offset, action: "adopted" });
     return "adopted";
   }
   if (same || (topic !== undefined && topic.offset > offset)) return "unchanged";
@@ -114,6 +124,7 @@ function defineInModel(model: Model, definition: TopicDefinition, offset: number
   const before = { ...topic };
   delete before.previous;
   putInModel(model, { ...next, previous: before });
+  model.replaced.push({ topic, offset, action: "changed" });
   return "updated";
 }
 

@@ -1,0 +1,177 @@
+import {
+  restoreBodySchema,
+  topicAtQuerySchema,
+  versionListSchema,
+  versionQuerySchema,
+  type RestoreBody,
+  type TopicAtQuery,
+  type VersionList,
+  type VersionQuery,
+} from "../../schemas/topic-versions.ts";
+import { topicDetailSchema } from "../../schemas/topic-view.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
+import { createValidator } from "../../src/lib/validation.ts";
+import type { EgressNaming } from "../../src/routing/egress.ts";
+import { readVersionPage, type TopicHistory, type TopicVersion } from "../../src/topics/history.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
+import { restoreTopic, UnknownVersionError } from "../../src/topics/restoring.ts";
+import type { TopicService } from "../../src/topics/service.ts";
+import { toPastTopicDetail, toVersionView } from "../../src/topics/topic-view.ts";
+import type { TopicDefinition } from "../../src/topics/topic.ts";
+import { includesNamespace } from "../../src/users/rights.ts";
+import { HttpError, requireNamespace } from "../framework/errors.ts";
+import { parseIfMatch, toEtag } from "../framework/if-match.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import {
+  createTopicCheck,
+  findVisibleTopic,
+  forceParameter,
+  hidePrevious,
+  requireEgressName,
+  requireUnmanagedFor,
+  showTopic,
+  toHttpProblem,
+  type ShownSources,
+} from "./topic-rules.ts";
+
+const checkAtQuery = createValidator<TopicAtQuery>(topicAtQuerySchema);
+const checkVersionQuery = createValidator<VersionQuery>(versionQuerySchema, { defaults: true });
+const checkRestore = createValidator<RestoreBody>(restoreBodySchema);
+
+interface HistoryServices extends ShownSources {
+  readonly topics: TopicService;
+  readonly topicReader: TopicReader;
+  readonly topicHistory: TopicHistory;
+  readonly egressNaming: EgressNaming | undefined;
+}
+
+const getTopic = (services: HistoryServices): Operation =>
+  operation({
+    id: "getTopic",
+    method: "GET",
+    paths: ["/api/topicsync/v1/topics/{id}"],
+    access: "topics.read",
+    perNamespace: true,
+    tag: "topics",
+    summary: "Get a topic",
+    description:
+      "Its definition, an explanation of its filters, its details, its source, and its previous definition; with `version` or `at` as it was, without its details. For a retired topic, its last version.",
+    parameters: {
+      id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
+    },
+    query: toQueryParameters(topicAtQuerySchema),
+    replies: { 200: { description: "The topic.", schema: topicDetailSchema, hasEtag: true } },
+    rejections: ["NOT_FOUND", "SCHEMA_VIOLATION"],
+    async handle({ parameters: { id = "" }, query, namespaces }) {
+      const { version, at } = validateQuery(checkAtQuery, query);
+      if (version !== undefined && at !== undefined)
+        throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
+          { path: "/at", message: "cannot be combined with version" },
+        ]);
+      if (version === undefined && at === undefined) {
+        const current = await findVisibleTopic(services.topicReader, id, namespaces);
+        return showTopic(services, current, namespaces);
+      }
+      const found = await findPast(services, id, { version, at });
+      if (found === undefined || !includesNamespace(namespaces, found.topic.namespace)) {
+        const which = version === undefined ? `at ${String(at)}` : `of version ${version}`;
+        throw new HttpError("NOT_FOUND", `There is no topic "${id}" ${which}.`);
+      }
+      const { topic } = hidePrevious(found, namespaces);
+      const headers = { ETag: toEtag(topic.version) };
+      return { status: 200, json: toPastTopicDetail({ ...found, topic }), headers };
+    },
+  });
+
+/** The external id of a topic, which may be given by its sys_id; unknown ones are returned as they are. */
+const findExternalId = async ({ topicReader }: HistoryServices, id: string): Promise<string> =>
+  (await topicReader.find(id))?.topic.externalId ?? id;
+
+async function findPast(
+  services: HistoryServices,
+  id: string,
+  { version, at }: { readonly version: string | undefined; readonly at: string | undefined },
+): Promise<TopicVersion | undefined> {
+  const externalId = await findExternalId(services, id);
+  return version === undefined
+    ? services.topicHistory.findAt(externalId, new Date(at ?? ""))
+    : services.topicHistory.findVersion(externalId, Number(version));
+}
+
+const listVersions = (services: HistoryServices): Operation =>
+  operation({
+    id: "listTopicVersions",
+    method: "GET",
+    paths: ["/api/topicsync/v1/topics/{id}/versions"],
+    access: "topics.read",
+    perNamespace: true,
+    tag: "topics",
+    summary: "List the versions of a topic",
+    description:
+      "The latest first, one page at a time. Topics that had the external id before are included, under their own sys_ids.",
+    parameters: { id: "External id of a topic that exists or existed, or the sys_id of an active topic." },
+    query: toQueryParameters(versionQuerySchema),
+    replies: { 200: { description: "A page of versions.", schema: versionListSchema } },
+    rejections: ["NOT_FOUND", "SCHEMA_VIOLATION"],
+    async handle({ parameters: { id = "" }, query, namespaces }) {
+      const { limit, after } = validateQuery(checkVersionQuery, query);
+      const externalId = await findExternalId(services, id);
+      const page = await readVersionPage(services.topicHistory, externalId, { after, limit: Number(limit) });
+      const visible = page.versions.filter(({ topic }) => includesNamespace(namespaces, topic.namespace));
+      if (visible.length === 0 && page.next === undefined && after === undefined)
+        throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
+      const json: VersionList = { versions: visible.map(toVersionView), next: page.next ?? null };
+      return { status: 200, json };
+    },
+  });
+
+const restoreVersion = (services: HistoryServices): Operation =>
+  operation<RestoreBody>({
+    id: "restoreTopic",
+    method: "POST",
+    paths: ["/api/topicsync/v1/topics/{externalId}/restore"],
+    access: "topics.write",
+    perNamespace: true,
+    tag: "topics",
+    summary: "Restore an earlier version of a topic",
+    description:
+      "Stores its definition as a new version, under the same sys_id and the present external id. A disabled topic becomes active. Topics of the channel cannot be restored: announce the definition instead.",
+    parameters: { externalId: "External id of the topic." },
+    ifMatch: "optional",
+    query: forceParameter,
+    body: { schema: restoreBodySchema, check: checkRestore, wrongTypeStatus: 415 },
+    replies: {
+      200: { description: "The topic has the definition.", schema: topicDetailSchema, hasEtag: true },
+    },
+    rejections: [
+      ...(["NOT_FOUND", "BAD_FILTER", "BAD_EGRESS_NAME", "EXTERNAL_ID_TAKEN"] as const),
+      ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION", "MANAGED_BY_SET"] as const),
+    ],
+    async handle(call) {
+      const { parameters, body, user, namespaces } = call;
+      const { externalId = "" } = parameters;
+      const version = parseIfMatch(call);
+      const mark = await requireUnmanagedFor(call, services.topicDetails, [externalId]);
+      const request = {
+        ...{ externalId, version: body.version, expected: version === undefined ? undefined : { version } },
+        checkDefinition(definition: TopicDefinition): void {
+          requireNamespace(call, "topics.write", definition.namespace);
+          requireEgressName(services.egressNaming, definition);
+        },
+      };
+      const options = { user: user.name, check: createTopicCheck(call) };
+      const { topic, events } = await restoreTopic(services, request, options).catch((error: unknown) => {
+        if (error instanceof UnknownVersionError) throw new HttpError("NOT_FOUND", error.message);
+        throw toHttpProblem(error);
+      });
+      return { ...(await showTopic(services, { topic }, namespaces)), audit: events.map(mark) };
+    },
+  });
+
+/** Operations that show topics, also as they were, and restore what they were. */
+export const topicHistoryOperations = (services: HistoryServices): readonly Operation[] => [
+  getTopic(services),
+  listVersions(services),
+  restoreVersion(services),
+];

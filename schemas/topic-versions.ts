@@ -1,0 +1,112 @@
+import type { FromSchema } from "json-schema-to-ts";
+
+import { sourceSchema } from "./topic-view.ts";
+
+const text = { type: "string" } as const;
+const queryText = { type: "string", format: "text" } as const;
+const time = { type: "string", format: "date-time" } as const;
+const versionText = {
+  ...queryText,
+  pattern: "^[1-9][0-9]{0,14}$",
+  expected: "a whole number, 1 or more",
+} as const;
+
+/** The query parameters of `GET /api/topicsync/v1/topics/{id}`. */
+export const topicAtQuerySchema = {
+  $id: "topic-at-query",
+  type: "object",
+  additionalProperties: false,
+  required: [],
+  properties: {
+    version: { ...versionText, description: "An earlier version of the topic." },
+    at: { ...time, description: "The topic as it was at this time. Cannot be combined with `version`." },
+  },
+} as const;
+
+export type TopicAtQuery = FromSchema<typeof topicAtQuerySchema>;
+
+/** The query parameters of `GET /api/topicsync/v1/topics/{id}/versions`. */
+export const versionQuerySchema = {
+  $id: "topic-version-query",
+  type: "object",
+  additionalProperties: false,
+  required: [],
+  properties: {
+    limit: {
+      ...queryText,
+      pattern: "^[1-9][0-9]{0,2}$",
+      expected: "a whole number from 1 to 999",
+      default: "50",
+      description: "The maximum number of versions on a page, 1 to 999.",
+    },
+    after: {
+      ...queryText,
+      minLength: 1,
+      maxLength: 1_000,
+      description: "Cursor: the `next` of the previous page.",
+    },
+  },
+} as const;
+
+export type VersionQuery = FromSchema<typeof versionQuerySchema>;
+
+export const versionEnds = ["changed", "renamed", "adopted", "retired", "disabled"] as const;
+
+const versionSchema = {
+  type: "object",
+  additionalProperties: false,
+  required: [
+    ...["externalId", "name", "namespace", "headerQuery", "contentQuery", "id", "version", "source"],
+    ...["validFrom", "transient"],
+  ],
+  properties: {
+    externalId: text,
+    name: text,
+    namespace: text,
+    headerQuery: text,
+    contentQuery: text,
+    id: { ...text, description: "The sys_id." },
+    version: { type: "integer", minimum: 1 },
+    source: sourceSchema,
+    validFrom: time,
+    validTo: { ...time, description: "Absent for the current version." },
+    endedBy: sourceSchema,
+    endedAs: {
+      enum: versionEnds,
+      description:
+        "How the version ended. `adopted`: the channel announced the same definition. `retired`: by a tombstone. `disabled`: by a user.",
+    },
+    transient: {
+      type: "boolean",
+      description: "Whether it was never visible, since the batch that stored it replaced it.",
+    },
+  },
+} as const;
+
+export const versionListSchema = {
+  $id: "topic-version-list",
+  type: "object",
+  additionalProperties: false,
+  required: ["versions", "next"],
+  properties: {
+    versions: { type: "array", items: versionSchema },
+    next: { type: ["string", "null"], description: "The cursor of the next page; null on the last page." },
+  },
+} as const;
+
+export type VersionView = FromSchema<typeof versionSchema>;
+export type VersionList = FromSchema<typeof versionListSchema>;
+
+/** The body of `POST /api/topicsync/v1/topics/{id}/restore`. */
+export const restoreBodySchema = {
+  $id: "topic-restore",
+  type: "object",
+  additionalProperties: false,
+  required: ["version"],
+  properties: {
+    version: { type: "integer", minimum: 1, description: "The version whose definition is stored again." },
+  },
+  examples: [{ version: 3 }],
+} as const;
+
+export type RestoreBody = FromSchema<typeof restoreBodySchema>;

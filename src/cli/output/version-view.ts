@@ -1,0 +1,107 @@
+import type { VersionView } from "../../../schemas/topic-versions.ts";
+import type { SourceView } from "../../../schemas/topic-view.ts";
+import { FilterSyntaxError } from "../../matching/filter/filter.ts";
+import { classifyChange, type FilterChange } from "../../matching/filter/filter-change.ts";
+import { TopicConditions } from "../../matching/filter/implication.ts";
+import { readFilters } from "../../matching/filter/topic-filters.ts";
+import { formatRecordPosition } from "../../sync/records.ts";
+import type { TopicVersion } from "../../topics/history.ts";
+import { toVersionView } from "../../topics/topic-view.ts";
+import { sanitize } from "./output.ts";
+import type { Column } from "./table.ts";
+
+/** The columns of the history of a topic. */
+export const versionColumns: readonly Column[] = [
+  { head: "version" },
+  { head: "external id" },
+  { head: "name", width: 32 },
+  { head: "stored at" },
+  { head: "stored by" },
+  { head: "ended" },
+];
+
+/** Formats a version as a row of the history. */
+export const toVersionRow = (view: VersionView): readonly string[] => [
+  String(view.version),
+  sanitize(view.externalId),
+  sanitize(view.name),
+  view.validFrom,
+  sanitize(formatAuthor(view.source)),
+  formatEnd(view),
+];
+
+function formatEnd({ endedAs, validTo, transient }: VersionView): string {
+  if (endedAs === undefined) return "";
+  return transient ? `${endedAs} at once, never visible` : `${endedAs} at ${validTo ?? ""}`;
+}
+
+/** Who or what stored a version, and the plan that it was part of. */
+function formatAuthor(source: SourceView): string {
+  if (source.kind === "announcement") return formatRecordPosition(source);
+  if (source.change === undefined) return source.user;
+  const { set, revision, plan } = source.change;
+  return `${source.user}, plan ${plan} of ${set}${revision === undefined ? "" : `, revision ${revision}`}`;
+}
+
+const comparedMembers = ["externalId", "name", "namespace", "headerQuery", "contentQuery"] as const;
+
+/** What is different in two versions. */
+export interface VersionDifference {
+  readonly from: VersionView;
+  readonly to: VersionView;
+  readonly differences: readonly {
+    readonly member: (typeof comparedMembers)[number];
+    readonly from: string;
+    readonly to: string;
+  }[];
+  /** What happened to the events; null if a filter is invalid. */
+  readonly events: FilterChange | null;
+}
+
+export function compareVersions(from: TopicVersion, to: TopicVersion): VersionDifference {
+  const [before, after] = [toVersionView(from), toVersionView(to)];
+  return {
+    from: before,
+    to: after,
+    differences: comparedMembers
+      .filter((member) => before[member] !== after[member])
+      .map((member) => ({ member, from: before[member], to: after[member] })),
+    events: classify(before, after),
+  };
+}
+
+function classify(before: VersionView, after: VersionView): FilterChange | null {
+  try {
+    const [old, next] = [before, after].map((view) => new TopicConditions(readFilters(view)));
+    return old === undefined || next === undefined ? null : classifyChange(old, next);
+  } catch (error) {
+    // A filter that was stored before filters were validated.
+    if (!(error instanceof FilterSyntaxError)) throw error;
+    return null;
+  }
+}
+
+const eventChanges: Readonly<Record<FilterChange, string>> = {
+  same: "same events",
+  widened: "widened: every event that matched still matches",
+  narrowed: "narrowed: only events that matched before match",
+  disjoint: "none of the events that matched before match",
+  changed: "some events match no longer, and others match newly",
+  undecided: "not known which events match newly or no longer",
+};
+
+/** Formats a difference for people. */
+export function formatDifference({ from, to, differences, events }: VersionDifference): string {
+  const author = sanitize(formatAuthor(to.source));
+  const lines = [
+    `${sanitize(to.externalId)}   version ${from.version} → ${to.version}   ${author} at ${to.validFrom}`,
+    ...differences.flatMap((one) => [
+      `    ${one.member}`,
+      `    - ${sanitize(one.from)}`,
+      `    + ${sanitize(one.to)}`,
+    ]),
+    ...(differences.length === 0 ? ["    same definition"] : []),
+    `    ${events === null ? "a filter is invalid, so no event matches it" : eventChanges[events]}`,
+  ];
+  return `${lines.join("\n")}\n`;
+}

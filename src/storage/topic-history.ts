@@ -1,0 +1,166 @@
+import type { Filter } from "mongodb";
+
+import {
+  toVersionSortKey,
+  type TopicHistory,
+  type TopicVersion,
+  type VersionSortKey,
+} from "../topics/history.ts";
+import type { ListedTopic, Topic } from "../topics/topic.ts";
+import type { Database } from "./database.ts";
+import { findPage } from "./queries.ts";
+import { fromRetiredRecord, fromTopicRecord, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+import { createTopicReader, toTopicFilter } from "./topic-reader.ts";
+import { fromVersionRecord, toVersionId, type VersionRecord } from "./topic-versions.ts";
+import { openTopicCollections } from "./topic-writes.ts";
+
+const sortFields = ["valid_to", "_id.v", "_id.id"] as const;
+
+/**
+ * Reads the history: the current version is among the topics, the last one of a retired topic among the
+ * retired ones, and all others among the versions.
+ */
+export function createTopicHistory(database: Database): TopicHistory {
+  const { topics, retired, versions } = openTopicCollections(database, undefined);
+  const reader = createTopicReader(database);
+
+  /** The current version of an external id, all that were retired under it, and where the others are. */
+  async function findAround(externalId: string) {
+    const found = await reader.find(externalId);
+    const isNamed = found?.topic.externalId === externalId;
+    const active = isNamed && found.retired === undefined ? found.topic : undefined;
+    const filter = toHistoryFilter(externalId, isNamed ? found : undefined);
+    const ended = await database.run(() => retired.find(filter.retired).toArray());
+    return { active, filter, ended: ended.map(toEnded) };
+  }
+
+  return {
+    async readVersions(externalId, { after, limit }) {
+      const { active, filter, ended } = await findAround(externalId);
+      const replaced = await database.run(() =>
+        findPage(versions, { filter: filter.versions, sort: sortFields, descending: true, after, limit }),
+      );
+      const current = active === undefined ? [] : [toCurrent(active)];
+      const past = [...ended, ...replaced.records.map(fromVersionRecord)];
+      return [...current, ...past.filter((one) => !isCurrent(one, active))]
+        .filter((one) => isAfter(one, after))
+        .toSorted(compareVersions)
+        .slice(0, limit);
+    },
+
+    async findVersion(externalId, version) {
+      const found = await reader.find(externalId);
+      if (found === undefined) return undefined;
+      const { id } = found.topic;
+      if (found.topic.version === version && found.retired === undefined) return toCurrent(found.topic);
+      const { retired: filter } = toHistoryFilter(externalId, found);
+      const [replaced, ended] = await database.run(() =>
+        Promise.all([
+          versions.findOne({ _id: toVersionId(id, version) }),
+          retired.find({ $and: [filter, { sys_id: id }] }).toArray(),
+        ]),
+      );
+      const last = ended.map(toEnded).find(({ topic }) => topic.version === version);
+      return last ?? (replaced === null ? undefined : fromVersionRecord(replaced));
+    },
+
+    async findAt(externalId, at) {
+      const { active, filter, ended } = await findAround(externalId);
+      if (active !== undefined && active.updatedOn <= at) return toCurrent(active);
+      const replaced = await database.run(() =>
+        versions.findOne({ $and: [filter.versions, toTimeFilter(at)] } as Filter<VersionRecord>, {
+          sort: { valid_to: 1 },
+        }),
+      );
+      if (replaced !== null) return fromVersionRecord(replaced);
+      return ended.find((one) => isInForce(one, at));
+    },
+
+    async readAt(at, query, { after, limit }) {
+      const range = after === undefined ? {} : { topic_id: { $gt: after } };
+      const find = <R>(filter: Filter<R>): Filter<R> =>
+        ({ $and: [range, toTopicFilter(query), filter] }) as Filter<R>;
+      const options = { sort: { topic_id: 1 as const }, limit, batchSize: limit + 1 };
+      // Topics first: one that is changed in between is then found among the versions.
+      const active = await database.run(() =>
+        topics.find(find<TopicRecord>({ sys_updated_on: { $lte: at } }), options).toArray(),
+      );
+      const [replaced, ended] = await database.run(() =>
+        Promise.all([
+          versions.find(find<VersionRecord>(toTimeFilter(at)), options).toArray(),
+          retired
+            .find(find<RetiredRecord>({ sys_updated_on: { $lte: at }, retired_on: { $gt: at } }), options)
+            .toArray(),
+        ]),
+      );
+      // Beyond the last external id of a full list, the list is not known.
+      const ends = [active, replaced, ended].flatMap((list) =>
+        list.length < limit ? [] : [list.at(-1)?.topic_id ?? ""],
+      );
+      const end = ends.toSorted(compareTexts)[0];
+      const all = [
+        ...active.map((record) => toCurrent(fromTopicRecord(record))),
+        ...replaced.map(fromVersionRecord),
+        ...ended.map(toEnded),
+      ].filter(({ topic }) => end === undefined || compareTexts(topic.externalId, end) <= 0);
+      return { versions: keepFirst(all), next: end };
+    },
+  };
+}
+
+interface HistoryFilters {
+  readonly versions: Filter<VersionRecord>;
+  readonly retired: Filter<RetiredRecord>;
+}
+
+/** Also finds the versions of a topic from before it was renamed. */
+function toHistoryFilter(externalId: string, found: ListedTopic | undefined): HistoryFilters {
+  const own = { topic_id: externalId };
+  const { id, formerIds = [] } = found?.topic ?? {};
+  if (id === undefined || formerIds.length === 0) return { versions: own, retired: own };
+  const former = { topic_id: { $in: [...formerIds] } };
+  return {
+    versions: { $or: [own, { ...former, "_id.id": id }] },
+    retired: { $or: [own, { ...former, sys_id: id }] },
+  };
+}
+
+/** The versions that were in force at a time. Those that were never visible have no length. */
+const toTimeFilter = (at: Date): Filter<VersionRecord> => ({
+  valid_from: { $lte: at },
+  valid_to: { $gt: at },
+});
+
+const toCurrent = (topic: Topic): TopicVersion => ({ topic, ended: undefined, isTransient: false });
+
+function toEnded(record: RetiredRecord): TopicVersion {
+  const { topic, retiredOn, retiredBy } = fromRetiredRecord(record);
+  const as = retiredBy.kind === "http" ? "disabled" : "retired";
+  return { topic, ended: { on: retiredOn, by: retiredBy, as }, isTransient: topic.updatedOn >= retiredOn };
+}
+
+/** Without transactions, a version may have been stored although the topic was not changed. */
+const isCurrent = ({ topic }: TopicVersion, active: Topic | undefined): boolean =>
+  topic.id === active?.id && topic.version >= active.version;
+
+const isInForce = ({ topic, ended }: TopicVersion, at: Date): boolean =>
+  topic.updatedOn <= at && (ended === undefined || ended.on > at);
+
+/** The latest first. */
+function compareKeys([onA, versionA, idA]: VersionSortKey, [onB, versionB, idB]: VersionSortKey): number {
+  return onB.getTime() - onA.getTime() || versionB - versionA || compareTexts(idB, idA);
+}
+
+const compareVersions = (a: TopicVersion, b: TopicVersion): number => compareKeys(toVersionSortKey(a), toVersionSortKey(b));
+
+const isAfter = (one: TopicVersion, after: VersionSortKey | undefined): boolean =>
+  after === undefined || compareKeys(after, toVersionSortKey(one)) < 0;
+
+/** In MongoDB's order: by code point. */
+const compareTexts = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+/** One version of each external id, the first one given, sorted. */
+function keepFirst(versions: readonly TopicVersion[]): TopicVersion[] {
+  const byId = new Map(versions.toReversed().map((one) => [one.topic.externalId, one]));
+  return [...byId.values()].toSorted((a, b) => compareTexts(a.topic.externalId, b.topic.externalId));
+}

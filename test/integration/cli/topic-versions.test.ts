@@ -1,0 +1,191 @@
+/** `topicsync topics change | history | diff | restore`, and topics as they were. */
+import assert from "node:assert/strict";
+import { userInfo } from "node:os";
+import { describe, it } from "node:test";
+
+import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import { useFolder } from "../../support/folder.ts";
+import { unique } from "../../support/names.ts";
+import { parseNdjson } from "../../support/ndjson.ts";
+import { until } from "../../support/poll.ts";
+import { runCli, runJson } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
+
+const me = `cli:${userInfo().username}`;
+const folder = useFolder();
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const settings = { MONGODB_URI: uri };
+const stored = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
+
+const topics = (...args: readonly string[]) => runCli(["topics", ...args], settings);
+const json = async (...args: readonly string[]) =>
+  (await runJson(["topics", ...args], settings)) as Record<string, unknown>;
+async function lines(...args: readonly string[]): Promise<Record<string, unknown>[]> {
+  const { code, output, errors } = await topics(...args, "--json");
+  assert.equal(code, 0, errors);
+  return parseNdjson(output) as Record<string, unknown>[];
+}
+const add = (id: string, ...more: readonly string[]) =>
+  json("add", "--external-id", id, "--name", id, ...more);
+const change = (id: string, version: number, ...more: readonly string[]) =>
+  json("change", id, "--if-version", String(version), ...more);
+
+describe("topicsync topics change", () => {
+  it("changes what its options name, and nothing else", async () => {
+    await add("net", "--namespace", "space", "--content-query", "a=1");
+    const changed = await change("net", 1, "--content-query", "a=1,2");
+    assert.deepEqual(
+      [changed["version"], changed["name"], changed["namespace"], changed["contentQuery"], changed["source"]],
+      [2, "net", "space", "a=1,2", { kind: "http", user: me }],
+    );
+    const { output } = await topics("change", "net", "--if-version", "2", "--namespace", "");
+    assert.equal(output, "changed net (net), version 3\n");
+  });
+
+  it("exits with 3 for another version, and says who changed the topic", async () => {
+    await add("moved");
+    await change("moved", 1, "--name", "moved 2");
+    const { code, errors } = await topics("change", "moved", "--if-version", "1", "--name", "other");
+    assert.equal(code, 3);
+    assert.match(errors, new RegExp(`has the version 2, not 1: the user "${me}" changed it at 20`));
+  });
+
+  it("renames a topic, and reports what was stored already", async () => {
+    await add("old-id");
+    const renamed = await change("old-id", 1, "--rename-to", "new-id");
+    assert.deepEqual([renamed["externalId"], renamed["version"]], ["new-id", 2]);
+    assert.equal((await topics("show", "old-id")).code, 1);
+  });
+
+  it("rejects wrong usage, invalid definitions and topics of the channel", async () => {
+    await add("kept");
+    for (const args of [
+      ["--if-version", "1"],
+      ["--name", "x"],
+      ["--if-version", "0", "--name", "x"],
+    ])
+      assert.equal((await topics("change", "kept", ...args)).code, 64, args.join(" "));
+    assert.equal((await topics("change", "kept", "--if-version", "1", "--content-query", "a=*")).code, 3);
+    assert.equal((await topics("change", "nothing", "--if-version", "1", "--name", "x")).code, 1);
+    await stored.insertOne({
+      ...createTopicRecord({ externalId: "theirs" }),
+      source: { kind: "announcement", topic: "channel", partition: 2, offset: 17 },
+    });
+    const theirs = await topics("change", "theirs", "--if-version", "1", "--name", "x");
+    assert.equal(theirs.code, 3);
+    assert.match(theirs.errors, /channel-2-17.*topicsync announce.*\{"externalId":"theirs","name":"x"/);
+  });
+});
+
+describe("the versions of a topic", () => {
+  it("are listed, compared and restored", async () => {
+    const { id } = await add("hist", "--content-query", "severity=Critical");
+    await change("hist", 1, "--content-query", "severity=Critical,Major");
+    await change("hist", 2, "--name", "renamed history");
+    const versions = await lines("history", "hist");
+    assert.deepEqual(
+      versions.map((one) => [one["version"], one["contentQuery"], one["endedAs"]]),
+      [
+        [3, "severity=Critical,Major", undefined],
+        [2, "severity=Critical,Major", "changed"],
+        [1, "severity=Critical", "changed"],
+      ],
+    );
+    const table = await topics("history", "hist", "--limit", "2");
+    assert.match(
+      table.output,
+      /^version +external id +name.*\n3 +hist +renamed history.*\n2 +hist.*changed at /,
+    );
+    assert.match(table.errors, /Only the last 2 versions are shown/);
+
+    const diff = await topics("diff", "hist", "--from", "1", "--to", "2");
+    assert.match(
+      diff.output,
+      /^hist +version 1 → 2 .*\n +contentQuery\n +- severity=Critical\n +\+ severity=Critical,Major\n +widened: /,
+    );
+    const { differences, events } = await json("diff", "hist");
+    assert.deepEqual(
+      [differences, events],
+      [[{ member: "name", from: "hist", to: "renamed history" }], "same"],
+    );
+
+    assert.match(
+      (await topics("show", "hist", "--version", "1")).output,
+      /\nreplaced +changed by cli:.*\nversion +1\n/,
+    );
+    assert.equal((await topics("restore", "hist", "--version", "1", "--if-version", "2")).code, 3);
+    const restored = await json("restore", "hist", "--version", "1", "--if-version", "3");
+    assert.deepEqual(
+      [restored["id"], restored["version"], restored["name"], restored["contentQuery"]],
+      [id, 4, "hist", "severity=Critical"],
+    );
+    assert.equal((await topics("restore", "hist", "--version", "9")).code, 1);
+    assert.equal((await topics("diff", "hist", "--from", "9")).code, 1);
+    assert.equal((await topics("history", "nothing")).code, 1);
+  });
+
+  it("bring back a disabled topic", async () => {
+    await add("gone");
+    await topics("disable", "gone");
+    assert.match(
+      (await topics("restore", "gone", "--version", "1")).output,
+      /^restored gone \(gone\), version 2\n/,
+    );
+    assert.deepEqual(
+      (await lines("history", "gone")).map((one) => [one["version"], one["endedAs"]]),
+      [
+        [2, undefined],
+        [1, "disabled"],
+      ],
+    );
+  });
+});
+
+describe("topics as they were", () => {
+  it("are shown, exported and picked from", async () => {
+    const value = unique("value");
+    await add("past", "--content-query", `value=${value}`);
+    await add("stays", "--content-query", `value=${value}`);
+    const exported = (await topics("export")).output;
+    const at = new Date().toISOString();
+    await until("the clock has moved on", () => new Date().toISOString() > at);
+    await change("past", 1, "--content-query", "value=other");
+    await topics("disable", "stays");
+
+    assert.equal((await topics("export", "--at", at)).output, exported);
+    assert.notEqual((await topics("export")).output, exported);
+    const shown = await json("show", "past", "--at", at);
+    assert.deepEqual([shown["version"], shown["contentQuery"]], [1, `value=${value}`]);
+
+    const event = folder.createFile("event.json", JSON.stringify({ event: { value } }));
+    const pick = (...args: readonly string[]) => runCli(["pick", event, ...args], settings);
+    const picked = JSON.parse((await pick("--at", at, "--json")).output) as {
+      topics: { externalId: string; version: number }[];
+    };
+    const found = picked.topics.filter(({ externalId }) => ["past", "stays"].includes(externalId));
+    assert.deepEqual(
+      found.map(({ externalId, version }) => [externalId, version]),
+      [
+        ["past", 1],
+        ["stays", 1],
+      ],
+    );
+    const explained = await pick("--at", at, "--explain", "past");
+    assert.match(explained.output, /\npast +past +1\n/);
+    assert.match(explained.output, /The event matches past:/);
+    assert.match((await pick("--explain", "past")).output, /The event does not match past:/);
+    const early = await pick("--at", "2020-01-01T00:00:00Z", "--explain", "past");
+    assert.match(early.errors, /there was no topic with the external id "past" at 2020-01-01/);
+  });
+
+  it("need a time", async () => {
+    for (const args of [
+      ["show", "a", "--at", "yesterday"],
+      ["export", "--at", "2026-02-31T00:00:00Z"],
+      ["show", "a", "--at", "2026-02-01T00:00:00Z", "--version", "1"],
+      ["export", "--at", "2026-02-01T00:00:00Z", "--state", "disabled"],
+    ])
+      assert.equal((await topics(...args)).code, 64, args.join(" "));
+  });
+});

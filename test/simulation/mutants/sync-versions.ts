@@ -1,0 +1,66 @@
+/** Mistakes in versions, in their history, and in what users change. */
+import type { Mutant } from "./mutant.ts";
+
+const topicWrites = "src/storage/topic-writes.ts";
+const topicChanges = "src/storage/topic-changes.ts";
+
+export const syncVersionMutants: readonly Mutant[] = [
+  {
+    name: "versions: a batch does not compare the version of a topic",
+    world: "sync",
+    file: topicWrites,
+    replace: "{ toFilter = toVersionFilter, ...options }",
+    by: "{ toFilter = ({ id }) => ({ _id: id }), ...options }",
+  },
+  {
+    name: "versions: a change does not compare what was read",
+    world: "sync",
+    file: topicChanges,
+    replace: "toFilter: toExactFilter",
+    by: "toFilter: ({ id }) => ({ _id: id })",
+  },
+  {
+    name: "versions: the history is written outside the transaction",
+    world: "sync",
+    file: topicWrites,
+    replace:
+      "        return { replaceOne: { filter: { _id }, replacement, upsert: true } };\n      }),\n      options,",
+    by: "        return { replaceOne: { filter: { _id }, replacement, upsert: true } };\n      }),\n      {},",
+  },
+  {
+    name: "versions: a version that one batch replaces is not kept",
+    world: "sync",
+    file: "src/topics/snapshot.ts",
+    replace: "      this.#replaced.push({",
+    by: "      if (!isTransient) this.#replaced.push({",
+  },
+  {
+    name: "versions: a topic is enabled although another call has done so",
+    world: "sync",
+    file: topicChanges,
+    replace: "    if (matchedCount === 0) throw createGoneError();\n",
+    by: "    if (matchedCount < 0) throw createGoneError();\n",
+    schedule: "topic-enabled-twice-while-it-is-disabled",
+  },
+  {
+    name: "versions: a change that is uncertain is acknowledged",
+    world: "sync",
+    file: topicChanges,
+    replace: "    if (!(await isStored())) return false;\n",
+    by: "    if (primary !== undefined) return true;\n",
+  },
+  {
+    name: "versions: a change that was read as stored is acknowledged at once",
+    world: "sync",
+    file: "src/topics/changing.ts",
+    replace: "if (await store.confirmReads(primary)) return { results, events: [] };",
+    by: "if (primary !== null) return { results, events: [] };",
+  },
+  {
+    name: "versions: a topic that was adopted keeps its number",
+    world: "sync",
+    file: "src/topics/snapshot.ts",
+    replace: "version: from.version + 1,",
+    by: 'version: from.version + (action === "adopted" ? 0 : 1),',
+  },
+];

@@ -1,0 +1,186 @@
+/** The history after any changes, against what was noted while they were made. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+
+import { createTopicHistory } from "../../../src/storage/topic-history.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
+import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
+import { readVersionPage, streamTopicsAt, type TopicVersion } from "../../../src/topics/history.ts";
+import { createTopicService } from "../../../src/topics/service.ts";
+import type { Topic } from "../../../src/topics/topic.ts";
+import { applyAnnouncements } from "../../support/apply-batch.ts";
+import { connectDatabase } from "../../support/database.ts";
+import { unique } from "../../support/names.ts";
+import { createRandom } from "../../support/random.ts";
+import { createDefinition } from "../topics/model.ts";
+
+const { db, database, log } = await connectDatabase();
+const store = createTopicStore(database, log);
+const history = createTopicHistory(database);
+const user = "ann";
+
+/** One step takes a second, so that the steps can be told apart. */
+let time = Date.UTC(2026, 0, 1);
+const topics = createTopicService(store, { now: () => new Date(time) });
+const key = { group: unique("group"), topic: unique("channel"), partition: 0 };
+let offset = 0;
+await store.claim(key);
+
+async function announce(...sent: (readonly [string, string | undefined])[]): Promise<void> {
+  const from = offset === 0 ? undefined : { offset, epoch: 1 };
+  const to = { offset: offset + sent.length, epoch: 1 };
+  const announcements = sent.map(([externalId, name], i) =>
+    name === undefined
+      ? ({ kind: "retire", offset: offset + i, externalId } as const)
+      : ({ kind: "define", offset: offset + i, definition: createDefinition(externalId, name) } as const),
+  );
+  await applyAnnouncements({ store, topics, key, from, to, announcements });
+  offset = to.offset;
+}
+
+const change = (...changes: DefinitionChange[]) => topics.change(changes, { user });
+const toChange = (externalId: string, name: string, as = externalId): DefinitionChange => ({
+  kind: "change",
+  externalId,
+  definition: createDefinition(as, name),
+});
+
+async function listAt(at: Date, limit = 1_000): Promise<string[]> {
+  const found: TopicVersion[] = [];
+  let after: string | undefined;
+  do {
+    const page = await history.readAt(at, {}, { after, limit });
+    found.push(...page.versions);
+    after = page.next;
+  } while (after !== undefined);
+  return found.map(({ topic }) => format(topic));
+}
+const format = ({ externalId, name, id, version }: Topic): string => `${externalId} ${name} ${id} ${version}`;
+
+const listVersions = async (externalId: string, limit = 100): Promise<string[]> => {
+  const lines: string[] = [];
+  let after: string | undefined;
+  do {
+    const page = await readVersionPage(history, externalId, { after, limit });
+    for (const { topic, ended, isTransient } of page.versions)
+      lines.push(
+        `${topic.externalId} ${topic.name} ${topic.version} ${ended?.as ?? "current"}${isTransient ? " unseen" : ""}`,
+      );
+    after = page.next;
+  } while (after !== undefined);
+  return lines;
+};
+
+beforeEach(async () => {
+  for (const name of [
+    "svc_api_notif_mgmt_topic",
+    "svc_api_notif_mgmt_topic_retired",
+    "topicsync_topic_versions",
+  ])
+    await db.collection(name).deleteMany({});
+  time += 1_000;
+});
+
+describe("the history of an external id", () => {
+  it("has each version once, the latest first, in pages of any size", async () => {
+    await topics.create({ externalId: "a", name: "a" }, user);
+    time += 1_000;
+    await change(toChange("a", "b"));
+    time += 1_000;
+    await announce(["a", "b"]);
+    time += 1_000;
+    await announce(["a", "c"], ["a", "d"], ["a", undefined], ["a", "e"], ["a", "f"]);
+    const expected = [
+      "a f 2 current",
+      "a e 1 changed unseen",
+      "a d 5 retired unseen",
+      "a c 4 changed unseen",
+      "a b 3 changed",
+      "a b 2 adopted",
+      "a a 1 changed",
+    ];
+    for (const limit of [100, 3, 1])
+      assert.deepEqual((await listVersions("a", limit)).toSorted(), expected.toSorted());
+    assert.equal((await listVersions("a"))[0], expected[0]);
+    assert.deepEqual((await listVersions("a")).slice(-2), expected.slice(-2));
+  });
+
+  it("goes on before a rename, and ends with one", async () => {
+    await topics.create({ externalId: "a", name: "a" }, user);
+    time += 1_000;
+    await change({ kind: "disable", externalId: "a" });
+    time += 1_000;
+    await topics.enable("a");
+    time += 1_000;
+    await change(toChange("a", "a", "b"));
+    time += 1_000;
+    await topics.create({ externalId: "a", name: "another" }, user);
+    assert.deepEqual(await listVersions("b"), ["b a 3 current", "a a 2 renamed", "a a 1 disabled"]);
+    assert.deepEqual(await listVersions("a"), ["a another 1 current", "a a 2 renamed", "a a 1 disabled"]);
+    assert.equal((await history.findVersion("b", 1))?.topic.externalId, "a");
+    assert.equal((await history.findAt("b", new Date(time - 2_000)))?.topic.version, 2);
+    assert.equal(await history.findAt("b", new Date(time - 3_000 + 1)), undefined);
+  });
+
+  it("ignores a version that is still the stored one, as without transactions", async () => {
+    const { topic } = await topics.create({ externalId: "a", name: "a" }, user);
+    await store.change({
+      ...{ removed: [], retired: [], updated: [], created: [], enabled: [] },
+      replaced: [
+        {
+          ...{ topic, endedBy: { kind: "http", user }, endedOn: new Date(time + 5) },
+          ...{ action: "changed", isTransient: false },
+        },
+      ],
+    });
+    assert.deepEqual(await listVersions("a"), ["a a 1 current"]);
+    assert.deepEqual(await listAt(new Date(time)), [format(topic)]);
+  });
+});
+
+describe("the topics at a time", () => {
+  it("are what was stored then, in pages of any size", async () => {
+    const ids: readonly [string, ...string[]] = ["a", "b", "c", "d", "é", "\u{1F600}", "\uFF5E"];
+    const names: readonly [string, ...string[]] = ["u", "v", "w", "x", "y", "z", "t", "s", "r"];
+    const random = createRandom(7);
+    const moments: { at: Date; topics: string[] }[] = [];
+    const rejected = (): undefined => undefined;
+    for (let step = 0; step < 120; step += 1) {
+      time += 1_000;
+      const [id, other, name] = [random.pick(ids), random.pick(ids), random.pick(names)];
+      await random.pick<() => Promise<unknown>>([
+        () => topics.create({ externalId: id, name }, user).catch(rejected),
+        () => change(toChange(id, name)).catch(rejected),
+        () => change(toChange(id, name, other)).catch(rejected),
+        () => change({ kind: "disable", externalId: id }).catch(rejected),
+        () => change({ kind: "enable", externalId: id }).catch(rejected),
+        () => announce([id, undefined], [other, undefined]),
+        () => announce([id, name]),
+        () => announce([id, undefined], [other, name], [other, random.pick(names)]),
+      ])();
+      const now = await db.collection("svc_api_notif_mgmt_topic").find().sort({ topic_id: 1 }).toArray();
+      moments.push({
+        at: new Date(time + 500),
+        topics: now.map(
+          (one) =>
+            `${String(one["topic_id"])} ${String(one["topic_name"])} ${String(one["_id"])} ${Number(one["version"] ?? 1)}`,
+        ),
+      });
+    }
+    const distinct = new Set(moments.map(({ topics }) => topics.join())).size;
+    assert.ok(distinct > 25, `${distinct}`);
+    for (const { at, topics } of moments)
+      for (const limit of [1_000, 2, 1]) assert.deepEqual(await listAt(at, limit), topics);
+  });
+
+  it("can be narrowed like the list of topics", async () => {
+    for (const id of ["a", "b", "c"])
+      await topics.create({ externalId: id, name: id, namespace: id === "c" ? "" : "n" }, user);
+    const at = new Date(time);
+    time += 1_000;
+    await change(toChange("a", "other"), { kind: "disable", externalId: "b" });
+    const found: string[] = [];
+    for await (const { topic } of streamTopicsAt(history, at, { namespace: "n" })) found.push(topic.name);
+    assert.deepEqual(found, ["a", "b"]);
+  });
+});
