@@ -23,8 +23,8 @@ import {
   createTopicCheck,
   forceParameter,
   requireEgressName,
+  replyWithTopic,
   requireUnmanagedFor,
-  showTopic,
   toHttpProblem,
   type ShownSources,
 } from "./topic-rules.ts";
@@ -75,7 +75,7 @@ const putTopic = (services: ChangeServices): Operation =>
           throw toHttpProblem(error);
         },
       );
-      return { ...(await showTopic(services, { topic }, namespaces)), audit: events.map(mark) };
+      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events.map(mark) };
     },
   });
 

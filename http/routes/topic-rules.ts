@@ -84,7 +84,7 @@ export interface ShownSources extends Pick<TopicSources, "topicDetails"> {
 }
 
 /** The reply with a topic, those of its details that the caller may see, and its entity tag. */
-export async function showTopic(
+export async function replyWithTopic(
   { topicDetails, topicUsage }: ShownSources,
   listed: ListedTopic,
   namespaces: Call["namespaces"],

@@ -29,8 +29,8 @@ import {
   forceParameter,
   hidePrevious,
   requireEgressName,
+  replyWithTopic,
   requireUnmanagedFor,
-  showTopic,
   toHttpProblem,
   type ShownSources,
 } from "./topic-rules.ts";
@@ -71,7 +71,7 @@ const getTopic = (services: HistoryServices): Operation =>
         ]);
       if (version === undefined && at === undefined) {
         const current = await findVisibleTopic(services.topicReader, id, namespaces);
-        return showTopic(services, current, namespaces);
+        return replyWithTopic(services, current, namespaces);
       }
       const found = await findPast(services, id, { version, at });
       if (found === undefined || !includesNamespace(namespaces, found.topic.namespace)) {
@@ -165,7 +165,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
         if (error instanceof UnknownVersionError) throw new HttpError("NOT_FOUND", error.message);
         throw toHttpProblem(error);
       });
-      return { ...(await showTopic(services, { topic }, namespaces)), audit: events.map(mark) };
+      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events.map(mark) };
     },
   });
 

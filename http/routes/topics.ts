@@ -34,8 +34,8 @@ import {
   forceParameter,
   hidePrevious,
   requireEgressName,
+  replyWithTopic,
   requireUnmanagedFor,
-  showTopic,
   toHttpProblem,
 } from "./topic-rules.ts";
 
@@ -205,7 +205,7 @@ async function switchTopic(
   });
   const found = await services.topicReader.find(externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
-  return { topic, changed, reply: await showTopic(services, shown, namespaces) };
+  return { topic, changed, reply: await replyWithTopic(services, shown, namespaces) };
 }
 
 /** Operations that create (specification 4.3), list, validate, disable and enable topics. */

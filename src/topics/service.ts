@@ -50,8 +50,9 @@ export interface TopicService {
    */
   enable(externalId: string, check?: (topic: Topic) => void): Promise<Switched>;
   /**
-   * Makes up to 500 changes at once, all or none (see DefinitionChange); changes that are stored already count as
-   * unchanged. Throws UnavailableError, and ChangesRejectedError with every change that cannot be made.
+   * Makes up to 500 changes at once, all or none (see DefinitionChange). Changes that are stored already
+   * count as unchanged. Throws UnavailableError, and ChangesRejectedError with every change that cannot be
+   * made.
    */
   change(changes: readonly DefinitionChange[], options: ChangeOptions): Promise<ChangedTopics>;
   /**

@@ -1,6 +1,6 @@
 /**
- * What must hold for the versions of topics. Each commit gives a topic the next version and keeps the one that
- * it replaces; what was acknowledged is never lost or skipped.
+ * What must hold for the versions of topics. Each commit gives a topic the next version and keeps the one
+ * that it replaces; what was acknowledged is never lost or skipped.
  */
 import { collections } from "../../src/storage/names.ts";
 import type { Change, Commit } from "./mongo/commands.ts";
@@ -44,7 +44,7 @@ export class HistoryOracle {
   readonly #fail: (message: string) => never;
   /** The versions of each sys_id, in the order of their commits. */
   readonly #versions = new Map<string, StoredVersion[]>();
-  /** The versions whose retirement another one has replaced: a log was read again after a person set it back. */
+  /** The versions whose retirement another one has replaced: a log was read again. */
   readonly #overwritten = new Set<string>();
 
   constructor(fail: (message: string) => never) {

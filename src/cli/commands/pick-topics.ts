@@ -40,7 +40,10 @@ async function* streamPickableAt(
   }
 }
 
-/** Reads all topics, as they are or were at a time, and keeps the filters of one. Skips those with invalid filters, with a warning. */
+/**
+ * Reads all topics, as they are or were at a time, and keeps the filters of one. Skips those with invalid
+ * filters, with a warning.
+ */
 export async function loadTopics(
   { config: { kafka }, services, abort }: CommandContext,
   explainedId: string | undefined,
