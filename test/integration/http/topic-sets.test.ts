@@ -191,6 +191,20 @@ describe("a topic of a set", () => {
       });
     assertError(await call(disable), 409, "MANAGED_BY_SET");
     assertError(await describe(), 409, "MANAGED_BY_SET");
+    const body = { externalId: one, name: "other" };
+    const headers = { "If-Match": "*" };
+    assertError(await call(`${v1()}/topics/${one}`, { method: "PUT", body, headers }), 409, "MANAGED_BY_SET");
+    const changes = [{ kind: "disable", externalId: one, version: 1 }];
+    assertError(await call(`${v1()}/topic-changes`, { body: { changes } }), 409, "MANAGED_BY_SET");
+    const restore = `${v1()}/topics/${one}/restore`;
+    assertError(await call(restore, { body: { version: 1 } }), 409, "MANAGED_BY_SET");
+    for (const args of [
+      ["change", one, "--if-version", "1", "--name", "x"],
+      ["restore", one, "--version", "1"],
+    ])
+      assert.equal((await runCli(["topics", ...args], service.settings)).code, 3, args.join(" "));
+    const put = await call(`${v1()}/topics/${one}?force=true`, { method: "PUT", body, headers });
+    assert.equal(put.status, 200, put.text);
     const command = await runCli(["topics", "disable", one], service.settings);
     assert.equal(command.code, 3);
     assert.match(
@@ -204,7 +218,7 @@ describe("a topic of a set", () => {
     const forced = service.log.filter((line) => line["externalId"] === one && line["forced"] === true);
     assert.deepEqual(
       forced.map(({ msg }) => msg),
-      ["topic.described", "topic.disabled"],
+      ["topic.changed", "topic.described", "topic.disabled"],
     );
   });
 });
