@@ -10,6 +10,7 @@ import { Keys } from "./pages/keys.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Picker } from "./pages/picker.tsx";
 import { Users } from "./pages/users.tsx";
+import { Sets } from "./pages/sets.tsx";
 import { Topics } from "./pages/topics.tsx";
 
 interface ConsolePage {
@@ -19,6 +20,8 @@ interface ConsolePage {
   /** The right that the page requires; none if absent. */
   readonly right?: Right;
   readonly component: () => JSX.Element;
+  /** Whether other pages lead to it, and not the navigation. */
+  readonly isLinked?: true;
 }
 
 /** The pages, in the order of the navigation; the console opens with the first. */
@@ -27,6 +30,7 @@ const pages: readonly ConsolePage[] = [
   { path: "/events", name: "Events", component: Events },
   { path: "/dead-letters", name: "Dead letters", right: "dead-letters.read", component: DeadLetters },
   { path: "/topics", name: "Topics", right: "topics.read", component: Topics },
+  { path: "/sets", name: "Sets", right: "topics.read", component: Sets, isLinked: true },
   { path: "/event-types", name: "Event types", right: "topics.read", component: EventTypes },
   { path: "/picker", name: "Picker", right: "topics.read", component: Picker },
   {

@@ -20,17 +20,19 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
             <li>
               <strong>topicsync</strong>
             </li>
-            {getPagesFor(session.rights).map(({ path, name }) => (
-              <li key={path}>
-                <Link
-                  href={path}
-                  class={isWithin(current, path) ? "here" : ""}
-                  aria-current={isWithin(current, path) ? "page" : undefined}
-                >
-                  {name}
-                </Link>
-              </li>
-            ))}
+            {getPagesFor(session.rights)
+              .filter(({ isLinked }) => !isLinked)
+              .map(({ path, name }) => (
+                <li key={path}>
+                  <Link
+                    href={path}
+                    class={isWithin(current, path) ? "here" : ""}
+                    aria-current={isWithin(current, path) ? "page" : undefined}
+                  >
+                    {name}
+                  </Link>
+                </li>
+              ))}
           </ul>
           <ul>
             <li>

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import { api } from "../../api.ts";
 import { ActionDialog } from "../../components/confirm-dialog.tsx";
+import { Managed, withForce } from "./managed.tsx";
 import { getTopicPath, topicsPath } from "./source.ts";
 
 interface ActivationButtonProps {
@@ -13,9 +14,11 @@ interface ActivationButtonProps {
 /** Disables or enables a topic. Announced topics are controlled by their announcements instead. */
 export function ActivationButton({ topic, onChange }: ActivationButtonProps) {
   const [isOpen, setIsOpen] = useState(false);
+  const [isForced, setIsForced] = useState(false);
   const action = getAction(topic);
   if (action === undefined) return null;
   const { label, verb, description } = action;
+  const needsForce = verb === "disable" && topic.details.set !== null;
   return (
     <>
       <button
@@ -31,7 +34,10 @@ export function ActivationButton({ topic, onChange }: ActivationButtonProps) {
         <ActionDialog
           title={`${label} ${topic.name}?`}
           confirmLabel={label}
-          run={() => api.post<TopicDetail>(`${topicsPath}/${getTopicPath(topic)}/${verb}`, {})}
+          run={() =>
+            api.post<TopicDetail>(withForce(`${topicsPath}/${getTopicPath(topic)}/${verb}`, isForced), {})
+          }
+          canConfirm={!needsForce || isForced}
           onDone={(changed) => {
             setIsOpen(false);
             onChange(changed);
@@ -41,6 +47,7 @@ export function ActivationButton({ topic, onChange }: ActivationButtonProps) {
           }}
         >
           <p>{description}</p>
+          {needsForce && <Managed details={topic.details} isForced={isForced} onForce={setIsForced} />}
         </ActionDialog>
       )}
     </>

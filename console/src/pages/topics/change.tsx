@@ -19,6 +19,7 @@ import {
 import type { Draft, DraftMember } from "./draft.ts";
 import { describeEffect } from "./effect.ts";
 import { PreviewPanel } from "./impact.tsx";
+import { Managed, withForce } from "./managed.tsx";
 import { describeSource, getTopicPath, topicsPath } from "./source.ts";
 
 const fields = definitionMembers.map((name) => ({ name, label: memberLabels[name] }));
@@ -36,10 +37,12 @@ export function Change({ topic, from, onChange }: ChangeProps) {
   // Members that were not touched follow the stored version.
   const [edited, setEdited] = useState<Partial<Definition>>(() => from ?? {});
   const [notice, setNotice] = useState("");
+  const [isForced, setIsForced] = useState(false);
   const path = `${topicsPath}/${getTopicPath(topic)}`;
   const { save, error, busy, conflict, resolve } = useVersionedSave(path);
   const consumers = useQuery<TopicConsumersView>(`${path}/consumers`);
   const draft = useMemo(() => toDraft(topic, edited), [topic, edited]);
+  const isLocked = topic.details.set !== null && !isForced;
   const isChanged = !isSameDefinition(draft, topic);
   const checked = useMemo(() => (isChanged ? { ...draft, externalId: "" } : undefined), [draft, isChanged]);
 
@@ -88,7 +91,7 @@ export function Change({ topic, from, onChange }: ChangeProps) {
         }}
         onSubmit={() => {
           save(
-            () => api.put<TopicDetail>(path, draft, topic.version),
+            () => api.put<TopicDetail>(withForce(path, isForced), draft, topic.version),
             (saved) => {
               setNotice(`Version ${saved.version} is stored.`);
               leave(saved, {});
@@ -101,8 +104,13 @@ export function Change({ topic, from, onChange }: ChangeProps) {
           <Announcement definition={draft} kafkaTopic={topic.source.topic} />
         ) : (
           <div>
+            <Managed details={topic.details} isForced={isForced} onForce={setIsForced} />
             <div class="topic-actions">
-              <button type="submit" aria-busy={busy} disabled={busy || !isChanged || conflict !== undefined}>
+              <button
+                type="submit"
+                aria-busy={busy}
+                disabled={busy || !isChanged || conflict !== undefined || isLocked}
+              >
                 Save as version {topic.version + 1}
               </button>
               <button

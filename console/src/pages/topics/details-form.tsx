@@ -8,6 +8,7 @@ import { ErrorMessage } from "../../components/error-message.tsx";
 import { Form } from "../../components/form.tsx";
 import { SelectField } from "../../components/select-field.tsx";
 import { TextField } from "../../components/text-field.tsx";
+import { Managed, withForce } from "./managed.tsx";
 import { Conflict, useVersionedSave } from "./conflict.tsx";
 import { formatUser, getTopicPath, topicsPath } from "./source.ts";
 
@@ -94,9 +95,11 @@ interface DetailsFormProps {
 export function DetailsForm({ topic, onChange }: DetailsFormProps) {
   // Members that were not touched follow the stored version.
   const [edited, setEdited] = useState<Partial<Entered>>({});
+  const [isForced, setIsForced] = useState(false);
   const [, navigate] = useLocation();
   const path = `${topicsPath}/${getTopicPath(topic)}`;
   const { save, error, busy, conflict, resolve } = useVersionedSave(path);
+  const isLocked = topic.details.set !== null && !isForced;
   const stored = toEntered(topic.details);
   const entered = { ...stored, ...edited };
   const set = <K extends keyof Entered>(member: K, value: Entered[K]): void => {
@@ -111,7 +114,12 @@ export function DetailsForm({ topic, onChange }: DetailsFormProps) {
       class="narrow-form"
       onSubmit={() => {
         save(
-          () => api.put<TopicDetail>(`${path}/details`, toBody(entered), topic.details.version),
+          () =>
+            api.put<TopicDetail>(
+              withForce(`${path}/details`, isForced),
+              toBody(entered),
+              topic.details.version,
+            ),
           (saved) => {
             onChange({ ...topic, details: saved.details });
             leave();
@@ -139,9 +147,10 @@ export function DetailsForm({ topic, onChange }: DetailsFormProps) {
         </Conflict>
       )}
       <Fields entered={entered} set={set} />
+      <Managed details={topic.details} isForced={isForced} onForce={setIsForced} />
       {error !== undefined && <ErrorMessage error={error} />}
       <div class="topic-actions">
-        <button type="submit" aria-busy={busy} disabled={busy || conflict !== undefined}>
+        <button type="submit" aria-busy={busy} disabled={busy || conflict !== undefined || isLocked}>
           Save
         </button>
         <button type="button" class="secondary outline" onClick={leave}>

@@ -25,7 +25,10 @@ export function TopicList() {
   const isEmpty = error === undefined && !loading && topics.length === 0;
   return (
     <Page name="Topics">
-      <p class="topic-actions">{canWrite && <Link href="/topics?create">Create a topic</Link>}</p>
+      <p class="topic-actions">
+        {canWrite && <Link href="/topics?create">Create a topic</Link>}
+        <Link href="/sets">Sets</Link>
+      </p>
       <ListOptionsForm options={options} onChange={setQuery} />
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
       {topics.length > 0 && <TopicTable topics={topics} state={options.state} />}

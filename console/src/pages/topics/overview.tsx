@@ -4,7 +4,9 @@ import { Link } from "wouter-preact";
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import { TimeAgo } from "../../components/time-ago.tsx";
 import { useRight } from "../../session.ts";
+import { getSetPath } from "../sets/paths.ts";
 import { ActivationButton } from "./activation.tsx";
+import { findDrift } from "./drift.ts";
 import { FilterDescription } from "./filter.tsx";
 import { describeSource, formatUser, getTopicPath } from "./source.ts";
 import { Usage } from "./usage.tsx";
@@ -84,6 +86,7 @@ interface DetailsProps {
 function Details({ topic, canWrite }: DetailsProps) {
   const { owner, description, contact, tags, labels, set, path, version } = topic.details;
   const { protected: isProtected, changedOn, changedBy } = topic.details;
+  const drift = findDrift(topic);
   const labelTexts = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
   return (
     <section aria-labelledby="details">
@@ -109,7 +112,7 @@ function Details({ topic, canWrite }: DetailsProps) {
           ))}
         </Fact>
         <Fact name="Set" value={set ?? ""}>
-          <Link href={toListPath({ set: set ?? "" })}>{set}</Link>
+          <Link href={getSetPath(set ?? "")}>{set}</Link>
           {path !== null && (
             <>
               , in <code>{path}</code>
@@ -118,6 +121,7 @@ function Details({ topic, canWrite }: DetailsProps) {
         </Fact>
         <Fact name="Protected" value={isProtected ? "A plan cannot disable it." : ""} />
       </dl>
+      {drift !== undefined && <p class="warning">Since its set was applied, this topic was {drift}.</p>}
       {changedOn !== null && (
         <p class="quiet">
           Described <TimeAgo time={changedOn} /> by {formatUser(changedBy)}.

@@ -6,6 +6,7 @@ import { api } from "../../api.ts";
 import { ActionDialog } from "../../components/confirm-dialog.tsx";
 import { DefinitionDifference } from "./difference.tsx";
 import { describeEffect } from "./effect.ts";
+import { Managed, withForce } from "./managed.tsx";
 import { getTopicPath, topicsPath } from "./source.ts";
 
 interface RestoreButtonProps {
@@ -17,6 +18,7 @@ interface RestoreButtonProps {
 /** Stores an earlier definition as a new version, after confirmation. */
 export function RestoreButton({ version, topic, onRestored }: RestoreButtonProps) {
   const [isOpen, setIsOpen] = useState(false);
+  const [isForced, setIsForced] = useState(false);
   const label = `Restore version ${version.version}`;
   const effect = describeEffect(topic, version);
   const close = (): void => {
@@ -39,7 +41,7 @@ export function RestoreButton({ version, topic, onRestored }: RestoreButtonProps
           confirmLabel="Restore"
           run={() =>
             api.post<TopicDetail>(
-              `${topicsPath}/${getTopicPath(topic)}/restore`,
+              withForce(`${topicsPath}/${getTopicPath(topic)}/restore`, isForced),
               { version: version.version },
               { version: topic.version },
             )
@@ -48,6 +50,7 @@ export function RestoreButton({ version, topic, onRestored }: RestoreButtonProps
             close();
             onRestored(restored);
           }}
+          canConfirm={topic.details.set === null || isForced}
           onCancel={close}
         >
           <p>
@@ -60,6 +63,7 @@ export function RestoreButton({ version, topic, onRestored }: RestoreButtonProps
               <strong>{effect.title}.</strong> {effect.text}
             </p>
           )}
+          <Managed details={topic.details} isForced={isForced} onForce={setIsForced} />
         </ActionDialog>
       )}
     </>
