@@ -151,7 +151,8 @@ function compareKeys([onA, versionA, idA]: VersionSortKey, [onB, versionB, idB]:
   return onB.getTime() - onA.getTime() || versionB - versionA || compareTexts(idB, idA);
 }
 
-const compareVersions = (a: TopicVersion, b: TopicVersion): number => compareKeys(toVersionSortKey(a), toVersionSortKey(b));
+const compareVersions = (a: TopicVersion, b: TopicVersion): number =>
+  compareKeys(toVersionSortKey(a), toVersionSortKey(b));
 
 const isAfter = (one: TopicVersion, after: VersionSortKey | undefined): boolean =>
   after === undefined || compareKeys(after, toVersionSortKey(one)) < 0;
