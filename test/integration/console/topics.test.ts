@@ -53,6 +53,10 @@ const described = stored.map(({ topic_id, topic_name, namespace }, i): DetailsRe
 
 service.prepare(async () => {
   await service.db.collection<DetailsRecord>("topicsync_topic_details").insertMany(described);
+  const used = stored.map(({ topic_id }, i) => ({
+    ...{ _id: topic_id, last_on: new Date(Date.now() - (i + 1) ** 2 * 60_000), days: {} },
+  }));
+  await service.db.collection<{ _id: string }>("topicsync_topic_usage").insertMany(used);
   const [first, ...others] = stored;
   assert.ok(first);
   const { topic_name, namespace, header_query } = first;
@@ -120,7 +124,10 @@ describe("the topic pages", () => {
     await page.getByLabel("Tag").fill("field");
     await page.getByText("No topics match.").waitFor();
     await page.getByLabel("Tag").fill("network");
-    await page.getByRole("row", { name: "ticket-000" }).getByText("deprecated").waitFor();
+    await page
+      .getByRole("row", { name: /ticket-000 .*network p1 \d+ minutes? ago/ })
+      .getByText("deprecated")
+      .waitFor();
     await page.getByText("More filters").click();
     await page.getByLabel("Lifecycle").selectOption("Deprecated");
     await until("one is deprecated", async () => (await page.getByRole("row").count()) === 2);

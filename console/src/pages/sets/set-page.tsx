@@ -90,7 +90,7 @@ function Member({ topic }: { readonly topic: TopicView }) {
         <Link href={`/topics/${getTopicPath(topic)}`}>{topic.name}</Link>
         <div class="quiet">{topic.externalId}</div>
       </th>
-      <td class="text">{topic.details?.path}</td>
+      <td>{topic.details?.path !== null && <code>{topic.details?.path}</code>}</td>
       <td>{drift === undefined ? "unchanged" : <p class="warning">{drift}</p>}</td>
     </tr>
   );
