@@ -2,5 +2,6 @@ import { render } from "preact";
 
 import { App } from "./app.tsx";
 import "./style.css";
+import "./forms.css";
 
 render(<App />, document.body);

@@ -13,7 +13,7 @@ import type { MatchCount } from "./picker/picker.ts";
 import { OwnWrites, secondReadDelayMs } from "./own-writes.ts";
 import { readPickedTopics, type PickedTopics } from "./picked-topics.ts";
 import { RereadQueue } from "./reread-queue.ts";
-import { createTopicIndex, type IndexStatus, type TopicIndex } from "./topic-index.ts";
+import { createTopicIndex, type IndexStatus, type Load, type TopicIndex } from "./topic-index.ts";
 
 const firstLoadTimeoutMs = 10_000;
 const retryDelayMs = 1_000;
@@ -34,15 +34,6 @@ type State =
   | { readonly mode: "loading"; readonly load: Load | undefined }
   | { readonly mode: "live"; readonly serving: TopicIndex }
   | { readonly mode: "reloading"; readonly serving: TopicIndex; readonly load: Load | undefined };
-
-interface Load {
-  readonly index: TopicIndex;
-  /**
-   * The topics that were written or read again since the load began, which may read older versions of them.
-   */
-  readonly applied: Set<string>;
-  topicsRead: number;
-}
 
 /**
  * An in-memory index of the stored topics that follows every write and finds the topics that an event belongs

@@ -20,6 +20,16 @@ export interface IndexStatus {
 
 export type TopicIndex = ReturnType<typeof createTopicIndex>;
 
+/** A load of all topics that is in progress. */
+export interface Load {
+  readonly index: TopicIndex;
+  /**
+   * The topics that were written or read again since the load began, which may read older versions of them.
+   */
+  readonly applied: Set<string>;
+  topicsRead: number;
+}
+
 /** A picker that leaves out topics whose filters cannot be read. */
 export function createTopicIndex(log: Logger) {
   const picker = createCountingPicker();

@@ -219,7 +219,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "the proof of a replay is not checked",
     world: "router",
-    file: events,
+    file: "consumers/events/forged-headers.ts",
     replace: "if (proofKey !== undefined && isProvenReplay(proofKey, topic, record)) return record;",
     by: 'if (proofKey !== undefined && names.includes("topicsync.replay-of")) return record;',
   },

@@ -167,7 +167,7 @@ export const syncPositionMutants: readonly Mutant[] = [
     world: "sync",
     file: logs,
     replace:
-      'logs.findOneAndUpdate(\n      { kafka_topic: topic, kafka_topic_id: topicId },\n      { $set: { last_claimed_on: currentDate() } },\n      { returnDocument: "after", maxTimeMS: maxUpdateMs },\n    );',
+      'logs.findOneAndUpdate(\n      { kafka_topic: topic, kafka_topic_id: topicId },\n      { $set: { last_claimed_on: currentDate() }, $addToSet: { read_partitions: partition } },\n      { returnDocument: "after", maxTimeMS: maxUpdateMs },\n    );',
     by: "logs.findOne({ kafka_topic: topic, kafka_topic_id: topicId });",
     schedule: "epoch-that-is-read-before-an-election-loses-it",
   },
