@@ -13,6 +13,7 @@ import { impactCommand } from "./impact.ts";
 import { latencyCommand, measureLatency } from "./sync/latency.ts";
 import { measureMemory, memoryCommand } from "./sync/memory.ts";
 import { createCommonOptions, type CommonOptions } from "./support/options.ts";
+import { planCommand } from "./plan/plan.ts";
 import { pickerCommand } from "./picker/picker.ts";
 import { printReports } from "./support/report.ts";
 import { routerCommand } from "./router/router.ts";
@@ -44,6 +45,7 @@ const commands = [
   memoryCommand(),
   pickerCommand(),
   analysisCommand(),
+  planCommand(),
   impactCommand(),
   routerCommand(),
   scalingCommand(),

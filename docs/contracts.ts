@@ -2,6 +2,9 @@
 import { format, resolveConfig } from "prettier";
 
 import { asyncApiDocument } from "./asyncapi.ts";
+import { topicFileSchema } from "../schemas/topic-file.ts";
+import { topicPlanReportSchema, topicPlanSchema } from "../schemas/topic-plan.ts";
+import { publishSchema } from "../src/lib/published-schema.ts";
 import { listOperations } from "../http/app.ts";
 import { buildOpenApiDocument } from "../http/openapi/document.ts";
 
@@ -18,6 +21,9 @@ export const operations = listOperations({
   topicHistory: uncalled,
   topicDetails: uncalled,
   detailsService: uncalled,
+  topicSetStore: uncalled,
+  planSource: uncalled,
+  applyChanges: uncalled,
   topicIndex: uncalled,
   egressNaming: undefined,
   consumerObserver: undefined,
@@ -47,6 +53,18 @@ export const contracts: Readonly<Record<string, () => Promise<string>>> = {
   "asyncapi.json": () => formatJson(asyncApiDocument()),
   "openapi.json": () => formatJson(buildOpenApiDocument(operations)),
 };
+
+/** The text of each published JSON Schema of a file by file name. */
+export const fileSchemas: Readonly<Record<string, () => Promise<string>>> = {
+  "topic-file.schema.json": () => formatJson(toFileSchema(topicFileSchema)),
+  "topic-plan.schema.json": () => formatJson(toFileSchema(topicPlanSchema)),
+  "topic-plan-report.schema.json": () => formatJson(toFileSchema(topicPlanReportSchema)),
+};
+
+const toFileSchema = (schema: object): object => ({
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  ...publishSchema(schema),
+});
 
 /** Formats a document as it is committed. */
 export async function formatJson(document: object): Promise<string> {

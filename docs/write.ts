@@ -8,10 +8,10 @@ import { copyFile, writeFile } from "node:fs/promises";
 import { mutantPage, writeMutantCounts } from "../test/simulation/mutants/table.ts";
 import { chartValuesSchema } from "./chart-values.ts";
 import { chartCopies, chartFolder } from "./chart-copies.ts";
-import { contracts, formatJson } from "./contracts.ts";
+import { contracts, fileSchemas, formatJson } from "./contracts.ts";
 import { namedFiles } from "./names.ts";
 
-for (const [name, text] of Object.entries(contracts))
+for (const [name, text] of Object.entries({ ...contracts, ...fileSchemas }))
   await writeFile(new URL(name, import.meta.url), await text());
 await writeFile(new URL("values.schema.json", chartFolder), await formatJson(chartValuesSchema()));
 for (const [source, copy] of chartCopies) await copyFile(source, copy);

@@ -55,10 +55,11 @@ import { topicDetailsOperations } from "./routes/topic-details.ts";
 import { topicConsumerOperations } from "./routes/topic-consumers.ts";
 import { topicUsageOperations } from "./routes/topic-usage.ts";
 import { topicOperations } from "./routes/topics.ts";
+import { topicSetOperations, type TopicSetServices } from "./routes/topic-sets.ts";
 import { keyOperations } from "./routes/keys.ts";
 import { userOperations } from "./routes/users.ts";
 
-export interface AppOptions {
+export interface AppOptions extends TopicSetServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
   readonly topicHistory: TopicHistory;
@@ -132,7 +133,8 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...topicOperations(options),
     ...topicHistoryOperations(options),
     ...topicChangeOperations(options),
-    ...topicDetailsOperations(options.detailsService),
+    ...topicDetailsOperations(options),
+    ...topicSetOperations(options),
     ...topicUsageOperations(options),
     ...topicConsumerOperations(options),
     ...pickOperations(options.topicIndex, options.egressNaming),

@@ -8,6 +8,7 @@ import {
   exitCodes,
   getErrorMessage,
   OutdatedError,
+  PlanError,
   RejectionError,
   UnavailableError,
 } from "./lib/errors.ts";
@@ -121,7 +122,7 @@ async function createProgram(names: readonly string[]): Promise<Command> {
 Settings are environment variables, also read from a .env file in the working directory. docs/settings.md in
 this package lists them.
 
-Exit codes: 0 success, 1 unexpected failure, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
+Exit codes: 0 success, 1 unexpected failure, 2 there are changes or drift, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
 indexes in the database, 69 broker or store unavailable, 70 the consumer died (restart it), 78 invalid settings.`,
     )
     // Otherwise `topics show --version 3` would print the program's version.
@@ -152,6 +153,7 @@ function toExitCode(error: unknown): number {
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
   if (error instanceof RejectionError || error instanceof OutdatedError) return exitCodes.rejected;
+  if (error instanceof PlanError) return exitCodes.rejected;
   if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;
 }

@@ -87,6 +87,7 @@ or the one that a trusted proxy sent if it is 1 to 64 letters, digits, \`.\`, \`
 const tagDescriptions: Readonly<Record<string, string>> = {
   push: "Push tokens (installations).",
   topics: "Event topics.",
+  "topic sets": "Sets of topics that are managed from files.",
   "dead letters": "Rejected records, and how to replay them.",
   users: "Users and their rights and roles.",
   keys: "API keys of programs.",

@@ -90,6 +90,8 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
     "the caller lacks the required right, which `detail` names, or the request comes from a page of another site",
   NOT_FOUND: "the resource does not exist",
   NAME_TAKEN: "the name is already in use",
+  MANAGED_BY_SET: "the topic belongs to a set, which is changed by its files",
+  SET_ORIGIN_MISMATCH: "the set is applied from another repository",
   METHOD_NOT_ALLOWED: "the path does not support the method; `Allow` lists those it supports",
   NOT_ACCEPTABLE: "the `Accept` header excludes the media type of the response",
   VERSION_CONFLICT: "the version or definition is not the one that the caller has read",

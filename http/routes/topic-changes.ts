@@ -21,8 +21,10 @@ import { requireIfMatch } from "../framework/if-match.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
 import {
   createTopicCheck,
+  forceParameter,
   requireEgressName,
   replyWithTopic,
+  requireUnmanagedFor,
   toHttpProblem,
   type ShownSources,
 } from "./topic-rules.ts";
@@ -48,20 +50,23 @@ const putTopic = (services: ChangeServices): Operation =>
       "Replaces the definition, under the same sys_id, if the topic still has the version in `If-Match`. Another external id renames the topic. Repeating a change that is stored has no effect. Topics of the channel cannot be changed: announce the definition instead.",
     parameters: { id: "External id of the topic." },
     ifMatch: "required",
+    query: forceParameter,
     body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
     replies: { 200: { description: "The topic is changed.", schema: topicDetailSchema, hasEtag: true } },
     rejections: [
       ...(["NOT_FOUND", "BAD_FILTER", "BAD_EGRESS_NAME", "EXTERNAL_ID_TAKEN"] as const),
-      ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"] as const),
+      ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION", "MANAGED_BY_SET"] as const),
     ],
     async handle(call) {
       const { parameters, body, user, namespaces } = call;
+      const { id = "" } = parameters;
       const version = requireIfMatch(call);
+      const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
       const definition = toDefinition(body);
       requireNamespace(call, "topics.write", definition.namespace);
       requireEgressName(services.egressNaming, definition);
       const change: DefinitionChange = {
-        ...{ kind: "change", externalId: parameters["id"] ?? "", definition },
+        ...{ kind: "change", externalId: id, definition },
         expected: version === undefined ? undefined : { version },
       };
       const options = { user: user.name, check: createTopicCheck(call) };
@@ -70,13 +75,13 @@ const putTopic = (services: ChangeServices): Operation =>
           throw toHttpProblem(error);
         },
       );
-      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events };
+      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events.map(mark) };
     },
   });
 
 const maxChangesBytes = 1024 * 1024;
 
-const changeTopics = ({ topics, egressNaming }: ChangeServices): Operation =>
+const changeTopics = ({ topics, topicDetails, egressNaming }: ChangeServices): Operation =>
   operation<TopicChangesBody>({
     id: "changeTopics",
     method: "POST",
@@ -91,15 +96,19 @@ const changeTopics = ({ topics, egressNaming }: ChangeServices): Operation =>
       ...{ schema: topicChangesBodySchema, check: checkChanges, wrongTypeStatus: 415 },
       maxBytes: maxChangesBytes,
     },
+    query: forceParameter,
     replies: { 200: { description: "All changes are stored.", schema: topicChangesReplySchema } },
     rejections: [
       ...(["NOT_FOUND", "VERSION_CONFLICT", "BAD_FILTER", "BAD_EGRESS_NAME"] as const),
       ...(["EXTERNAL_ID_TAKEN", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"] as const),
+      "MANAGED_BY_SET",
     ],
     async handle(call) {
       const { body, user } = call;
       const changes = body.changes.map((one, index) => toChange(one, index));
       for (const one of changes) requireAllowed(one, call, egressNaming);
+      const named = changes.flatMap((one) => ("externalId" in one ? [one.externalId] : []));
+      const mark = await requireUnmanagedFor(call, topicDetails, named);
       const options = { user: user.name, label: body.label, check: createTopicCheck(call) };
       const { results, events } = await topics.change(changes, options).catch((error: unknown) => {
         throw error instanceof ChangesRejectedError ? toRejection(error.rejections) : toHttpProblem(error);
@@ -109,7 +118,7 @@ const changeTopics = ({ topics, egressNaming }: ChangeServices): Operation =>
           return { outcome, externalId, id, version };
         }),
       };
-      return { status: 200, json, audit: events };
+      return { status: 200, json, audit: events.map(mark) };
     },
   });
 

@@ -3,15 +3,27 @@ import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toDetails } from "../../src/topics/details.ts";
 import type { DetailsService } from "../../src/topics/details-service.ts";
+import type { TopicDetailsStore } from "../../src/topics/details-store.ts";
 import { toTopicDetail } from "../../src/topics/topic-view.ts";
 import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { requireIfMatch, toEtag } from "../framework/if-match.ts";
-import { createTopicCheck, hidePrevious, toHttpProblem } from "./topic-rules.ts";
+import {
+  createTopicCheck,
+  forceParameter,
+  hidePrevious,
+  requireUnmanagedFor,
+  toHttpProblem,
+} from "./topic-rules.ts";
+
+interface DetailsServices {
+  readonly detailsService: DetailsService;
+  readonly topicDetails: TopicDetailsStore;
+}
 
 const checkDetails = createValidator<TopicDetailsBody>(topicDetailsBodySchema);
 
-const describeTopic = (detailsService: DetailsService): Operation =>
+const describeTopic = ({ detailsService, topicDetails }: DetailsServices): Operation =>
   operation<TopicDetailsBody>({
     id: "describeTopic",
     method: "PUT",
@@ -28,10 +40,12 @@ const describeTopic = (detailsService: DetailsService): Operation =>
     replies: {
       200: { description: "The topic with its new details.", schema: topicDetailSchema, hasEtag: true },
     },
-    rejections: ["NOT_FOUND"],
+    query: forceParameter,
+    rejections: ["NOT_FOUND", "MANAGED_BY_SET"],
     async handle(call) {
       const { body, user, namespaces } = call;
       const { externalId = "" } = call.parameters;
+      const mark = await requireUnmanagedFor(call, topicDetails, [externalId]);
       const change = {
         ...{ externalId, details: toDetails(body), user: user.name },
         version: requireIfMatch(call),
@@ -47,12 +61,12 @@ const describeTopic = (detailsService: DetailsService): Operation =>
         status: 200,
         json: toTopicDetail(hidePrevious(listed, namespaces)),
         headers: { ETag: toEtag(listed.details?.version ?? 0) },
-        audit: event,
+        audit: event && mark(event),
       };
     },
   });
 
 /** Operations on the details of topics. */
-export const topicDetailsOperations = (service: DetailsService): readonly Operation[] => [
-  describeTopic(service),
+export const topicDetailsOperations = (services: DetailsServices): readonly Operation[] => [
+  describeTopic(services),
 ];

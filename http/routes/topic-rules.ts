@@ -1,8 +1,11 @@
+import { forceQuerySchema, type ForceQuery } from "../../schemas/topic-sets.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
+import { requireUnmanaged } from "../../src/topic-sets/guard.ts";
 import { VersionConflictError } from "../../src/topics/definition-change.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
-import { DetailsConflictError } from "../../src/topics/details-store.ts";
+import { DetailsConflictError, type TopicDetailsStore } from "../../src/topics/details-store.ts";
 import { UnknownTopicError } from "../../src/topics/disabling.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { toTopicDetail } from "../../src/topics/topic-view.ts";
@@ -12,6 +15,7 @@ import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { createForbiddenError, HttpError } from "../framework/errors.ts";
 import { toEtag } from "../framework/if-match.ts";
 import type { Call, Reply } from "../framework/operation.ts";
+import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
 type Caller = Pick<Call, "user" | "namespaces">;
 
@@ -24,6 +28,22 @@ export const createTopicCheck =
       ? createForbiddenError(user, "topics.write", namespace)
       : new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
   };
+
+const checkForce = createValidator<ForceQuery>(forceQuerySchema);
+
+/** The query parameter of `requireUnmanagedFor`. */
+export const forceParameter = toQueryParameters(forceQuerySchema);
+
+/** Throws for topics of a set, unless the caller forces the change. See `requireUnmanaged`. */
+export const requireUnmanagedFor = (
+  { query, namespaces }: Pick<Call, "query" | "namespaces">,
+  store: Pick<TopicDetailsStore, "find">,
+  externalIds: readonly string[],
+): ReturnType<typeof requireUnmanaged> =>
+  requireUnmanaged(store, externalIds, {
+    force: validateQuery(checkForce, query).force === "true",
+    canSee: (namespace) => includesNamespace(namespaces, namespace),
+  });
 
 /** A topic that moved here from a foreign namespace: its previous definition is not shown. */
 export function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]): ListedTopic {

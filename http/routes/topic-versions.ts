@@ -26,9 +26,11 @@ import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import {
   createTopicCheck,
   findVisibleTopic,
+  forceParameter,
   hidePrevious,
   requireEgressName,
   replyWithTopic,
+  requireUnmanagedFor,
   toHttpProblem,
   type ShownSources,
 } from "./topic-rules.ts";
@@ -137,18 +139,20 @@ const restoreVersion = (services: HistoryServices): Operation =>
       "Stores its definition as a new version, under the same sys_id and the present external id. A disabled topic becomes active. Topics of the channel cannot be restored: announce the definition instead.",
     parameters: { externalId: "External id of the topic." },
     ifMatch: "optional",
+    query: forceParameter,
     body: { schema: restoreBodySchema, check: checkRestore, wrongTypeStatus: 415 },
     replies: {
       200: { description: "The topic has the definition.", schema: topicDetailSchema, hasEtag: true },
     },
     rejections: [
       ...(["NOT_FOUND", "BAD_FILTER", "BAD_EGRESS_NAME", "EXTERNAL_ID_TAKEN"] as const),
-      ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"] as const),
+      ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION", "MANAGED_BY_SET"] as const),
     ],
     async handle(call) {
       const { parameters, body, user, namespaces } = call;
       const { externalId = "" } = parameters;
       const version = parseIfMatch(call);
+      const mark = await requireUnmanagedFor(call, services.topicDetails, [externalId]);
       const request = {
         ...{ externalId, version: body.version, expected: version === undefined ? undefined : { version } },
         checkDefinition(definition: TopicDefinition): void {
@@ -161,7 +165,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
         if (error instanceof UnknownVersionError) throw new HttpError("NOT_FOUND", error.message);
         throw toHttpProblem(error);
       });
-      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events };
+      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events.map(mark) };
     },
   });
 

@@ -31,9 +31,11 @@ import { toQueryParameters } from "../framework/query.ts";
 import { parseTopicQuery } from "./topic-query.ts";
 import {
   createTopicCheck,
+  forceParameter,
   hidePrevious,
   requireEgressName,
   replyWithTopic,
+  requireUnmanagedFor,
   toHttpProblem,
 } from "./topic-rules.ts";
 
@@ -152,11 +154,16 @@ const disableTopic = (services: TopicServices): Operation =>
       "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
     parameters: { externalId: "External id of the topic." },
     replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema, hasEtag: true } },
-    rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
-    handle: (call) =>
-      switchTopic(services, call, "disabled", (externalId, check) =>
+    query: forceParameter,
+    rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN", "MANAGED_BY_SET", "SCHEMA_VIOLATION"],
+    async handle(call) {
+      const { externalId: id = "" } = call.parameters;
+      const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
+      const { topic, changed, reply } = await switchTopic(services, call, (externalId, check) =>
         services.topics.disable(externalId, call.user.name, check),
-      ),
+      );
+      return { ...reply, ...(changed && { audit: mark(toTopicEvent("disabled", topic)) }) };
+    },
   });
 
 const enableTopic = (services: TopicServices): Operation =>
@@ -178,18 +185,19 @@ const enableTopic = (services: TopicServices): Operation =>
       "DUPLICATE_EXTERNAL_ID",
       "DUPLICATE_COMBINATION",
     ],
-    handle: (call) =>
-      switchTopic(services, call, "enabled", (externalId, check) =>
+    async handle(call) {
+      const { topic, changed, reply } = await switchTopic(services, call, (externalId, check) =>
         services.topics.enable(externalId, check),
-      ),
+      );
+      return { ...reply, ...(changed && { audit: toTopicEvent("enabled", topic) }) };
+    },
   });
 
 async function switchTopic(
   services: TopicServices,
   call: Call,
-  action: "disabled" | "enabled",
   change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
-): Promise<Reply> {
+): Promise<Switched & { readonly reply: Reply }> {
   const { namespaces } = call;
   const { externalId = "" } = call.parameters;
   const { topic, changed } = await change(externalId, createTopicCheck(call)).catch((error: unknown) => {
@@ -197,10 +205,7 @@ async function switchTopic(
   });
   const found = await services.topicReader.find(externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
-  return {
-    ...(await replyWithTopic(services, shown, namespaces)),
-    ...(changed && { audit: toTopicEvent(action, topic) }),
-  };
+  return { topic, changed, reply: await replyWithTopic(services, shown, namespaces) };
 }
 
 /** Operations that create (specification 4.3), list, validate, disable and enable topics. */

@@ -152,6 +152,7 @@ async function createAppOptions(
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
   const { topics, topicReader, topicHistory, topicDetails, detailsService } = services;
+  const { topicSetStore, planSource, applyChanges } = services;
   const { topicIndex, topicUsage, eventTypes, applications, platforms } = services;
   const { users, keys, sessions } = services;
   const refusals = new RefusalAudit(audit);
@@ -161,6 +162,7 @@ async function createAppOptions(
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
   return {
     ...{ topics, topicReader, topicHistory, topicDetails, detailsService },
+    ...{ topicSetStore, planSource, applyChanges },
     ...{ topicIndex, egressNaming, eventTypes, topicUsage },
     consumerObserver: createConsumerObserver(broker, config.kafka, egressNaming),
     impact: createPreview(context, kafkaBrokers),

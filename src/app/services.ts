@@ -21,6 +21,7 @@ import { createLookUp, type LookUpTokens } from "../installations/look-up.ts";
 import { createInstallationService, type InstallationService } from "../installations/service.ts";
 import type { InstallationDeactivator, InstallationReader } from "../installations/stores.ts";
 import { createTokenLimit, type TokenLimit } from "../installations/token-limit.ts";
+import { currentDate } from "../lib/platform.ts";
 import type { JobStore } from "../lib/jobs.ts";
 import { lazily } from "../lib/lazily.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
@@ -47,6 +48,7 @@ import { createTopicDetailsStore } from "../storage/topic-details.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
 import { createTopicHistory } from "../storage/topic-history.ts";
 import { createTopicReader } from "../storage/topic-reader.ts";
+import { createTopicSetStore } from "../storage/topic-sets.ts";
 import { createTopicUsageStore } from "../storage/topic-usage.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
@@ -54,6 +56,9 @@ import type { LogStore } from "../sync/positions.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
 import type { TopicHistory } from "../topics/history.ts";
 import { createDetailsService, type DetailsService } from "../topics/details-service.ts";
+import { createApply, type ApplyChanges } from "../topic-sets/apply.ts";
+import { createDatabaseSource } from "../topic-sets/database-source.ts";
+import type { PlanSource, TopicSetStore } from "../topic-sets/stores.ts";
 import type { TopicDetailsStore } from "../topics/details-store.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
@@ -83,6 +88,9 @@ export interface Services {
   readonly topicHistory: TopicHistory;
   readonly topicDetails: TopicDetailsStore;
   readonly detailsService: DetailsService;
+  readonly topicSetStore: TopicSetStore;
+  readonly planSource: PlanSource;
+  readonly applyChanges: ApplyChanges;
   readonly topics: TopicService;
   readonly topicIndex: LiveTopicIndex;
   readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
@@ -136,6 +144,11 @@ export function createServices(options: ServicesOptions): Services {
     topicHistory: () => createTopicHistory(database),
     topicDetails: () => createTopicDetailsStore(database),
     detailsService: createDetailsService,
+    topicSetStore: () => createTopicSetStore(database),
+    planSource: ({ topicStore, topicDetails, topicSetStore, eventTypes }) =>
+      createDatabaseSource({ topics: topicStore, details: topicDetails, sets: topicSetStore, eventTypes }),
+    applyChanges: ({ topics, planSource, topicSetStore }) =>
+      createApply({ topics, source: planSource, sets: topicSetStore, now: currentDate }),
     topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
     topicIndex: () => createTopicIndex(options),
     createTopicAnalysis:

@@ -14,6 +14,8 @@ export type AuditEvent =
       readonly externalId: string;
       /** The sys_id. */
       readonly id: string;
+      /** Whether it was changed although it belongs to a set. */
+      readonly forced?: true;
     }
   | { readonly action: "topic.details-removed"; readonly externalId: string }
   | {

@@ -23,6 +23,8 @@ export const rejectionCodes = [
   "NO_EGRESS_TOPIC",
   "EGRESS_REJECTED",
   "TOO_MANY_TOPICS",
+  "MANAGED_BY_SET",
+  "SET_ORIGIN_MISMATCH",
   "UNEXPECTED_ERROR",
 ] as const;
 
@@ -41,6 +43,10 @@ export class RejectionError extends Error {
   }
 }
 
+/** A plan cannot be made or applied; nothing was changed. */
+export class PlanError extends Error {
+  override readonly name = "PlanError";
+}
 /** What the caller has read was changed since, so nothing was stored: exit code 3. */
 export class OutdatedError extends Error {}
 
@@ -94,6 +100,8 @@ export const exitCodes = {
   ok: 0,
   /** An unexpected failure, described in the log. */
   failure: 1,
+  /** There are changes, or drift, and an option asks for this code then. */
+  changes: 2,
   /** Some input was rejected; the output says which and why. */
   rejected: 3,
   /** Wrong usage of the command line. */

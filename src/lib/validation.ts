@@ -2,6 +2,7 @@ import type { ErrorObject, Options, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 import type { Fault } from "./errors.ts";
+import { findNearest } from "./nearest.ts";
 import { isDateTime } from "./time.ts";
 
 export type ValidationResult<T> =
@@ -128,7 +129,9 @@ function getExpectation(error: ErrorObject): string | undefined {
 function describeUnknownMember(error: ErrorObject, member: string): string {
   const schema = error.parentSchema as { properties?: object } | undefined;
   const known = Object.keys(schema?.properties ?? {});
-  const meant = known.find((name) => name.toLowerCase() === member.toLowerCase().replaceAll(/[_-]/g, ""));
+  const meant =
+    known.find((name) => name.toLowerCase() === member.toLowerCase().replaceAll(/[_-]/g, "")) ??
+    findNearest(member, known, member.length > 4 ? 2 : 1);
   return meant === undefined
     ? `is not a known member; known are ${known.join(", ")}`
     : `is not a known member; did you mean ${meant}?`;

@@ -5,6 +5,7 @@ import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { maxUpdateMs, removeFixedOptions } from "./client-options.ts";
 import { canRotate, Clients, createClient } from "./clients.ts";
+import { ensureDatabaseId } from "./database-id.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import type { CollectionName } from "./names.ts";
@@ -18,6 +19,8 @@ export interface Database {
    * schema version conflict, UnavailableError if aborted.
    */
   connect(abort: AbortSignal): Promise<void>;
+  /** The UUID of the database; empty before `connect`. */
+  getId(): string;
   collection<T extends Document>(name: CollectionName): Collection<T>;
   /** Sends a raw command. To be called within `run`. */
   command(command: Document): Promise<Document>;
@@ -102,6 +105,7 @@ export const toDatabase = (client: MongoClient, log: Logger): Database =>
 function connectClients(clients: Clients, log: Logger): Database {
   let connected = false;
   let transactions = false;
+  let id = "";
   const killSessions = createKillSessions(() => clients.current.db, log);
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
@@ -116,6 +120,7 @@ function connectClients(clients: Clients, log: Logger): Database {
 
   return {
     run,
+    getId: () => id,
     collection: (name) => clients.collection(name),
     command: (command) => clients.current.db.command(command),
 
@@ -129,6 +134,7 @@ function connectClients(clients: Clients, log: Logger): Database {
             const version = await checkSchemaVersion(db);
             await ensureIndexes(db);
             await raiseSchemaVersion(db, version);
+            id = await ensureDatabaseId(db);
             transactions = await hasTransactions(client, log);
             connected = true;
           } catch (error) {

@@ -4,6 +4,7 @@ export const collections = {
   retiredTopics: "svc_api_notif_mgmt_topic_retired",
   topicVersions: "topicsync_topic_versions",
   topicDetails: "topicsync_topic_details",
+  topicSets: "topicsync_topic_sets",
   positions: "topicsync_positions",
   logs: "topicsync_logs",
   deadLetters: "topicsync_dead_letters",
@@ -19,6 +20,7 @@ export const collections = {
   jobs: "topicsync_jobs",
   secrets: "topicsync_secrets",
   schema: "topicsync_schema",
+  meta: "topicsync_meta",
 } as const;
 
 export type CollectionName = (typeof collections)[keyof typeof collections];

@@ -77,7 +77,8 @@ export const toVersionView = ({ topic, ended, isTransient }: TopicVersion): Vers
   transient: isTransient,
 });
 
-function toDetailsView(details: ShownDetails): TopicDetailsView {
+/** Converts details to what responses show. */
+export function toDetailsView(details: ShownDetails): TopicDetailsView {
   const { membership, version, changedOn, changedBy } = details;
   const applied = membership?.applied;
   return {
@@ -96,7 +97,7 @@ function toState(retired: ListedTopic["retired"]): TopicView["state"] {
   return retired.retiredBy.kind === "http" ? "disabled" : "retired";
 }
 
-const toSourceView = (source: Source): SourceView => ({ ...source });
+export const toSourceView = (source: Source): SourceView => ({ ...source });
 
 /** Describes a filter in words. A filter that was stored before filters were validated may be invalid. */
 function describe(member: FilterMember, text: string): TopicDetail["filters"]["headerQuery"] {

@@ -1,15 +1,17 @@
 import type { TopicDetail } from "../../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
+import type { AuditEvent } from "../../lib/audit.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
+import { requireUnmanaged } from "../../topic-sets/guard.ts";
 import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toPastTopicDetail, toTopicDetail } from "../../topics/topic-view.ts";
 import { addLastEvents } from "../../topics/usage.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
-import type { JsonFlag } from "../input/options.ts";
+import type { ForceFlag, JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
 import { formatTopic } from "../output/topic-view.ts";
 
@@ -73,17 +75,21 @@ export async function switchTopic(
   { services, audit }: CommandContext,
   command: "disable" | "enable",
   externalId: string,
-  { json }: JsonFlag,
+  { json, force }: ForceFlag,
 ): Promise<void> {
   const record = audit();
   const { topics, topicReader, topicDetails } = await services();
   const action = `${command}d` as const;
+  const mark =
+    command === "disable"
+      ? await requireUnmanaged(topicDetails, [externalId], { force: force === true })
+      : (event: AuditEvent) => event;
   const switching =
     command === "disable" ? topics.disable(externalId, getCommandLineUser()) : topics.enable(externalId);
   const { topic, changed } = await switching.catch((error: unknown) => {
     throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
   });
-  if (changed) record(toTopicEvent(action, topic));
+  if (changed) record(mark(toTopicEvent(action, topic)));
   const found = (await topicReader.find(externalId)) ?? { topic };
   const [listed = found] = await addDetails(topicDetails, [found]);
   print(listed, changed ? action : `already ${action}:`, json);

@@ -1,10 +1,10 @@
 import { Option, type Command } from "commander";
 
 import { lifecycles, type TopicLifecycle } from "../../../schemas/topic-details.ts";
-import type { JsonFlag } from "../input/options.ts";
+import type { ForceFlag } from "../input/options.ts";
 
 /** What the options say. Absent members keep what is stored. */
-export interface DescribeFlags extends JsonFlag {
+export interface DescribeFlags extends ForceFlag {
   readonly owner?: string;
   readonly description?: string;
   readonly contact?: string;

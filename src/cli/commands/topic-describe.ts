@@ -1,6 +1,7 @@
 import { topicDetailsBodySchema, type TopicDetailsBody } from "../../../schemas/topic-details.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
+import { requireUnmanaged } from "../../topic-sets/guard.ts";
 import { noDetails, toDetails, toDetailsBody } from "../../topics/details.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
@@ -19,6 +20,7 @@ export async function describeTopic(
 ): Promise<void> {
   const record = audit();
   const { topicDetails, detailsService } = await services();
+  const mark = await requireUnmanaged(topicDetails, [externalId], { force: flags.force === true });
   const [current] = await topicDetails.find([externalId]);
   const body = { ...toDetailsBody(current ?? noDetails), ...toChanges(flags) };
   const checked = checkDetails(body);
@@ -37,7 +39,7 @@ export async function describeTopic(
         ? new RejectionError(error.code, formatFaults(error.details, "The details"), error.details)
         : error;
     });
-  if (event !== undefined) record(event);
+  if (event !== undefined) record(mark(event));
   if (flags.json) printJson(toTopicDetail(listed));
   else printLine(sanitize(`${event === undefined ? "unchanged:" : "described"} ${externalId}`));
 }

@@ -11,6 +11,7 @@ import { createProgress } from "../output/progress.ts";
 import { toTopicQuery, type TopicChoiceFlags } from "./topic-choice.ts";
 
 export interface ExportFlags extends TopicChoiceFlags {
+  readonly format?: "ndjson" | "yaml";
   readonly out?: string;
   readonly json?: true;
   readonly at?: Date;

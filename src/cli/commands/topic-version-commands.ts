@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { runWithContext } from "../context.ts";
-import { parseCount, type JsonFlag } from "../input/options.ts";
+import { forceOption, parseCount, type ForceFlag } from "../input/options.ts";
 import type { ChangeFlags, DiffFlags, HistoryFlags, RestoreFlags } from "./topic-versions.ts";
 
 /** Defines the commands of `topicsync topics` that change definitions and show their versions. */
@@ -22,8 +22,9 @@ export function addVersionCommands(topics: Command): void {
     .option("--header-query <filter>", "its new filter on the members of the event")
     .option("--content-query <filter>", "its new filter inside the event's `event` object")
     .option("--rename-to <external-id>", "its new external id")
+    .option(...forceOption)
     .option("--json", "print the topic as JSON")
-    .action(async (externalId: string, flags: ChangeFlags & JsonFlag, command: Command) => {
+    .action(async (externalId: string, flags: ChangeFlags & ForceFlag, command: Command) => {
       const { changeDefinition, isEmptyChange } = await import("./topic-versions.ts");
       if (isEmptyChange(flags)) command.error("error: nothing to change; --help lists the options");
       await runWithContext((context) => changeDefinition(context, externalId, flags));
@@ -60,8 +61,9 @@ export function addVersionCommands(topics: Command): void {
     .argument("<external-id>", "its external id; topics that were announced cannot be restored")
     .requiredOption("--version <version>", "the version to restore, as `topics history` lists it", parseCount)
     .option("--if-version <version>", "only if the topic still has this version", parseCount)
+    .option(...forceOption)
     .option("--json", "print the topic as JSON")
-    .action(async (externalId: string, flags: RestoreFlags & JsonFlag) => {
+    .action(async (externalId: string, flags: RestoreFlags & ForceFlag) => {
       const { restoreVersion } = await import("./topic-versions.ts");
       await runWithContext((context) => restoreVersion(context, externalId, flags));
     });

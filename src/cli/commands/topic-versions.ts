@@ -2,6 +2,7 @@ import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import type { Services } from "../../app/services.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
+import { requireUnmanaged } from "../../topic-sets/guard.ts";
 import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/disabling.ts";
 import { readVersionPage, type TopicVersion } from "../../topics/history.ts";
@@ -9,7 +10,7 @@ import { changeTopic, restoreTopic, type ChangeResult } from "../../topics/resto
 import { toTopicDetail, toVersionView } from "../../topics/topic-view.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
-import type { JsonFlag } from "../input/options.ts";
+import type { ForceFlag, JsonFlag } from "../input/options.ts";
 import { formatCount } from "../output/format.ts";
 import { openOutput, printError, printJson, printLine, sanitize } from "../output/output.ts";
 import { createTableWriter } from "../output/table.ts";
@@ -54,12 +55,13 @@ export const isEmptyChange = ({
 export async function changeDefinition(
   { services, audit }: CommandContext,
   externalId: string,
-  { ifVersion, renameTo, json, ...flags }: ChangeFlags & JsonFlag,
+  { ifVersion, renameTo, json, force, ...flags }: ChangeFlags & ForceFlag,
 ): Promise<void> {
   const record = audit();
   const { topics, topicReader, topicDetails } = await services();
   const found = await topicReader.find(externalId);
   if (found?.topic.externalId !== externalId) throw createUnknownTopicError(externalId);
+  const mark = await requireUnmanaged(topicDetails, [externalId], { force: force === true });
   const { name, namespace, headerQuery, contentQuery } = found.topic;
   const body = { externalId: renameTo ?? externalId, name, namespace, headerQuery, contentQuery, ...flags };
   const checked = checkTopic(body);
@@ -72,7 +74,7 @@ export async function changeDefinition(
     { kind: "change", externalId, expected, definition },
     { user: getCommandLineUser() },
   );
-  for (const event of result.events) record(event);
+  for (const event of result.events) record(mark(event));
   await print(topicDetails, result, { json, action: "changed" });
 }
 
@@ -80,18 +82,19 @@ export async function changeDefinition(
 export async function restoreVersion(
   { services, audit }: CommandContext,
   externalId: string,
-  { version, ifVersion, json }: RestoreFlags & JsonFlag,
+  { version, ifVersion, json, force }: RestoreFlags & ForceFlag,
 ): Promise<void> {
   const record = audit();
   const expected = ifVersion === undefined ? undefined : { version: ifVersion };
   const options = { user: getCommandLineUser() };
   const connected = await services();
+  const mark = await requireUnmanaged(connected.topicDetails, [externalId], { force: force === true });
   const result = await restoreTopic(connected, { externalId, version, expected }, options).catch(
     (error: unknown) => {
       throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
     },
   );
-  for (const event of result.events) record(event);
+  for (const event of result.events) record(mark(event));
   await print(connected.topicDetails, result, { json, action: "restored" });
 }
 

@@ -4,7 +4,15 @@ import type { TopicBody } from "../../../schemas/topic.ts";
 import { findingKinds } from "../../topics/finding.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
-import { parseCount, parseDate, parseUnusedFor, parseVersion, type JsonFlag } from "../input/options.ts";
+import {
+  forceOption,
+  parseCount,
+  parseDate,
+  parseUnusedFor,
+  parseVersion,
+  type ForceFlag,
+  type JsonFlag,
+} from "../input/options.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
 import { addImpactCommand } from "./topic-impact-flags.ts";
 import { addVersionCommands } from "./topic-version-commands.ts";
@@ -16,6 +24,7 @@ import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
 import type { ShowFlags } from "./topic-changes.ts";
 import type { ListFlags } from "./topic-list.ts";
+import { definePlanCommands } from "./topic-plans.ts";
 import type { UsageFlags } from "./topic-usage.ts";
 
 /** Defines `topicsync topics …`. The code of each command is loaded when it runs. */
@@ -34,6 +43,7 @@ export function defineTopics(topics: Command): void {
   addEgressCommand(topics);
   addRelateCommand(topics);
   addAnalyzeCommand(topics);
+  definePlanCommands(topics);
   addImpactCommand(topics);
 }
 
@@ -125,16 +135,18 @@ function addSwitchCommands(topics: Command): void {
       "its external id; topics that were announced cannot be disabled",
     ],
     ["enable", "enable a disabled topic", "its external id"],
-  ] as const)
-    topics
+  ] as const) {
+    const added = topics
       .command(command)
       .description(description)
       .argument("<external-id>", argument)
       .option("--json", "print the topic as JSON")
-      .action(async (externalId: string, flags: JsonFlag) => {
+      .action(async (externalId: string, flags: ForceFlag) => {
         const { switchTopic } = await import("./topic-changes.ts");
         await runWithContext((context) => switchTopic(context, command, externalId, flags));
       });
+    if (command === "disable") added.option(...forceOption);
+  }
 }
 
 function addDescribeCommand(topics: Command): void {
@@ -149,11 +161,12 @@ function addDescribeCommand(topics: Command): void {
         "only if its details have this version; 0 if it was never described",
       ).argParser(parseVersion),
     )
+    .option(...forceOption)
     .option("--json", "print the topic as JSON")
-    .action(async (externalId: string, { json, ...flags }: DescribeFlags, command: Command) => {
+    .action(async (externalId: string, { json, force, ...flags }: DescribeFlags, command: Command) => {
       if (Object.keys(flags).length === 0) command.error("error: say what to change; see --help");
       const { describeTopic } = await import("./topic-describe.ts");
-      await runWithContext((context) => describeTopic(context, externalId, { ...flags, json }));
+      await runWithContext((context) => describeTopic(context, externalId, { ...flags, json, force }));
     });
 }
 
@@ -173,15 +186,28 @@ function addDetailsCommands(topics: Command): void {
 
 function addExportCommand(topics: Command): void {
   addTopicChoice(topics.command("export"))
-    .description("write definitions as NDJSON, which `topics import` and `announce` read")
+    .description(
+      "write definitions as NDJSON, which `topics import` and `announce` read, or definitions with details as YAML files, which `topics plan` reads",
+    )
+    .addOption(new Option("--format <format>", "the format").choices(["ndjson", "yaml"]).default("ndjson"))
     .option("--at <time>", "active topics as they were at this time (2026-11-21T07:18:04Z)", parseDate)
-    .option("-o, --out <file>", "write to this file, which appears only when it is complete")
+    .option(
+      "-o, --out <file>",
+      "write to this file, which appears only when it is complete; with --format yaml, to this new or empty folder",
+    )
     .option("--json", "with --out: print the result as JSON")
     .action(async (flags: ExportFlags, command: Command) => {
       if (flags.at !== undefined && flags.state !== undefined && flags.state !== "active")
         command.error("error: --at cannot be combined with --state");
-      const { exportTopics } = await import("./topic-export.ts");
-      await runWithContext((context) => exportTopics(context, flags));
+      if (flags.at !== undefined && flags.format === "yaml")
+        command.error("error: --at cannot be combined with --format yaml");
+      if (flags.out === undefined && flags.format === "yaml")
+        command.error("error: --format yaml needs --out");
+      await runWithContext(async (context) => {
+        if (flags.format === "yaml")
+          await (await import("./topic-export-yaml.ts")).exportYaml(context, flags);
+        else await (await import("./topic-export.ts")).exportTopics(context, flags);
+      });
     });
 }
 

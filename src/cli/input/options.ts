@@ -9,6 +9,16 @@ export interface JsonFlag {
   readonly json?: true | undefined;
 }
 
+export interface ForceFlag extends JsonFlag {
+  /** Changes a topic although it belongs to a set. */
+  readonly force?: true | undefined;
+}
+
+export const forceOption = [
+  "--force",
+  "also if it belongs to a set, whose next apply may change it back",
+] as const;
+
 /**
  * Parses the value of an option such as `--unseen-for 2h`. Returns milliseconds; throws InvalidArgumentError.
  */

@@ -25,18 +25,8 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
     ["topics", ""],
     [
       ...["list", "show", "usage", "consumers", "add", "disable", "enable", "change", "history", "diff"],
-      ...[
-        "restore",
-        "describe",
-        "details",
-        "export",
-        "import",
-        "egress",
-        "relate",
-        "analyze",
-        "impact",
-        "help",
-      ],
+      ...["restore", "describe", "details", "export", "import", "egress", "relate", "analyze", "impact"],
+      ...["plan", "apply", "drift", "sets", "adopt", "release", "help"],
     ],
   ],
   [

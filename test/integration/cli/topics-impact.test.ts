@@ -197,3 +197,33 @@ describe("topicsync topics impact", () => {
       assert.equal((await run(args)).code, 64, args.join(" "));
   });
 });
+
+describe("topicsync topics plan --impact", () => {
+  // Of the records that the tests above have left.
+  it("counts the events of what the plan changes", async () => {
+    const topics = [
+      {
+        externalId: "critical",
+        name: "name of critical",
+        namespace: "space",
+        headerQuery: "eventType=Ticket",
+      },
+      { externalId: "planned", name: "planned", headerQuery: "eventType=Alarm" },
+    ];
+    const file = folder.createFile("plan.yaml", JSON.stringify({ set: "noc", topics }));
+    const plan = (...args: string[]) =>
+      runCli(["topics", "plan", file, "--adopt", "--impact", ...args], settings);
+    const { code, output, errors } = await plan("--json");
+    assert.equal(code, 0, errors);
+    const { impact } = JSON.parse(output) as { impact: ImpactResult };
+    assert.deepEqual(
+      impact.topics.map(({ externalId, newly, noLonger, still }) => [externalId, newly, noLonger, still]),
+      [
+        ["critical", 15, 0, 7],
+        ["planned", 3, 0, 0],
+      ],
+    );
+    assert.match((await plan("--format", "markdown")).output, /critical +widened +7 +22 +15 +0/);
+    assert.equal((await plan("--server", "http://127.0.0.1:1")).code, 64);
+  });
+});

@@ -63,6 +63,8 @@ const requests: Readonly<Record<string, Request>> = {
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
+  "GET /api/topicsync/v1/topic-sets": {},
+  "POST /api/topicsync/v1/topic-look-up": { body: { set: "noc", externalIds: ["by-hand"] } },
   "GET /api/topicsync/v1/users": {},
   "POST /api/topicsync/v1/users": { body: { name: "ann", password: "correct horse" } },
   "POST /api/topicsync/v1/users/{name}/roles": { in: { name: "ann" }, body: { add: ["push_admin"] } },
@@ -109,10 +111,10 @@ const requests: Readonly<Record<string, Request>> = {
 
 /**
  * Operations without a MongoDB command of their own. Dead letters, keys and sessions are requested further
- * below.
+ * below; a command applies changes.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|event-types\/|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types\/|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -121,6 +123,10 @@ const commands: readonly (readonly string[])[] = [
   ["topics", "export"],
   ["topics", "describe", "by-hand", "--owner", "ann"],
   ["topics", "describe", "a", "--owner", "ann"],
+  ["topics", "apply", "topics.ndjson", "--set", "noc", "--yes"],
+  ["topics", "adopt", "--set", "noc", "by-hand"],
+  ["topics", "release", "by-hand"],
+  ["topics", "drift"],
   ["topics", "details", "clean", "--remove"],
   ["filters", "check"],
   ["events", "learn", "events.ndjson"],
@@ -231,6 +237,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   );
 
   folder.createFile("definitions.ndjson", JSON.stringify(definition("c")));
+  folder.createFile("topics.ndjson", JSON.stringify(definition("managed")));
   folder.createFile("events.ndjson", '{"eventType":"A"}');
   for (const command of commands) {
     const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder.path, word) : word));

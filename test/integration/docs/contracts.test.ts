@@ -5,11 +5,11 @@ import { fileURLToPath } from "node:url";
 
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 
-import { contracts } from "../../../docs/contracts.ts";
+import { contracts, fileSchemas } from "../../../docs/contracts.ts";
 
 const committed = (name: string): URL => new URL(`../../../docs/${name}`, import.meta.url);
 
-for (const [name, text] of Object.entries(contracts)) {
+for (const [name, text] of Object.entries({ ...contracts, ...fileSchemas })) {
   describe(`docs/${name}`, () => {
     it("is up to date with the operations and schemas", async () => {
       const lines = (await readFile(committed(name), "utf8")).split("\n");

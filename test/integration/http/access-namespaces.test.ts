@@ -71,6 +71,19 @@ async function switchTopic(action: "disable" | "enable", namespace: string, key:
   return isReached(await send("POST", `${at}/${action}`, key), 200, 404);
 }
 
+/** A set with topics in one namespace. */
+const toSetName = (namespace: string): string => `set-of-${namespace}`;
+
+async function applyCreation(namespace: string, key?: string): Promise<HttpResponse> {
+  const after = createBody(namespace);
+  const change = { action: "create", externalId: after.externalId, after, expects: null, detailsVersion: 0 };
+  const { json: database } = await send("GET", `${v1}/database`, undefined);
+  return send("POST", `${v1}/topic-sets/${toSetName(namespace)}/changes`, key, {
+    ...{ database: database.id, plan: "0123456789abcdef", total: 1 },
+    changes: [{ ...change, warnings: [], notes: [] }],
+  });
+}
+
 const hasTopic = (topics: readonly { externalId: string }[], namespace: string): boolean =>
   topics.some(({ externalId }) => externalId === getStored(namespace).topic);
 
@@ -122,6 +135,17 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/consumers`, key), 200, 404),
   disableTopic: (key, namespace) => switchTopic("disable", namespace, key),
   enableTopic: (key, namespace) => switchTopic("enable", namespace, key),
+  async listTopicSets(key, namespace) {
+    const { json } = await send("GET", `${v1}/topic-sets`, key);
+    return (json.sets as { name: string }[]).some(({ name }) => name === toSetName(namespace));
+  },
+  getTopicSet: async (key, namespace) =>
+    isReached(await send("GET", `${v1}/topic-sets/${toSetName(namespace)}`, key), 200, 404),
+  async lookUpTopics(key, namespace) {
+    const body = { externalIds: [getStored(namespace).topic] };
+    return (await send("POST", `${v1}/topic-look-up`, key, body)).json.topics.length === 1;
+  },
+  applyTopicChanges: async (key, namespace) => isReached(await applyCreation(namespace, key), 200, 403),
   async pickTopics(key, namespace) {
     const { topic } = getStored(namespace);
     const { json } = await send("POST", "/api/svc_api_notif_mgmt/topic/pick", key, { event: { a: "1" } });
@@ -172,6 +196,7 @@ before(async () => {
       topic: (await createTopic(namespace)).json.externalId,
       deadLetter: id(offset),
     });
+  for (const namespace of namespaces) assert.equal((await applyCreation(namespace)).status, 200);
   const misspelt = { externalId: unique("misspelt"), name: "Misspelt", nameSpace: "sales" };
   await own.send(misspelt, getStored("sales").topic);
   ofUnknownNamespace.push(id(namespaces.length), id(namespaces.length + 1));

@@ -1,0 +1,206 @@
+import {
+  databaseSchema,
+  setChangesReplySchema,
+  setChangesSchema,
+  topicLookUpReplySchema,
+  topicLookUpSchema,
+  topicSetListSchema,
+  topicSetSchema,
+  type SetChanges,
+  type TopicLookUp,
+  type TopicLookUpReply,
+} from "../../schemas/topic-sets.ts";
+import { PlanError, RejectionError } from "../../src/lib/errors.ts";
+import { maxPageBytes, measureRecords } from "../../src/lib/page-bytes.ts";
+import { createValidator } from "../../src/lib/validation.ts";
+import { version } from "../../src/lib/version.ts";
+import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
+import type { ApplyChanges } from "../../src/topic-sets/apply.ts";
+import { fromChangeView } from "../../src/topic-sets/plan-file.ts";
+import type { KnownTopic, PlanSource, TopicSetStore } from "../../src/topic-sets/stores.ts";
+import { toKnownView, toSetView } from "../../src/topic-sets/view.ts";
+import { showVersion } from "../../src/topics/details.ts";
+import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
+import { hasRight, includesNamespace, type Namespaces } from "../../src/users/rights.ts";
+import { createForbiddenError, HttpError, requireFound } from "../framework/errors.ts";
+import { operation, type Call, type Operation } from "../framework/operation.ts";
+
+const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
+const checkChanges = createValidator<SetChanges>(setChangesSchema);
+
+/** 500 changes of usual size. */
+const maxChangesBytes = 1024 * 1024;
+
+export interface TopicSetServices {
+  readonly topicSetStore: TopicSetStore;
+  readonly planSource: PlanSource;
+  readonly applyChanges: ApplyChanges;
+  /** Undefined: no router is configured. */
+  readonly egressNaming: EgressNaming | undefined;
+}
+
+const reading = { access: "topics.read", perNamespace: true, tag: "topic sets" } as const;
+const name = "Name of the set.";
+
+const listSets = ({ topicSetStore }: TopicSetServices): Operation =>
+  operation({
+    ...reading,
+    id: "listTopicSets",
+    method: "GET",
+    paths: ["/api/topicsync/v1/topic-sets"],
+    summary: "List sets of topics",
+    description: "The sets whose topics are managed from files, with their last applies.",
+    replies: { 200: { description: "All sets, by name.", schema: topicSetListSchema } },
+    handle: async ({ namespaces }) => ({
+      status: 200,
+      json: { sets: (await topicSetStore.list(namespaces)).map(toSetView) },
+    }),
+  });
+
+const getSet = (services: TopicSetServices): Operation =>
+  operation({
+    ...reading,
+    id: "getTopicSet",
+    method: "GET",
+    paths: ["/api/topicsync/v1/topic-sets/{name}"],
+    summary: "Get a set of topics",
+    description: "Where it is applied from, and its last applies.",
+    parameters: { name },
+    replies: { 200: { description: "The set.", schema: topicSetSchema } },
+    rejections: ["NOT_FOUND"],
+    handle: async ({ parameters: { name: given = "" }, namespaces }) => ({
+      status: 200,
+      json: toSetView(await findVisible(services, given, namespaces)),
+    }),
+  });
+
+/** Throws an HttpError unless there is a set with topics that the caller may see. */
+async function findVisible({ topicSetStore }: TopicSetServices, name: string, namespaces: Namespaces) {
+  const found = await topicSetStore.find(name);
+  const isVisible =
+    namespaces === "all" || found?.namespaces.some((one) => includesNamespace(namespaces, one));
+  return requireFound(isVisible ? found : undefined, "set", name);
+}
+
+const lookUpTopics = ({ planSource }: TopicSetServices): Operation =>
+  operation<TopicLookUp>({
+    ...reading,
+    id: "lookUpTopics",
+    method: "POST",
+    paths: ["/api/topicsync/v1/topic-look-up"],
+    summary: "Look up topics for a plan",
+    description:
+      "Finds topics by set or external id, and the topics that hold the combinations of definitions. Read-only.",
+    body: { schema: topicLookUpSchema, check: checkLookUp, wrongTypeStatus: 415, maxBytes: maxChangesBytes },
+    replies: { 200: { description: "What was found.", schema: topicLookUpReplySchema } },
+    async handle({ body: { set, after, externalIds = [], definitions = [] }, namespaces, user }) {
+      const wanted = definitions.map(toDefinition);
+      const [page, topics, holders, warnings] = await Promise.all([
+        set === undefined ? emptyPage : readPage(planSource, set, { after, namespaces }),
+        planSource.findKnown(externalIds),
+        wanted.length === 0 ? [] : planSource.findHolders(wanted),
+        hasRight(user, "topics.read") ? planSource.findWarnings(wanted) : wanted.map(() => []),
+      ]);
+      const json: TopicLookUpReply = {
+        topics: [...page.topics, ...topics.flatMap((one) => show(one, namespaces))],
+        next: page.next,
+        holders: holders.filter((one) => includesNamespace(namespaces, one.namespace)).map(toDefinition),
+        warnings: warnings.map((some) => [...some]),
+      };
+      return { status: 200, json };
+    },
+  });
+
+const membersPerPage = 500;
+type MemberPage = Pick<TopicLookUpReply, "topics" | "next">;
+const emptyPage: MemberPage = { topics: [], next: null };
+
+async function readPage(
+  source: PlanSource,
+  set: string,
+  from: { readonly after: string | undefined; readonly namespaces: Namespaces },
+): Promise<MemberPage> {
+  const topics: MemberPage["topics"] = [];
+  let bytes = 0;
+  for await (const member of source.streamMembers(set, from)) {
+    if (topics.length === membersPerPage || bytes >= maxPageBytes)
+      return { topics, next: topics.at(-1)?.externalId ?? null };
+    const shown = show(member, from.namespaces);
+    topics.push(...shown);
+    bytes += measureRecords(shown);
+  }
+  return { topics, next: null };
+}
+
+/** Shows what the caller may see of a topic and its details, if anything. */
+function show({ externalId, topic, details }: KnownTopic, namespaces: Namespaces) {
+  const canSee = (one: { readonly namespace: string } | undefined): boolean =>
+    one !== undefined && includesNamespace(namespaces, one.namespace);
+  if (!canSee(topic ?? details)) return [];
+  const shown = details === undefined || canSee(details) ? details : showVersion(details.version);
+  return [toKnownView({ externalId, topic, details: shown })];
+}
+
+const changeSet = ({ applyChanges, egressNaming }: TopicSetServices): Operation =>
+  operation<SetChanges>({
+    id: "applyTopicChanges",
+    method: "POST",
+    paths: ["/api/topicsync/v1/topic-sets/{name}/changes"],
+    access: "topics.write",
+    perNamespace: true,
+    tag: "topic sets",
+    summary: "Apply changes of a plan",
+    description:
+      "Makes up to 500 changes of a plan, all or none. Each is made only if the topic is as the plan has seen it. Changes that were made already count as unchanged, so that the request can be repeated.",
+    parameters: { name },
+    body: { schema: setChangesSchema, check: checkChanges, wrongTypeStatus: 415, maxBytes: maxChangesBytes },
+    replies: { 200: { description: "The changes are stored.", schema: setChangesReplySchema } },
+    rejections: ["VERSION_CONFLICT", "SET_ORIGIN_MISMATCH", "BAD_EGRESS_NAME", "BAD_FILTER"],
+    async handle(call) {
+      const { changes, ...batch } = call.body;
+      const { applied, events } = await applyChanges(
+        { ...batch, set: call.parameters["name"] ?? "", changes: changes.map(fromChangeView) },
+        { user: call.user.name, check: createCheck(call, egressNaming) },
+      ).catch((error: unknown) => {
+        if (!(error instanceof PlanError)) throw error;
+        throw new HttpError("VERSION_CONFLICT", error.message);
+      });
+      return { status: 200, json: { applied }, audit: events };
+    },
+  });
+
+/** Throws for a topic that the caller may not change, or to which no events could be forwarded. */
+const createCheck =
+  ({ user, namespaces }: Pick<Call, "user" | "namespaces">, naming: EgressNaming | undefined) =>
+  (topic: Pick<TopicDefinition, "externalId" | "namespace">, isNew: boolean): void => {
+    if (!includesNamespace(namespaces, topic.namespace))
+      throw createForbiddenError(user, "topics.write", topic.namespace);
+    const { egressFault } = isNew ? toEgressView(naming, topic) : {};
+    if (egressFault !== undefined)
+      throw new RejectionError(
+        "BAD_EGRESS_NAME",
+        `The topic "${topic.externalId}" leads to the egress topic ${egressFault}.`,
+      );
+  };
+
+const getDatabase = ({ topicSetStore }: TopicSetServices): Operation =>
+  operation({
+    access: "user",
+    tag: "topic sets",
+    id: "getDatabase",
+    method: "GET",
+    paths: ["/api/topicsync/v1/database"],
+    summary: "Get the identity of the database",
+    description: "A plan is for one database.",
+    replies: { 200: { description: "The database.", schema: databaseSchema } },
+    handle: () => ({ status: 200, json: { id: topicSetStore.getDatabaseId(), version } }),
+  });
+
+/** Operations on sets of topics, which are managed from files. */
+export const topicSetOperations = (services: TopicSetServices): readonly Operation[] => [
+  listSets(services),
+  getSet(services),
+  lookUpTopics(services),
+  changeSet(services),
+  getDatabase(services),
+];

@@ -1,0 +1,107 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+
+import type { MaxDeletes } from "../../topic-sets/prune.ts";
+import { parseCount, type JsonFlag } from "../input/options.ts";
+import type { ApplyFlags } from "./topic-apply.ts";
+import type { PlanFlags } from "./topic-plan.ts";
+import type { DriftFlags } from "./topic-sets.ts";
+
+/** Defines the commands that manage topics from files. */
+export function definePlanCommands(topics: Command): void {
+  addPlanOptions(topics.command("plan"))
+    .description("compare files with the stored topics of a set, and show what `apply` would change")
+    .argument("<file...>", "files (.yaml, .yml, .json, .ndjson), or folders with such files")
+    .option("--out <file>", "write the plan to this file, for `topicsync topics apply`")
+    .addOption(
+      new Option("--format <format>", "how to print it").choices(["text", "markdown"]).default("text"),
+    )
+    .addOption(
+      new Option(
+        "--impact [count]",
+        "also read the last events, 100000 or this many, and count those that would match newly and no longer",
+      )
+        .argParser(parseCount)
+        .conflicts("server"),
+    )
+    .option("--fail-on-changes", "exit with 2 if there are changes")
+    .option("--json", "print JSON")
+    .action(async (paths: string[], flags: PlanFlags) => {
+      const { planTopics } = await import("./topic-plan.ts");
+      await planTopics(paths, flags);
+    });
+  addPlanOptions(topics.command("apply"))
+    .description("make the changes of a plan; what was made already is left as it is")
+    .argument("<file...>", "the plan; with --yes: files of topics, which are planned and applied in one run")
+    .option("--yes", "plan and apply")
+    .option("--json", "print the result as JSON")
+    .action(async (paths: string[], flags: ApplyFlags) => {
+      const { applyTopics } = await import("./topic-apply.ts");
+      await applyTopics(paths, flags);
+    });
+  addServer(topics.command("drift"))
+    .description("list topics of sets that were changed otherwise since their set was applied")
+    .option("--set <name>", "only topics of this set")
+    .option("--fail-on-drift", "exit with 2 if there are any")
+    .option("--json", "print one line of JSON per topic (NDJSON)")
+    .action(async (flags: DriftFlags) => {
+      const { showDrift } = await import("./topic-sets.ts");
+      await showDrift(flags);
+    });
+  topics
+    .command("sets")
+    .description("list the sets, with where and when they were applied last")
+    .option("--json", "print JSON")
+    .action(async (flags: JsonFlag) => {
+      const { listSets } = await import("./topic-sets.ts");
+      await listSets(flags);
+    });
+  topics
+    .command("adopt")
+    .description("make topics members of a set, without changing them")
+    .argument("<external-id...>", "their external ids")
+    .requiredOption("--set <name>", "the set")
+    .action(async (externalIds: string[], { set }: { readonly set: string }) => {
+      const { adoptTopics } = await import("./topic-sets.ts");
+      await adoptTopics(externalIds, set);
+    });
+  topics
+    .command("release")
+    .description("end the membership of topics in their sets, without changing them")
+    .argument("<external-id...>", "their external ids")
+    .action(async (externalIds: string[]) => {
+      const { releaseTopics } = await import("./topic-sets.ts");
+      await releaseTopics(externalIds);
+    });
+}
+
+const addServer = (command: Command): Command =>
+  command.option(
+    "--server <url>",
+    "use this running service, as the user TOPICSYNC_USER with TOPICSYNC_PASSWORD or with the key or token TOPICSYNC_TOKEN, instead of the database",
+  );
+
+const addPlanOptions = (command: Command): Command =>
+  addServer(
+    command
+      .option("--set <name>", "the set, if the files do not name it")
+      .option("--prune", "disable topics of the set that are no longer in the files that are read")
+      .addOption(
+        new Option(
+          "--max-deletes <count>",
+          "disable at most this many topics, or this share of the set (20%); default: 10, or 10% if that is more",
+        ).argParser(parseMaxDeletes),
+      )
+      .option("--allow-empty", "accept files without any topics")
+      .option("--adopt", "adopt topics that exist and belong to no set")
+      .option("--take-over <set>", "adopt topics of this other set")
+      .option("--skip-blocked", "leave out changes that cannot be made")
+      .option("--strict", "treat warnings like changes that cannot be made")
+      .option("--origin <name>", "where the files are from; default: the repository's remote `origin`"),
+  );
+
+function parseMaxDeletes(given: string): MaxDeletes {
+  if (!given.endsWith("%")) return { count: given === "0" ? 0 : parseCount(given) };
+  const percent = Number(given.slice(0, -1));
+  if (/^\d{1,3}%$/.test(given) && percent <= 100) return { percent };
+  throw new InvalidArgumentError("It must be a whole number, or a share such as 20%.");
+}

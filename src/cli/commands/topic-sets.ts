@@ -1,0 +1,125 @@
+import { exitCodes, PlanError } from "../../lib/errors.ts";
+import { currentDate } from "../../lib/platform.ts";
+import { decideAdoption, decideRelease } from "../../topic-sets/decide-change.ts";
+import { findDrift } from "../../topic-sets/drift.ts";
+import { toPlanFile } from "../../topic-sets/plan-file.ts";
+import type { PlannedChange } from "../../topic-sets/plan.ts";
+import type { KnownTopic } from "../../topic-sets/stores.ts";
+import { toSetView } from "../../topic-sets/view.ts";
+import { runWithContext } from "../context.ts";
+import type { JsonFlag } from "../input/options.ts";
+import { formatMinute } from "../output/format.ts";
+import { openOutput, printError, printJson, printLine, sanitize } from "../output/output.ts";
+import { createTableWriter } from "../output/table.ts";
+import { runWithTarget, type PlanTarget } from "./plan-target.ts";
+import { applyPlan } from "./topic-apply.ts";
+
+/** Lists the sets with their last applies. */
+export async function listSets({ json }: JsonFlag): Promise<void> {
+  await runWithContext(async ({ services }) => {
+    const sets = (await (await services()).topicSetStore.list("all")).map(toSetView);
+    if (json) {
+      printJson(sets);
+      return;
+    }
+    if (sets.length === 0) {
+      printLine("There are no sets; `topicsync topics apply` creates them.");
+      return;
+    }
+    const table = await createTableWriter(openOutput(), [
+      { head: "set" },
+      { head: "origin" },
+      { head: "last apply", width: 18 },
+      { head: "by" },
+      { head: "revision", width: 14 },
+      { head: "changes" },
+    ]);
+    for (const { name, origin, applies } of sets) {
+      const [last] = applies;
+      const apply = last && [
+        formatMinute(new Date(last.endedOn)),
+        last.by,
+        last.revision?.slice(0, 12) ?? "",
+        last.applied === last.total ? String(last.total) : `${last.applied} of ${last.total}`,
+      ];
+      await table.add([name, origin ?? "", ...(apply ?? [])].map(sanitize));
+    }
+    await table.end();
+  });
+}
+
+export interface DriftFlags extends JsonFlag {
+  readonly set?: string;
+  readonly failOnDrift?: true;
+  readonly server?: string;
+}
+
+/** Lists members of sets that something else has changed. */
+export async function showDrift({ set, failOnDrift, server, json }: DriftFlags): Promise<void> {
+  await runWithTarget({ server, changes: false }, async ({ source }) => {
+    const output = openOutput();
+    let count = 0;
+    for (const name of set === undefined ? await source.listSets() : [set])
+      for await (const drift of findDrift(source, name)) {
+        count += 1;
+        const { externalId, path, message } = drift;
+        const line = json
+          ? JSON.stringify(drift)
+          : sanitize(`${externalId} (${name}, ${path ?? "no file"}): ${message}`);
+        if (!(await output.write(`${line}\n`))) return;
+      }
+    if (!json) printError(count === 0 ? "no drift" : `${count} drifted`);
+    if (count > 0 && failOnDrift) process.exitCode = exitCodes.changes;
+  });
+}
+
+/** Makes topics members of a set. */
+export const adoptTopics = (externalIds: readonly string[], set: string): Promise<void> =>
+  runWithTarget({ changes: true }, async (target) => {
+    const decisions = (await findAll(externalIds, target)).map((known) =>
+      decideAdoption(known, { set, adopt: true, takeOver: undefined }),
+    );
+    const changes: PlannedChange[] = [];
+    for (const one of decisions) {
+      if (one !== undefined && "code" in one) throw new PlanError(`"${one.externalId}" ${one.message}`);
+      if (one !== undefined) changes.push(one);
+    }
+    await applyOwnership(set, changes, target);
+  });
+
+/** Ends the membership of topics in their sets. */
+export const releaseTopics = (externalIds: readonly string[]): Promise<void> =>
+  runWithTarget({ changes: true }, async (target) => {
+    const members = (await findAll(externalIds, target)).filter(
+      ({ details }) => details?.membership !== undefined,
+    );
+    const bySet = Map.groupBy(members, ({ details }) => details?.membership?.set ?? "");
+    if (bySet.size === 0) printLine("none of them belongs to a set");
+    for (const [set, all] of bySet) await applyOwnership(set, all.map(decideRelease), target);
+  });
+
+async function findAll(externalIds: readonly string[], { source }: PlanTarget): Promise<KnownTopic[]> {
+  const known = await source.findKnown(externalIds);
+  const missing = externalIds.filter((id) => !known.some(({ externalId }) => externalId === id));
+  if (missing.length > 0)
+    throw new PlanError(`there is no topic with the external id "${missing.join('", "')}"`);
+  return known;
+}
+
+async function applyOwnership(
+  set: string,
+  changes: readonly PlannedChange[],
+  target: PlanTarget,
+): Promise<void> {
+  const { source, user } = target;
+  const origin = (await source.findSet(set))?.origin;
+  const plan = {
+    database: source.databaseId,
+    set,
+    origin,
+    createdOn: currentDate(),
+    createdBy: user,
+    changes,
+  };
+  await applyPlan(plan, toPlanFile(plan).sha256, target, {});
+}

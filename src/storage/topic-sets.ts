@@ -1,0 +1,127 @@
+import type { Filter } from "mongodb";
+
+import { createOriginRejection } from "../topic-sets/origin.ts";
+import type { SetApply, SetWrites, TopicSet, TopicSetStore } from "../topic-sets/stores.ts";
+import { DetailsConflictError } from "../topics/details-store.ts";
+import type { Database } from "./database.ts";
+import { isDuplicate } from "./failures.ts";
+import { collections } from "./names.ts";
+import type { SessionOptions } from "./positions.ts";
+import { toNamespaceFilter } from "./queries.ts";
+import type { DetailsRecord } from "./topic-details-records.ts";
+import { writeDetails } from "./topic-details.ts";
+
+interface SetRecord {
+  _id: string;
+  origin?: string;
+  created_on: Date;
+  created_by: string;
+  namespace: string[];
+  applies: ApplyRecord[];
+}
+
+interface ApplyRecord {
+  plan: string;
+  revision?: string;
+  by: string;
+  started_on: Date;
+  ended_on: Date;
+  applied: number;
+  total: number;
+}
+
+const maxApplies = 100;
+
+export function createTopicSetStore(database: Database): TopicSetStore {
+  const sets = database.collection<SetRecord>(collections.topicSets);
+  const details = database.collection<DetailsRecord>(collections.topicDetails);
+
+  /** Replaces the record of a set; a concurrent change of it is a conflict of the transactions. */
+  async function record(writes: SetWrites, options: SessionOptions): Promise<void> {
+    const current = await sets.findOne({ _id: writes.set }, options);
+    if (current?.origin !== undefined && current.origin !== writes.origin)
+      throw createOriginRejection(writes.set, current.origin, writes.origin);
+    const { _id, ...next } = addApply(current, writes);
+    await sets.replaceOne({ _id }, next, { ...options, upsert: true });
+  }
+
+  return {
+    getDatabaseId: () => database.getId(),
+
+    find: (name) =>
+      database.run(async () => {
+        const found = await sets.findOne({ _id: name });
+        return found === null ? undefined : fromSetRecord(found);
+      }),
+
+    list: (namespaces) =>
+      database.run(async () => {
+        const among = (toNamespaceFilter(namespaces) ?? {}) as Filter<SetRecord>;
+        return (await sets.find(among, { sort: { _id: 1 } }).toArray()).map(fromSetRecord);
+      }),
+
+    async write(writes, transaction) {
+      const options = transaction as SessionOptions;
+      for (const { externalId: _id, version } of writes.removedDetails) {
+        const { deletedCount } = await details.deleteOne({ _id, version }, options);
+        if (deletedCount === 0) throw new DetailsConflictError();
+      }
+      await writeDetails(details, writes.details, options);
+      await record(writes, options).catch((error: unknown) => {
+        throw isDuplicate(error) ? new DetailsConflictError({ cause: error }) : error;
+      });
+    },
+  };
+}
+
+function addApply(current: SetRecord | null, writes: SetWrites): SetRecord {
+  const { set, origin = current?.origin, on, namespaces, applied } = writes;
+  const { plan, revision, by, total } = writes.apply;
+  const [last, ...older] = current?.applies ?? [];
+  const isContinued = last?.plan === plan;
+  const apply: ApplyRecord = {
+    plan,
+    ...(revision !== undefined && { revision }),
+    by,
+    started_on: isContinued ? last.started_on : on,
+    ended_on: on,
+    applied: (isContinued ? last.applied : 0) + applied,
+    total,
+  };
+  const others = last === undefined || isContinued ? older : [last, ...older];
+  return {
+    _id: set,
+    ...(origin !== undefined && { origin }),
+    created_on: current?.created_on ?? on,
+    created_by: current?.created_by ?? by,
+    namespace: [...new Set([...(current?.namespace ?? []), ...namespaces])].toSorted(),
+    applies: [apply, ...others].slice(0, maxApplies),
+  };
+}
+
+const fromSetRecord = ({ _id, origin, created_on, created_by, namespace, applies }: SetRecord): TopicSet => ({
+  name: _id,
+  origin,
+  createdOn: created_on,
+  createdBy: created_by,
+  namespaces: namespace,
+  applies: applies.map(fromApplyRecord),
+});
+
+const fromApplyRecord = ({
+  plan,
+  revision,
+  by,
+  started_on,
+  ended_on,
+  applied,
+  total,
+}: ApplyRecord): SetApply => ({
+  plan,
+  revision,
+  by,
+  startedOn: started_on,
+  endedOn: ended_on,
+  applied,
+  total,
+});

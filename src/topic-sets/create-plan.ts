@@ -1,0 +1,238 @@
+import { PlanError } from "../lib/errors.ts";
+import { splitIntoBatches } from "../lib/batches.ts";
+import { classifyChange, type FilterChange } from "../matching/filter/filter-change.ts";
+import type { EgressNaming } from "../routing/egress.ts";
+import { tryReadConditions } from "../topics/relations.ts";
+import { isSameDefinition, type TopicDefinition } from "../topics/topic.ts";
+import { findTaken } from "./combinations.ts";
+import { decideChange, decideRemoval, type OwnershipOptions } from "./decide-change.ts";
+import { digestManaged, type DesiredEntry, type DesiredSet } from "./desired.ts";
+import { createOriginRejection } from "./origin.ts";
+import type { Blocked, Leftover, PlannedChange, PlanResult } from "./plan.ts";
+import { requirePruneLimit, type PruneOptions } from "./prune.ts";
+import type { KnownTopic, PlanSource } from "./stores.ts";
+
+export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions {
+  readonly prune: boolean;
+  /** Files without any topics are not a mistake. */
+  readonly allowEmpty: boolean;
+  readonly origin: string | undefined;
+  readonly revision: string | undefined;
+  readonly user: string;
+  readonly now: Date;
+  /** Undefined: unknown, or no router is configured. */
+  readonly egressNaming: EgressNaming | undefined;
+}
+
+const idsPerLookup = 1_000;
+const definitionsPerCheck = 100;
+/** A plan with more would take gigabytes of memory; `topicsync topics import` loads more topics. */
+const maxChanges = 100_000;
+
+/**
+ * Compares the files of a set with what is stored. Writes nothing. Throws a PlanError or RejectionError if
+ * the plan as a whole is not allowed, and UnavailableError.
+ */
+export async function createPlan(
+  desired: DesiredSet,
+  source: PlanSource,
+  options: SetPlanOptions,
+): Promise<PlanResult> {
+  const { set: name, topics } = desired;
+  if (topics.size === 0 && !options.allowEmpty)
+    throw new PlanError("The files have no topics. If that is intended, use --allow-empty.");
+  const set = await source.findSet(name);
+  if (set?.origin !== undefined && set.origin !== options.origin)
+    throw createOriginRejection(name, set.origin, options.origin);
+  const stored = await compareMembers(desired, source);
+  const decided = await decideAll(desired, source, { ...stored, options });
+  const { orphaned, unread, removed } = sortLeftovers(desired, decided.leftovers, options);
+  const { changes, blocked } = await findTaken([...decided.decisions, ...removed.map(decideRemoval)], source);
+  requirePruneLimit(changes, stored.members, options);
+  return {
+    plan: {
+      database: source.databaseId,
+      set: name,
+      origin: options.origin,
+      revision: options.revision,
+      createdOn: options.now,
+      createdBy: options.user,
+      changes: await addWarnings(addNotes(changes, topics, options), source),
+    },
+    ...{ blocked, orphaned, unread },
+    unchanged: stored.unchanged,
+    files: desired.files,
+    topics: topics.size,
+  };
+}
+
+interface Comparison {
+  /** Members of the set that are not as the files want them, by external id. */
+  readonly different: ReadonlyMap<string, KnownTopic>;
+  /** Members that are not in the files, or drafts there. */
+  readonly leftovers: readonly KnownTopic[];
+  /** External ids in the files that are no members yet. */
+  readonly others: readonly string[];
+  readonly unchanged: number;
+  /** How many active topics the set has. */
+  readonly members: number;
+}
+
+async function compareMembers({ set, topics }: DesiredSet, source: PlanSource): Promise<Comparison> {
+  const seen = new Set<string>();
+  const different = new Map<string, KnownTopic>();
+  const leftovers: KnownTopic[] = [];
+  let [unchanged, members] = [0, 0];
+  for await (const known of source.streamMembers(set)) {
+    if (known.topic !== undefined) members += 1;
+    const entry = topics.get(known.externalId);
+    if (entry === undefined || entry.isDraft) {
+      if (known.topic !== undefined) leftovers.push(known);
+    } else {
+      seen.add(known.externalId);
+      if (isAsWanted(entry, known)) unchanged += 1;
+      else different.set(known.externalId, known);
+    }
+    requireFewChanges(different.size + leftovers.length);
+  }
+  const others = [...topics].filter(([id, { isDraft }]) => !isDraft && !seen.has(id)).map(([id]) => id);
+  requireFewChanges(others.length);
+  return { different, leftovers, others, unchanged, members };
+}
+
+/** A file need not have the definition of an announced topic. */
+function isAsWanted({ digest }: DesiredEntry, { topic, details }: KnownTopic): boolean {
+  if (details?.membership === undefined) return false;
+  const { path } = details.membership;
+  const isAnnounced = topic === undefined || topic.source.kind === "announcement";
+  return (
+    (topic !== undefined && digest === digestManaged({ definition: topic, details, path })) ||
+    (isAnnounced && digest === digestManaged({ definition: undefined, details, path }))
+  );
+}
+
+function requireFewChanges(count: number): void {
+  if (count > maxChanges)
+    throw new PlanError(
+      `The plan would have more than ${maxChanges.toLocaleString("en-US")} changes. Plan fewer files at a time.`,
+    );
+}
+
+interface DecisionContext extends Comparison {
+  readonly options: SetPlanOptions;
+}
+
+async function decideAll(
+  { set, topics, read }: DesiredSet,
+  source: PlanSource,
+  { different, leftovers, others, options }: DecisionContext,
+): Promise<{ decisions: (PlannedChange | Blocked)[]; leftovers: readonly KnownTopic[] }> {
+  const known = new Map(different);
+  const former = others.flatMap((id) => topics.get(id)?.renamedFrom ?? []);
+  for (const ids of splitIntoBatches([...others, ...former], idsPerLookup))
+    for (const one of await source.findKnown(ids)) known.set(one.externalId, one);
+  const decisions: (PlannedChange | Blocked)[] = [];
+  const renamed = new Set<string>();
+  for await (const topic of read(new Set([...different.keys(), ...others]))) {
+    const own = known.get(topic.externalId);
+    const before = topic.renamedFrom === undefined ? undefined : known.get(topic.renamedFrom);
+    const isRenamed = own?.topic === undefined && before?.topic !== undefined;
+    if (isRenamed) renamed.add(before.externalId);
+    const decision = decideChange(topic, isRenamed ? before : own, { ...options, set });
+    if (decision !== undefined) decisions.push(decision);
+  }
+  return { decisions, leftovers: leftovers.filter(({ externalId }) => !renamed.has(externalId)) };
+}
+
+/** Splits members that are not wanted any more. Drafts are always removed, others only with `prune`. */
+function sortLeftovers(
+  { topics, paths }: DesiredSet,
+  leftovers: readonly KnownTopic[],
+  { prune }: SetPlanOptions,
+): { orphaned: Leftover[]; unread: Leftover[]; removed: KnownTopic[] } {
+  const [orphaned, unread, removed] = [[] as Leftover[], [] as Leftover[], [] as KnownTopic[]];
+  for (const known of leftovers) {
+    const { externalId } = known;
+    const path = known.details?.membership?.path ?? "";
+    if (topics.has(externalId)) removed.push(known);
+    else if (!paths.some((read) => isBelow(path, read))) unread.push({ externalId, path });
+    else if (prune) removed.push(known);
+    else orphaned.push({ externalId, path });
+  }
+  return { orphaned, unread, removed };
+}
+
+const isBelow = (path: string, read: string): boolean =>
+  read === "" || path === read || path.startsWith(`${read}/`);
+
+const hasCombination = (one: TopicDefinition, other: TopicDefinition | undefined): boolean =>
+  other !== undefined && isSameDefinition({ ...one, externalId: other.externalId }, other);
+
+/** Adds what a change means, and whether it may be half of a rename. */
+function addNotes(
+  changes: readonly PlannedChange[],
+  topics: DesiredSet["topics"],
+  { egressNaming }: SetPlanOptions,
+): PlannedChange[] {
+  const disabled = changes.filter(({ action }) => action === "disable");
+  return changes.map((change) => {
+    const { action, externalId, after, before } = change;
+    const created = action === "create" ? after?.definition : undefined;
+    const same = created && disabled.find((one) => hasCombination(created, one.before?.definition));
+    const notes = [
+      ...(same === undefined
+        ? []
+        : [`looks like a rename; \`renamedFrom: ${same.externalId}\` keeps the sys_id and the history`]),
+      ...describeEgressChange(before?.definition, after?.definition, egressNaming),
+      ...(action === "disable" && topics.has(externalId) ? ["is a draft now"] : []),
+    ];
+    return { ...change, effect: classify(before?.definition, after?.definition), notes };
+  });
+}
+
+/** Another external id or namespace may lead to another Kafka topic. */
+function describeEgressChange(
+  before: TopicDefinition | undefined,
+  after: TopicDefinition | undefined,
+  naming: EgressNaming | undefined,
+): string[] {
+  if (after === undefined || naming === undefined) return [];
+  const [from, to] = [before && naming.getName(before), naming.getName(after)];
+  const fault = naming.findFault(to);
+  if (fault !== undefined) return [`no events can be forwarded to its egress topic: ${fault}`];
+  return from === undefined || from === to
+    ? []
+    : [`its events go to the Kafka topic ${to} instead of ${from}`];
+}
+
+/** What a change of the filters does to the events. */
+function classify(
+  before: TopicDefinition | undefined,
+  after: TopicDefinition | undefined,
+): FilterChange | undefined {
+  if (before === undefined || after === undefined) return undefined;
+  if (before.headerQuery === after.headerQuery && before.contentQuery === after.contentQuery)
+    return undefined;
+  const [old, changed] = [tryReadConditions(before), tryReadConditions(after)];
+  return old === undefined || changed === undefined ? undefined : classifyChange(old, changed);
+}
+
+/** Adds what is known about events to changes of filters. */
+async function addWarnings(
+  changes: readonly PlannedChange[],
+  source: PlanSource,
+): Promise<readonly PlannedChange[]> {
+  const definitions = new Map<PlannedChange, TopicDefinition>();
+  for (const change of changes) {
+    const definition = change.after?.definition;
+    const isChanged = change.before?.definition === undefined || change.effect !== undefined;
+    if (definition !== undefined && isChanged && change.effect !== "same")
+      definitions.set(change, definition);
+  }
+  const found = new Map<PlannedChange, PlannedChange["warnings"]>();
+  for (const some of splitIntoBatches([...definitions], definitionsPerCheck)) {
+    const warnings = await source.findWarnings(some.map(([, definition]) => definition));
+    for (const [at, [change]] of some.entries()) found.set(change, warnings[at] ?? []);
+  }
+  return changes.map((change) => ({ ...change, warnings: found.get(change) ?? [] }));
+}

@@ -1,0 +1,47 @@
+import { digestManaged } from "./desired.ts";
+import type { KnownTopic, PlanSource } from "./stores.ts";
+
+/** A member of a set that is not as its set left it. */
+export interface Drift {
+  readonly externalId: string;
+  readonly set: string;
+  readonly path: string | undefined;
+  /** The versions of the topic that was applied, and of the one that is stored; null: it is not active. */
+  readonly applied: number;
+  readonly version: number | null;
+  readonly message: string;
+}
+
+/** Finds members that something else than their set has changed. */
+export async function* findDrift(
+  source: Pick<PlanSource, "streamMembers">,
+  set: string,
+): AsyncGenerator<Drift> {
+  for await (const known of source.streamMembers(set)) {
+    const drift = compareApplied(known);
+    if (drift !== undefined) yield drift;
+  }
+}
+
+/** Compares a member with what was applied last. The definition of an announced topic need not be managed. */
+function compareApplied({ externalId, topic, details }: KnownTopic): Drift | undefined {
+  const { membership } = details ?? {};
+  const { set = "", path, applied } = membership ?? {};
+  if (details === undefined || applied === undefined) return undefined;
+  const createDrift = (message: string): Drift => ({
+    ...{ externalId, set, path, message },
+    applied: applied.version,
+    version: topic?.version ?? null,
+  });
+  const isAnnounced = topic === undefined || topic.source.kind === "announcement";
+  const asDescribed = digestManaged({ definition: undefined, details, path });
+  if (isAnnounced && asDescribed === applied.digest) return undefined;
+  if (topic === undefined) return createDrift("is not active any more");
+  if (digestManaged({ definition: topic, details, path }) === applied.digest) return undefined;
+  if (topic.version === applied.version)
+    return createDrift(
+      `its details were changed by "${details.changedBy}" at ${details.changedOn.toISOString()}`,
+    );
+  const by = topic.source.kind === "http" ? `"${topic.source.user}"` : "the channel";
+  return createDrift(`was changed by ${by} at ${topic.updatedOn.toISOString()}`);
+}

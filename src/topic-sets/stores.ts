@@ -1,0 +1,87 @@
+import type { FilterWarning } from "../../schemas/topic-check.ts";
+import type { StoredDetails } from "../topics/details.ts";
+import type { StoreTransaction } from "../topics/stores.ts";
+import type { Topic, TopicDefinition } from "../topics/topic.ts";
+import type { Namespaces } from "../users/rights.ts";
+
+/** A topic, its details, or both. */
+export interface KnownTopic {
+  readonly externalId: string;
+  /** Undefined if no active topic has the external id. */
+  readonly topic: Topic | undefined;
+  readonly details: StoredDetails | undefined;
+}
+
+/** An apply of a plan. */
+export interface SetApply {
+  /** The digest of the plan. */
+  readonly plan: string;
+  readonly revision: string | undefined;
+  readonly by: string;
+  readonly startedOn: Date;
+  readonly endedOn: Date;
+  /** How many of the changes in the plan are stored, and how many there are. */
+  readonly applied: number;
+  readonly total: number;
+}
+
+export interface TopicSet {
+  readonly name: string;
+  /** The repository that it is applied from; undefined if unknown. */
+  readonly origin: string | undefined;
+  readonly createdOn: Date;
+  readonly createdBy: string;
+  /** Those that its topics have, or had. */
+  readonly namespaces: readonly string[];
+  /** The latest first, at most 100. */
+  readonly applies: readonly SetApply[];
+}
+
+/** What a batch of an apply writes besides topics. */
+export interface SetWrites {
+  readonly set: string;
+  readonly origin: string | undefined;
+  readonly apply: Omit<SetApply, "startedOn" | "endedOn" | "applied">;
+  readonly on: Date;
+  readonly namespaces: readonly string[];
+  /** How many more changes are stored. */
+  readonly applied: number;
+  /** Next versions of details. */
+  readonly details: readonly StoredDetails[];
+  /** Details of topics that were renamed. */
+  readonly removedDetails: readonly StoredDetails[];
+}
+
+/** The store of sets. Every function throws UnavailableError. */
+export interface TopicSetStore {
+  /** The UUID of the database. */
+  getDatabaseId(): string;
+  find(name: string): Promise<TopicSet | undefined>;
+  /** Lists sets with topics in these namespaces, by name. */
+  list(namespaces: Namespaces): Promise<TopicSet[]>;
+  /**
+   * Writes in the transaction of the topics. Throws DetailsConflictError, and a RejectionError if the set is
+   * applied from another origin.
+   */
+  write(writes: SetWrites, transaction: StoreTransaction): Promise<void>;
+}
+
+/** What plans read: a database, or a server. Every function throws UnavailableError. */
+export interface PlanSource {
+  /** The UUID of the database: a plan is for one. */
+  readonly databaseId: string;
+  findSet(name: string): Promise<{ readonly origin?: string | undefined } | undefined>;
+  /** The names of all sets. */
+  listSets(): Promise<readonly string[]>;
+  /** Streams the members of a set by external id, from after one, of some namespaces. */
+  streamMembers(
+    set: string,
+    from?: { readonly after?: string | undefined; readonly namespaces?: Namespaces },
+  ): AsyncIterable<KnownTopic>;
+  /** Finds topics and details by external id. */
+  findKnown(externalIds: readonly string[]): Promise<KnownTopic[]>;
+  /** Finds the topics that hold the combinations of these definitions, and perhaps others. */
+  findHolders(definitions: readonly TopicDefinition[]): Promise<readonly TopicDefinition[]>;
+  /** Finds conditions of each definition that no event is known to meet. */
+  findWarnings(definitions: readonly TopicDefinition[]): Promise<readonly (readonly FilterWarning[])[]>;
+}
