@@ -196,9 +196,13 @@ function describeEgressChange(
   after: TopicDefinition | undefined,
   naming: EgressNaming | undefined,
 ): string[] {
-  if (before === undefined || after === undefined || naming === undefined) return [];
-  const [from, to] = [naming.getName(before), naming.getName(after)];
-  return from === to ? [] : [`its events go to the Kafka topic ${to} instead of ${from}`];
+  if (after === undefined || naming === undefined) return [];
+  const [from, to] = [before && naming.getName(before), naming.getName(after)];
+  const fault = naming.findFault(to);
+  if (fault !== undefined) return [`no events can be forwarded to its egress topic: ${fault}`];
+  return from === undefined || from === to
+    ? []
+    : [`its events go to the Kafka topic ${to} instead of ${from}`];
 }
 
 /** What a change of the filters does to the events. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Db } from "mongodb";
 
-import type { ModelTopic } from "../../unit/topics/model.ts";
+import type { Model, ModelTopic } from "../../unit/topics/model.ts";
 import { digestRecord, type ExpectedLetter, type Oracle } from "./oracle.ts";
 import type { LogEntry } from "./log.ts";
 
@@ -22,6 +22,7 @@ export interface Found {
 export async function findDifferences(oracle: Oracle, found: Found): Promise<string[]> {
   return [
     ...compareMaps("topic", predictTopics(oracle, found), await readTopics(found)),
+    ...compareMaps("replaced version", predictVersions(oracle, found), await readVersions(found)),
     ...compareMaps("retired topic", predictRetired(oracle, found), await readRetired(found)),
     ...compareMaps("position", predictPositions(found), await readPositions(found)),
     ...compareLetters(oracle, found),
@@ -74,10 +75,27 @@ const toAnnouncementSource = (topic: string, partition: number, offset: number) 
 const toSource = ({ owner, offset }: ModelTopic, { topic, user }: Found, partition: number): object =>
   owner === "http" ? { kind: "http", user } : toAnnouncementSource(topic, partition, offset);
 
+/** The version that a topic had before an offset: absent for the first. Tombstones begin another topic. */
+function createCounter({ replaced, retired }: Model) {
+  const changes = Map.groupBy(replaced, ({ topic }) => topic.externalId);
+  const ends = Map.groupBy(retired, ({ topic }) => topic.externalId);
+  return (externalId: string, before = Infinity): { readonly version?: number } => {
+    const former = (ends.get(externalId) ?? []).map(({ offset }) => offset);
+    const start = Math.max(-1, ...former.filter((offset) => offset < before));
+    const all = changes.get(externalId) ?? [];
+    const count = all.filter(({ offset }) => offset > start && offset < before).length;
+    return count === 0 ? {} : { version: count + 1 };
+  };
+}
+
 function predictTopics({ models }: Oracle, found: Found): Map<string, unknown> {
-  const records = models.flatMap(({ topics }, partition) =>
-    [...topics.values()].map((topic) => toTopicRecord(topic, found, partition)),
-  );
+  const records = models.flatMap((model, partition) => {
+    const countVersions = createCounter(model);
+    return [...model.topics.values()].map((topic) => ({
+      ...toTopicRecord(topic, found, partition),
+      ...countVersions(topic.externalId),
+    }));
+  });
   return new Map(records.map((record) => [record.topic_id, record]));
 }
 
@@ -88,17 +106,54 @@ async function readTopics({ db }: Found): Promise<Map<string, unknown>> {
   return new Map((await records.toArray()).map((record) => [String(record["topic_id"]), record]));
 }
 
+/** The fold of the log: what each announcement has replaced, by its place in the log. */
+function predictVersions({ models }: Oracle, found: Found): Map<string, unknown> {
+  return new Map(
+    models.flatMap((model, partition) => {
+      const countVersions = createCounter(model);
+      return model.replaced.map(({ topic, offset, action }): [string, unknown] => [
+        `${partition}-${offset}`,
+        {
+          topic_id: topic.externalId,
+          v: countVersions(topic.externalId, offset).version ?? 1,
+          ...toDefinition(topic),
+          source: toSource(topic, found, partition),
+          ended_by: toAnnouncementSource(found.topic, partition, offset),
+          action,
+        },
+      ]);
+    }),
+  );
+}
+
+async function readVersions({ db }: Found): Promise<Map<string, unknown>> {
+  const records = db.collection<{
+    _id: { v: number };
+    ended_by: { partition: number; offset: number };
+  }>("topicsync_topic_versions");
+  const projection = { valid_from: 0, valid_to: 0, sys_created_on: 0, is_transient: 0 };
+  const all = await records.find({}, { projection }).toArray();
+  return new Map(
+    all.map(({ _id: { v }, ...record }) => {
+      const { partition, offset } = record.ended_by;
+      return [`${partition}-${offset}`, { ...record, v }];
+    }),
+  );
+}
+
 function predictRetired({ models }: Oracle, found: Found): Map<string, unknown> {
   return new Map(
-    models.flatMap(({ retired }, partition) =>
-      retired.map(({ topic, offset }): [string, unknown] => [
+    models.flatMap((model, partition) => {
+      const countVersions = createCounter(model);
+      return model.retired.map(({ topic, offset }): [string, unknown] => [
         `${found.topic}-${partition}-${offset}`,
         {
           ...toTopicRecord(topic, found, partition),
+          ...countVersions(topic.externalId, offset),
           retired_by: toAnnouncementSource(found.topic, partition, offset),
         },
-      ]),
-    ),
+      ]);
+    }),
   );
 }
 

@@ -123,7 +123,7 @@ const commands: readonly (readonly string[])[] = [
   ["topics", "export"],
   ["topics", "describe", "by-hand", "--owner", "ann"],
   ["topics", "describe", "a", "--owner", "ann"],
-  ["topics", "apply", "topics.yaml", "--yes"],
+  ["topics", "apply", "topics.ndjson", "--set", "noc", "--yes"],
   ["topics", "adopt", "--set", "noc", "by-hand"],
   ["topics", "release", "by-hand"],
   ["topics", "drift"],
@@ -237,7 +237,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   );
 
   folder.createFile("definitions.ndjson", JSON.stringify(definition("c")));
-  folder.createFile("topics.yaml", JSON.stringify({ set: "noc", topics: [definition("managed")] }));
+  folder.createFile("topics.ndjson", JSON.stringify(definition("managed")));
   folder.createFile("events.ndjson", '{"eventType":"A"}');
   for (const command of commands) {
     const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder.path, word) : word));
