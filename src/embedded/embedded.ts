@@ -175,10 +175,13 @@ function readAddresses(folder: string): ServerAddresses {
   }
 }
 
+/** A local port answers at once, but a process that is starting may hear of it much later. */
+const connectTimeoutMs = 10_000;
+
 /** Whether a server listens at the host and port of a connection string. */
 function isReachable({ hostname, port }: URL): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port), timeout: 1_000 });
+    const socket = connect({ host: hostname, port: Number(port), timeout: connectTimeoutMs });
     const done = (reachable: boolean) => (): void => {
       socket.destroy();
       resolve(reachable);
