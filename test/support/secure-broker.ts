@@ -15,6 +15,7 @@ import { startIssuer, type Issuer } from "./issuer.ts";
 import { startKafkaNode } from "./kafka-node.ts";
 import { withCluster } from "./kafkajs-cluster.ts";
 import { keepSecret } from "./secrets.ts";
+import { createInternalTopics } from "./two-brokers.ts";
 
 const listenerNames = ["PLAIN", "IPV6", "SCRAM256", "SCRAM512", "MTLS", "OAUTH", "SHORT"] as const;
 type Listener = (typeof listenerNames)[number];
@@ -119,6 +120,7 @@ export async function startSecureBroker(): Promise<SecureBroker> {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  await createInternalTopics(address);
   stopIdleChecks();
   const kafka = new kafkajs.Kafka({ brokers: [address], logLevel: kafkajs.logLevel.NOTHING });
   const setScramPassword: SecureBroker["setScramPassword"] = (listener, next) => {

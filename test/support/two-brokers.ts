@@ -184,8 +184,11 @@ export async function startCluster(
   return { first, second, addresses: `${first.address},${second.address}`, controllerProxy };
 }
 
-/** While there is only one broker, it gets all of their partitions. */
-async function createInternalTopics(address: string): Promise<void> {
+/**
+ * Creates Kafka's own topics, and waits until their coordinators have loaded them. While there is only one
+ * broker, it gets all of their partitions.
+ */
+export async function createInternalTopics(address: string): Promise<void> {
   stopIdleChecks();
   const kafka = new kafkajs.Kafka({
     brokers: [address],

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 
 import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
 import { exitCodes } from "../../lib/errors.ts";
+import { retryUntilAvailable } from "../../lib/retry.ts";
 import { waitUntilApplied } from "../../sync/applied.ts";
 import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../sync/records.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
@@ -52,6 +53,8 @@ interface RejectedAnnouncement extends RejectedDefinition {
   readonly id: string;
 }
 
+const leaderTimeoutMs = 10_000;
+
 async function announce(
   context: CommandContext,
   { sources, count, wait, json }: AnnounceCommand,
@@ -64,7 +67,13 @@ async function announce(
     return;
   }
 
-  const endsBefore = await (await context.broker()).fetchBounds(deadLetterTopic);
+  const broker = await context.broker();
+  // A Kafka topic that was just created, or whose leader has changed, may have no bounds for a moment.
+  const endsBefore = await retryUntilAvailable(() => broker.fetchBounds(deadLetterTopic), {
+    what: "Kafka",
+    abort: AbortSignal.any([context.abort, AbortSignal.timeout(leaderTimeoutMs)]),
+    log: context.log,
+  });
   const announced: Announced[] = [];
   await publish(context, { sources, count }, (one) => {
     announced.push(one);
