@@ -80,10 +80,6 @@ function toStartError(error: unknown): unknown {
   return translateErrors(error);
 }
 
-/** Splits a list, since several short operations side by side take less time than a long one. */
-export const splitIntoChunks = <T>(all: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
-
 /**
  * Creates the client of the database in the URI; `connect` connects it. It is replaced when `file`, or a file
  * that the URI names, changes. Throws ConfigurationError.

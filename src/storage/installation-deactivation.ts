@@ -3,7 +3,8 @@ import type { Collection, Filter } from "mongodb";
 import { currentDate } from "../lib/platform.ts";
 import type { InstallationKey } from "../installations/installation.ts";
 import type { DeactivateAllRequest, InstallationDeactivator } from "../installations/stores.ts";
-import { splitIntoChunks, type Database } from "./database.ts";
+import { splitIntoBatches } from "../lib/batches.ts";
+import type { Database } from "./database.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./client-options.ts";
@@ -30,7 +31,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
 
     async deactivateUnseen(ids, { unseenSince, reason }) {
       let count = 0;
-      for (const chunk of splitIntoChunks(ids, recordsPerUpdate)) {
+      for (const chunk of splitIntoBatches(ids, recordsPerUpdate)) {
         const filter = { _id: { $in: chunk }, active: true, last_seen_on: { $lt: unseenSince } };
         const update = toDeactivation(reason, currentDate());
         const { modifiedCount } = await database.run(() =>

@@ -11,7 +11,8 @@ import {
   type InstallationWrite,
   type RegisterWrite,
 } from "../installations/stores.ts";
-import { splitIntoChunks, type Database } from "./database.ts";
+import { splitIntoBatches } from "../lib/batches.ts";
+import type { Database } from "./database.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { readTargets, type ActiveRecord, type Targets } from "./installation-targets.ts";
@@ -94,7 +95,7 @@ async function runRound(
     }
   }
   const retried = new Set<Attempt>();
-  for (const [number, chunk] of splitIntoChunks(statements, statementsPerCommand).entries())
+  for (const [number, chunk] of splitIntoBatches(statements, statementsPerCommand).entries())
     for (const { index, error } of await updateAll(database, installations, chunk)) {
       const attempt = attemptByStatement[number * statementsPerCommand + index];
       if (attempt === undefined) continue;

@@ -2,7 +2,8 @@ import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Deactivation, FeedbackStore, SeenInstallation } from "../installations/feedback.ts";
 import type { Logger } from "../lib/logger.ts";
-import { splitIntoChunks, type Database } from "./database.ts";
+import { splitIntoBatches } from "../lib/batches.ts";
+import type { Database } from "./database.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 import { createPositions } from "./positions.ts";
@@ -36,7 +37,9 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
     ...positions,
 
     findTokens: (tokens) =>
-      database.run(async () => (await Promise.all(splitIntoChunks(tokens, tokensPerQuery).map(find))).flat()),
+      database.run(async () =>
+        (await Promise.all(splitIntoBatches(tokens, tokensPerQuery).map(find))).flat(),
+      ),
   };
 }
 

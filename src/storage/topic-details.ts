@@ -3,7 +3,8 @@ import type { Collection } from "mongodb";
 import type { StoredDetails } from "../topics/details.ts";
 import { DetailsConflictError, type TopicDetailsStore } from "../topics/details-store.ts";
 import { maxUpdateMs } from "./client-options.ts";
-import { splitIntoChunks, type Database } from "./database.ts";
+import { splitIntoBatches } from "../lib/batches.ts";
+import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
 import type { SessionOptions } from "./positions.ts";
@@ -20,7 +21,7 @@ export function createTopicDetailsStore(database: Database): TopicDetailsStore {
   return {
     async find(externalIds) {
       const found = await Promise.all(
-        splitIntoChunks(externalIds, idsPerLookup).map((ids) =>
+        splitIntoBatches(externalIds, idsPerLookup).map((ids) =>
           database.run(() => all.find({ _id: { $in: ids } }, { batchSize: ids.length + 1 }).toArray()),
         ),
       );

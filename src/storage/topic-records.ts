@@ -1,7 +1,8 @@
 import type { Collection, Filter, FindOptions } from "mongodb";
 
 import type { IndexedTopic, PickableTopic, TopicChange } from "../matching/feed.ts";
-import { splitIntoChunks, type Database } from "./database.ts";
+import { splitIntoBatches } from "../lib/batches.ts";
+import type { Database } from "./database.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import type { StoredDefinition } from "../topics/stores.ts";
 import type { PreviousTopic, RetiredTopic, Source, Topic, TopicDefinition } from "../topics/topic.ts";
@@ -190,7 +191,7 @@ export async function findByExternalIds(
   options: FindOptions = {},
 ): Promise<TopicRecord[]> {
   const found = await Promise.all(
-    splitIntoChunks(externalIds, idsPerLookup).map((ids) =>
+    splitIntoBatches(externalIds, idsPerLookup).map((ids) =>
       // The batch size brings each look-up in a single response.
       database.run(() =>
         topics.find({ topic_id: { $in: ids } }, { ...options, batchSize: ids.length + 1 }).toArray(),

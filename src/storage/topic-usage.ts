@@ -2,7 +2,8 @@ import type { AnyBulkWriteOperation } from "mongodb";
 
 import { toDay, usageDays, type TopicUsageStore } from "../topics/usage.ts";
 import { maxUpdateMs } from "./client-options.ts";
-import { splitIntoChunks, type Database } from "./database.ts";
+import { splitIntoBatches } from "../lib/batches.ts";
+import type { Database } from "./database.ts";
 import { classify, getWriteErrors } from "./failures.ts";
 import { collections } from "./names.ts";
 
@@ -32,7 +33,7 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
   const counting = database.collection<CountingRecord>(collections.topicUsage);
 
   async function findRecords(externalIds: readonly string[]): Promise<UsageRecord[]> {
-    const found = splitIntoChunks(externalIds, idsPerQuery).map((ids) =>
+    const found = splitIntoBatches(externalIds, idsPerQuery).map((ids) =>
       database.run(() => usage.find({ _id: { $in: ids } }, { batchSize: ids.length + 1 }).toArray()),
     );
     return (await Promise.all(found)).flat();

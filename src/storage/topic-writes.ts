@@ -4,7 +4,8 @@ import type { TopicWrites } from "../topics/snapshot.ts";
 import { TopicGoneError, UniqueViolationError } from "../topics/stores.ts";
 import type { Topic } from "../topics/topic.ts";
 import { maxUpdateMs } from "./client-options.ts";
-import { splitIntoChunks, type Database } from "./database.ts";
+import { splitIntoBatches } from "../lib/batches.ts";
+import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
 import type { SessionOptions } from "./positions.ts";
@@ -103,7 +104,7 @@ async function insertTopics(
     await topics.insertMany(created.map(toTopicRecord), options);
     return;
   }
-  const insertions = splitIntoChunks(created, topicsPerInsert).map((some) =>
+  const insertions = splitIntoBatches(created, topicsPerInsert).map((some) =>
     topics.insertMany(some.map(toTopicRecord), { ordered: false, maxTimeMS: maxUpdateMs }),
   );
   // No insertion may still be in progress when the batch is decided again.
