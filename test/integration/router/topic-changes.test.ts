@@ -25,7 +25,6 @@ it("forwards events by the version of a topic that is in force, which can be pic
     assert.equal(status, 200, text);
   };
   await scene.post(first, defineTopic("changed", "eventType=Version1"));
-  await scene.stored(1);
 
   /** Sends an event again and again until it is forwarded. Returns a time at which it is. */
   async function waitUntilForwarded(eventType: string, externalId: string): Promise<string> {
