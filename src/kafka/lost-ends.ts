@@ -5,7 +5,7 @@
  * The test in test/integration/router/lost-ends.test.ts shows it.
  */
 
-import { sleep } from "../lib/platform.ts";
+import { elapsed, sleep } from "../lib/platform.ts";
 import { hasType } from "./errors.ts";
 import { fetchMetadata, findBroker, type Cluster } from "./log-requests.ts";
 import { requestStableOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";
@@ -91,11 +91,12 @@ export async function restoreEnd(
 
 /** Returns how the transaction ended if its offset stays unstable, and its producer. */
 async function findLostEnd(cluster: Cluster, coordinator: TransactionCoordinator, query: TransactionQuery) {
-  for (let waitedMs = 0; ; waitedMs += pollMs) {
+  const startedAt = elapsed();
+  for (;;) {
     const last = await requestTransaction(coordinator, query.transactionalId);
     const end = ends[last.state];
     if (end === undefined || (await isStable(cluster, query))) return undefined;
-    if (waitedMs >= graceMs) return { end, producerId: last.producerId };
+    if (elapsed() - startedAt >= graceMs) return { end, producerId: last.producerId };
     await sleep(pollMs);
   }
 }
