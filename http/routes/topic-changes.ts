@@ -16,13 +16,14 @@ import { ChangesRejectedError } from "../../src/topics/changing.ts";
 import { changeTopic } from "../../src/topics/restoring.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
-import { HttpError, requireNamespace } from "../framework/errors.ts";
+import { HttpError } from "../framework/errors.ts";
 import { requireIfMatch } from "../framework/if-match.ts";
-import { operation, type Call, type Operation } from "../framework/operation.ts";
+import { operation, type Operation } from "../framework/operation.ts";
 import {
+  changeRejections,
   createTopicCheck,
   forceParameter,
-  requireEgressName,
+  requireStorable,
   replyWithTopic,
   requireUnmanagedFor,
   toHttpProblem,
@@ -53,18 +54,14 @@ const putTopic = (services: ChangeServices): Operation =>
     query: forceParameter,
     body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
     replies: { 200: { description: "The topic is changed.", schema: topicDetailSchema, hasEtag: true } },
-    rejections: [
-      ...(["NOT_FOUND", "BAD_FILTER", "BAD_EGRESS_NAME", "EXTERNAL_ID_TAKEN"] as const),
-      ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION", "MANAGED_BY_SET"] as const),
-    ],
+    rejections: changeRejections,
     async handle(call) {
       const { parameters, body, user, namespaces } = call;
       const { id = "" } = parameters;
       const version = requireIfMatch(call);
       const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
       const definition = toDefinition(body);
-      requireNamespace(call, "topics.write", definition.namespace);
-      requireEgressName(services.egressNaming, definition);
+      requireStorable(call, services.egressNaming, definition);
       const change: DefinitionChange = {
         ...{ kind: "change", externalId: id, definition },
         expected: version === undefined ? undefined : { version },
@@ -98,15 +95,13 @@ const changeTopics = ({ topics, topicDetails, egressNaming }: ChangeServices): O
     },
     query: forceParameter,
     replies: { 200: { description: "All changes are stored.", schema: topicChangesReplySchema } },
-    rejections: [
-      ...(["NOT_FOUND", "VERSION_CONFLICT", "BAD_FILTER", "BAD_EGRESS_NAME"] as const),
-      ...(["EXTERNAL_ID_TAKEN", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"] as const),
-      "MANAGED_BY_SET",
-    ],
+    rejections: [...changeRejections, "VERSION_CONFLICT"],
     async handle(call) {
       const { body, user } = call;
       const changes = body.changes.map((one, index) => toChange(one, index));
-      for (const one of changes) requireAllowed(one, call, egressNaming);
+      for (const one of changes)
+        if ("definition" in one && one.definition !== undefined)
+          requireStorable(call, egressNaming, one.definition);
       const named = changes.flatMap((one) => ("externalId" in one ? [one.externalId] : []));
       const mark = await requireUnmanagedFor(call, topicDetails, named);
       const options = { user: user.name, label: body.label, check: createTopicCheck(call) };
@@ -163,14 +158,6 @@ function toChange(body: TopicChangeBody, index: number): DefinitionChange {
         definition: topic && toDefinition({ ...topic, externalId }),
       };
   }
-}
-
-/** Throws unless the caller may store the new definition of a change, and its events can be forwarded. */
-function requireAllowed(change: DefinitionChange, call: Call, naming: EgressNaming | undefined): void {
-  const definition = "definition" in change ? change.definition : undefined;
-  if (definition === undefined) return;
-  requireNamespace(call, "topics.write", definition.namespace);
-  requireEgressName(naming, definition);
 }
 
 /** One error for all changes that cannot be made, with the code of the first. */

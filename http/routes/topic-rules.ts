@@ -12,7 +12,7 @@ import { toTopicDetail } from "../../src/topics/topic-view.ts";
 import type { ListedTopic, Topic, TopicDefinition } from "../../src/topics/topic.ts";
 import { addLastEvents, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
-import { createForbiddenError, HttpError } from "../framework/errors.ts";
+import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
 import { toEtag } from "../framework/if-match.ts";
 import type { Call, Reply } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
@@ -52,8 +52,24 @@ export function hidePrevious(listed: ListedTopic, namespaces: Call["namespaces"]
   return { ...listed, topic };
 }
 
+/** Why a definition cannot be stored for a topic that exists. */
+export const changeRejections = [
+  ...(["NOT_FOUND", "BAD_FILTER", "BAD_EGRESS_NAME", "EXTERNAL_ID_TAKEN"] as const),
+  ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION", "MANAGED_BY_SET"] as const),
+] as const;
+
+/** Throws unless the caller may store a definition, and its events can be forwarded. */
+export function requireStorable(
+  caller: Caller,
+  naming: EgressNaming | undefined,
+  definition: TopicDefinition,
+): void {
+  requireNamespace(caller, "topics.write", definition.namespace);
+  requireEgressName(naming, definition);
+}
+
 /** Throws a RejectionError if no event could be forwarded to a topic. */
-export function requireEgressName(naming: EgressNaming | undefined, definition: TopicDefinition): void {
+function requireEgressName(naming: EgressNaming | undefined, definition: TopicDefinition): void {
   const { egressFault } = toEgressView(naming, definition);
   if (egressFault === undefined) return;
   const message = `leads to the egress topic ${egressFault}`;

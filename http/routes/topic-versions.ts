@@ -19,16 +19,17 @@ import type { TopicService } from "../../src/topics/service.ts";
 import { toPastTopicDetail, toVersionView } from "../../src/topics/topic-view.ts";
 import type { TopicDefinition } from "../../src/topics/topic.ts";
 import { includesNamespace } from "../../src/users/rights.ts";
-import { HttpError, requireNamespace } from "../framework/errors.ts";
+import { HttpError } from "../framework/errors.ts";
 import { parseIfMatch, toEtag } from "../framework/if-match.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import {
+  changeRejections,
   createTopicCheck,
   findVisibleTopic,
   forceParameter,
   hidePrevious,
-  requireEgressName,
+  requireStorable,
   replyWithTopic,
   requireUnmanagedFor,
   toHttpProblem,
@@ -144,10 +145,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
     replies: {
       200: { description: "The topic has the definition.", schema: topicDetailSchema, hasEtag: true },
     },
-    rejections: [
-      ...(["NOT_FOUND", "BAD_FILTER", "BAD_EGRESS_NAME", "EXTERNAL_ID_TAKEN"] as const),
-      ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION", "MANAGED_BY_SET"] as const),
-    ],
+    rejections: changeRejections,
     async handle(call) {
       const { parameters, body, user, namespaces } = call;
       const { externalId = "" } = parameters;
@@ -156,8 +154,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
       const request = {
         ...{ externalId, version: body.version, expected: version === undefined ? undefined : { version } },
         checkDefinition(definition: TopicDefinition): void {
-          requireNamespace(call, "topics.write", definition.namespace);
-          requireEgressName(services.egressNaming, definition);
+          requireStorable(call, services.egressNaming, definition);
         },
       };
       const options = { user: user.name, check: createTopicCheck(call) };

@@ -33,7 +33,7 @@ import {
   createTopicCheck,
   forceParameter,
   hidePrevious,
-  requireEgressName,
+  requireStorable,
   replyWithTopic,
   requireUnmanagedFor,
   toHttpProblem,
@@ -69,8 +69,7 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
     replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
     rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
     async handle({ body, user, namespaces }) {
-      requireNamespace({ user, namespaces }, "topics.write", body.namespace ?? "");
-      requireEgressName(egressNaming, toDefinition(body));
+      requireStorable({ user, namespaces }, egressNaming, toDefinition(body));
       const { topic, event } = await topics.create(body, user.name);
       const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
       const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
