@@ -7,6 +7,7 @@ import { after, describe, it } from "node:test";
 import { settingsSchema } from "../../schemas/settings.ts";
 import { readEnvironment, readConfig } from "../../src/config.ts";
 import { ConfigurationError } from "../../src/lib/errors.ts";
+import { getFaults } from "./setting-faults.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "topicsync-config-"));
 after(() => {
@@ -17,15 +18,6 @@ const writeSecretFile = (name: string, text: string): string => {
   const path = join(folder, name);
   writeFileSync(path, text);
   return path;
-};
-const getFaults = (environment: Record<string, string>): string => {
-  try {
-    readConfig(environment);
-  } catch (error) {
-    assert.ok(error instanceof ConfigurationError);
-    return error.message;
-  }
-  assert.fail("the settings were accepted");
 };
 
 describe("the settings", () => {

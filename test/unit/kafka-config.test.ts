@@ -3,21 +3,12 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
-import { ConfigurationError } from "../../src/lib/errors.ts";
 import { createAuthority } from "../support/authority.ts";
 import { useFolder } from "../support/folder.ts";
+import { getFaults } from "./setting-faults.ts";
 
 const folder = useFolder();
 const authority = await createAuthority();
-const getFaults = (environment: Record<string, string>): string => {
-  try {
-    readConfig(environment);
-  } catch (error) {
-    assert.ok(error instanceof ConfigurationError);
-    return error.message;
-  }
-  assert.fail("the settings were accepted");
-};
 
 describe("the settings of Kafka", () => {
   it("accept IPv6 addresses of brokers in brackets", () => {

@@ -1,40 +1,10 @@
 /** Bodies that are not exactly one JSON text (RFC 8259), and compressed ones. */
 import assert from "node:assert/strict";
-import { afterEach, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
-import { assertError, call, type HttpResponse, type Call } from "../../support/http.ts";
-import { unique } from "../../support/names.ts";
-import { useService } from "../../support/scene.ts";
-
-const service = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
-
-const register = "/api/now/push/App/installation";
-const remove = "/api/now/push/App/removeInstallation";
-const topic = "/api/svc_api_notif_mgmt/topic";
-const pick = "/api/svc_api_notif_mgmt/topic/pick";
-
-const request = (path: string, options: Call): Promise<HttpResponse> =>
-  call(`${service.url}${path}`, options);
-const send = (path: string, body: unknown): Promise<HttpResponse> => request(path, { body });
-const sendBytes = (
-  path: string,
-  body: Uint8Array,
-  headers: Record<string, string> = {},
-): Promise<HttpResponse> =>
-  request(path, { body, headers: { "Content-Type": "application/json", ...headers } });
-
-/** The service still accepts a valid request and has logged no error. */
-afterEach(async () => {
-  assert.equal((await send(register, { platform: "ios", token: unique("token") })).status, 200);
-  assert.deepEqual(
-    service.log.filter(({ level }) => level >= 50),
-    [],
-  );
-});
-
-const getFaultPaths = ({ json }: HttpResponse): string[] =>
-  (json.error.details as { path: string }[]).map(({ path }) => path);
+import { assertError } from "../../support/http.ts";
+import { register, remove, topic, pick, send, sendBytes, getFaultPaths } from "./malicious-requests.ts";
 
 describe("ambiguous or malformed JSON", () => {
   it("is rejected with a duplicate member, at any depth and in any spelling", async () => {

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { PartitionTransactions } from "../../../src/kafka/transactions.ts";
 import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
 import { replacePlatform } from "../../../src/lib/platform.ts";
+import { createOfflineTransactions } from "./offline-transactions.ts";
 
 const producer = {
   events: {},
@@ -34,22 +34,11 @@ it("ends ten seconds after its first request, with the answer of the broker", as
   });
   t.after(() => replacePlatform(platform));
   const requestMs = 10;
-  const transactions = new PartitionTransactions({
-    partition: { topic: "events", partition: 0 },
-    groupId: "group",
-    createClient: () => ({
-      kafka: { producer: () => producer } as never,
-      dropConnection: () => undefined,
-      close: () => undefined,
-    }),
-    requests: {
-      restoreEnd: () => Promise.resolve(undefined),
-      fetchStableOffset() {
-        time += requestMs;
-        return Promise.reject(Object.assign(new Error("not yet"), { type: "UNSTABLE_OFFSET_COMMIT" }));
-      },
+  const transactions = createOfflineTransactions(producer, {
+    fetchStableOffset() {
+      time += requestMs;
+      return Promise.reject(Object.assign(new Error("not yet"), { type: "UNSTABLE_OFFSET_COMMIT" }));
     },
-    log: { debug: () => undefined } as never,
   });
   await assert.rejects(transactions.claim(), (error) => {
     assert.ok(error instanceof KafkaUnavailableError);

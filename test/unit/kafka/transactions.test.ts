@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
 import { createEventHandler } from "../../../consumers/events/handler.ts";
-import { PartitionTransactions } from "../../../src/kafka/transactions.ts";
 import { InvariantError } from "../../../src/lib/invariant.ts";
 import { createEgressNaming } from "../../../src/routing/egress.ts";
 import type { RoutedRecord, RoutingTransactions } from "../../../src/routing/transactions.ts";
@@ -12,6 +11,7 @@ import { createKafkaTopics, waitForTransactions } from "../../support/kafka-topi
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
+import { createOfflineTransactions } from "./offline-transactions.ts";
 
 const { admin } = testKafka(sharedStack().kafka);
 await admin.connect();
@@ -97,23 +97,11 @@ function createOffline() {
       Promise.resolve({ sendOffsets: () => Promise.resolve(), commit: () => Promise.resolve() }),
     disconnect: () => Promise.reject(new Error("no connection")),
   };
-  const transactions = new PartitionTransactions({
-    partition: { topic: "events", partition: 0 },
-    groupId: "group",
-    createClient: () => ({
-      kafka: { producer: () => producer } as never,
-      dropConnection: () => undefined,
-      close: () => undefined,
-    }),
-    requests: {
-      restoreEnd: () => Promise.resolve(undefined),
-      fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }),
+  const transactions = createOfflineTransactions(producer, {
+    fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }),
+    debug: ({ reason }) => {
+      disconnected.resolve(reason);
     },
-    log: {
-      debug: ({ reason }: { readonly reason: unknown }) => {
-        disconnected.resolve(reason);
-      },
-    } as never,
   });
   return { transactions, disconnected: disconnected.promise };
 }
