@@ -9,7 +9,7 @@ export interface ExpectedTopic {
   readonly definition?: TopicDefinition | undefined;
 }
 
-/** A change of one topic. Without `expected`, it is made whatever the topic is. */
+/** A change of one topic. Without `expected`, it applies to any version. */
 export type DefinitionChange =
   | { readonly kind: "create"; readonly definition: TopicDefinition }
   | {

@@ -10,7 +10,7 @@ const group = (name: string, topic: string): ConsumerGroup => ({
   lags: new Map([[topic, 1]]),
 });
 
-/** A clock that can be put forward, and readings that end when they are told to. */
+/** A clock that can be put forward, and readings that a test ends. */
 function createScene() {
   let aheadMs = 0;
   const original = replacePlatform({
