@@ -13,7 +13,7 @@ import type { EgressNaming } from "../../src/routing/egress.ts";
 import type { DefinitionChange } from "../../src/topics/definition-change.ts";
 import type { RejectedChange } from "../../src/topics/changes.ts";
 import { ChangesRejectedError } from "../../src/topics/changing.ts";
-import { changeTopic } from "../../src/topics/restoring.ts";
+import { changeTopic } from "../../src/topics/changing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
 import { HttpError } from "../framework/errors.ts";

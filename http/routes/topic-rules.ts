@@ -6,7 +6,7 @@ import { requireUnmanaged } from "../../src/topic-sets/guard.ts";
 import { VersionConflictError } from "../../src/topics/definition-change.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
 import { DetailsConflictError, type TopicDetailsStore } from "../../src/topics/details-store.ts";
-import { UnknownTopicError } from "../../src/topics/disabling.ts";
+import { UnknownTopicError } from "../../src/topics/definition-change.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { toTopicDetail } from "../../src/topics/topic-view.ts";
 import type { ListedTopic, Topic, TopicDefinition } from "../../src/topics/topic.ts";

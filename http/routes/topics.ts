@@ -14,8 +14,7 @@ import {
 } from "../../schemas/topic.ts";
 import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { toTopicEvent } from "../../src/topics/audit.ts";
-import type { Switched } from "../../src/topics/disabling.ts";
+import { changeTopic, type ChangeResult } from "../../src/topics/changing.ts";
 import { readPageAt, type TopicHistory } from "../../src/topics/history.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
 import { readTopicPage } from "../../src/topics/topic-pages.ts";
@@ -158,10 +157,8 @@ const disableTopic = (services: TopicServices): Operation =>
     async handle(call) {
       const { externalId: id = "" } = call.parameters;
       const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
-      const { topic, changed, reply } = await switchTopic(services, call, (externalId, check) =>
-        services.topics.disable(externalId, call.user.name, check),
-      );
-      return { ...reply, ...(changed && { audit: mark(toTopicEvent("disabled", topic)) }) };
+      const { events, reply } = await switchTopic(services, call, "disable");
+      return { ...reply, audit: events.map(mark) };
     },
   });
 
@@ -185,26 +182,27 @@ const enableTopic = (services: TopicServices): Operation =>
       "DUPLICATE_COMBINATION",
     ],
     async handle(call) {
-      const { topic, changed, reply } = await switchTopic(services, call, (externalId, check) =>
-        services.topics.enable(externalId, check),
-      );
-      return { ...reply, ...(changed && { audit: toTopicEvent("enabled", topic) }) };
+      const { events, reply } = await switchTopic(services, call, "enable");
+      return { ...reply, audit: events };
     },
   });
 
 async function switchTopic(
   services: TopicServices,
   call: Call,
-  change: (externalId: string, check: (topic: Topic) => void) => Promise<Switched>,
-): Promise<Switched & { readonly reply: Reply }> {
-  const { namespaces } = call;
+  kind: "disable" | "enable",
+): Promise<Pick<ChangeResult, "events"> & { readonly reply: Reply }> {
+  const { namespaces, user } = call;
   const { externalId = "" } = call.parameters;
-  const { topic, changed } = await change(externalId, createTopicCheck(call)).catch((error: unknown) => {
-    throw toHttpProblem(error);
-  });
+  const options = { user: user.name, check: createTopicCheck(call) };
+  const { topic, events } = await changeTopic(services.topics, { kind, externalId }, options).catch(
+    (error: unknown) => {
+      throw toHttpProblem(error);
+    },
+  );
   const found = await services.topicReader.find(externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
-  return { topic, changed, reply: await replyWithTopic(services, shown, namespaces) };
+  return { events, reply: await replyWithTopic(services, shown, namespaces) };
 }
 
 /** Operations that create (specification 4.3), list, validate, disable and enable topics. */

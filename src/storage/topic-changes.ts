@@ -1,5 +1,5 @@
 import { UnavailableError } from "../lib/errors.ts";
-import type { ChangeWrites, TopicStore } from "../topics/stores.ts";
+import { TopicGoneError, type ChangeWrites, type TopicStore } from "../topics/stores.ts";
 import type { RetiredTopic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
@@ -18,7 +18,11 @@ export function createTopicChanges(database: Database, stores: TopicCollections)
     }
     const session = database.startSession();
     try {
-      if (session === undefined) await database.run(() => write({}));
+      if (session === undefined)
+        await database.run(async () => {
+          await write({}).catch((error: unknown) => removeFalseRetirements(error, writes, stores));
+          await endRetirements(writes, stores, {});
+        });
       else
         await runInSession(database, session, async () => {
           await endRetirements(writes, stores, { session });
@@ -52,6 +56,22 @@ async function endRetirements(
     );
     if (matchedCount === 0) throw createGoneError();
   }
+}
+
+/**
+ * Without transactions, a retirement is stored before its topic is removed. If the topic still exists, another
+ * writer changed it; if not, another call retired this same version. Throws the error.
+ */
+async function removeFalseRetirements(
+  error: unknown,
+  { retired }: ChangeWrites,
+  { topics, retired: retirements }: TopicCollections,
+): Promise<never> {
+  if (error instanceof TopicGoneError)
+    for (const one of retired)
+      if ((await topics.findOne({ _id: one.topic.id })) !== null)
+        await retirements.deleteOne({ _id: toRetiredId(one) });
+  throw error;
 }
 
 /**

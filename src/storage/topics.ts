@@ -1,14 +1,13 @@
 import type { Filter } from "mongodb";
 
-import { UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import type { TopicStore } from "../topics/stores.ts";
-import type { RetiredTopic, Topic, TopicDefinition } from "../topics/topic.ts";
+import type { TopicDefinition } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { createTopicChanges } from "./topic-changes.ts";
-import { createPositions, type SessionOptions } from "./positions.ts";
+import { createPositions } from "./positions.ts";
 import { derivePosition } from "./derive-position.ts";
 import { maxUpdateMs } from "./client-options.ts";
 import {
@@ -16,15 +15,12 @@ import {
   findByExternalIds,
   fromRetiredRecord,
   fromTopicRecord,
-  toRetiredId,
   toStoredDefinition,
   toTopicRecord,
-  toRetiredRecord,
   type RetiredRecord,
   type TopicRecord,
 } from "./topic-records.ts";
 import { openTopicCollections, toViolation, writeTopics } from "./topic-writes.ts";
-import { runInSession } from "./transactions.ts";
 
 interface TopicStoreOptions {
   /** How long replaced versions are kept; undefined: for ever. */
@@ -96,65 +92,17 @@ function toCombinationFilter(definitions: readonly TopicDefinition[]): Filter<To
   };
 }
 
-/** The functions of the topic store that concern retired topics. */
-export function createRetiredTopics(database: Database): Pick<TopicStore, "retire" | "findLatestRetired"> {
-  const topics = database.collection<TopicRecord>(collections.topics);
+/** Finds what was retired; see the topic store. */
+export function createRetiredTopics(database: Database): Pick<TopicStore, "findLatestRetired"> {
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
-
-  /** Deletes a topic unless it was changed since it was read. */
-  async function remove(topic: Topic, options: SessionOptions): Promise<boolean> {
-    const asRead = {
-      _id: topic.id,
-      sys_updated_on: topic.updatedOn,
-      "source.kind": topic.source.kind,
-    };
-    return (await topics.deleteOne(asRead, options)).deletedCount === 1;
-  }
-
-  /** Whether a commit whose response was lost has retired a topic, for good. */
-  const wasRetired = (_id: string, { retiredOn, retiredBy }: RetiredTopic): Promise<boolean> =>
-    database.run(async () => {
-      const primary = database.getPrimary();
-      const own = { _id, retired_on: retiredOn, retired_by: retiredBy };
-      if ((await retired.findOne(own)) === null) return false;
-      return database.confirmReads(primary, [collections.retiredTopics]);
-    });
-
   return {
-    async retire(one) {
-      const _id = toRetiredId(one);
-      const copy = (options: SessionOptions) =>
-        retired.replaceOne({ _id }, toRetiredRecord(one), { ...options, upsert: true });
-
-      const session = database.startSession();
-      if (session !== undefined)
-        try {
-          let wasThere = false;
-          await runInSession(database, session, async () => {
-            wasThere = await remove(one.topic, { session });
-            if (wasThere) await copy({ session });
-          });
-          return wasThere;
-        } catch (error) {
-          if (error instanceof UnavailableError && (await wasRetired(_id, one).catch(() => false)))
-            return true;
-          throw error;
-        }
-
-      return database.run(async () => {
-        // Stored first: a topic may be in both collections for a moment, but never in none.
-        await copy({});
-        if (await remove(one.topic, {})) return true;
-        // If it still exists, another writer changed it; if not, another call retired this same version.
-        if ((await topics.findOne({ _id: one.topic.id })) !== null) await retired.deleteOne({ _id });
-        return false;
-      });
-    },
-
     findLatestRetired: (externalIds) =>
       database.run(async () => {
         const found = await retired.find({ topic_id: { $in: [...externalIds] } }).toArray();
-        return keepLatest(found).map(fromRetiredRecord);
+        // One that was enabled again may have another external id by now.
+        return keepLatest(found)
+          .filter(({ enabled_on }) => (enabled_on ?? null) === null)
+          .map(fromRetiredRecord);
       }),
   };
 }

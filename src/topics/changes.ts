@@ -1,12 +1,12 @@
 import { RejectionError } from "../lib/errors.ts";
+import { getUpdateTime } from "../lib/update-time.ts";
 import { formatRecordPosition } from "../sync/records.ts";
-import { VersionConflictError, type DefinitionChange, type ExpectedTopic } from "./definition-change.ts";
 import {
-  createDisableRejection,
-  createEnableRejection,
-  getEnableTime,
   UnknownTopicError,
-} from "./disabling.ts";
+  VersionConflictError,
+  type DefinitionChange,
+  type ExpectedTopic,
+} from "./definition-change.ts";
 import { createDuplicateRejection, requireReadableFilters } from "./insertion.ts";
 import { TopicSnapshot } from "./snapshot.ts";
 import type { ChangeWrites } from "./stores.ts";
@@ -28,7 +28,7 @@ export interface ChangeSet {
   readonly changes: readonly DefinitionChange[];
   /** The active topics that the changes name, and the holders of the unique values that they want. */
   readonly stored: readonly Topic[];
-  /** The last retirement of each external id. */
+  /** The last retirement of each external id; none where its topic was enabled again. */
   readonly retired: readonly RetiredTopic[];
   readonly source: UserSource;
   readonly now: Date;
@@ -191,7 +191,9 @@ function resolveEnabling(
   const disabled = last?.retiredBy.kind === "http" ? last : undefined;
   const isDone =
     active !== undefined &&
-    (definition === undefined ? disabled?.topic.id === active.id : isOwnDefinition(active, definition));
+    (definition === undefined
+      ? disabled === undefined || disabled.topic.id === active.id
+      : isOwnDefinition(active, definition));
   if (isDone) return { outcome: "unchanged", topic: active };
   if (last?.retiredBy.kind === "announcement") throw createEnableRejection(externalId, last.retiredBy);
   if (disabled === undefined) throw createAbsentError(externalId, context);
@@ -212,6 +214,10 @@ const isOwnDefinition = (topic: Topic, definition: TopicDefinition): boolean =>
 
 const findRetired = (externalId: string, { retired }: Context): RetiredTopic | undefined =>
   retired.find(({ topic }) => topic.externalId === externalId);
+
+/** A topic that is enabled again begins after its retirement, also by another clock. */
+const getEnableTime = (now: Date, { topic, retiredOn }: RetiredTopic): Date =>
+  getUpdateTime(getUpdateTime(now, topic.updatedOn), retiredOn);
 
 const isExpected = (topic: Topic, expected: ExpectedTopic | undefined): boolean =>
   expected === undefined ||
@@ -289,3 +295,19 @@ function createChangeRejection(definition: TopicDefinition, source: Announcement
     [externalIdFault],
   );
 }
+
+const createDisableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
+  new RejectionError(
+    "EXTERNAL_ID_TAKEN",
+    `The topic "${externalId}" belongs to the channel, which announced it (${formatRecordPosition(source)}). ` +
+      `To retire it, send a record with its external id as the key and without a value to ${source.topic}.`,
+    [externalIdFault],
+  );
+
+const createEnableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
+  new RejectionError(
+    "EXTERNAL_ID_TAKEN",
+    `The topic "${externalId}" belongs to the channel, which retired it (${formatRecordPosition(source)}). ` +
+      "To bring it back, announce it again (`topicsync announce FILE`).",
+    [externalIdFault],
+  );

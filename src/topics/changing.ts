@@ -1,8 +1,10 @@
 import type { AuditEvent } from "../lib/audit.ts";
+import { invariant } from "../lib/invariant.ts";
 import { newId } from "../lib/sys-id.ts";
 import { toTopicEvent } from "./audit.ts";
 import type { DefinitionChange } from "./definition-change.ts";
 import { decideChanges, type ChangedTopic, type ChangeSet, type RejectedChange } from "./changes.ts";
+import type { TopicService } from "./service.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import { TopicGoneError, UniqueViolationError, type FurtherWrites, type TopicStore } from "./stores.ts";
 import type { ChangeLabel, Topic, TopicDefinition } from "./topic.ts";
@@ -76,6 +78,29 @@ export async function changeStoredTopics(
 
 const toChangeEvent = (outcome: ChangedTopic["outcome"], topic: Topic): AuditEvent =>
   toTopicEvent(outcome === "renamed" || outcome === "unchanged" ? "changed" : outcome, topic);
+
+/** What one change did. */
+export interface ChangeResult {
+  readonly topic: Topic;
+  readonly changed: boolean;
+  readonly events: readonly AuditEvent[];
+}
+
+/** Changes one topic. Throws the reason why it cannot be changed, and UnavailableError. */
+export async function changeTopic(
+  topics: Pick<TopicService, "change">,
+  change: DefinitionChange,
+  options: ChangeOptions,
+): Promise<ChangeResult> {
+  try {
+    const { results, events } = await topics.change([change], options);
+    const [result] = results;
+    invariant(result !== undefined, "each change has a result");
+    return { topic: result.topic, changed: result.outcome !== "unchanged", events };
+  } catch (error) {
+    throw error instanceof ChangesRejectedError ? (error.rejections[0]?.problem ?? error) : error;
+  }
+}
 
 /** Looks up the topics that the changes name, and the holders of the values that they want. */
 async function load(

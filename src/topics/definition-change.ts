@@ -20,6 +20,10 @@ export type DefinitionChange =
       readonly definition: TopicDefinition;
     }
   | {
+      /**
+       * Moves the topic to the retired ones, so that no event belongs to it and its unique values are free. One
+       * that was announced is rejected: reading the log again would undo anything but a tombstone.
+       */
       readonly kind: "disable";
       readonly externalId: string;
       readonly expected?: ExpectedTopic | undefined;
@@ -31,6 +35,11 @@ export type DefinitionChange =
       readonly expected?: ExpectedTopic | undefined;
       readonly definition?: TopicDefinition | undefined;
     };
+
+/** No topic has this external id, neither an active nor a disabled one. */
+export class UnknownTopicError extends Error {
+  override readonly name = "UnknownTopicError";
+}
 
 /** The topic was changed since the caller has read it. */
 export class VersionConflictError extends OutdatedError {

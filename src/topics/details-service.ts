@@ -10,7 +10,7 @@ import {
   type TopicDetails,
 } from "./details.ts";
 import { DetailsConflictError, type TopicDetailsStore } from "./details-store.ts";
-import { UnknownTopicError } from "./disabling.ts";
+import { UnknownTopicError } from "./definition-change.ts";
 import type { TopicReader } from "./listing.ts";
 import type { ListedTopic, Topic } from "./topic.ts";
 

@@ -1,7 +1,5 @@
-import type { AuditEvent } from "../lib/audit.ts";
-import type { DefinitionChange, ExpectedTopic } from "./definition-change.ts";
-import { ChangesRejectedError, type ChangeOptions } from "./changing.ts";
-import { UnknownTopicError } from "./disabling.ts";
+import { UnknownTopicError, type ExpectedTopic } from "./definition-change.ts";
+import { changeTopic, type ChangeOptions, type ChangeResult } from "./changing.ts";
 import type { TopicHistory } from "./history.ts";
 import type { TopicReader } from "./listing.ts";
 import type { TopicService } from "./service.ts";
@@ -16,29 +14,6 @@ interface RestoringServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
   readonly topicHistory: Pick<TopicHistory, "findVersion">;
-}
-
-/** What one change did. */
-export interface ChangeResult {
-  readonly topic: Topic;
-  readonly changed: boolean;
-  readonly events: readonly AuditEvent[];
-}
-
-/** Changes one topic. Throws the reason why it cannot be changed, and UnavailableError. */
-export async function changeTopic(
-  topics: TopicService,
-  change: DefinitionChange,
-  options: ChangeOptions,
-): Promise<ChangeResult> {
-  try {
-    const { results, events } = await topics.change([change], options);
-    const [result] = results;
-    if (result === undefined) throw new Error("a change has no result");
-    return { topic: result.topic, changed: result.outcome !== "unchanged", events };
-  } catch (error) {
-    throw error instanceof ChangesRejectedError ? (error.rejections[0]?.problem ?? error) : error;
-  }
 }
 
 export interface RestoreRequest {

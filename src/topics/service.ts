@@ -9,7 +9,6 @@ import { toTopicEvent } from "./audit.ts";
 import { changeStoredTopics, type ChangedTopics, type ChangeOptions } from "./changing.ts";
 import type { DefinitionChange } from "./definition-change.ts";
 import { decide, type Batch, type Decision } from "./decide.ts";
-import { disableStoredTopic, enableStoredTopic, type Switched } from "./disabling.ts";
 import { findDuplicates, insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import type { TopicStore } from "./stores.ts";
@@ -33,22 +32,6 @@ export interface TopicService {
    * UnavailableError.
    */
   check(definition: TopicDefinition): Promise<Fault[]>;
-  /**
-   * Moves a topic to the retired ones, so that no event belongs to it and its unique values are free. Throws
-   * UnknownTopicError, UnavailableError, and a RejectionError for a topic that was announced: it can only be
-   * retired by a tombstone, since reading the log again would undo anything else.
-   *
-   * @param check - Throws if the caller may not change the topic that was found.
-   */
-  disable(externalId: string, user: string, check?: (topic: Topic) => void): Promise<Switched>;
-  /**
-   * Restores the topic that was disabled last, under its sys_id. Throws UnknownTopicError, UnavailableError,
-   * and a RejectionError when its unique values are taken, one of its filters is invalid, or the channel
-   * retired it.
-   *
-   * @param check - Throws if the caller may not change the topic that was found.
-   */
-  enable(externalId: string, check?: (topic: Topic) => void): Promise<Switched>;
   /**
    * Makes up to 500 changes at once, all or none (see DefinitionChange). Changes that are stored already
    * count as unchanged. Throws UnavailableError, and ChangesRejectedError with every change that cannot be
@@ -109,10 +92,6 @@ export function createTopicService(
       ...findFilterFaults(definition),
       ...(await findDuplicates(store, definition)),
     ],
-
-    disable: (externalId, user, check) =>
-      disableStoredTopic({ store, now, changed, check }, externalId, user),
-    enable: (externalId, check) => enableStoredTopic({ store, now, changed, check }, externalId),
 
     change: (changes, options) => changeStoredTopics({ store, now, changed }, changes, options),
 

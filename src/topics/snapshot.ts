@@ -75,10 +75,12 @@ export class TopicSnapshot {
     }
   }
 
-  retire(retired: RetiredTopic): void {
-    this.#touch(retired.topic);
-    this.#take(retired.topic);
-    this.#retired.push(retired);
+  /** Sets the time: after that of the stored version. */
+  retire({ topic, retiredOn, retiredBy }: RetiredTopic): void {
+    this.#touch(topic);
+    this.#take(topic);
+    const stored = this.#before.get(topic.id);
+    this.#retired.push({ topic, retiredOn: getUpdateTime(retiredOn, stored?.updatedOn), retiredBy });
   }
 
   /** The net effect on what was stored. */

@@ -59,15 +59,13 @@ export interface TopicStore extends BatchStore<TopicWrites> {
   /** The topics that hold the combinations of these definitions, and perhaps others. */
   findByCombinations(definitions: readonly TopicDefinition[]): Promise<Topic[]>;
   /**
-   * Moves a topic to the retired ones, all or nothing (where the store has transactions). Returns false, and
-   * moves nothing, when the topic is gone or was changed since it was read.
-   */
-  retire(one: RetiredTopic): Promise<boolean>;
-  /**
    * Stores all writes or none; without transactions, one after another. Throws TopicGoneError when a topic to
    * change does not have the version and the definition that was read any more, and UniqueViolationError.
    */
   change(writes: ChangeWrites, further?: FurtherWrites): Promise<void>;
-  /** The latest retired topic of each external id, if any, also where the id is active again. */
+  /**
+   * The latest retired topic of each external id, unless that was enabled again. Another topic may have the
+   * external id now.
+   */
   findLatestRetired(externalIds: readonly string[]): Promise<RetiredTopic[]>;
 }

@@ -1,8 +1,8 @@
 /** What users do over HTTP in the sync's world. */
 import { RejectionError, UnavailableError } from "../../src/lib/errors.ts";
-import { UnknownTopicError } from "../../src/topics/disabling.ts";
+import { UnknownTopicError } from "../../src/topics/definition-change.ts";
 import type { DefinitionChange } from "../../src/topics/definition-change.ts";
-import { ChangesRejectedError } from "../../src/topics/changing.ts";
+import { ChangesRejectedError, changeTopic } from "../../src/topics/changing.ts";
 import type { TopicStore } from "../../src/topics/stores.ts";
 import type { Topic, TopicDefinition } from "../../src/topics/topic.ts";
 import type { TopicService } from "../../src/topics/service.ts";
@@ -43,12 +43,9 @@ export function operate<Service extends OperatedService>(
         break;
       }
       case "disable":
-        await service.topics.disable(externalId, user);
-        onSwitched(false, from);
-        break;
       case "enable":
-        await service.topics.enable(externalId);
-        onSwitched(true, from);
+        await changeTopic(service.topics, { kind: action.do, externalId }, { user });
+        onSwitched(action.do === "enable", from);
         break;
       default: {
         const changes = await prepare(action, service.store);

@@ -3,10 +3,10 @@ import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import type { AuditEvent } from "../../lib/audit.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
-import { toTopicEvent } from "../../topics/audit.ts";
+import { changeTopic } from "../../topics/changing.ts";
 import { requireUnmanaged } from "../../topic-sets/guard.ts";
 import { addDetails } from "../../topics/details-search.ts";
-import { UnknownTopicError } from "../../topics/disabling.ts";
+import { UnknownTopicError } from "../../topics/definition-change.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toPastTopicDetail, toTopicDetail } from "../../topics/topic-view.ts";
 import { addLastEvents } from "../../topics/usage.ts";
@@ -70,7 +70,7 @@ function show(topic: TopicDetail, json: true | undefined): void {
   else process.stdout.write(formatTopic(topic));
 }
 
-/** See `disable` and `enable` of TopicService. */
+/** Disables or enables a topic; see DefinitionChange. */
 export async function switchTopic(
   { services, audit }: CommandContext,
   command: "disable" | "enable",
@@ -84,12 +84,14 @@ export async function switchTopic(
     command === "disable"
       ? await requireUnmanaged(topicDetails, [externalId], { force: force === true })
       : (event: AuditEvent) => event;
-  const switching =
-    command === "disable" ? topics.disable(externalId, getCommandLineUser()) : topics.enable(externalId);
-  const { topic, changed } = await switching.catch((error: unknown) => {
+  const { topic, changed, events } = await changeTopic(
+    topics,
+    { kind: command, externalId },
+    { user: getCommandLineUser() },
+  ).catch((error: unknown) => {
     throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
   });
-  if (changed) record(mark(toTopicEvent(action, topic)));
+  for (const event of events) record(mark(event));
   const found = (await topicReader.find(externalId)) ?? { topic };
   const [listed = found] = await addDetails(topicDetails, [found]);
   print(listed, changed ? action : `already ${action}:`, json);

@@ -3,7 +3,7 @@ import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { requireUnmanaged } from "../../topic-sets/guard.ts";
 import { noDetails, toDetails, toDetailsBody } from "../../topics/details.ts";
-import { UnknownTopicError } from "../../topics/disabling.ts";
+import { UnknownTopicError } from "../../topics/definition-change.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";

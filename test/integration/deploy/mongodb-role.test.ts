@@ -11,6 +11,8 @@ import { createReplayKey } from "../../../src/storage/replay-key.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
 import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
+import { noWrites } from "../../../src/topics/snapshot.ts";
+import { TopicGoneError } from "../../../src/topics/stores.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { getPort } from "../../unit/embedded/local.ts";
 import { useFolder } from "../../support/folder.ts";
@@ -257,9 +259,13 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const store = createTopicStore(database, log);
   const [topic] = await store.findByExternalIds(["by-hand"]);
   assert.ok(topic !== undefined);
-  const changed = { ...topic, updatedOn: new Date(0) };
+  const changed = { ...topic, version: topic.version + 1 };
   const retiredBy = { kind: "http", user: "ann" } as const;
-  await store.retire({ topic: changed, retiredOn: new Date(), retiredBy });
+  const retired = [{ topic: changed, retiredOn: new Date(), retiredBy }];
+  await assert.rejects(
+    store.change({ ...noWrites, removed: [changed], retired, enabled: [] }),
+    TopicGoneError,
+  );
   const sentTo = { topic: "announcements" };
   await createReplayStore(database).remove([
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },

@@ -48,24 +48,11 @@ export const syncTopicMutants: readonly Mutant[] = [
   {
     name: "a topic is disabled although the channel adopted it",
     world: "sync",
-    file: topics,
-    replace: '      sys_updated_on: topic.updatedOn,\n      "source.kind": topic.source.kind,\n',
-    by: "",
+    file: "src/storage/topic-records.ts",
+    replace:
+      "export const toExactFilter = (topic: Topic): Filter<TopicRecord> => ({\n  ...toVersionFilter(topic),\n",
+    by: "export const toExactFilter = (topic: Topic): Filter<TopicRecord> => ({\n  _id: topic.id,\n",
     schedule: "topic-adopted-while-it-is-disabled",
-  },
-  {
-    name: "a topic that was read as disabled is acknowledged at once",
-    world: "sync",
-    file: "src/topics/disabling.ts",
-    replace: "if (!(await store.confirmReads(primary))) continue;\n      if (last",
-    by: "if (last",
-  },
-  {
-    name: "a topic that was read as enabled is acknowledged at once",
-    world: "sync",
-    file: "src/topics/disabling.ts",
-    replace: "if (!(await store.confirmReads(primary))) continue;\n      return",
-    by: "return",
   },
   {
     name: "errors around an election count as unforeseen",

@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { NotLoadedError } from "../../../src/lib/errors.ts";
 import type { TopicRecord } from "../../../src/storage/topic-records.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
+import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { getPort } from "../embedded/local.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
@@ -148,9 +149,9 @@ describe("the live index of topics", () => {
     const untold = createTopicService(createTopicStore(there.database, log));
     await there.service.create(createBody("switched", "a=9"), "user");
     await waitUntilPicked(here, 9, ["switched"]);
-    await untold.disable("switched", "user");
+    await changeTopic(untold, { kind: "disable", externalId: "switched" }, { user: "user" });
     await waitUntilPicked(here, 9, []);
-    await untold.enable("switched");
+    await changeTopic(untold, { kind: "enable", externalId: "switched" }, { user: "ann" });
     await waitUntilPicked(here, 9, ["switched"]);
   });
 

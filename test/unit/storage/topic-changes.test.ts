@@ -7,6 +7,7 @@ import type { Database } from "../../../src/storage/database.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
 import { ChangesRejectedError } from "../../../src/topics/changing.ts";
+import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { TopicStore } from "../../../src/topics/stores.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
@@ -119,8 +120,8 @@ for (const [what, opened] of [
       });
       assert.deepEqual(await listTopics(), [["a", "x", 2]]);
       assert.deepEqual((await topics.findOne({}))?._id, topic.id as never);
-      await service.disable("a", user);
-      await service.enable("a");
+      await changeTopic(service, { kind: "disable", externalId: "a" }, { user });
+      await changeTopic(service, { kind: "enable", externalId: "a" }, { user: "ann" });
       assert.deepEqual(await listTopics(), [["a", "x", 3]]);
       assert.deepEqual(await listVersions(), []);
       const numbers = (await retired.find().toArray()).map((one): unknown => one["version"] ?? 1);

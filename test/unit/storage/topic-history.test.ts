@@ -6,6 +6,7 @@ import { createTopicHistory } from "../../../src/storage/topic-history.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
 import { readVersionPage, streamTopicsAt, type TopicVersion } from "../../../src/topics/history.ts";
+import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
@@ -110,7 +111,7 @@ describe("the history of an external id", () => {
     time += 1_000;
     await change({ kind: "disable", externalId: "a" });
     time += 1_000;
-    await topics.enable("a");
+    await changeTopic(topics, { kind: "enable", externalId: "a" }, { user: "ann" });
     time += 1_000;
     await change(toChange("a", "a", "b"));
     time += 1_000;

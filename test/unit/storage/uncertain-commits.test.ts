@@ -8,6 +8,7 @@ import { createInstallationReader } from "../../../src/storage/installation-read
 import { collections } from "../../../src/storage/names.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { PositionKey } from "../../../src/sync/positions.ts";
+import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
@@ -64,8 +65,14 @@ describe("a commit whose transaction another primary may have stored", () => {
     const externalId = unique("topic");
     await service.create({ externalId, name: externalId }, "ann");
     proxy.fail(storedByAnother);
-    assert.equal((await service.disable(externalId, "ann")).changed, true);
-    assert.equal((await service.disable(externalId, "ann")).changed, false);
+    assert.equal(
+      (await changeTopic(service, { kind: "disable", externalId }, { user: "ann" })).changed,
+      true,
+    );
+    assert.equal(
+      (await changeTopic(service, { kind: "disable", externalId }, { user: "ann" })).changed,
+      false,
+    );
   });
 });
 
@@ -102,8 +109,10 @@ describe("a commit that never arrives", () => {
     // The driver repeats it once.
     proxy.fail({ command: "commitTransaction", executed: false, answer, times: 2 });
     commands.length = 0;
-    const request = { topic, retiredOn: new Date(), retiredBy: { kind: "http", user: "ann" } } as const;
-    await assert.rejects(store.retire(request), UnavailableError);
+    await assert.rejects(
+      changeTopic(service, { kind: "disable", externalId }, { user: "ann" }),
+      UnavailableError,
+    );
     assert.equal(countSent("killSessions"), 1);
     // It would wait for the transaction until it times out.
     await db.collection(collections.topics).updateOne({ topic_id: externalId }, { $set: { namespace: "x" } });

@@ -344,6 +344,7 @@ function applyToPlainModel({
       }
       leaving.add(one.externalId);
     } else if (one.kind === "enable") {
+      if (last === undefined && current !== undefined) continue;
       if (!isExpected(last) || last === undefined) return undefined;
       arriving.push(last);
     } else {
