@@ -279,13 +279,13 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   /** Takes the partition over and finds where to start. Throws UnavailableError. */
   async #claim(): Promise<Start> {
     const { member, partition, handler, watch, logs } = this.#options;
+    // A claim would disturb the process that reads the other cluster.
+    if (this.#isElsewhere)
+      await this.#requireCluster(await handler.findPosition(), await watch.fetchLog(partition.partition));
     // A process that the group has given up would fence the owner again and again.
     if (!member.isInGroup())
       throw this.#denial ?? new UnavailableError("this process is not in the consumer group");
     invariant(!this.#writer.isWriting, "a partition is not claimed while a batch is being written");
-    // A claim would disturb the process that reads the other cluster.
-    if (this.#isElsewhere)
-      await this.#requireCluster(await handler.findPosition(), await watch.fetchLog(partition.partition));
     const claimed = await handler.claim();
     this.#writer.confirm(claimed);
     const log = await watch.fetchLog(partition.partition);
