@@ -34,7 +34,8 @@ export class EventsTopic extends InputTopic {
 
   create(partitions: number): void {
     const { cluster, name, positions } = this.#options;
-    if (!cluster.topics.has(name)) positions.onCreated(cluster.registry.create({ name, partitions }));
+    if (!cluster.topics.has(name))
+      positions.onCreated(cluster.registry.create({ name, partitions }), cluster.clusterId);
   }
 
   act(action: EventsAction): void {

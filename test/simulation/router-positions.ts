@@ -47,8 +47,8 @@ export interface Range {
 }
 
 export class RouterPositions {
-  /** Each Kafka topic that was the events topic, by topic id. */
-  readonly #topics = new Map<string, Topic>();
+  /** Each Kafka topic that was the events topic, by topic id, with its cluster. */
+  readonly #topics = new Map<string, { readonly topic: Topic; readonly clusterId: string }>();
   #current: Topic | undefined;
   /**
    * What the group may have committed: after a change by hand, a process that has not seen it may still move
@@ -72,8 +72,8 @@ export class RouterPositions {
   }
 
   /** The events topic was created. */
-  onCreated(topic: Topic): void {
-    this.#topics.set(topic.id, topic);
+  onCreated(topic: Topic, clusterId: string): void {
+    this.#topics.set(topic.id, { topic, clusterId });
     this.#current = topic;
   }
 
@@ -145,6 +145,8 @@ export class RouterPositions {
   /** Whether the group has not reached the end of the partition's log. */
   isBehind(partition: number, log: PartitionLog): boolean {
     const place = this.#getCandidates(partition).at(-1)?.place;
+    // Nothing was written to another cluster yet: the position stays what it was, for settings that are wrong.
+    if (log.end === 0 && this.#findCluster(place?.log) !== this.#findCluster(log)) return false;
     // A position is first stored with a record.
     return (place?.log ?? log) !== log || (place?.offset ?? log.low) < log.end;
   }
@@ -209,10 +211,15 @@ export class RouterPositions {
     this.#candidates.set(partition, [...this.#getCandidates(partition), { place, setAt }]);
   }
 
+  #findCluster(log: PartitionLog | undefined): string | undefined {
+    return [...this.#topics.values()].find(({ topic }) => topic.partitions.some((one) => one.log === log))
+      ?.clusterId;
+  }
+
   #findLog({ partition, topicId }: Move): PartitionLog {
     if (topicId === undefined && this.#hasTopicIds)
       throw new Violation(`the position of partition ${partition} names no log`);
-    const topic = topicId === undefined ? this.#current : this.#topics.get(topicId);
+    const topic = topicId === undefined ? this.#current : this.#topics.get(topicId)?.topic;
     const log = topic?.partitions[partition]?.log;
     if (log === undefined)
       throw new Violation(`a position names the log ${topicId ?? ""}, which there never was`);

@@ -106,7 +106,8 @@ export class Administration {
     for (const record of readAll(collections.positions)) {
       const { partition } = record["_id"] as { readonly partition: number };
       const there = topic.getLog(partition);
-      if (there === undefined || !topic.isElsewhere(record["kafka_topic_id"] as string, there)) continue;
+      if (there === undefined || there.log.end === 0) continue;
+      if (!topic.isOfOtherCluster(record["kafka_topic_id"] as string, there)) continue;
       this.#attempt(async () => {
         await setPosition(await this.#openConsumer(), { partition, offset: there.log.low });
       });

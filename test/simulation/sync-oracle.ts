@@ -300,9 +300,13 @@ export class SyncOracle {
   /** The next batch must begin at a position that somebody set or removed, or that was derived. */
   #startAt(commit: number, partition: number, position: Position | undefined): Version {
     const last = this.#getLast();
+    const before = last.positions.get(partition);
     const positions = new Map(last.positions);
     if (position === undefined) positions.delete(partition);
     else positions.set(partition, position);
+    // A batch that begins there may have been decided before.
+    const isSame = before !== undefined && position !== undefined && isAt(before, position);
+    if (isSame && before.topicId === position.topicId) return { ...last, commit, positions };
     return { ...last, commit, positions, movedBy: new Map(last.movedBy).set(partition, commit) };
   }
 

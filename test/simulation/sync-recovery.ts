@@ -13,23 +13,26 @@ export interface LagOptions {
 
 /** Describes the partitions that have not been read to their ends. */
 export function findLag({ topic, readAll, isInLog }: LagOptions): readonly string[] {
-  const offsets = new Map(
+  const records = new Map(
     readAll(collections.positions).map((record) => [
       (record["_id"] as { readonly partition: number }).partition,
-      record["next_offset"] as number | undefined,
+      record,
     ]),
   );
+  const getOffset = (partition: number) => records.get(partition)?.["next_offset"] as number | undefined;
   const isBehind = ({ partition, log }: Partition): boolean => {
     // A position is first stored with a record.
-    if (offsets.get(partition) === undefined && log.low === log.end) return false;
-    const offset = offsets.get(partition) ?? 0;
-    return offset !== log.end || !isInLog(partition, topic.identify(log));
+    if (getOffset(partition) === undefined && log.low === log.end) return false;
+    const topicId = records.get(partition)?.["kafka_topic_id"] as string | undefined;
+    // Nothing was written to another cluster yet: the position stays what it was, for settings that are wrong.
+    if (log.end === 0 && topic.isOfOtherCluster(topicId, topic.identify(log))) return false;
+    return (getOffset(partition) ?? 0) !== log.end || !isInLog(partition, topic.identify(log));
   };
   return topic
     .list()
     .filter(isBehind)
     .map(
       ({ partition, log }) =>
-        `partition ${partition} is at ${offsets.get(partition) ?? "no position"} of ${log.end}`,
+        `partition ${partition} is at ${getOffset(partition) ?? "no position"} of ${log.end}`,
     );
 }

@@ -83,10 +83,9 @@ export class SyncTopic extends InputTopic {
     return isOtherCluster && this.#mirrors.has(`${to}/${partition}`);
   }
 
-  /** Whether a topic is that of another cluster than a log that has records. */
-  isElsewhere(from: string | undefined, { log, topicId = "" }: IdentifiedLog): boolean {
-    if (from === undefined || log.end === 0) return false;
-    return this.#clusters.get(from) !== this.#clusters.get(topicId);
+  /** Whether a topic is that of another cluster than a log. */
+  isOfOtherCluster(from: string | undefined, { topicId = "" }: IdentifiedLog): boolean {
+    return from !== undefined && this.#clusters.get(from) !== this.#clusters.get(topicId);
   }
 
   /** Whether another cluster has ever taken the place of the brokers. */
