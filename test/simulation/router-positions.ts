@@ -114,6 +114,8 @@ export class RouterPositions {
   /** The log has lost its end. */
   onCut(partition: number, log: PartitionLog): void {
     this.#cut.add(log);
+    // Nothing is left that could be read twice.
+    if (log.end === 0) this.#undecided.delete(log);
     for (const { place } of this.#getCandidates(partition))
       if (place !== undefined && (place.log ?? log) === log && place.offset > log.end)
         place.lostFrom = Math.min(place.lostFrom ?? Infinity, log.end);

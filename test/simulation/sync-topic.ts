@@ -221,6 +221,9 @@ export class SyncTopic extends InputTopic {
   #loseEnd(partition: Partition, share: number): void {
     this.#cutLogs.set(partition.log, partition.partition);
     this.#options.cluster.cut(partition, findOffset(partition.log, share));
+    // Nothing is left that could be applied twice.
+    if (partition.log.end === 0)
+      this.#mirrors.delete(`${this.identify(partition.log).topicId ?? ""}/${partition.partition}`);
   }
 
   /** Sends records, and removes some of them before they can be read. */
