@@ -48,7 +48,7 @@ const putTopic = (services: ChangeServices): Operation =>
     tag: "topics",
     summary: "Change a topic",
     description:
-      "Replaces the definition, under the same sys_id, if the topic still has the version in `If-Match`. Another external id renames the topic. Repeating a change that is stored has no effect. Topics of the channel cannot be changed: announce the definition instead.",
+      "Replaces the definition, under the same sys_id, if the topic still has the version in `If-Match`. Another external id renames the topic, with its details and usage. Repeating a change that is stored has no effect. Topics of the channel cannot be changed: announce the definition instead.",
     parameters: { id: "External id of the topic." },
     ifMatch: "required",
     query: forceParameter,

@@ -4,6 +4,7 @@ import type { RetiredTopic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import type { SessionOptions } from "./positions.ts";
+import { createRenames } from "./topic-renames.ts";
 import { toExactFilter, toRetiredId } from "./topic-records.ts";
 import { toVersionId } from "./topic-versions.ts";
 import { createGoneError, toViolation, writeTopics, type TopicCollections } from "./topic-writes.ts";
@@ -11,10 +12,12 @@ import { runInSession } from "./transactions.ts";
 
 /** Creates the function of the topic store that stores what users change. */
 export function createTopicChanges(database: Database, stores: TopicCollections): TopicStore["change"] {
+  const moveRenamed = createRenames(database);
   return async (writes, further) => {
     async function write(options: SessionOptions): Promise<void> {
       await writeTopics(writes, stores, { ...options, toFilter: toExactFilter });
       await further?.(options);
+      await moveRenamed(writes.renamed, options);
     }
     const session = database.startSession();
     try {

@@ -33,6 +33,8 @@ function compareApplied({ externalId, topic, details }: KnownTopic): Drift | und
     applied: applied.version,
     version: topic?.version ?? null,
   });
+  if (applied.externalId !== undefined)
+    return createDrift(`was renamed: its file has the external id "${applied.externalId}"`);
   const isAnnounced = topic === undefined || topic.source.kind === "announcement";
   const asDescribed = digestManaged({ definition: undefined, details, path });
   if (isAnnounced && asDescribed === applied.digest) return undefined;
