@@ -65,10 +65,18 @@ describe("plans over HTTP", () => {
     assertError(await get("/topic-sets/nothing"), 404, "NOT_FOUND");
     assert.match((await get("/database")).json.id, /^[0-9a-f-]{36}$/);
 
+    assert.deepEqual(shown.drift, { topics: [], next: null });
     const emptied = createFile(set, "space", [entry(one)]);
     assert.equal((await run(["drift", "--set", set, "--fail-on-drift"], asUser)).code, 0);
     assert.equal((await runCli(["topics", "disable", two, "--force"], service.settings)).code, 0);
     assert.equal((await run(["drift", "--set", set, "--fail-on-drift"], asUser)).code, 2);
+    const { path, ...drifted } = (await get(`/topic-sets/${set}`)).json.drift.topics[0];
+    const message = "is not active any more";
+    assert.deepEqual(drifted, { externalId: two, applied: 1, version: null, message });
+    assert.match(path, /\.yaml$/);
+    const after = (id: string) => get(`/topic-sets/${set}?after=${id}`);
+    assert.deepEqual((await after(two)).json.drift.topics, []);
+    assertError(await after(""), 400, "SCHEMA_VIOLATION");
     const stale = await run(["plan", emptied, "--json", "--origin", "elsewhere"], asUser);
     assert.equal(stale.code, 3);
     assert.match(stale.errors, /is applied from here/);
