@@ -62,6 +62,7 @@ const requests: Readonly<Record<string, Request>> = {
   },
   "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
   "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/relations": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
