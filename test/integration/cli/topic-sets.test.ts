@@ -227,27 +227,6 @@ describe("renaming", () => {
     for (const all of [details, usage]) assert.deepEqual(await all.distinct("_id"), ["new"]);
     await plan(["--fail-on-changes"]);
   });
-
-  it("exchanges combinations in rings and chains", async () => {
-    const { write, apply, plan, stored } = createScene();
-    const chain = names(60, "chain");
-    const ring = names(3, "ring");
-    const writeNames = (next: number): void => {
-      write({
-        "a.yaml": toFile([
-          ...chain.map((id, at) => entry(id, { name: `c${at + next}` })),
-          ...ring.map((id, at) => entry(id, { name: `r${(at + next) % 3}` })),
-        ]),
-      });
-    };
-    writeNames(0);
-    await apply();
-    const ids = new Map((await stored.find({}).toArray()).map(({ _id, topic_id }) => [topic_id, _id]));
-    writeNames(1);
-    await apply();
-    await plan(["--fail-on-changes"]);
-    for (const { _id, topic_id } of await stored.find({}).toArray()) assert.equal(ids.get(topic_id), _id);
-  });
 });
 
 describe("a plan file", () => {

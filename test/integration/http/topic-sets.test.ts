@@ -82,6 +82,37 @@ describe("plans over HTTP", () => {
     assert.match(stale.errors, /is applied from here/);
   });
 
+  it("take over topics that a picker finds all the time", async () => {
+    const [one, two, topic, value] = [unique("set"), unique("set"), unique("topic"), unique("value")];
+    const createOf = (set: string): string =>
+      createFile(set, "space", [entry(topic, { contentQuery: `a=${value}`, owner: set })]);
+    const apply = (file: string, ...more: string[]) =>
+      run(["apply", file, "--yes", "--origin", "here", ...more], asUser);
+    assert.equal((await apply(createOf(one))).code, 0);
+    const id = (await get(`/topics/${topic}`)).json.id as string;
+    const isPicked = async (): Promise<boolean> => {
+      const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;
+      const { json } = await call(url, { body: { event: { a: value } } });
+      return (json.topics as { id: string }[]).some((found) => found.id === id);
+    };
+    for (const [set, from] of [
+      [two, one],
+      [one, two],
+      [two, one],
+    ] as const) {
+      const applied = apply(createOf(set), "--take-over", from);
+      let isApplied = false;
+      const end = applied.finally(() => {
+        isApplied = true;
+      });
+      do assert.ok(await isPicked(), "the topic is not picked");
+      while (!isApplied);
+      const { code, errors } = await end;
+      assert.equal(code, 0, errors);
+    }
+    assert.equal((await get(`/topics/${topic}`)).json.details.set, two);
+  });
+
   it("are stale like those over the database", async () => {
     const [set, one] = [unique("set"), unique("one")];
     assert.equal(
