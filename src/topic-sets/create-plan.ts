@@ -10,10 +10,10 @@ import { digestManaged, type DesiredEntry, type DesiredSet } from "./desired.ts"
 import { createOriginRejection } from "./origin.ts";
 import type { Blocked, Leftover, PlannedChange, PlanResult } from "./plan.ts";
 import { requirePruneLimit, type PruneOptions } from "./prune.ts";
-import { addReaders, type ReaderOptions } from "./readers.ts";
+import { addReaders, type EgressReaderOptions } from "./readers.ts";
 import type { KnownTopic, PlanSource } from "./stores.ts";
 
-export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions, ReaderOptions {
+export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions, EgressReaderOptions {
   readonly prune: boolean;
   /** Files without any topics are not a mistake. */
   readonly allowEmpty: boolean;

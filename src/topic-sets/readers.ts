@@ -23,7 +23,7 @@ export interface ReadTopic {
  */
 export type FindReaders = (topics: readonly ReadTopic[]) => Promise<readonly (readonly EgressReader[])[]>;
 
-export interface ReaderOptions {
+export interface EgressReaderOptions {
   /** Undefined: no router is configured, or egress topics are shared. */
   readonly findReaders: FindReaders | undefined;
   /** Topics that are read may be disabled. */
@@ -36,7 +36,7 @@ export interface ReaderOptions {
  */
 export async function addReaders(
   decisions: readonly (PlannedChange | Blocked)[],
-  { findReaders, evenIfRead }: ReaderOptions,
+  { findReaders, evenIfRead }: EgressReaderOptions,
 ): Promise<readonly (PlannedChange | Blocked)[]> {
   const changes = new Map<PlannedChange | Blocked, ReadTopic>();
   for (const one of decisions) {

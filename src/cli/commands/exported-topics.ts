@@ -13,7 +13,7 @@ interface ExportChoice extends TopicChoiceFlags {
   readonly at?: Date;
 }
 
-/** Streams the chosen topics, also as they were: of a set, those that belong to it now. Details are current. */
+/** Streams the chosen topics, also as they were. Which set they belong to, and their details, are current. */
 export async function* streamExported(
   sources: ExportSources,
   choice: ExportChoice,

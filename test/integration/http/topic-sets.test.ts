@@ -101,12 +101,12 @@ describe("plans over HTTP", () => {
       [two, one],
     ] as const) {
       const applied = apply(createOf(set), "--take-over", from);
-      let isApplied = false;
+      const state = { isApplied: false };
       const end = applied.finally(() => {
-        isApplied = true;
+        state.isApplied = true;
       });
       do assert.ok(await isPicked(), "the topic is not picked");
-      while (!isApplied);
+      while (!state.isApplied);
       const { code, errors } = await end;
       assert.equal(code, 0, errors);
     }

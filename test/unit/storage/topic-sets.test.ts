@@ -47,6 +47,7 @@ function toDesiredSet(names: ReadonlyMap<string, string>): DesiredSet {
       ]),
     ),
     async *read(ids) {
+      await Promise.resolve();
       yield* all.filter(({ externalId }) => ids.has(externalId));
     },
   };
