@@ -180,6 +180,14 @@ export const routerMutants: readonly Mutant[] = [
     schedule: "partition-that-was-empty-in-another-cluster",
   },
   {
+    name: "a partition that is closed while its last transaction is looked up gets a producer",
+    world: "router",
+    file: "src/kafka/transactions.ts",
+    replace: "      this.#requireOpen();\n      await this.#initialise();",
+    by: "      await this.#initialise();",
+    schedule: "partition-closed-before-its-producer-is-created",
+  },
+  {
     name: "a position that was set by hand is ignored",
     world: "router",
     file: "src/kafka/committed-position.ts",
