@@ -21,7 +21,7 @@ import { readTopicPage } from "../../src/topics/topic-pages.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicView } from "../../src/topics/topic-view.ts";
 import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
-import { toDefinition, type Topic } from "../../src/topics/topic.ts";
+import { toDefinition } from "../../src/topics/topic.ts";
 import type { EgressNaming } from "../../src/routing/egress.ts";
 import { hasRight } from "../../src/users/rights.ts";
 import { requireNamespace } from "../framework/errors.ts";

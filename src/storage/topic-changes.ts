@@ -59,8 +59,8 @@ async function endRetirements(
 }
 
 /**
- * Without transactions, a retirement is stored before its topic is removed. If the topic still exists, another
- * writer changed it; if not, another call retired this same version. Throws the error.
+ * Without transactions, a retirement is stored before its topic is removed. If the topic still exists,
+ * another writer changed it; if not, another call retired this same version. Throws the error.
  */
 async function removeFalseRetirements(
   error: unknown,
