@@ -147,7 +147,7 @@ export class RouterPositions {
   /** Whether the group has not reached the end of the partition's log. */
   isBehind(partition: number, log: PartitionLog): boolean {
     const place = this.#getCandidates(partition).at(-1)?.place;
-    // Nothing was written to another cluster yet: the position stays what it was, for settings that are wrong.
+    // Nothing was written to another cluster yet: the position stays, because the settings may be wrong.
     if (log.end === 0 && this.#findCluster(place?.log) !== this.#findCluster(log)) return false;
     // A position is first stored with a record.
     return (place?.log ?? log) !== log || (place?.offset ?? log.low) < log.end;

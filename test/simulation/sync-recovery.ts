@@ -24,7 +24,7 @@ export function findLag({ topic, readAll, isInLog }: LagOptions): readonly strin
     // A position is first stored with a record.
     if (getOffset(partition) === undefined && log.low === log.end) return false;
     const topicId = records.get(partition)?.["kafka_topic_id"] as string | undefined;
-    // Nothing was written to another cluster yet: the position stays what it was, for settings that are wrong.
+    // Nothing was written to another cluster yet: the position stays, because the settings may be wrong.
     if (log.end === 0 && topic.isOfOtherCluster(topicId, topic.identify(log))) return false;
     return (getOffset(partition) ?? 0) !== log.end || !isInLog(partition, topic.identify(log));
   };
