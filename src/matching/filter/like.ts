@@ -22,8 +22,35 @@ export function splitLike(pattern: string): LikePart[] {
 
 /** Returns an expression that matches the same texts, in linear time. */
 export function compileLike(pattern: string): RegularExpression {
-  const source = splitLike(pattern)
+  const parts = splitLike(pattern);
+  // A wildcard stands for whole characters, never for half of one: well-formed texts begin and end with one.
+  const isSimple = parts.every((part) => ("text" in part ? part.text.isWellFormed() : part.wildcard === "*"));
+  if (isSimple) return createSearch(parts);
+  const source = parts
     .map((part) => ("text" in part ? RE2JS.quote(part.text) : part.wildcard === "*" ? ".*" : "."))
     .join("");
   return RE2JS.compile(`^${source}$`, RE2JS.DOTALL);
+}
+
+/** Searches for the texts between asterisks one after the other: at most 256 characters, so in linear time. */
+function createSearch(parts: readonly LikePart[]): RegularExpression {
+  const texts = parts.map((part) => ("text" in part ? part.text : ""));
+  const [first = "", last = ""] = [texts[0], texts.at(-1)];
+  if (parts.length < 2 && !parts.some((part) => "wildcard" in part)) return { test: (text) => text === first };
+  const middle = texts.slice(1, -1).filter((text) => text !== "");
+  const minLength = first.length + last.length;
+  return {
+    test(text) {
+      if (text.length < minLength || !text.startsWith(first) || !text.endsWith(last)) return false;
+      const end = text.length - last.length;
+      let at = first.length;
+      for (const part of middle) {
+        const found = text.indexOf(part, at);
+        if (found < 0) return false;
+        at = found + part.length;
+        if (at > end) return false;
+      }
+      return true;
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import { getKind, toComparable, type Comparable, type Kind } from "./compare.ts";
 import type { Condition } from "./filter.ts";
 import { GrowingIndex } from "./growing-index.ts";
+import { scalarToComparable, type Scalar } from "./match.ts";
 import { Numbering } from "./numbering.ts";
 
 /**
@@ -29,9 +30,9 @@ export function toRange(comparisons: readonly Condition[]): Range {
 }
 
 /** Returns a number that is larger for larger values, and may be the same for values that are close. */
-function getRank(kind: Kind, { text, instant }: Comparable): number {
-  if (kind === "number") return Number(text);
-  return kind === "instant" ? (instant?.seconds ?? 0) : getRankOfText(text);
+function getRank(kind: Kind, value: Comparable): number {
+  if (kind === "number") return typeof value.number === "number" ? value.number : Number(value.text);
+  return kind === "instant" ? (value.instant?.seconds ?? 0) : getRankOfText(value.text);
 }
 
 /** By the first characters. */
@@ -70,10 +71,10 @@ export class Ranges {
   }
 
   /** Adds a value of the current event. Returns whether it is the first one. */
-  addValue(text: string): boolean {
+  addValue(scalar: Scalar): boolean {
     const isFirst = !this.#hasValues;
     this.#hasValues = true;
-    const value = toComparable(text);
+    const value = scalarToComparable(scalar);
     this.#kinds.number.addValue(value);
     this.#kinds.instant.addValue(value);
     this.#kinds.text.addValue(value);
@@ -97,6 +98,7 @@ export class Ranges {
 class RangesOfKind {
   readonly #kind: Kind;
   readonly #ranges = new GrowingIndex((ranges: ReadonlyMap<number, Range>) => new SortedRanges(ranges));
+  #size = 0;
   #smallest = Infinity;
   #largest = -Infinity;
 
@@ -105,14 +107,17 @@ class RangesOfKind {
   }
 
   add(number: number, range: Range): void {
+    this.#size += 1;
     this.#ranges.add(number, range);
   }
 
   delete(number: number): void {
+    this.#size -= 1;
     this.#ranges.delete(number);
   }
 
   addValue(value: Comparable): void {
+    if (this.#size === 0) return;
     if (this.#kind !== "text" && getKind(value) !== this.#kind) {
       this.#smallest = -Infinity;
       this.#largest = Infinity;
@@ -124,6 +129,7 @@ class RangesOfKind {
   }
 
   find(onFound: (number: number) => void): void {
+    if (this.#size === 0) return;
     const [smallest, largest] = [this.#smallest, this.#largest];
     this.#smallest = Infinity;
     this.#largest = -Infinity;
@@ -162,28 +168,25 @@ class SortedRanges {
 
   /** Calls back with the number of each range that overlaps with two bounds. */
   find(smallest: number, largest: number, onFound: (number: number) => void): void {
-    const end = this.#countUpTo(largest);
-    const visit = (node: number, start: number, width: number): void => {
-      if (start >= end || (this.#uppers[node] ?? 0) < smallest) return;
-      if (width > 1) {
-        visit(2 * node, start, width / 2);
-        visit(2 * node + 1, start + width / 2, width / 2);
-        return;
-      }
-      const number = this.#numbers[start] ?? 0;
-      if (!this.#removed.has(number)) onFound(number);
-    };
-    visit(1, 0, this.#width);
+    this.#visit(1, 0, this.#width, smallest, largest, onFound);
   }
 
-  /** The number of ranges whose lower bound is at most `largest`. */
-  #countUpTo(largest: number): number {
-    let [low, high] = [0, this.#lowers.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#lowers[middle] ?? 0) <= largest) low = middle + 1;
-      else high = middle;
+  /** `start`: the first range below the node, which has the lowest lower bound. */
+  #visit(
+    node: number,
+    start: number,
+    width: number,
+    smallest: number,
+    largest: number,
+    onFound: (number: number) => void,
+  ): void {
+    if ((this.#uppers[node] ?? 0) < smallest || (this.#lowers[start] ?? Infinity) > largest) return;
+    if (width > 1) {
+      this.#visit(2 * node, start, width / 2, smallest, largest, onFound);
+      this.#visit(2 * node + 1, start + width / 2, width / 2, smallest, largest, onFound);
+      return;
     }
-    return low;
+    const number = this.#numbers[start];
+    if (number !== undefined && !this.#removed.has(number)) onFound(number);
   }
 }

@@ -2,7 +2,7 @@ import { foldCase } from "./fold.ts";
 import { Numbering } from "./numbering.ts";
 import type { IndexedPattern } from "./patterns.ts";
 import { Substrings } from "./substrings.ts";
-import { TextTree } from "./text-tree.ts";
+import { TextEnds } from "./text-ends.ts";
 
 /**
  * The patterns that topics use at one path, numbered. Finds those that a text satisfies in time proportional
@@ -11,8 +11,8 @@ import { TextTree } from "./text-tree.ts";
 export class TextPatterns {
   readonly #numbering = new Numbering();
   readonly #folded = new Map<string, number>();
-  readonly #prefixes = new TextTree();
-  readonly #suffixes = new TextTree();
+  readonly #prefixes = new TextEnds("beginning");
+  readonly #suffixes = new TextEnds("end");
   readonly #substrings = new Substrings();
   readonly #counts = { eqi: 0, prefix: 0, suffix: 0, contains: 0 };
 
@@ -38,7 +38,7 @@ export class TextPatterns {
   find(text: string, onFound: (number: number) => void): void {
     const { eqi, prefix, suffix, contains } = this.#counts;
     if (prefix > 0) this.#prefixes.find(text, onFound);
-    if (suffix > 0) this.#suffixes.find(reverse(text), onFound);
+    if (suffix > 0) this.#suffixes.find(text, onFound);
     if (contains > 0) this.#substrings.find(text, onFound);
     if (eqi === 0) return;
     const number = this.#folded.get(foldCase(text));
@@ -48,21 +48,14 @@ export class TextPatterns {
   #add(operator: IndexedPattern["operator"], text: string, number: number): void {
     if (operator === "eqi") this.#folded.set(text, number);
     else if (operator === "prefix") this.#prefixes.set(text, number);
-    else if (operator === "suffix") this.#suffixes.set(reverse(text), number);
+    else if (operator === "suffix") this.#suffixes.set(text, number);
     else this.#substrings.set(text, number);
   }
 
   #remove(operator: IndexedPattern["operator"], text: string): void {
     if (operator === "eqi") this.#folded.delete(text);
     else if (operator === "prefix") this.#prefixes.delete(text);
-    else if (operator === "suffix") this.#suffixes.delete(reverse(text));
+    else if (operator === "suffix") this.#suffixes.delete(text);
     else this.#substrings.delete(text);
   }
-}
-
-/** By code units. */
-function reverse(text: string): string {
-  let reversed = "";
-  for (let at = text.length - 1; at >= 0; at -= 1) reversed += text[at] ?? "";
-  return reversed;
 }

@@ -89,8 +89,8 @@ export class Slot {
   }
 
   /** Adds a value of the current event, for `findRanges`. Returns whether it is the first one. */
-  addToRanges(text: string): boolean {
-    return this.#ranges?.addValue(text) ?? false;
+  addToRanges(value: Scalar): boolean {
+    return this.#ranges?.addValue(value) ?? false;
   }
 
   /** Calls back with the ranges that the added values are in, and forgets the values. */
