@@ -114,8 +114,8 @@ function visitNames<T>(node: Node<T>, object: Readonly<Record<string, unknown>>,
 }
 
 function visitMembers<T>(node: Node<T>, object: object, onValue: Visitor<T>): void {
-  for (const [name, value] of Object.entries(object)) {
+  for (const name of Object.keys(object)) {
     const child = node.children.get(name);
-    if (child !== undefined) visit(child, value, onValue);
+    if (child !== undefined) visit(child, (object as Readonly<Record<string, unknown>>)[name], onValue);
   }
 }

@@ -1,6 +1,6 @@
 import { hasSamePath, isComparison, type Condition } from "../filter/filter.ts";
 import { toNumberText } from "../filter/match.ts";
-import { toIndexedPattern, type IndexedPattern } from "../filter/patterns.ts";
+import { toFindablePattern, type FindablePattern } from "../filter/patterns.ts";
 import { toRange } from "../filter/ranges.ts";
 import type { RootedCondition } from "../filter/topic-filters.ts";
 import type { Alternative, SlotKind } from "./slots.ts";
@@ -107,10 +107,10 @@ function toPatternKey(condition: RootedCondition): PatternKey | undefined {
   const { operator, values } = condition;
   if (operator === "eq" || operator === "ne" || operator === "exists" || isComparison(operator))
     return undefined;
-  // Several values may have one pattern: texts that differ in case, or wildcards after the same beginning.
-  const patterns = new Map<string, IndexedPattern>();
+  // Several values may have one pattern: texts that differ in case, or expressions with the same beginning.
+  const patterns = new Map<string, FindablePattern>();
   for (const value of values) {
-    const pattern = toIndexedPattern(operator, value);
+    const pattern = toFindablePattern(operator, value);
     if (pattern === undefined) return undefined;
     patterns.set(`${pattern.operator} ${pattern.value}`, pattern);
   }
@@ -120,7 +120,7 @@ function toPatternKey(condition: RootedCondition): PatternKey | undefined {
       kind: "pattern",
       alternatives: [...patterns.values()].map((pattern) => ({ kind: "pattern", pattern })),
     },
-    isExact: operator !== "like" && operator !== "regex",
+    isExact: operator !== "regex",
     shortest: Math.min(...[...patterns.values()].map(({ value }) => value.length)),
   };
 }

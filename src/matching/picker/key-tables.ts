@@ -44,6 +44,10 @@ export class KeyTables {
   }
 
   #findInTable(table: KeyTable, event: EventValues, onTopic: (topic: number) => void): void {
+    if (table.slots.length === 1) {
+      this.#findInNarrowTable(table, event, onTopic);
+      return;
+    }
     if (event.hasLists()) {
       const keyCount = countKeys(table, event);
       if (keyCount === 0) return;
@@ -53,6 +57,23 @@ export class KeyTables {
       }
     }
     this.#findKeys(table, 0, event, onTopic);
+  }
+
+  /** Each value of its slot is a key. */
+  #findInNarrowTable(table: KeyTable, event: EventValues, onTopic: (topic: number) => void): void {
+    const slot = table.slots[0]?.number ?? 0;
+    const values = event.hasLists() ? event.all(slot) : undefined;
+    const key = this.#key;
+    if (values === undefined) {
+      key[0] = event.first(slot);
+      table.find(key, onTopic);
+    } else if (values.length > table.scanLength()) table.scan(event.has, onTopic);
+    else {
+      for (const value of values) {
+        key[0] = value;
+        table.find(key, onTopic);
+      }
+    }
   }
 
   /** Looks up every key that the event can form, from the given slot on. */

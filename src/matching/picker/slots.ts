@@ -1,6 +1,6 @@
 import type { Scalar } from "../filter/match.ts";
 import { createPathTree, type Place } from "../filter/path-tree.ts";
-import type { IndexedPattern } from "../filter/patterns.ts";
+import type { FindablePattern } from "../filter/patterns.ts";
 import { Ranges, type Range } from "../filter/ranges.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { Numbering } from "../filter/numbering.ts";
@@ -17,7 +17,7 @@ export type Alternative =
   | { readonly kind: "text"; readonly text: string }
   /** A number that a filter writes in another notation than it prints, such as `1e3`. */
   | { readonly kind: "number"; readonly text: string }
-  | { readonly kind: "pattern"; readonly pattern: IndexedPattern }
+  | { readonly kind: "pattern"; readonly pattern: FindablePattern }
   | { readonly kind: "range"; readonly range: Range }
   | { readonly kind: "fact" };
 
