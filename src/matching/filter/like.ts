@@ -36,7 +36,8 @@ export function compileLike(pattern: string): RegularExpression {
 function createSearch(parts: readonly LikePart[]): RegularExpression {
   const texts = parts.map((part) => ("text" in part ? part.text : ""));
   const [first = "", last = ""] = [texts[0], texts.at(-1)];
-  if (parts.length < 2 && !parts.some((part) => "wildcard" in part)) return { test: (text) => text === first };
+  if (parts.length < 2 && !parts.some((part) => "wildcard" in part))
+    return { test: (text) => text === first };
   const middle = texts.slice(1, -1).filter((text) => text !== "");
   const minLength = first.length + last.length;
   return {

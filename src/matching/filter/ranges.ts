@@ -5,14 +5,18 @@ import { scalarToComparable, type Scalar } from "./match.ts";
 import { Numbering } from "./numbering.ts";
 
 /**
- * Between which values something must be, as ranks: a value that satisfies the comparisons is in the range, a
- * value in the range need not satisfy them.
+ * Between which values something must be, as ranks: a value that satisfies the comparisons is in the range. A
+ * value in the range satisfies them if both are doubles, and need not otherwise.
  */
 export interface Range {
   readonly kind: Kind;
   readonly lower: number;
   readonly upper: number;
 }
+
+/** Whether a condition compares with a double, so that a range has exactly the doubles that satisfy it. */
+export const isExactBound = ({ values }: Condition): boolean =>
+  typeof toComparable(values[0] ?? "").number === "number";
 
 /** Returns the range of the comparisons of one path; those of another kind than the first are left out. */
 export function toRange(comparisons: readonly Condition[]): Range {
@@ -23,8 +27,10 @@ export function toRange(comparisons: readonly Condition[]): Range {
     const operand = operands[at];
     if (operand === undefined || getKind(operand) !== kind) continue;
     const rank = getRank(kind, operand);
-    if (operator === "gt" || operator === "gte") lower = Math.max(lower, rank);
-    else upper = Math.min(upper, rank);
+    const isDouble = typeof operand.number === "number";
+    if (operator === "gt" || operator === "gte")
+      lower = Math.max(lower, operator === "gt" && isDouble ? getNext(rank, 1) : rank);
+    else upper = Math.min(upper, operator === "lt" && isDouble ? getNext(rank, -1) : rank);
   }
   return { kind, lower, upper };
 }
@@ -33,6 +39,18 @@ export function toRange(comparisons: readonly Condition[]): Range {
 function getRank(kind: Kind, value: Comparable): number {
   if (kind === "number") return typeof value.number === "number" ? value.number : Number(value.text);
   return kind === "instant" ? (value.instant?.seconds ?? 0) : getRankOfText(value.text);
+}
+
+const double = new Float64Array(1);
+const bits = new BigInt64Array(double.buffer);
+
+/** The next larger double, or with -1 the next smaller one. */
+function getNext(number: number, direction: 1 | -1): number {
+  if (number === 0) return direction * Number.MIN_VALUE;
+  if (!Number.isFinite(number)) return number;
+  double[0] = number;
+  bits[0] = (bits[0] ?? 0n) + (number > 0 === direction > 0 ? 1n : -1n);
+  return double[0];
 }
 
 /** By the first characters. */
@@ -58,6 +76,7 @@ export class Ranges {
     text: new RangesOfKind("text"),
   };
   #hasValues = false;
+  #hasDoubles = false;
 
   acquire(range: Range): number {
     const { number, isNew } = this.#numbering.acquire(`${range.kind} ${range.lower} ${range.upper}`);
@@ -75,10 +94,16 @@ export class Ranges {
     const isFirst = !this.#hasValues;
     this.#hasValues = true;
     const value = scalarToComparable(scalar);
+    this.#hasDoubles = (isFirst || this.#hasDoubles) && typeof value.number === "number";
     this.#kinds.number.addValue(value);
     this.#kinds.instant.addValue(value);
     this.#kinds.text.addValue(value);
     return isFirst;
+  }
+
+  /** Whether the values that were found last are all doubles. */
+  hasDoubles(): boolean {
+    return this.#hasDoubles;
   }
 
   /** Calls back with the number of each range that the values are in, and forgets the values. */
@@ -124,8 +149,10 @@ class RangesOfKind {
       return;
     }
     const rank = getRank(this.#kind, value);
-    this.#smallest = Math.min(this.#smallest, rank);
-    this.#largest = Math.max(this.#largest, rank);
+    // A double that a number was rounded to may be on the other side of a bound.
+    const isRounded = this.#kind === "number" && typeof value.number !== "number";
+    this.#smallest = Math.min(this.#smallest, isRounded ? getNext(rank, -1) : rank);
+    this.#largest = Math.max(this.#largest, isRounded ? getNext(rank, 1) : rank);
   }
 
   find(onFound: (number: number) => void): void {

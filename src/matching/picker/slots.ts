@@ -93,6 +93,11 @@ export class Slot {
     return this.#ranges?.addValue(value) ?? false;
   }
 
+  /** Whether the values that `findRanges` saw last are all doubles. */
+  hasDoubles(): boolean {
+    return this.#ranges?.hasDoubles() ?? false;
+  }
+
   /** Calls back with the ranges that the added values are in, and forgets the values. */
   findRanges(onFound: (value: number) => void): void {
     this.#ranges?.find(onFound);
