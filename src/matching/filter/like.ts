@@ -13,9 +13,21 @@ type LikePart = { readonly text: string } | { readonly wildcard: "*" | "?" };
 
 export function splitLike(pattern: string): LikePart[] {
   const parts: LikePart[] = [];
-  for (const [, text, wildcard] of pattern.matchAll(/((?:[^*?\\]|\\.)+)|([*?])/gsu)) {
-    if (text !== undefined) parts.push({ text: text.replaceAll(/\\(.)/gsu, "$1") });
-    else parts.push({ wildcard: wildcard === "*" ? "*" : "?" });
+  let text = "";
+  let start = 0;
+  for (let at = 0; at <= pattern.length; at += 1) {
+    const character = pattern[at];
+    if (character !== undefined && character !== "*" && character !== "?" && character !== "\\") continue;
+    text += pattern.slice(start, at);
+    start = at + 1;
+    if (character === "\\") {
+      // The next character is one, whatever it is.
+      at += 1;
+      continue;
+    }
+    if (text !== "") parts.push({ text });
+    text = "";
+    if (character !== undefined) parts.push({ wildcard: character });
   }
   return parts;
 }

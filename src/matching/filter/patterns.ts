@@ -66,7 +66,8 @@ export function toIndexedPattern(operator: PatternOperator, value: string): Inde
 }
 
 /** A pattern that an index of texts finds (text-patterns.ts). */
-export type FindablePattern = IndexedPattern | { readonly operator: "like"; readonly value: string };
+export type FindablePattern =
+  IndexedPattern | { readonly operator: "like"; readonly value: string; readonly required: IndexedPattern };
 
 /**
  * Returns a pattern to find texts by. It applies to the same texts as the given one, or to more if that is a
@@ -76,7 +77,7 @@ export function toFindablePattern(operator: PatternOperator, value: string): Fin
   const indexed = operator === "like" ? simplifyLike(value) : undefined;
   if (indexed !== undefined) return indexed;
   const required = toIndexedPattern(operator, value);
-  return operator === "like" && required !== undefined ? { operator, value } : required;
+  return operator === "like" && required !== undefined ? { operator, value, required } : required;
 }
 
 /** Returns the pattern of another operator that has the same meaning; undefined if there is none. */

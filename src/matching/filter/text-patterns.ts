@@ -1,8 +1,6 @@
-import { invariant } from "../../lib/invariant.ts";
-
 import { foldCase } from "./fold.ts";
 import { Numbering } from "./numbering.ts";
-import { toIndexedPattern, type FindablePattern } from "./patterns.ts";
+import type { FindablePattern } from "./patterns.ts";
 import { Substrings } from "./substrings.ts";
 import { TextEnds } from "./text-ends.ts";
 import { Wildcards } from "./wildcards.ts";
@@ -20,11 +18,12 @@ export class TextPatterns {
   #wildcards: Wildcards | undefined;
   readonly #counts = { eqi: 0, prefix: 0, suffix: 0, contains: 0, like: 0 };
 
-  acquire({ operator, value }: FindablePattern): number {
+  acquire(pattern: FindablePattern): number {
+    const { operator, value } = pattern;
     const { number, isNew } = this.#numbering.acquire(`${operator} ${value}`);
     if (isNew) {
       this.#counts[operator] += 1;
-      this.#add(operator, value, number);
+      this.#add(pattern, number);
     }
     return number;
   }
@@ -50,12 +49,14 @@ export class TextPatterns {
     if (number !== undefined) onFound(number);
   }
 
-  #add(operator: FindablePattern["operator"], text: string, number: number): void {
-    if (operator === "eqi") this.#folded.set(text, number);
-    else if (operator === "prefix") this.#prefixes.set(text, number);
-    else if (operator === "suffix") this.#suffixes.set(text, number);
-    else if (operator === "contains") this.#substrings.set(text, number);
-    else this.#addWildcard(text, number);
+  #add(pattern: FindablePattern, number: number): void {
+    const { operator, value } = pattern;
+    if (pattern.operator === "like")
+      (this.#wildcards ??= new Wildcards(new TextPatterns())).set(value, pattern.required, number);
+    else if (operator === "eqi") this.#folded.set(value, number);
+    else if (operator === "prefix") this.#prefixes.set(value, number);
+    else if (operator === "suffix") this.#suffixes.set(value, number);
+    else this.#substrings.set(value, number);
   }
 
   #remove(operator: FindablePattern["operator"], text: string, number: number): void {
@@ -64,11 +65,5 @@ export class TextPatterns {
     else if (operator === "suffix") this.#suffixes.delete(text);
     else if (operator === "contains") this.#substrings.delete(text);
     else this.#wildcards?.delete(number);
-  }
-
-  #addWildcard(pattern: string, number: number): void {
-    const required = toIndexedPattern("like", pattern);
-    invariant(required !== undefined, "a pattern that is found has a text");
-    (this.#wildcards ??= new Wildcards(new TextPatterns())).set(pattern, required, number);
   }
 }
