@@ -37,7 +37,7 @@ export function compileLike(pattern: string): RegularExpression {
   const parts = splitLike(pattern);
   // A wildcard stands for whole characters, never for half of one: well-formed texts begin and end with one.
   const isSimple = parts.every((part) => ("text" in part ? part.text.isWellFormed() : part.wildcard === "*"));
-  if (isSimple) return createSearch(parts);
+  if (isSimple) return new Search(parts);
   const source = parts
     .map((part) => ("text" in part ? RE2JS.quote(part.text) : part.wildcard === "*" ? ".*" : "."))
     .join("");
@@ -45,25 +45,34 @@ export function compileLike(pattern: string): RegularExpression {
 }
 
 /** Searches for the texts between asterisks one after the other: at most 256 characters, so in linear time. */
-function createSearch(parts: readonly LikePart[]): RegularExpression {
-  const texts = parts.map((part) => ("text" in part ? part.text : ""));
-  const [first = "", last = ""] = [texts[0], texts.at(-1)];
-  if (parts.length < 2 && !parts.some((part) => "wildcard" in part))
-    return { test: (text) => text === first };
-  const middle = texts.slice(1, -1).filter((text) => text !== "");
-  const minLength = first.length + last.length;
-  return {
-    test(text) {
-      if (text.length < minLength || !text.startsWith(first) || !text.endsWith(last)) return false;
-      const end = text.length - last.length;
-      let at = first.length;
-      for (const part of middle) {
-        const found = text.indexOf(part, at);
-        if (found < 0) return false;
-        at = found + part.length;
-        if (at > end) return false;
-      }
-      return true;
-    },
-  };
+class Search implements RegularExpression {
+  readonly #first: string;
+  readonly #middle: readonly string[];
+  /** Undefined without an asterisk. */
+  readonly #last: string | undefined;
+
+  constructor(parts: readonly LikePart[]) {
+    const texts = parts.map((part) => ("text" in part ? part.text : ""));
+    this.#first = texts[0] ?? "";
+    this.#last = parts.some((part) => "wildcard" in part) ? texts.at(-1) : undefined;
+    const middle = texts.slice(1, -1).filter((text) => text !== "");
+    this.#middle = middle.length === 0 ? none : middle;
+  }
+
+  test(text: string): boolean {
+    const [first, last] = [this.#first, this.#last];
+    if (last === undefined) return text === first;
+    const end = text.length - last.length;
+    let at = first.length;
+    if (at > end || !text.startsWith(first) || !text.endsWith(last)) return false;
+    for (const part of this.#middle) {
+      const found = text.indexOf(part, at);
+      if (found < 0) return false;
+      at = found + part.length;
+      if (at > end) return false;
+    }
+    return true;
+  }
 }
+
+const none: readonly string[] = [];

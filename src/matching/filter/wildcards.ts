@@ -1,4 +1,4 @@
-import { compileLike } from "./like.ts";
+import { compileLike, splitLike } from "./like.ts";
 import type { IndexedPattern } from "./patterns.ts";
 import type { RegularExpression } from "./regex.ts";
 
@@ -7,12 +7,6 @@ interface Group {
   readonly masks: number[];
   readonly numbers: number[];
   readonly expressions: RegularExpression[];
-}
-
-interface Place {
-  readonly group: Group;
-  at: number;
-  readonly required: number;
 }
 
 /** Numbers the texts that patterns require, and finds those that a text has. */
@@ -30,7 +24,9 @@ export class Wildcards {
   readonly #required: RequiredTexts;
   /** By the number of the required text. */
   readonly #groups: (Group | undefined)[] = [];
-  readonly #places = new Map<number, Place>();
+  /** By the number of a pattern: its required text, and its place in the group. */
+  readonly #requiredBy: number[] = [];
+  readonly #places: number[] = [];
 
   constructor(required: RequiredTexts) {
     this.#required = required;
@@ -38,27 +34,38 @@ export class Wildcards {
 
   set(pattern: string, required: IndexedPattern, number: number): void {
     const requiredNumber = this.#required.acquire(required);
-    const group = (this.#groups[requiredNumber] ??= { masks: [], numbers: [], expressions: [] });
-    this.#places.set(number, { group, at: group.numbers.length, required: requiredNumber });
-    group.masks.push(createMask(pattern.replaceAll(/\\(.)|[*?]/gsu, "$1")));
+    const mask = createMask(
+      splitLike(pattern)
+        .map((part) => ("text" in part ? part.text : ""))
+        .join(""),
+    );
+    const expression = compileLike(pattern);
+    const group = this.#groups[requiredNumber];
+    this.#requiredBy[number] = requiredNumber;
+    this.#places[number] = group?.numbers.length ?? 0;
+    // An array literal of one takes a tenth of the memory of one that grows.
+    if (group === undefined) {
+      this.#groups[requiredNumber] = { masks: [mask], numbers: [number], expressions: [expression] };
+      return;
+    }
+    group.masks.push(mask);
     group.numbers.push(number);
-    group.expressions.push(compileLike(pattern));
+    group.expressions.push(expression);
   }
 
   /** Moves the last one of the group into the gap. */
   delete(number: number): void {
-    const place = this.#places.get(number);
-    if (place === undefined) return;
-    const { group, at, required } = place;
+    const required = this.#requiredBy[number] ?? 0;
+    const at = this.#places[number] ?? 0;
+    const group = this.#groups[required];
+    if (group === undefined) return;
     const [mask, last, expression] = [group.masks.pop(), group.numbers.pop(), group.expressions.pop()];
     if (mask !== undefined && last !== undefined && expression !== undefined && last !== number) {
       group.masks[at] = mask;
       group.numbers[at] = last;
       group.expressions[at] = expression;
-      const moved = this.#places.get(last);
-      if (moved !== undefined) moved.at = at;
+      this.#places[last] = at;
     }
-    this.#places.delete(number);
     if (group.numbers.length === 0) this.#groups[required] = undefined;
     this.#required.release(required);
   }

@@ -19,8 +19,13 @@ export class KeyTables {
     if (known !== undefined) return known;
     const table = new KeyTable(slots);
     this.#byName.set(name, table);
-    const lists = slots.map(({ number }) => (this.#tablesBySlot[number] ??= []));
-    lists.reduce((shortest, one) => (one.length < shortest.length ? one : shortest)).push(table);
+    const [first = 0, ...others] = slots.map(({ number }) => number);
+    const count = (slot: number): number => this.#tablesBySlot[slot]?.length ?? 0;
+    const fewest = others.reduce((best, one) => (count(one) < count(best) ? one : best), first);
+    const tables = this.#tablesBySlot[fewest];
+    // An array literal of one takes a tenth of the memory of one that grows.
+    if (tables === undefined) this.#tablesBySlot[fewest] = [table];
+    else tables.push(table);
     if (slots.length > this.#key.length) this.#key = new Int32Array(slots.length);
     return table;
   }

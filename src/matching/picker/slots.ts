@@ -31,7 +31,8 @@ export class Slot {
   readonly place: Place;
   readonly kind: SlotKind;
   uses = 0;
-  readonly #texts = new Numbering();
+  // Each is created when it is needed: of the kinds "present" and "absent" there may be one per topic.
+  #texts: Numbering | undefined;
   #numbers: Numbering | undefined;
   #patterns: TextPatterns | undefined;
   #ranges: Ranges | undefined;
@@ -45,7 +46,7 @@ export class Slot {
   acquire(alternative: Alternative): number {
     switch (alternative.kind) {
       case "text":
-        return this.#texts.acquire(alternative.text).number;
+        return (this.#texts ??= new Numbering()).acquire(alternative.text).number;
       case "number":
         return -(this.#numbers ??= new Numbering()).acquire(alternative.text).number;
       case "pattern":
@@ -61,7 +62,7 @@ export class Slot {
     switch (this.kind) {
       case "equal":
         if (value < 0) this.#numbers?.release(-value);
-        else this.#texts.release(value);
+        else this.#texts?.release(value);
         return;
       case "pattern":
         this.#patterns?.release(value);
@@ -76,7 +77,7 @@ export class Slot {
 
   /** Returns 0 for a text that is not in use. */
   findText(text: string): number {
-    return this.#texts.find(text);
+    return this.#texts?.find(text) ?? 0;
   }
 
   /** Returns 0 for a number that is not in use in another notation. */
