@@ -68,12 +68,13 @@ export class KeyTable {
   }
 
   find(key: Int32Array, onTopic: (topic: number) => void): void {
+    const [entries, stride] = [this.#entries, this.#stride];
     for (
-      let entry = this.#buckets[this.#toBucket(key, 0)] ?? 0;
-      entry !== 0;
-      entry = this.#get(entry, nextInBucket)
+      let start = stride * (this.#buckets[this.#toBucket(key, 0)] ?? 0);
+      start !== 0;
+      start = stride * (entries[start + nextInBucket] ?? 0)
     ) {
-      if (this.#hasKey(entry, key)) onTopic(this.#get(entry, 0));
+      if (this.#hasKey(start + keyStart, key)) onTopic(entries[start] ?? noTopic);
     }
   }
 
@@ -116,8 +117,7 @@ export class KeyTable {
     return hash & (this.#capacity - 1);
   }
 
-  #hasKey(entry: number, key: Int32Array): boolean {
-    const start = entry * this.#stride + keyStart;
+  #hasKey(start: number, key: Int32Array): boolean {
     for (let at = 0; at < this.#width; at += 1) if (this.#entries[start + at] !== key[at]) return false;
     return true;
   }

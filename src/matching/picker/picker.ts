@@ -48,7 +48,7 @@ interface KeyedTopic {
   readonly lastEntry: number;
   readonly checks: readonly Check[];
   /** Skipped if the values in the slot are doubles: then the key says the same. */
-  readonly rangeChecks: readonly Check[];
+  readonly rangeChecks: readonly Check[] | undefined;
   readonly hasSeveralKeys: boolean;
   /** The last event that found it, if it has several keys: an event with lists may find it by each. */
   lastEventNumber: number;
@@ -117,7 +117,7 @@ class KeyedPicker implements CountingPicker {
         topic.lastEventNumber = eventValues.number;
       }
       for (const check of topic.checks) if (!checks.passes(check)) return;
-      if (topic.rangeChecks.length > 0 && topic.table.slots[0]?.hasDoubles() !== true)
+      if (topic.rangeChecks !== undefined && topic.table.slots[0]?.hasDoubles() !== true)
         for (const check of topic.rangeChecks) if (!checks.passes(check)) return;
       picked.push(topic.externalId);
       numbers.push(number);
@@ -165,7 +165,7 @@ class KeyedPicker implements CountingPicker {
       this.#unconditionalCounts.push(0);
       return;
     }
-    const { keyParts, checked, inRange = [] } = planKeys(conditions);
+    const { keyParts, checked, inRange } = planKeys(conditions);
     const parts = keyParts.map(({ place, kind, alternatives }) => ({
       slot: this.#slots.acquire(place, kind),
       alternatives,
@@ -180,7 +180,7 @@ class KeyedPicker implements CountingPicker {
       lastEntry: addKeys(table, parts, number),
       hasSeveralKeys: parts.some(({ alternatives: { length } }) => length > 1),
       checks: this.#addChecks(checked),
-      rangeChecks: this.#addChecks(inRange),
+      rangeChecks: inRange && this.#addChecks(inRange),
       lastEventNumber: 0,
     };
     this.#topics[number] = topic;
@@ -197,7 +197,7 @@ class KeyedPicker implements CountingPicker {
     });
     for (const slot of table.slots) this.#slots.release(slot);
     for (const check of checks) this.#checks.remove(check);
-    for (const check of rangeChecks) this.#checks.remove(check);
+    for (const check of rangeChecks ?? []) this.#checks.remove(check);
     this.#topics[number] = undefined;
     this.#freeNumbers.push(number);
     if (table.isEmpty()) this.#tables.delete(table);
