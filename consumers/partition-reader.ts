@@ -16,6 +16,7 @@ import {
   isReplaced,
   isStoredAtOnce,
   logStart,
+  requireSameTopic,
   warnAboutLongAbsence,
   type Start,
 } from "./start-position.ts";
@@ -44,7 +45,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
   #failures = 0;
   #wasFenced = false;
-  /** The position belongs to another Kafka cluster, where another process may be reading. */
+  /** The position belongs to another cluster, where another process may be reading. */
   #isElsewhere = false;
   #hasStarted = false;
   /** Why Kafka denies the member a right. The next assignment creates another reader. */
@@ -290,6 +291,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#writer.confirm(claimed);
     const log = await watch.fetchLog(partition.partition);
     await this.#requireCluster(claimed, log);
+    await requireSameTopic(claimed, handler);
     this.#isElsewhere = false;
     const epoch = await identifyLog(partition, claimed, log, { watch, logs });
     // Only at the start: later, a position is old because nothing was announced.
@@ -304,8 +306,8 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   /** Throws OtherClusterError. */
   #requireCluster(stored: Position | undefined, log: PartitionLog): Promise<void> {
     const { partition, handler, logs, consumer } = this.#options;
-    const isInKafka = handler.keepsPositionInKafka === true;
-    return requireSameCluster({ partition, stored, log, isInKafka }, { logs, consumer });
+    const compared = { partition, stored, log, isInKafka: handler.keepsPositionInKafka === true };
+    return requireSameCluster(compared, { logs, consumer });
   }
 
   #handleWriteFailure(error: unknown): void {

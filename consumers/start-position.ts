@@ -2,8 +2,9 @@ import { KafkaUnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { now } from "../src/lib/platform.ts";
 import { isOtherLog } from "../src/sync/clusters.ts";
-import type { ClaimedPosition, LogStore, Position } from "../src/sync/positions.ts";
+import { isSamePosition, type ClaimedPosition, type LogStore, type Position } from "../src/sync/positions.ts";
 import type { LogBounds, LogWatch, Partition, PartitionLog } from "../src/sync/records.ts";
+import type { BatchHandler } from "./batch.ts";
 import type { Reading } from "./reader-types.ts";
 
 /** Where reading starts. */
@@ -65,6 +66,19 @@ export function findStart(
     };
   }
   return { position };
+}
+
+/**
+ * An offset that a person has set counts for the log that is there, if it was set for that: Kafka forgets it
+ * with its topic. Throws UnavailableError.
+ */
+export async function requireSameTopic(
+  claimed: Position | undefined,
+  { keepsPositionInKafka, findPosition }: Pick<BatchHandler, "keepsPositionInKafka" | "findPosition">,
+): Promise<void> {
+  if (claimed === undefined || claimed.topicId !== undefined || keepsPositionInKafka !== true) return;
+  if (!isSamePosition(claimed, await findPosition()))
+    throw new KafkaUnavailableError("the position was changed while the log was looked up");
 }
 
 const startNewLog = (position: Position): Start => ({

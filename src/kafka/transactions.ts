@@ -88,9 +88,11 @@ export class PartitionTransactions implements RoutingTransactions {
 
   async claim(): Promise<ClaimedPosition | undefined> {
     this.#dropProducer();
-    if (this.#mode.kind === "closed") throw new UnavailableError("the partition is not read any more");
+    this.#requireOpen();
     return this.#attempt(async () => {
       await this.#restoreEnd();
+      // A new producer would fence the process that reads the partition by now, and stay connected.
+      this.#requireOpen();
       await this.#initialise();
       return this.#fetchPosition();
     });
@@ -110,6 +112,10 @@ export class PartitionTransactions implements RoutingTransactions {
     this.#dropProducer();
     this.#mode = { kind: "closed" };
     return Promise.resolve();
+  }
+
+  #requireOpen(): void {
+    if (this.#mode.kind === "closed") throw new UnavailableError("the partition is not read any more");
   }
 
   async #restoreEnd(): Promise<void> {

@@ -28,6 +28,8 @@ export type ClusterAction =
   | { readonly do: "coordinator unavailable"; readonly kind: CoordinatorKind; readonly ms: number }
   | { readonly do: "move coordinator"; readonly kind: CoordinatorKind; readonly to: number }
   | { readonly do: "delay markers"; readonly ms: number }
+  /** The brokers must tell how transactions ended. */
+  | { readonly do: "lose markers"; readonly ms: number }
   | { readonly do: "rebalance" };
 
 /** Records are sent outside of transactions, or in one and how it ends. */

@@ -6,7 +6,10 @@ import type { Fault } from "./steps.ts";
 import { startOfTime, type World, type WorldResult } from "./world.ts";
 
 type Observers = Pick<ClusterOptions, "onDelivered" | "onDecided" | "onProduced" | "onCreated">;
-type Limits = Pick<ClusterOptions, "brokers" | "maxBatchesPerFetch" | "maxFetchVersion">;
+type Limits = Pick<
+  ClusterOptions,
+  "brokers" | "maxBatchesPerFetch" | "maxFetchVersion" | "describesTransactions"
+>;
 
 export interface KafkaWorldOptions<Service> extends Observers {
   readonly world: World<Service>;
@@ -76,6 +79,9 @@ export class KafkaWorld<Service> {
       case "delay markers":
         cluster.delayMarkers(action.ms);
         break;
+      case "lose markers":
+        cluster.loseMarkers(action.ms);
+        break;
       case "rebalance":
         cluster.groups.get(this.#groupId).rebalance();
         break;
@@ -89,6 +95,7 @@ export class KafkaWorld<Service> {
     this.#world.heal();
     this.sockets.heal();
     this.cluster.refuseTopics(0);
+    this.cluster.loseMarkers(0);
   }
 
   getResult(checks: number): WorldResult {

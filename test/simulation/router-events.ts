@@ -53,7 +53,7 @@ export class EventsTopic extends InputTopic {
         if (action.do === "reset offset") this.#rebalance();
         break;
       case "expire offsets":
-        cluster.groups.deleteTopicOffsets(name);
+        cluster.deleteOffsets(name);
         positions.onExpired(clock.getTime());
         if (action.rebalances) this.#rebalance();
         break;

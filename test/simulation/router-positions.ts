@@ -90,7 +90,7 @@ export class RouterPositions {
 
   /** The events topic was deleted, and the offsets of its group with it. */
   onDeleted(at: number): void {
-    for (const partition of this.#candidates.keys()) this.#add(partition, undefined, at);
+    for (const partition of this.#listPartitions()) this.#add(partition, undefined, at);
   }
 
   /**
@@ -98,7 +98,7 @@ export class RouterPositions {
    * forwarded.
    */
   onExpired(at: number): void {
-    for (const partition of this.#candidates.keys()) this.onSet(partition, undefined, at);
+    for (const partition of this.#listPartitions()) this.onSet(partition, undefined, at);
   }
 
   /** A person set the offset of the group, or it is lost. */
@@ -203,6 +203,14 @@ export class RouterPositions {
     throw new Violation(
       `the id ${id} is used for a record of log ${log.id}, and for one of log ${known.log.id}`,
     );
+  }
+
+  /** Also those of which the first transaction is open. */
+  #listPartitions(): ReadonlySet<number> {
+    return new Set([
+      ...this.#candidates.keys(),
+      ...(this.#current?.partitions ?? []).map(({ partition }) => partition),
+    ]);
   }
 
   #getCandidates(partition: number): readonly Candidate[] {

@@ -198,7 +198,9 @@ const absences = weighted(
   }),
 );
 
-const brokerFaults = [...clusterFaults, ...requestFaults, absences];
+const lostMarkers = weighted(1, fc.record({ do: fc.constant("lose markers"), ms: upTo(50, 1_000, 5_000) }));
+
+const brokerFaults = [...clusterFaults, ...requestFaults, absences, lostMarkers];
 
 const number = below(8);
 const variant = fc.option(below(12), { nil: undefined, freq: 4 });

@@ -84,7 +84,7 @@ class RouterWorld {
     this.#maxRecordsPerWrite = limits.pick([4_000, 4_000, 2]);
     this.#lasting = limits.pick<RouterLastingFault>(routerLastingFaults);
     this.#newEgress = limits.pick([undefined, { partitions: limits.pick([undefined, 2]) }]);
-    this.#kafka = this.#createKafka();
+    this.#kafka = this.#createKafka(seed);
     const { cluster, hasTopicIds } = this.#kafka;
     const positions = new RouterPositions({ hasTopicIds });
     this.#positions = positions;
@@ -149,7 +149,7 @@ class RouterWorld {
     });
   }
 
-  #createKafka(): KafkaWorld<Service> {
+  #createKafka(seed: number): KafkaWorld<Service> {
     const { random } = this.#world;
     return new KafkaWorld({
       ...{ world: this.#world, groupId },
@@ -157,6 +157,8 @@ class RouterWorld {
         brokers: 2,
         maxBatchesPerFetch: random.pick([1, 3, 20]),
         maxFetchVersion: random.pick([17, 17, 13, 11]),
+        // Chance of its own, so that the others stay what they were.
+        describesTransactions: createRandom(seed + 6).chance(0.5),
       }),
       onDelivered: (delivery) => {
         this.#onDelivered(delivery);

@@ -55,6 +55,12 @@ export const requestTransaction = (
     },
   });
 
+/** Of a Kafka topic that was deleted, and of one that the user may not read. */
+const skippedErrors: ReadonlySet<number> = new Set([
+  errorCodes.unknownTopicOrPartition,
+  errorCodes.topicAuthorizationFailed,
+]);
+
 /**
  * Asks a broker in which of the partitions that it leads a producer has records of a transaction without an
  * end. Partitions that the user may not read are left out.
@@ -84,7 +90,8 @@ export const requestOpenPartitions = (
         const topic = reader.text() ?? "";
         const partitions = reader.list(() => {
           const partition = reader.int32();
-          reader.int16();
+          const error = reader.int16();
+          if (!skippedErrors.has(error)) failOnError(error);
           reader.text();
           const open = reader.list(() => {
             const id = String(reader.int64());

@@ -42,6 +42,8 @@ export interface ClusterOptions {
    * is left out.
    */
   readonly verifies?: boolean;
+  /** Since Kafka 3.0 brokers tell how transactions ended, and which are open. */
+  readonly describesTransactions?: boolean;
   /** Called before a broker executes a request. */
   readonly onRequest?: (name: MessageName) => void;
   readonly onDelivered?: (delivery: Delivery) => void;
@@ -116,7 +118,7 @@ export class Cluster {
         denied,
       ),
       apiVersions2(_, respond) {
-        respond({ error: codes.none, versions: listVersions(options.maxFetchVersion), throttle: 0 });
+        respond({ error: codes.none, versions: listVersions(options), throttle: 0 });
       },
     };
     this.#servers = this.nodes.map((node) => this.#createServer(node, handlers));
@@ -164,7 +166,14 @@ export class Cluster {
   /** Deletes a topic, and the offsets that groups committed for it. */
   deleteTopic(name: string): void {
     this.registry.delete(name);
-    this.groups.deleteTopicOffsets(name);
+    this.deleteOffsets(name);
+  }
+
+  /** Deletes the offsets that groups committed for a topic. */
+  deleteOffsets(topic: string): void {
+    // Nothing would show any more that the end of a transaction is missing.
+    this.#transactions.writeLostMarkers();
+    this.groups.deleteTopicOffsets(topic);
   }
 
   /** Answers the next query of bounds as a broker does that lost its leadership some time ago. */
@@ -179,6 +188,11 @@ export class Cluster {
 
   delayMarkers(ms: number): void {
     this.#transactions.delayMarkers(ms);
+  }
+
+  /** For some time, transactions are complete although partitions do not get their markers (KAFKA-20734). */
+  loseMarkers(ms: number): void {
+    if (this.#options.describesTransactions !== false) this.#transactions.loseMarkers(ms);
   }
 
   /** Answers fetches that wait for what is there now. */
@@ -226,6 +240,7 @@ export class Cluster {
   }
 
   setOffset(groupId: string, topic: string, partition: number, offset: CommittedOffset | undefined): void {
+    this.#transactions.writeLostMarkers();
     const offsets = this.groups.getOffsets(groupId);
     if (offset === undefined) offsets.delete(toKey(topic, partition));
     else offsets.set(toKey(topic, partition), offset);
@@ -305,9 +320,11 @@ export class Cluster {
 }
 
 /** The versions of each request that brokers offer. */
-function listVersions(maxFetchVersion: number) {
+function listVersions({ maxFetchVersion, describesTransactions = true }: ClusterOptions) {
   const max = new Map<number, number>();
   for (const { key, version } of Object.values(messages)) max.set(key, Math.max(version, max.get(key) ?? 0));
+  if (!describesTransactions)
+    for (const { key } of [messages.describeTransactions0, messages.describeProducers0]) max.delete(key);
   max.set(messages.fetch13.key, maxFetchVersion);
   return [...max].map(([key, version]) => ({ key, min: 0, max: version }));
 }

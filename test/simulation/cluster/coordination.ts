@@ -278,5 +278,8 @@ function createTransactionHandlers(
     endTxn1({ commit, ...identity }, respond) {
       respond({ throttle, error: transactions.end(identity, commit) });
     },
+    describeTransactions0({ transactionalIds }, respond) {
+      respond({ throttle, transactions: transactionalIds.map((id) => transactions.describe(id)) });
+    },
   };
 }

@@ -224,6 +224,24 @@ export class DataRequests {
     });
   };
 
+  readonly #describeProducers: Handler<"describeProducers0"> = ({ topics }, respond, { brokerId }) => {
+    const node = this.#options.getNode(brokerId);
+    respond({
+      throttle: 0,
+      topics: mapPartitions(topics, (topic, number) => {
+        const { error, partition } = this.#options.lookups.findNamed(node, topic, number);
+        const open = partition?.log.listOpen() ?? [];
+        return {
+          ...{ partition: number, error, errorMessage: null },
+          producers: open.map(({ producerId, firstOffset }) => ({
+            ...{ producerId, producerEpoch: 0, lastSequence: 0, lastTimestamp: 0, coordinatorEpoch: 0 },
+            transactionStart: firstOffset,
+          })),
+        };
+      }),
+    });
+  };
+
   readonly handlers = {
     metadata5: this.#describeByNames,
     metadata6: this.#describeByNames,
@@ -232,6 +250,7 @@ export class DataRequests {
     produce7: this.#produce,
     createTopics3: this.#createTopics,
     describeConfigs2: this.#describeConfigs,
+    describeProducers0: this.#describeProducers,
   } satisfies Partial<Handlers>;
 }
 

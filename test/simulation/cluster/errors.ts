@@ -36,4 +36,5 @@ export const codes = {
   unstableOffsetCommit: 88,
   unknownTopicId: 100,
   inconsistentTopicId: 103,
+  transactionalIdNotFound: 105,
 } as const;

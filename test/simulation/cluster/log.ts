@@ -64,12 +64,16 @@ export class PartitionLog {
 
   /** The last stable offset: later records cannot be read before a transaction ends. */
   get stable(): number {
-    const open = this.#transactions.filter(({ state }) => state === "open");
-    return Math.min(this.#end, ...open.map(({ firstOffset }) => firstOffset));
+    return Math.min(this.#end, ...this.listOpen().map(({ firstOffset }) => firstOffset));
   }
 
   get hasOpenTransaction(): boolean {
-    return this.#transactions.some(({ state }) => state === "open");
+    return this.listOpen().length > 0;
+  }
+
+  /** The transactions that have no end yet. */
+  listOpen(): readonly Transaction[] {
+    return this.#transactions.filter(({ state }) => state === "open");
   }
 
   /**

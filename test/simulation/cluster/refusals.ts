@@ -14,9 +14,17 @@ export type GroupRequest =
   | "describeGroups2"
   | "deleteGroups1"
   | "txnOffsetCommit1";
-export type TransactionRequest = "initProducerId1" | "addPartitionsToTxn1" | "addOffsetsToTxn1" | "endTxn1";
+export type TransactionRequest =
+  "initProducerId1" | "addPartitionsToTxn1" | "addOffsetsToTxn1" | "endTxn1" | "describeTransactions0";
 
 const throttle = 0;
+
+/** How DescribeTransactions says that it tells nothing of a transactional id. */
+export const describeFailure = (transactionalId: string, error: number) => ({
+  error,
+  transactionalId,
+  ...{ state: "", timeout: 0, startTime: -1, producerId: -1, producerEpoch: -1, topics: [] },
+});
 
 /** A response that says nothing but an error. */
 export const refusals: {
@@ -61,4 +69,8 @@ export const refusals: {
   }),
   addOffsetsToTxn1: (error) => ({ throttle, error }),
   endTxn1: (error) => ({ throttle, error }),
+  describeTransactions0: (error, { transactionalIds }) => ({
+    throttle,
+    transactions: transactionalIds.map((id) => describeFailure(id, error)),
+  }),
 };

@@ -1,12 +1,21 @@
 /** The coordinator of transactions. */
 import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
+import type { Response } from "../wire/messages.ts";
 import { codes } from "./errors.ts";
 import type { PartitionLog, ProducerIdentity } from "./log.ts";
 import type { StoredRecord } from "./log-batches.ts";
 import type { CommittedOffset, GroupOffsets } from "./offsets.ts";
+import { describeFailure } from "./refusals.ts";
 import { toKey } from "./requests.ts";
 import type { Partition } from "./topics.ts";
+import {
+  createProducer,
+  toForcedEnd,
+  toStateName,
+  type PartitionName,
+  type TransactionalProducer,
+} from "./transactional-producer.ts";
 
 /** A record of a transaction, and where it is. */
 export interface WrittenRecord extends StoredRecord {
@@ -26,33 +35,6 @@ export interface DecidedTransaction {
   readonly records: readonly WrittenRecord[];
   /** By `topic-partition`. */
   readonly offsets: ReadonlyMap<string, CommittedOffset>;
-}
-
-interface TransactionalProducer {
-  readonly transactionalId: string;
-  readonly producerId: number;
-  epoch: number;
-  state: "empty" | "ongoing" | "completing" | "complete";
-  isCommitted: boolean;
-  timeoutMs: number;
-  process: Host;
-  beganAt: number;
-  movedAt: number;
-  /** Numbers the transactions. */
-  begun: number;
-  /** The partitions that were announced, by `topic-partition`. */
-  readonly announced: Map<string, PartitionName>;
-  /**
-   * Where its records begin in each log. One of a deleted topic may have an earlier transaction, too, which
-   * gets no marker.
-   */
-  readonly written: Map<Partition, number>;
-  readonly groups: Set<string>;
-}
-
-export interface PartitionName {
-  readonly topic: string;
-  readonly partition: number;
 }
 
 export interface Identity extends ProducerIdentity {
@@ -86,6 +68,10 @@ export class TransactionCoordinator {
   #nextProducerId = 1_000;
   /** No marker is written before. */
   #markersFrom = 0;
+  /** What ends before lacks markers. */
+  #losesUntil = 0;
+  /** What transactions have committed or dropped already, although a group has no marker for it. */
+  readonly #decided = new WeakSet<CommittedOffset>();
   /** When the groups have taken over all offsets that are committed. */
   #settlesAt = 0;
 
@@ -104,29 +90,16 @@ export class TransactionCoordinator {
     const fail = (error: number): Initialised => ({ error, producerId: -1, producerEpoch: -1 });
     let producer = this.#producers.get(transactionalId);
     if (producer === undefined) {
-      producer = {
-        transactionalId,
-        producerId: this.#nextProducerId++,
-        epoch: -1,
-        state: "empty",
-        isCommitted: false,
-        timeoutMs,
-        process,
-        beganAt: 0,
-        movedAt: 0,
-        begun: 0,
-        announced: new Map(),
-        written: new Map(),
-        groups: new Set(),
-      };
+      producer = createProducer(transactionalId, { producerId: this.#nextProducerId++, timeoutMs, process });
       this.#producers.set(transactionalId, producer);
     }
     if (producer.state === "ongoing") {
       producer.epoch += 1;
-      this.#decide(producer, false);
+      this.#decide(producer, toForcedEnd(producer));
     }
     if (producer.state === "completing") return fail(codes.concurrentTransactions);
     producer.epoch += 1;
+    producer.initialisations += 1;
     producer.state = "empty";
     producer.timeoutMs = timeoutMs;
     return { error: codes.none, producerId: producer.producerId, producerEpoch: producer.epoch };
@@ -172,8 +145,19 @@ export class TransactionCoordinator {
     if (producer.state === "completing") return codes.concurrentTransactions;
     if (producer.state === "complete" && producer.isCommitted === commit) return codes.none;
     if (producer.state !== "ongoing") return codes.invalidTransactionState;
-    this.#decide(producer, commit);
+    // Where the restoration of the end was interrupted, nobody knows it any more.
+    this.#decide(producer, producer.initialisations > 1 ? (producer.lostEnd ?? commit) : commit);
     return codes.none;
+  }
+
+  describe(transactionalId: string): Response<"describeTransactions0">["transactions"][number] {
+    const producer = this.#producers.get(transactionalId);
+    if (producer === undefined) return describeFailure(transactionalId, codes.transactionalIdNotFound);
+    const { producerId, epoch, timeoutMs: timeout } = producer;
+    return {
+      ...{ error: codes.none, transactionalId, state: toStateName(producer) },
+      ...{ timeout, startTime: -1, producerId, producerEpoch: epoch, topics: [] },
+    };
   }
 
   /** Whether a transaction may begin in a partition: an error code. */
@@ -200,6 +184,16 @@ export class TransactionCoordinator {
     this.#markersFrom = this.#getTime() + ms;
   }
 
+  loseMarkers(ms: number): void {
+    this.#losesUntil = this.#getTime() + ms;
+  }
+
+  /** Writes what was lost. */
+  writeLostMarkers(): void {
+    for (const producer of this.#producers.values())
+      if (producer.state !== "ongoing") this.#writeLostMarkers(producer);
+  }
+
   #find({ transactionalId, producerId, producerEpoch }: Identity) {
     const producer = this.#producers.get(transactionalId);
     if (producer?.producerId !== producerId) return { error: codes.invalidProducerIdMapping };
@@ -210,6 +204,9 @@ export class TransactionCoordinator {
   #begin(producer: TransactionalProducer, process: Host): number {
     if (producer.state === "completing") return codes.concurrentTransactions;
     if (producer.state === "ongoing") return codes.none;
+    // What becomes of lost markers when the producer goes on, and its next transaction is aborted, is a gap
+    // that docs/reliability.md names.
+    if (producer.initialisations === 0) this.#writeLostMarkers(producer);
     producer.state = "ongoing";
     producer.process = process;
     producer.beganAt = this.#getTime();
@@ -222,41 +219,81 @@ export class TransactionCoordinator {
     this.#schedule(Math.min(producer.timeoutMs, this.#maxTimeoutMs), () => {
       if (producer.state !== "ongoing" || producer.begun !== begun) return;
       producer.epoch += 1;
-      this.#decide(producer, false);
+      this.#decide(producer, toForcedEnd(producer));
     });
     return codes.none;
   }
 
   #decide(producer: TransactionalProducer, commit: boolean): void {
-    const { transactionalId, producerId, epoch, process, beganAt, movedAt, announced, written, groups } =
-      producer;
     producer.state = "completing";
     producer.isCommitted = commit;
+    this.#tell(producer);
+    const isLost = this.#getTime() < this.#losesUntil && this.#hasPendingOffsets(producer);
+    if (isLost && producer.lostEnd === undefined) producer.initialisations = 0;
+    producer.lostEnd = isLost ? commit : undefined;
+    const marks = this.#toMarks(producer, commit);
+    const { random } = this.#options;
+    // That of the offsets is last.
+    const written = isLost ? marks.slice(0, -producer.groups.size).filter(() => random.chance(0.5)) : marks;
+    this.#write(written, () => {
+      producer.state = "complete";
+    });
+  }
+
+  /** Whether a missing end would be seen: offsets of the transaction were not deleted since. */
+  #hasPendingOffsets({ producerId, groups }: TransactionalProducer): boolean {
+    return [...groups].some((id) => {
+      const offsets = this.#options.getOffsets(id);
+      return [...(offsets.getOpen(producerId)?.keys() ?? [])].some((key) => offsets.isPending(key));
+    });
+  }
+
+  #writeLostMarkers(producer: TransactionalProducer): void {
+    if (producer.lostEnd === undefined) return;
+    for (const mark of this.#toMarks(producer, producer.lostEnd)) mark();
+    producer.lostEnd = undefined;
+  }
+
+  #toMarks(
+    { producerId, epoch: producerEpoch, announced, groups }: TransactionalProducer,
+    commit: boolean,
+  ): (() => void)[] {
+    const producer = { producerId, producerEpoch };
+    return [
+      ...[...announced.values()].map((partition) => () => {
+        this.#options.mark(partition, producer, commit);
+      }),
+      ...[...groups].map((id) => () => {
+        this.#markOffsets(id, producer, commit);
+      }),
+    ];
+  }
+
+  #tell(producer: TransactionalProducer): void {
+    const { transactionalId, isCommitted, producerId, process, beganAt, movedAt, written, groups } = producer;
+    const records = [...written].flatMap(([{ topic, partition, log }, start]) =>
+      log
+        .readOpen(producerId)
+        .filter(({ offset }) => offset >= start)
+        .map((record) => ({ ...record, log, topic, partition })),
+    );
+    const offsets = [...groups]
+      .flatMap((id) => [...(this.#options.getOffsets(id).getOpen(producerId) ?? [])])
+      .filter(([, offset]) => !this.#decided.has(offset));
+    // It only writes the markers that were lost.
+    if (producer.lostEnd !== undefined && records.length === 0 && offsets.length === 0) return;
+    for (const [, offset] of offsets) this.#decided.add(offset);
     this.#options.onDecided({
-      transactionalId,
-      commit,
-      process,
-      beganAt,
-      movedAt,
-      records: [...written].flatMap(([{ topic, partition, log }, start]) =>
-        log
-          .readOpen(producerId)
-          .filter(({ offset }) => offset >= start)
-          .map((record) => ({ ...record, log, topic, partition })),
-      ),
-      offsets: new Map(
-        [...groups].flatMap((id) => [...(this.#options.getOffsets(id).getOpen(producerId) ?? [])]),
-      ),
+      ...{ transactionalId, commit: isCommitted, process, beganAt, movedAt, records },
+      offsets: new Map(offsets),
     });
-    const marks = [...announced.values()].map((partition) => () => {
-      this.#options.mark(partition, { producerId, producerEpoch: epoch }, commit);
-    });
-    for (const id of groups)
-      marks.push(() => {
-        this.#markOffsets(id, { producerId, producerEpoch: epoch }, commit);
-      });
+  }
+
+  /** Writes markers some time later, one after another. */
+  #write(marks: readonly (() => void)[], onDone: () => void): void {
+    const { random } = this.#options;
     let left = marks.length;
-    if (left === 0) producer.state = "complete";
+    if (left === 0) onDone();
     const write = (mark: () => void): void => {
       if (this.#getTime() < this.#markersFrom) {
         this.#schedule(this.#markersFrom - this.#getTime(), () => {
@@ -266,10 +303,10 @@ export class TransactionCoordinator {
       }
       mark();
       left -= 1;
-      if (left === 0) producer.state = "complete";
+      if (left === 0) onDone();
     };
     for (const mark of marks)
-      this.#schedule(this.#options.random.between(0, this.#options.random.chance(0.8) ? 6 : 300), () => {
+      this.#schedule(random.between(0, random.chance(0.8) ? 6 : 300), () => {
         write(mark);
       });
   }

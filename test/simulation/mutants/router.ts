@@ -7,6 +7,7 @@ const reader = "consumers/partition-reader.ts";
 const startPosition = "consumers/start-position.ts";
 const plan = "src/routing/plan.ts";
 const egressTopics = "src/kafka/admin/egress-topics.ts";
+const lostEnds = "src/kafka/lost-ends.ts";
 
 export const routerMutants: readonly Mutant[] = [
   {
@@ -178,6 +179,42 @@ export const routerMutants: readonly Mutant[] = [
     replace: "count === undefined || partition >= count || read.includes(partition);",
     by: "count === undefined || partition >= count || read.length > 0;",
     schedule: "partition-that-was-empty-in-another-cluster",
+  },
+  {
+    name: "a partition that is closed while its last transaction is looked up gets a producer",
+    world: "router",
+    file: "src/kafka/transactions.ts",
+    replace: "      this.#requireOpen();\n      await this.#initialise();",
+    by: "      await this.#initialise();",
+    schedule: "partition-closed-before-its-producer-is-created",
+  },
+  {
+    name: "a transaction whose end was lost is not ended",
+    world: "router",
+    file: lostEnds,
+    replace: "if (last === undefined) return undefined;",
+    by: "if (last !== null) return undefined;",
+  },
+  {
+    name: "a transaction whose end was lost counts as aborted",
+    world: "router",
+    file: lostEnds,
+    replace: 'CompleteCommit: "committed",',
+    by: 'CompleteCommit: "aborted",',
+  },
+  {
+    name: "a lost end is restored for the offset only",
+    world: "router",
+    file: lostEnds,
+    replace: "if (open.length > 0) await coordinator.addPartitionsToTxn(",
+    by: "if (open.length > 1_000) await coordinator.addPartitionsToTxn(",
+  },
+  {
+    name: "a broker that cannot tell which transactions are open counts as one without",
+    world: "router",
+    file: "src/kafka/protocol/transactions.ts",
+    replace: "if (!skippedErrors.has(error)) failOnError(error);",
+    by: "",
   },
   {
     name: "a position that was set by hand is ignored",

@@ -221,6 +221,27 @@ export const coordinationMessages = {
     }),
     response: struct({ throttle, topics: topicsWith({ partition: int32, error }) }),
   },
+  describeTransactions0: {
+    key: 65,
+    version: 0,
+    isFlexible: true,
+    request: tagged({ transactionalIds: compactList(compactString) }),
+    response: tagged({
+      throttle,
+      transactions: compactList(
+        tagged({
+          error,
+          transactionalId: compactString,
+          state: compactString,
+          timeout: int32,
+          startTime: int64,
+          producerId: int64,
+          producerEpoch: int16,
+          topics: compactList(tagged({ topic: compactString, partitions: compactList(int32) })),
+        }),
+      ),
+    }),
+  },
   deleteGroups1: {
     key: 42,
     version: 1,

@@ -1,5 +1,5 @@
 /** Requests and responses about topics and their logs. */
-import { topicsWith, topicsWithNumbers, throttle, error } from "./fields.ts";
+import { compactTopicsWith, topicsWith, topicsWithNumbers, throttle, error } from "./fields.ts";
 import {
   boolean,
   bytes,
@@ -232,6 +232,32 @@ export const topicMessages = {
       error,
       versions: list(struct({ key: int16, min: int16, max: int16 })),
       throttle,
+    }),
+  },
+  describeProducers0: {
+    key: 61,
+    version: 0,
+    isFlexible: true,
+    request: tagged({
+      topics: compactList(tagged({ topic: compactString, partitions: compactList(int32) })),
+    }),
+    response: tagged({
+      throttle,
+      topics: compactTopicsWith({
+        partition: int32,
+        error,
+        errorMessage: nullableCompactString,
+        producers: compactList(
+          tagged({
+            producerId: int64,
+            producerEpoch: int32,
+            lastSequence: int32,
+            lastTimestamp: int64,
+            coordinatorEpoch: int32,
+            transactionStart: int64,
+          }),
+        ),
+      }),
     }),
   },
   createTopics3: {

@@ -5,6 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
 import { invariant } from "../../../src/lib/invariant.ts";
 import { until } from "../../support/poll.ts";
+import type { Position } from "../../../src/sync/positions.ts";
 import { createBatch, createRecords, createScene } from "./reader-scene.ts";
 
 describe("the reader of a partition", () => {
@@ -176,6 +177,32 @@ describe("the reader of a partition", () => {
       written.map(([from, to]) => [from, to.offset, to.epoch]),
       [[10, 11, 1]],
     );
+  });
+
+  it("claims nothing if the group gave its process up while it waited for a decision", async (t) => {
+    const decided: Position = { offset: 4, epoch: 2, topicId: "two", clusterId: "B" };
+    const waiting: Position = { offset: 10, epoch: 1, topicId: "one", clusterId: "A" };
+    let isDecided = false;
+    const { reader, shown, state, setPosition, untilReading } = await createScene(t, {
+      findPosition() {
+        if (isDecided) state.isInGroup = false;
+        return Promise.resolve(isDecided ? decided : waiting);
+      },
+    });
+    setPosition(waiting);
+    shown.log = { ...shown.log, topicId: "two", clusterId: "B" };
+    await reader.batch(createBatch(10, { topicId: "two" }));
+    await until("it is paused", () => reader.status().cause === "decision");
+    const { claims } = state;
+    setPosition(decided);
+    isDecided = true;
+    await until("it waits", () => reader.status().reason?.includes("consumer group") === true);
+    assert.equal(state.claims, claims);
+    isDecided = false;
+    state.isInGroup = true;
+    setPosition(waiting);
+    shown.log = { ...shown.log, topicId: "one", clusterId: "A" };
+    await untilReading();
   });
 
   it("claims nothing while its process is out of the group", async (t) => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { findStart, identifyLog } from "../../../consumers/start-position.ts";
+import { findStart, identifyLog, requireSameTopic } from "../../../consumers/start-position.ts";
 import { KafkaUnavailableError, UnavailableError } from "../../../src/lib/errors.ts";
 import type { LogStore, Position } from "../../../src/sync/positions.ts";
 import type { LogWatch, PartitionLog } from "../../../src/sync/records.ts";
@@ -167,5 +167,30 @@ describe("the epoch of a log", () => {
       identifyLog(partition, stored, { ...withoutIds, high: 7 }, sources),
       UnavailableError,
     );
+  });
+});
+
+describe("an offset that a person has set in Kafka", () => {
+  const set = { offset: 5, epoch: 1 };
+  const at = (found: Position | undefined, keepsPositionInKafka = true) => ({
+    keepsPositionInKafka,
+    findPosition: () => Promise.resolve(found),
+  });
+
+  it("does not count for a Kafka topic that was created since", async () => {
+    for (const found of [undefined, { ...set, offset: 0 }])
+      await assert.rejects(requireSameTopic(set, at(found)), {
+        message: "the position was changed while the log was looked up",
+      });
+  });
+
+  it("counts while it is there", async () => {
+    await requireSameTopic(set, at(set));
+  });
+
+  it("is looked up again only if it may belong to another topic", async () => {
+    await requireSameTopic(undefined, at(set));
+    await requireSameTopic({ ...set, topicId: "a" }, at(undefined));
+    await requireSameTopic(set, at(undefined, false));
   });
 });
