@@ -44,7 +44,7 @@ export function compileLike(pattern: string): RegularExpression {
   return RE2JS.compile(`^${source}$`, RE2JS.DOTALL);
 }
 
-/** Searches for the texts between asterisks one after the other: at most 256 characters, so in linear time. */
+/** Searches for the texts between asterisks: at most 256 characters, so in time linear in the text. */
 class Search implements RegularExpression {
   readonly #first: string;
   readonly #middle: readonly string[];

@@ -1,9 +1,9 @@
 const initialCapacity = 8;
 
 /**
- * Numbered texts as a hash table, which finds those that a text begins with, or those that it ends with. Takes
- * time in proportion to the text, however many there are: one look-up for each of their lengths, as the hash
- * of a beginning is on the way to that of a longer one.
+ * Numbered texts as a hash table, which finds those that a text begins with, or those that it ends with.
+ * Takes time in proportion to the text, however many there are: one look-up for each of their lengths, as the
+ * hash of a beginning is on the way to that of a longer one.
  *
  * Invariant: a text is in the first place from its hash on that was free (linear probing), and no place
  * between them is free.
