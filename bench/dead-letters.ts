@@ -32,6 +32,12 @@ interface DeadLetterOptions extends CommonOptions {
 }
 
 const defaultLetters = 200_000;
+const minGigabytes = 4;
+/**
+ * The store in memory has each row twice, because of the floor, and has no index for lists: each page sorts
+ * all rows. With too small a heap, pages time out and bulk writes fail.
+ */
+const lettersPerGigabyte = 100_000;
 const lettersPerRequest = 1_000;
 const rowsPerInsertion = 2_000;
 const samples = 10;
@@ -46,7 +52,8 @@ export const deadLettersCommand = (): Command => {
   command.option("--letters <n>", "dead letters in the Kafka topic", parsePositive, defaultLetters);
   for (const option of createCommonOptions()) command.addOption(option);
   return command.action(async (options: DeadLetterOptions) => {
-    await using stack = await startStack(options.store);
+    const gigabytes = Math.max(minGigabytes, Math.ceil(options.letters / lettersPerGigabyte));
+    await using stack = await startStack(options.store, { gigabytes });
     printReports([await measureDeadLetters(stack, options.letters)], stack.broker.description, options);
   });
 };
@@ -252,7 +259,11 @@ async function measureFloor({ address, pid = 0 }: BenchStore, from: Db): Promise
     rows += batch.length;
   }
   let batch: DeadLetterRecord[] = [];
-  for await (const row of from.collection<DeadLetterRecord>(collections.deadLetters).find()) {
+  // Without a size, the store in memory returns all other rows in one response.
+  const rowsToInsert = from
+    .collection<DeadLetterRecord>(collections.deadLetters)
+    .find({}, { batchSize: rowsPerInsertion });
+  for await (const row of rowsToInsert) {
     batch.push(row);
     if (batch.length < rowsPerInsertion) continue;
     await insert(batch);

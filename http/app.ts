@@ -53,6 +53,7 @@ import { topicChangeOperations } from "./routes/topic-changes.ts";
 import { topicHistoryOperations } from "./routes/topic-versions.ts";
 import { topicDetailsOperations } from "./routes/topic-details.ts";
 import { topicConsumerOperations } from "./routes/topic-consumers.ts";
+import { topicRelationOperations } from "./routes/topic-relations.ts";
 import { topicUsageOperations } from "./routes/topic-usage.ts";
 import { topicOperations } from "./routes/topics.ts";
 import { topicSetOperations, type TopicSetServices } from "./routes/topic-sets.ts";
@@ -137,6 +138,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...topicSetOperations(options),
     ...topicUsageOperations(options),
     ...topicConsumerOperations(options),
+    ...topicRelationOperations(options),
     ...pickOperations(options.topicIndex, options.egressNaming),
     ...impactOperations(options),
     ...statusOperations(options),

@@ -189,7 +189,7 @@ const readSchema = {
   additionalProperties: false,
   required: [
     ...["kafkaTopic", "topicId", "partitions", "firstTime", "lastTime"],
-    ...["records", "events", "rejected", "withoutRecord"],
+    ...["records", "events", "rejected", "rejectedExamples", "withoutRecord"],
   ],
   properties: {
     kafkaTopic: { type: ["string", "null"], description: "Null for events that are not from Kafka." },
@@ -210,6 +210,20 @@ const readSchema = {
       description: "How many records are not events, by code.",
       type: "object",
       additionalProperties: count,
+    },
+    rejectedExamples: {
+      description: "Up to 20 of them, chosen like the examples of events.",
+      type: "array",
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["partition", "offset", "code"],
+        properties: {
+          partition: count,
+          offset: { ...count, description: "Of a file, the line." },
+          code: text,
+        },
+      },
     },
     withoutRecord: {
       ...count,

@@ -128,6 +128,10 @@ export const topicDetailsSchema = {
             digest: { type: "string" },
             plan: { type: "string" },
             on: { type: "string", format: "date-time" },
+            externalId: {
+              type: "string",
+              description: "The external id that it had then; absent unless the topic was renamed since.",
+            },
           },
         },
       ],

@@ -41,9 +41,59 @@ const set = {
   },
 } as const;
 
-export const topicSetSchema = { ...set, $id: "topic-set" } as const;
-
 export type TopicSetView = FromSchema<typeof set>;
+
+const drift = {
+  type: "object",
+  description: "Topics that something else than the set has changed since it was applied.",
+  additionalProperties: false,
+  required: ["topics", "next"],
+  properties: {
+    topics: {
+      type: "array",
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["externalId", "path", "applied", "version", "message"],
+        properties: {
+          externalId: text,
+          path: { type: ["string", "null"], description: "The file that defines it." },
+          applied: { type: "integer", description: "The version of the topic that was applied." },
+          version: { type: ["integer", "null"], description: "The current version; null: it is not active." },
+          message: text,
+        },
+      },
+    },
+    next: {
+      type: ["string", "null"],
+      description: "The `after` of the next request: 1,000 topics are compared at a time. Null at the end.",
+    },
+  },
+} as const;
+
+export const topicSetSchema = {
+  $id: "topic-set",
+  ...set,
+  required: [...set.required, "drift"],
+  properties: { ...set.properties, drift },
+} as const;
+
+export type TopicSetDetail = FromSchema<typeof topicSetSchema>;
+
+export const topicSetQuerySchema = {
+  $id: "topic-set-query",
+  type: "object",
+  additionalProperties: false,
+  required: [],
+  properties: {
+    after: {
+      ...topicBodySchema.properties.externalId,
+      description: "Continue the drift after this external id, the `next` of the previous response.",
+    },
+  },
+} as const;
+
+export type TopicSetQuery = FromSchema<typeof topicSetQuerySchema>;
 
 export const topicSetListSchema = {
   $id: "topic-set-list",

@@ -84,7 +84,15 @@ const desired = await loadTopicFiles([file], { root: folder, set: "noc" });
 if ("faults" in desired) throw new Error(desired.faults[0]?.message);
 const { plan } = await createPlan(desired, source, {
   ...{ prune: true, maxDeletes: undefined, allowEmpty: false, adopt: false, takeOver: undefined },
-  ...{ origin: undefined, revision: undefined, user: "ann", now: new Date(), egressNaming: undefined },
+  ...{
+    origin: undefined,
+    revision: undefined,
+    user: "ann",
+    now: new Date(),
+    egressNaming: undefined,
+    findReaders: undefined,
+    evenIfRead: false,
+  },
 });
 const planBytes = JSON.stringify(toPlanFile(plan), undefined, 2).length;
 if (plan.changes.length !== changed) throw new Error(`${plan.changes.length} changes were planned`);

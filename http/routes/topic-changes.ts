@@ -14,6 +14,7 @@ import type { DefinitionChange } from "../../src/topics/definition-change.ts";
 import type { RejectedChange } from "../../src/topics/changes.ts";
 import { ChangesRejectedError } from "../../src/topics/changing.ts";
 import { changeTopic } from "../../src/topics/changing.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
 import { HttpError } from "../framework/errors.ts";
@@ -22,6 +23,7 @@ import { operation, type Operation } from "../framework/operation.ts";
 import {
   changeRejections,
   createTopicCheck,
+  findExternalId,
   forceParameter,
   requireStorable,
   replyWithTopic,
@@ -35,6 +37,7 @@ const checkChanges = createValidator<TopicChangesBody>(topicChangesBodySchema);
 
 interface ChangeServices extends ShownSources {
   readonly topics: TopicService;
+  readonly topicReader: Pick<TopicReader, "find">;
   readonly egressNaming: EgressNaming | undefined;
 }
 
@@ -48,8 +51,8 @@ const putTopic = (services: ChangeServices): Operation =>
     tag: "topics",
     summary: "Change a topic",
     description:
-      "Replaces the definition, under the same sys_id, if the topic still has the version in `If-Match`. Another external id renames the topic. Repeating a change that is stored has no effect. Topics of the channel cannot be changed: announce the definition instead.",
-    parameters: { id: "External id of the topic." },
+      "Replaces the definition, under the same sys_id, if the topic still has the version in `If-Match`. Another external id renames the topic, with its details and usage. Repeating a change that is stored has no effect. Topics of the channel cannot be changed: announce the definition instead.",
+    parameters: { id: "External id of the topic, or its sys_id." },
     ifMatch: "required",
     query: forceParameter,
     body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
@@ -57,7 +60,7 @@ const putTopic = (services: ChangeServices): Operation =>
     rejections: changeRejections,
     async handle(call) {
       const { parameters, body, user, namespaces } = call;
-      const { id = "" } = parameters;
+      const id = await findExternalId(services.topicReader, parameters["id"] ?? "", call);
       const version = requireIfMatch(call);
       const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
       const definition = toDefinition(body);

@@ -26,7 +26,7 @@ export const topicConsumerOperations = (services: ConsumerServices): readonly Op
     summary: "Get the consumers of a topic",
     description:
       "The consumer groups that have committed offsets in its egress topic. They are read in the background, at most once a minute: the response has the last result (`asOf`). With the right `status.read` also the clients, their hosts, and what could not be read.",
-    parameters: { id: "External id of the topic, or the sys_id of an active topic." },
+    parameters: { id: "External id of the topic, or its sys_id." },
     replies: { 200: { description: "The consumers.", schema: topicConsumersSchema } },
     rejections: ["NOT_FOUND"],
     async handle({ parameters: { id = "" }, user, namespaces }) {

@@ -4,12 +4,14 @@ import { createValidator } from "../../src/lib/validation.ts";
 import { toDetails } from "../../src/topics/details.ts";
 import type { DetailsService } from "../../src/topics/details-service.ts";
 import type { TopicDetailsStore } from "../../src/topics/details-store.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
 import { toTopicDetail } from "../../src/topics/topic-view.ts";
 import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { requireIfMatch, toEtag } from "../framework/if-match.ts";
 import {
   createTopicCheck,
+  findExternalId,
   forceParameter,
   hidePrevious,
   requireUnmanagedFor,
@@ -19,11 +21,12 @@ import {
 interface DetailsServices {
   readonly detailsService: DetailsService;
   readonly topicDetails: TopicDetailsStore;
+  readonly topicReader: Pick<TopicReader, "find">;
 }
 
 const checkDetails = createValidator<TopicDetailsBody>(topicDetailsBodySchema);
 
-const describeTopic = ({ detailsService, topicDetails }: DetailsServices): Operation =>
+const describeTopic = ({ detailsService, topicDetails, topicReader }: DetailsServices): Operation =>
   operation<TopicDetailsBody>({
     id: "describeTopic",
     method: "PUT",
@@ -35,7 +38,7 @@ const describeTopic = ({ detailsService, topicDetails }: DetailsServices): Opera
     summary: "Describe a topic",
     description:
       "Replaces the details of a topic, active or not: owner, tags, lifecycle and so on. `If-Match` has the `version` of its current details, or `0` if it has none. The definition of the topic does not change.",
-    parameters: { externalId: "External id of the topic." },
+    parameters: { externalId: "External id of the topic, or its sys_id." },
     body: { schema: topicDetailsBodySchema, check: checkDetails, wrongTypeStatus: 415 },
     replies: {
       200: { description: "The topic with its new details.", schema: topicDetailSchema, hasEtag: true },
@@ -44,7 +47,7 @@ const describeTopic = ({ detailsService, topicDetails }: DetailsServices): Opera
     rejections: ["NOT_FOUND", "MANAGED_BY_SET"],
     async handle(call) {
       const { body, user, namespaces } = call;
-      const { externalId = "" } = call.parameters;
+      const externalId = await findExternalId(topicReader, call.parameters["externalId"] ?? "", call);
       const mark = await requireUnmanagedFor(call, topicDetails, [externalId]);
       const change = {
         ...{ externalId, details: toDetails(body), user: user.name },

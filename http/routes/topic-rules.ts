@@ -1,5 +1,6 @@
 import { forceQuerySchema, type ForceQuery } from "../../schemas/topic-sets.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
+import { isSysId } from "../../src/lib/sys-id.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import { requireUnmanaged } from "../../src/topic-sets/guard.ts";
@@ -112,6 +113,22 @@ export async function replyWithTopic(
     json: toTopicDetail(hidePrevious(shown, namespaces)),
     headers: { ETag: toEtag(listed.topic.version) },
   };
+}
+
+/**
+ * The external id of a topic that a path names by its sys_id, since not every external id can be part of a
+ * path. Other ids are returned as they are.
+ */
+export async function findExternalId(
+  topicReader: Pick<TopicReader, "find">,
+  id: string,
+  { user, namespaces }: Caller,
+): Promise<string> {
+  const topic = isSysId(id) ? (await topicReader.find(id))?.topic : undefined;
+  const isVisible =
+    topic !== undefined &&
+    [namespaces, getNamespaces(user, "topics.read")].some((one) => includesNamespace(one, topic.namespace));
+  return isVisible ? topic.externalId : id;
 }
 
 /** Finds a topic, active or not, in the caller's namespaces. Throws a NOT_FOUND error. */

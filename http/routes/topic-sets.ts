@@ -5,10 +5,13 @@ import {
   topicLookUpReplySchema,
   topicLookUpSchema,
   topicSetListSchema,
+  topicSetQuerySchema,
   topicSetSchema,
   type SetChanges,
   type TopicLookUp,
   type TopicLookUpReply,
+  type TopicSetDetail,
+  type TopicSetQuery,
 } from "../../schemas/topic-sets.ts";
 import { PlanError, RejectionError } from "../../src/lib/errors.ts";
 import { maxPageBytes, measureRecords } from "../../src/lib/page-bytes.ts";
@@ -16,6 +19,7 @@ import { createValidator } from "../../src/lib/validation.ts";
 import { version } from "../../src/lib/version.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import type { ApplyChanges } from "../../src/topic-sets/apply.ts";
+import { readDriftPage } from "../../src/topic-sets/drift.ts";
 import { fromChangeView } from "../../src/topic-sets/plan-file.ts";
 import type { KnownTopic, PlanSource, TopicSetStore } from "../../src/topic-sets/stores.ts";
 import { toKnownView, toSetView } from "../../src/topic-sets/view.ts";
@@ -23,8 +27,10 @@ import { showVersion } from "../../src/topics/details.ts";
 import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
 import { hasRight, includesNamespace, type Namespaces } from "../../src/users/rights.ts";
 import { createForbiddenError, HttpError, requireFound } from "../framework/errors.ts";
+import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
 
+const checkSetQuery = createValidator<TopicSetQuery>(topicSetQuerySchema);
 const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
 const checkChanges = createValidator<SetChanges>(setChangesSchema);
 
@@ -64,14 +70,22 @@ const getSet = (services: TopicSetServices): Operation =>
     method: "GET",
     paths: ["/api/topicsync/v1/topic-sets/{name}"],
     summary: "Get a set of topics",
-    description: "Where it is applied from, and its last applies.",
+    description:
+      "Where it is applied from, its last applies, and its drift: the topics that something else has changed since.",
     parameters: { name },
+    query: toQueryParameters(topicSetQuerySchema),
     replies: { 200: { description: "The set.", schema: topicSetSchema } },
-    rejections: ["NOT_FOUND"],
-    handle: async ({ parameters: { name: given = "" }, namespaces }) => ({
-      status: 200,
-      json: toSetView(await findVisible(services, given, namespaces)),
-    }),
+    rejections: ["NOT_FOUND", "SCHEMA_VIOLATION"],
+    async handle({ parameters: { name: given = "" }, query, namespaces }) {
+      const { after } = validateQuery(checkSetQuery, query);
+      const set = await findVisible(services, given, namespaces);
+      const { drift, next } = await readDriftPage(services.planSource, given, { after, namespaces });
+      const topics = drift.map(({ externalId, path, applied, version, message }) => ({
+        ...{ externalId, path: path ?? null, applied, version, message },
+      }));
+      const json: TopicSetDetail = { ...toSetView(set), drift: { topics, next: next ?? null } };
+      return { status: 200, json };
+    },
   });
 
 /** Throws an HttpError unless there is a set with topics that the caller may see. */

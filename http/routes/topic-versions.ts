@@ -26,6 +26,7 @@ import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import {
   changeRejections,
   createTopicCheck,
+  findExternalId,
   findVisibleTopic,
   forceParameter,
   hidePrevious,
@@ -59,12 +60,14 @@ const getTopic = (services: HistoryServices): Operation =>
     description:
       "Its definition, an explanation of its filters, its details, its source, and its previous definition; with `version` or `at` as it was, without its details. For a retired topic, its last version.",
     parameters: {
-      id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
+      id: "External id of the topic, or its sys_id. An external id takes precedence.",
     },
     query: toQueryParameters(topicAtQuerySchema),
     replies: { 200: { description: "The topic.", schema: topicDetailSchema, hasEtag: true } },
     rejections: ["NOT_FOUND", "SCHEMA_VIOLATION"],
-    async handle({ parameters: { id = "" }, query, namespaces }) {
+    async handle(call) {
+      const { query, namespaces } = call;
+      const { id = "" } = call.parameters;
       const { version, at } = validateQuery(checkAtQuery, query);
       if (version !== undefined && at !== undefined)
         throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
@@ -74,7 +77,10 @@ const getTopic = (services: HistoryServices): Operation =>
         const current = await findVisibleTopic(services.topicReader, id, namespaces);
         return replyWithTopic(services, current, namespaces);
       }
-      const found = await findPast(services, id, { version, at });
+      const found = await findPast(services, await findExternalId(services.topicReader, id, call), {
+        version,
+        at,
+      });
       if (found === undefined || !includesNamespace(namespaces, found.topic.namespace)) {
         const which = version === undefined ? `at ${String(at)}` : `of version ${version}`;
         throw new HttpError("NOT_FOUND", `There is no topic "${id}" ${which}.`);
@@ -85,16 +91,11 @@ const getTopic = (services: HistoryServices): Operation =>
     },
   });
 
-/** The external id of a topic, which may be given by its sys_id; unknown ones are returned as they are. */
-const findExternalId = async ({ topicReader }: HistoryServices, id: string): Promise<string> =>
-  (await topicReader.find(id))?.topic.externalId ?? id;
-
 async function findPast(
   services: HistoryServices,
-  id: string,
+  externalId: string,
   { version, at }: { readonly version: string | undefined; readonly at: string | undefined },
 ): Promise<TopicVersion | undefined> {
-  const externalId = await findExternalId(services, id);
   return version === undefined
     ? services.topicHistory.findAt(externalId, new Date(at ?? ""))
     : services.topicHistory.findVersion(externalId, Number(version));
@@ -111,13 +112,15 @@ const listVersions = (services: HistoryServices): Operation =>
     summary: "List the versions of a topic",
     description:
       "The latest first, one page at a time. Topics that had the external id before are included, under their own sys_ids.",
-    parameters: { id: "External id of a topic that exists or existed, or the sys_id of an active topic." },
+    parameters: { id: "External id of a topic that exists or existed, or its sys_id." },
     query: toQueryParameters(versionQuerySchema),
     replies: { 200: { description: "A page of versions.", schema: versionListSchema } },
     rejections: ["NOT_FOUND", "SCHEMA_VIOLATION"],
-    async handle({ parameters: { id = "" }, query, namespaces }) {
+    async handle(call) {
+      const { query, namespaces } = call;
+      const { id = "" } = call.parameters;
       const { limit, after } = validateQuery(checkVersionQuery, query);
-      const externalId = await findExternalId(services, id);
+      const externalId = await findExternalId(services.topicReader, id, call);
       const page = await readVersionPage(services.topicHistory, externalId, { after, limit: Number(limit) });
       const visible = page.versions.filter(({ topic }) => includesNamespace(namespaces, topic.namespace));
       if (visible.length === 0 && page.next === undefined && after === undefined)
@@ -138,7 +141,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
     summary: "Restore an earlier version of a topic",
     description:
       "Stores its definition as a new version, under the same sys_id and the present external id. A disabled topic becomes active. Topics of the channel cannot be restored: announce the definition instead.",
-    parameters: { externalId: "External id of the topic." },
+    parameters: { externalId: "External id of the topic, or its sys_id." },
     ifMatch: "optional",
     query: forceParameter,
     body: { schema: restoreBodySchema, check: checkRestore, wrongTypeStatus: 415 },
@@ -148,7 +151,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
     rejections: changeRejections,
     async handle(call) {
       const { parameters, body, user, namespaces } = call;
-      const { externalId = "" } = parameters;
+      const externalId = await findExternalId(services.topicReader, parameters["externalId"] ?? "", call);
       const version = parseIfMatch(call);
       const mark = await requireUnmanagedFor(call, services.topicDetails, [externalId]);
       const request = {

@@ -15,13 +15,14 @@ import {
 import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { changeTopic, type ChangeResult } from "../../src/topics/changing.ts";
+import type { DefinitionChange } from "../../src/topics/definition-change.ts";
 import { readPageAt, type TopicHistory } from "../../src/topics/history.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
 import { readTopicPage } from "../../src/topics/topic-pages.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicView } from "../../src/topics/topic-view.ts";
 import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
-import { toDefinition, type Topic } from "../../src/topics/topic.ts";
+import { toDefinition } from "../../src/topics/topic.ts";
 import type { EgressNaming } from "../../src/routing/egress.ts";
 import { hasRight } from "../../src/users/rights.ts";
 import { requireNamespace } from "../framework/errors.ts";
@@ -30,6 +31,7 @@ import { toQueryParameters } from "../framework/query.ts";
 import { parseTopicQuery } from "./topic-query.ts";
 import {
   createTopicCheck,
+  findExternalId,
   forceParameter,
   hidePrevious,
   requireStorable,
@@ -150,14 +152,14 @@ const disableTopic = (services: TopicServices): Operation =>
     summary: "Disable a topic",
     description:
       "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
-    parameters: { externalId: "External id of the topic." },
+    parameters: { externalId: "External id of the topic, or its sys_id." },
     replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema, hasEtag: true } },
     query: forceParameter,
     rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN", "MANAGED_BY_SET", "SCHEMA_VIOLATION"],
     async handle(call) {
-      const { externalId: id = "" } = call.parameters;
+      const id = await findExternalId(services.topicReader, call.parameters["externalId"] ?? "", call);
       const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
-      const { events, reply } = await switchTopic(services, call, "disable");
+      const { events, reply } = await switchTopic(services, call, { kind: "disable", externalId: id });
       return { ...reply, audit: events.map(mark) };
     },
   });
@@ -172,7 +174,7 @@ const enableTopic = (services: TopicServices): Operation =>
     tag: "topics",
     summary: "Enable a topic",
     description: "Restores the topic last disabled under this external id, with its original sys_id.",
-    parameters: { externalId: "External id of the topic." },
+    parameters: { externalId: "External id of the topic, or its sys_id." },
     replies: { 200: { description: "The topic is active.", schema: topicDetailSchema, hasEtag: true } },
     rejections: [
       "NOT_FOUND",
@@ -182,7 +184,8 @@ const enableTopic = (services: TopicServices): Operation =>
       "DUPLICATE_COMBINATION",
     ],
     async handle(call) {
-      const { events, reply } = await switchTopic(services, call, "enable");
+      const id = await findExternalId(services.topicReader, call.parameters["externalId"] ?? "", call);
+      const { events, reply } = await switchTopic(services, call, { kind: "enable", externalId: id });
       return { ...reply, audit: events };
     },
   });
@@ -190,17 +193,14 @@ const enableTopic = (services: TopicServices): Operation =>
 async function switchTopic(
   services: TopicServices,
   call: Call,
-  kind: "disable" | "enable",
+  change: Extract<DefinitionChange, { readonly kind: "disable" | "enable" }>,
 ): Promise<Pick<ChangeResult, "events"> & { readonly reply: Reply }> {
   const { namespaces, user } = call;
-  const { externalId = "" } = call.parameters;
   const options = { user: user.name, check: createTopicCheck(call) };
-  const { topic, events } = await changeTopic(services.topics, { kind, externalId }, options).catch(
-    (error: unknown) => {
-      throw toHttpProblem(error);
-    },
-  );
-  const found = await services.topicReader.find(externalId);
+  const { topic, events } = await changeTopic(services.topics, change, options).catch((error: unknown) => {
+    throw toHttpProblem(error);
+  });
+  const found = await services.topicReader.find(change.externalId);
   const shown = found?.topic.id === topic.id ? found : { topic };
   return { events, reply: await replyWithTopic(services, shown, namespaces) };
 }

@@ -25,6 +25,9 @@ export interface RejectedRecord extends EventPlace {
   readonly code: RejectionCode;
 }
 
+/** A record that is not an event, as it is shown. */
+export type ShownRecord = Omit<RejectedRecord, "timestamp">;
+
 /** Takes what was read. */
 export interface EventSink {
   add(event: ReadEvent): void;
@@ -35,6 +38,8 @@ export interface ReadCounts {
   readonly events: number;
   /** How many records are not events, by code. */
   readonly rejected: Readonly<Partial<Record<RejectionCode, number>>>;
+  /** Some of them, in order. */
+  readonly rejectedExamples: readonly ShownRecord[];
   /** The earliest and the latest timestamp, in milliseconds since 1970; undefined without one. */
   readonly first: number | undefined;
   readonly last: number | undefined;

@@ -1,11 +1,16 @@
 import type { RejectionCode } from "../lib/errors.ts";
 import { toTime } from "../lib/time.ts";
-import type { EventSink, ReadCounts, ReadEvent, RejectedRecord } from "./events.ts";
+import type { EventSink, ReadCounts, ReadEvent, RejectedRecord, ShownRecord } from "./events.ts";
+import { PlaceSample } from "./sample.ts";
+
+/** Of those that are not events. */
+const maxShownRejected = 20;
 
 /** Counts what was read, and passes the events on. */
 export class ReadTally {
   readonly #sink: EventSink;
   readonly #rejected = new Map<RejectionCode, number>();
+  readonly #shownRejected = new PlaceSample<ShownRecord>(maxShownRejected);
   #events = 0;
   #first = Infinity;
   #last = -Infinity;
@@ -17,7 +22,9 @@ export class ReadTally {
   add(read: ReadEvent | RejectedRecord): void {
     this.#addTime(read.timestamp);
     if ("code" in read) {
-      this.#rejected.set(read.code, (this.#rejected.get(read.code) ?? 0) + 1);
+      const { code, partition, offset } = read;
+      this.#rejected.set(code, (this.#rejected.get(code) ?? 0) + 1);
+      this.#shownRejected.offer(read, () => ({ partition, offset, code }));
       return;
     }
     this.#events += 1;
@@ -37,6 +44,9 @@ export class ReadTally {
       records: this.#events + rejected.reduce((sum, [, count]) => sum + count, 0),
       events: this.#events,
       rejected: Object.fromEntries(rejected),
+      rejectedExamples: this.#shownRejected.items.toSorted(
+        (one, other) => one.partition - other.partition || one.offset - other.offset,
+      ),
       first: hasTime ? this.#first : undefined,
       last: hasTime ? this.#last : undefined,
     };

@@ -18,7 +18,7 @@ export interface ReadResult {
 }
 
 export function toImpactRead({ kafkaTopic, topicId, ranges, counts, withoutRecord }: ReadResult): ImpactRead {
-  const { records, events, rejected, first, last } = counts;
+  const { records, events, rejected, rejectedExamples, first, last } = counts;
   const format = (time: number | undefined): string | null =>
     time === undefined ? null : (toTime(time)?.toISOString() ?? null);
   return {
@@ -30,6 +30,7 @@ export function toImpactRead({ kafkaTopic, topicId, ranges, counts, withoutRecor
     records,
     events,
     rejected,
+    rejectedExamples: rejectedExamples.map(({ partition, offset, code }) => ({ partition, offset, code })),
     withoutRecord,
   };
 }

@@ -21,6 +21,7 @@ import type {
 } from "../sync/records.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
+import { replaceConnections } from "./certificate-rotation.ts";
 import { createSasl, followTls } from "./credentials.ts";
 import { reportAuthentication } from "./workarounds/authentication.ts";
 import { createCluster } from "./workarounds/clusters.ts";
@@ -168,14 +169,26 @@ function createAdmin({ kafka, dropConnection }: KafkaClient): Admin {
 const connectRequests = ({ kafka, dropConnection }: KafkaClient): KafkaRequests =>
   createRequests(() => createCluster(kafka, dropConnection));
 
+/** Throws if no broker responds over a new connection. */
+async function connectOnce(client: KafkaClient): Promise<void> {
+  const requests = connectRequests(client);
+  try {
+    await requests.fetchMetadata([]);
+  } catch (error) {
+    throw toKafkaError(error);
+  } finally {
+    await requests.close();
+  }
+}
+
 /** Creates the client. Connects lazily. A simulation gives it other sockets. */
-export function createBroker(
-  config: BrokerConfig,
-  log: Logger,
-  sockets: Sockets = createSockets(followTls(config.tls, log)),
-): Broker {
+export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: Sockets): Broker {
   applyWorkarounds(config.maxBatchBytes);
+  const ownSockets = createSockets(followTls(config.tls, log));
+  const sockets = otherSockets ?? ownSockets;
   const createClient = createClientFactory(config, log, sockets);
+  const stopFollowing =
+    config.tls?.files.cert && replaceConnections(ownSockets, () => connectOnce(createClient(fastRetry)), log);
   /** For the sync and for `ping`. Observers have their own clients, which connect when first used. */
   const admin = createAdmin(createClient(fastRetry));
   const observer = createAdmin(createClient(fastRetry));
@@ -229,6 +242,7 @@ export function createBroker(
     readConsumerGroups: (query) => groupRequests.readConsumerGroups(query),
     fetchCommittedOffsets: (read) => fetchCommittedOffsets(observer, read),
     async close() {
+      stopFollowing?.();
       // The sockets are closed first, because kafkajs does not disconnect while a request is pending.
       sockets.close();
       await Promise.all([

@@ -35,8 +35,14 @@ export function followTls(
 /** Returns the options of kafkajs. What rotates is read for each authentication. */
 export function createSasl(config: KafkaSaslConfig, log: Logger): NonNullable<KafkaJsConfig["sasl"]> {
   if (!("username" in config)) {
-    const extensions = config.mechanism === "oauthbearer" ? config.extensions : {};
-    return createBearerMechanism(createGetToken(config, log), extensions);
+    const getToken = createGetToken(config, log);
+    return config.mechanism === "oauthbearer"
+      ? createBearerMechanism(
+          getToken,
+          "the issuer, audience, scope and lifetime of the token",
+          config.extensions,
+        )
+      : createBearerMechanism(getToken, "the AWS credentials and AWS_REGION, and the clock");
   }
   const getPassword = followSecret(config.password, log);
   const options = {
@@ -53,7 +59,11 @@ export function createSasl(config: KafkaSaslConfig, log: Logger): NonNullable<Ka
  * The mechanism OAUTHBEARER (RFC 7628). That of kafkajs takes the broker's rejection of a token for a
  * success.
  */
-function createBearerMechanism(getToken: GetToken, extensions: Readonly<Record<string, string>>): Mechanism {
+function createBearerMechanism(
+  getToken: GetToken,
+  cure: string,
+  extensions: Readonly<Record<string, string>> = {},
+): Mechanism {
   const more = Object.entries(extensions).map(([name, value]) => `${name}=${value}\u0001`);
   return {
     mechanism: "oauthbearer",
@@ -65,8 +75,7 @@ function createBearerMechanism(getToken: GetToken, extensions: Readonly<Record<s
           request: { encode: () => withSize(Buffer.from(message)) },
           response: { decode: (bytes) => bytes, parse: (bytes) => bytes.subarray(sizeBytes).toString() },
         });
-        if (rejection !== undefined && rejection !== "")
-          throw new LoginError(`${rejection}: check the issuer, audience, scope and lifetime of the token`);
+        if (rejection !== undefined && rejection !== "") throw new LoginError(`${rejection}: check ${cure}`);
       },
     }),
   };

@@ -33,27 +33,51 @@ export interface Sockets {
   readonly isClosed: boolean;
 }
 
+/** Connections with a client certificate that may be replaced. */
+export interface FollowedSockets extends Sockets {
+  /** Whether a connection is open whose certificate was replaced since. */
+  hasReplaced(): boolean;
+  /** Closes these connections; kafkajs reconnects when needed. */
+  closeReplaced(): void;
+}
+
+interface Opened {
+  /** `host:port` */
+  readonly address: string;
+  readonly cert: ConnectionOptions["cert"];
+}
+
 /**
  * Creates connections that can be dropped. kafkajs keeps using an unresponsive connection until TCP gives up
  * after some 15 minutes, and keeps reconnecting after it was disconnected. `getTls` is asked for each
  * connection; without it, they are plain.
  */
-export function createSockets(getTls?: () => ConnectionOptions): Sockets {
-  const all = new Map<Socket, string>();
+export function createSockets(getTls?: () => ConnectionOptions): FollowedSockets {
+  const all = new Map<Socket, Opened>();
   let isClosed = false;
 
   function open({ host, port, onConnect }: ISocketFactoryArgs): Socket {
     const name = isIP(host) === 0 ? { servername: host } : {};
+    const tls = getTls?.();
     const socket: Socket =
-      getTls === undefined
+      tls === undefined
         ? connectPlain({ host, port }, onConnect)
-        : connectTls({ host, port, ...name, ...getTls() }, onConnect);
-    all.set(socket, `${host}:${port}`);
+        : connectTls({ host, port, ...name, ...tls }, onConnect);
+    all.set(socket, { address: `${host}:${port}`, cert: tls?.cert });
     socket.once("close", () => all.delete(socket));
     return socket.setKeepAlive(true, keepAliveMs);
   }
 
+  function findReplaced(): Socket[] {
+    const current = getTls?.().cert;
+    return [...all].filter(([, { cert }]) => cert !== current).map(([socket]) => socket);
+  }
+
   return {
+    hasReplaced: () => findReplaced().length > 0,
+    closeReplaced() {
+      for (const socket of findReplaced()) socket.destroy(new Error("certificate replaced"));
+    },
     createClientSockets() {
       const own = new WeakSet<Socket>();
       let isOwnClosed = false;
@@ -65,7 +89,7 @@ export function createSockets(getTls?: () => ConnectionOptions): Sockets {
           return socket;
         },
         drop(broker) {
-          for (const [socket, address] of all)
+          for (const [socket, { address }] of all)
             if (own.has(socket) && address === broker) socket.destroy(new Error("request timed out"));
         },
         close() {

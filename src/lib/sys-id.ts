@@ -14,6 +14,8 @@ export function newId(): string {
   return randomBytes.toString("hex", used - 16, used);
 }
 
+export const isSysId = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
+
 /** Makes the next ids depend on the platform only, not on ids that were created before. For simulations. */
 export function dropUnusedBytes(): void {
   used = randomBytes.length;

@@ -69,12 +69,8 @@ export class LiveTopicIndex {
     this.#log = log;
     this.#rereads = new RereadQueue({
       find: (externalIds) => feed.find(externalIds),
-      onRead: (externalId, topic) => {
-        this.#apply(externalId, topic);
-      },
-      onFailed: (error) => {
-        this.#lose(error);
-      },
+      onRead: this.#apply,
+      onFailed: this.#lose,
     });
   }
 
@@ -160,21 +156,19 @@ export class LiveTopicIndex {
   }: Partial<TopicWrites>): void => {
     if (this.#state.mode === "idle" || this.#state.mode === "closed") return;
     const late = new Set<string>();
-    for (const { topic, action, endedOn } of replaced) {
-      if (action !== "renamed") continue;
-      this.#applyOwn(topic.externalId, undefined);
-      if (this.#ownWrites.isLate(endedOn)) late.add(topic.externalId);
-    }
-    for (const { externalId } of removed) this.#applyOwn(externalId, undefined);
-    for (const { topic, retiredOn } of retired) {
-      this.#applyOwn(topic.externalId, undefined);
-      if (this.#ownWrites.isLate(retiredOn)) late.add(topic.externalId);
-    }
+    const apply = (externalId: string, topic: IndexedTopic | undefined, writtenOn?: Date): void => {
+      this.#rereads.overtake(externalId);
+      this.#apply(externalId, topic);
+      if (writtenOn !== undefined && this.#ownWrites.isLate(writtenOn)) late.add(externalId);
+    };
+    for (const { topic, action, endedOn } of replaced)
+      if (action === "renamed") apply(topic.externalId, undefined, endedOn);
+    for (const { externalId } of removed) apply(externalId, undefined);
+    for (const { topic, retiredOn } of retired) apply(topic.externalId, undefined, retiredOn);
     for (const topic of [...updated, ...created]) {
       const { externalId, updatedOn } = topic;
-      this.#applyOwn(externalId, topic);
       this.#ownWrites.add(externalId, updatedOn);
-      if (this.#ownWrites.isLate(updatedOn)) late.add(externalId);
+      apply(externalId, topic, updatedOn);
     }
     for (const id of late) this.#ownWrites.delete(id);
     this.#rereads.add(late);
@@ -212,21 +206,16 @@ export class LiveTopicIndex {
   }
 
   /** Brings one topic up to date, in both indexes while reloading; undefined removes it. */
-  #apply(externalId: string, topic: IndexedTopic | undefined): void {
+  readonly #apply = (externalId: string, topic: IndexedTopic | undefined): void => {
     const load = this.#getLoad();
     load?.applied.add(externalId);
     for (const index of [this.#getServing(), load?.index]) {
       if (topic === undefined) index?.delete(externalId);
       else index?.set(topic);
     }
-  }
+  };
 
-  #applyOwn(externalId: string, topic: IndexedTopic | undefined): void {
-    this.#rereads.overtake(externalId);
-    this.#apply(externalId, topic);
-  }
-
-  #handleChanges(changes: readonly TopicChange[]): void {
+  readonly #handleChanges = (changes: readonly TopicChange[]): void => {
     const foreign = changes.filter((change) => !this.#ownWrites.takeEcho(change));
     if (foreign.length === 0) return;
     const ids = foreign.map(({ externalId }) => externalId);
@@ -234,7 +223,7 @@ export class LiveTopicIndex {
     setTimeout(() => {
       this.#rereads.add(ids);
     }, secondReadDelayMs).unref();
-  }
+  };
 
   #isClosed(): boolean {
     return this.#closing.signal.aborted;
@@ -249,7 +238,7 @@ export class LiveTopicIndex {
         const lost = rejectOnAbort(this.#following.signal);
         this.#setLoad(undefined);
         this.#ownWrites.follow();
-        following = await this.#follow();
+        following = await this.#feed.follow({ onChanged: this.#handleChanges, onLost: this.#lose });
         // Reads that began before may miss changes that were not reported.
         this.#rereads.restart();
         await this.#loadAll(this.#following.signal, lost);
@@ -265,22 +254,11 @@ export class LiveTopicIndex {
     }
   }
 
-  #follow(): Promise<Following> {
-    return this.#feed.follow({
-      onChanged: (changes) => {
-        this.#handleChanges(changes);
-      },
-      onLost: (error) => {
-        this.#lose(error);
-      },
-    });
-  }
-
   /** Changes may have been missed: nothing is picked "now" until all topics are loaded again. */
-  #lose(error: unknown): void {
+  readonly #lose = (error: unknown): void => {
     this.#setLoad(undefined);
     this.#following.abort(error);
-  }
+  };
 
   #logLoss(error: unknown): void {
     const details = { reason: getErrorMessage(error) };

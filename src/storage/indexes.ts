@@ -51,7 +51,7 @@ export const indexes: readonly DeclaredIndex[] = [
   {
     collection: collections.topicVersions,
     name: "versions_by_topic",
-    key: { topic_id: 1, valid_to: 1, "_id.v": 1, "_id.id": 1 },
+    key: { topic_id: 1, valid_to: 1, version: 1, sys_id: 1 },
     unique: false,
   },
   // Deletes versions after HISTORY_RETENTION_DAYS.

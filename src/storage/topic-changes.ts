@@ -4,6 +4,7 @@ import type { RetiredTopic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import type { SessionOptions } from "./positions.ts";
+import { createRenames } from "./topic-renames.ts";
 import { toExactFilter, toRetiredId } from "./topic-records.ts";
 import { toVersionId } from "./topic-versions.ts";
 import { createGoneError, toViolation, writeTopics, type TopicCollections } from "./topic-writes.ts";
@@ -11,10 +12,12 @@ import { runInSession } from "./transactions.ts";
 
 /** Creates the function of the topic store that stores what users change. */
 export function createTopicChanges(database: Database, stores: TopicCollections): TopicStore["change"] {
+  const moveRenamed = createRenames(database);
   return async (writes, further) => {
     async function write(options: SessionOptions): Promise<void> {
       await writeTopics(writes, stores, { ...options, toFilter: toExactFilter });
       await further?.(options);
+      await moveRenamed(writes.renamed, options);
     }
     const session = database.startSession();
     try {
@@ -59,8 +62,8 @@ async function endRetirements(
 }
 
 /**
- * Without transactions, a retirement is stored before its topic is removed. If the topic still exists, another
- * writer changed it; if not, another call retired this same version. Throws the error.
+ * Without transactions, a retirement is stored before its topic is removed. If the topic still exists,
+ * another writer changed it; if not, another call retired this same version. Throws the error.
  */
 async function removeFalseRetirements(
   error: unknown,

@@ -1,5 +1,5 @@
 import type { TopicLifecycle } from "../../schemas/topic-details.ts";
-import type { StoredDetails } from "../topics/details.ts";
+import type { AppliedVersion, StoredDetails } from "../topics/details.ts";
 
 /** The details of a topic. A member that says nothing is absent, so that no index has an entry for it. */
 export interface DetailsRecord {
@@ -21,7 +21,7 @@ export interface DetailsRecord {
   words: string[];
   set?: string;
   path?: string;
-  applied?: { version: number; digest: string; plan: string; on: Date };
+  applied?: { version: number; digest: string; plan: string; on: Date; topic_id?: string };
   changed_on: Date;
   changed_by: string;
 }
@@ -45,7 +45,7 @@ export function toDetailsRecord(one: StoredDetails): DetailsRecord {
     words: [...one.words],
     ...(membership && { set: membership.set }),
     ...(membership?.path !== undefined && { path: membership.path }),
-    ...(membership?.applied && { applied: { ...membership.applied } }),
+    ...(membership?.applied && { applied: toAppliedRecord(membership.applied) }),
     changed_on: one.changedOn,
     changed_by: one.changedBy,
   };
@@ -68,11 +68,27 @@ export function fromDetailsRecord(record: DetailsRecord): StoredDetails {
     consumers: record.consumers ?? [],
     protected: record.protected ?? false,
     words: record.words,
-    membership: set === undefined ? undefined : { set, path, applied },
+    membership: set === undefined ? undefined : { set, path, applied: applied && fromAppliedRecord(applied) },
     changedOn: record.changed_on,
     changedBy: record.changed_by,
   };
 }
+
+const toAppliedRecord = ({
+  externalId,
+  ...applied
+}: AppliedVersion): NonNullable<DetailsRecord["applied"]> => ({
+  ...applied,
+  ...(externalId !== undefined && { topic_id: externalId }),
+});
+
+const fromAppliedRecord = ({
+  topic_id,
+  ...applied
+}: NonNullable<DetailsRecord["applied"]>): AppliedVersion => ({
+  ...applied,
+  ...(topic_id !== undefined && { externalId: topic_id }),
+});
 
 function parseLabel(label: string): readonly [string, string] {
   const at = label.indexOf("=");

@@ -14,7 +14,7 @@ import { createTopicReader, toTopicFilter } from "./topic-reader.ts";
 import { fromVersionRecord, toVersionId, type VersionRecord } from "./topic-versions.ts";
 import { openTopicCollections } from "./topic-writes.ts";
 
-const sortFields = ["valid_to", "_id.v", "_id.id"] as const;
+const sortFields = ["valid_to", "version", "sys_id"] as const;
 
 /**
  * Reads the history: the current version is among the topics, the last one of a retired topic among the
@@ -120,7 +120,7 @@ function toHistoryFilter(externalId: string, found: ListedTopic | undefined): Hi
   if (id === undefined || formerIds.length === 0) return { versions: own, retired: own };
   const former = { topic_id: { $in: [...formerIds] } };
   return {
-    versions: { $or: [own, { ...former, "_id.id": id }] },
+    versions: { $or: [own, { ...former, sys_id: id }] },
     retired: { $or: [own, { ...former, sys_id: id }] },
   };
 }

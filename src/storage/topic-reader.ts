@@ -2,7 +2,8 @@ import type { Collection, Filter } from "mongodb";
 
 import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } from "../topics/listing.ts";
 import type { TopicStore } from "../topics/stores.ts";
-import type { ListedTopic } from "../topics/topic.ts";
+import type { ListedTopic, RetiredTopic } from "../topics/topic.ts";
+import { isSysId } from "../lib/sys-id.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { findPage, streamRecords, toNamespaceFilter, toPrefixRange, type SortValue } from "./queries.ts";
@@ -71,8 +72,10 @@ export function createTopicReader(database: Database): TopicReader {
       ]);
       if (active !== undefined) return { topic: fromTopicRecord(active) };
       const [last] = await findLatestRetired([id]);
-      if (last === undefined) return bySysId === null ? undefined : { topic: fromTopicRecord(bySysId) };
-      const { topic, ...retired } = last;
+      if (last === undefined && bySysId !== null) return { topic: fromTopicRecord(bySysId) };
+      const found = last ?? (await findDisabled(sources, id));
+      if (found === undefined) return undefined;
+      const { topic, ...retired } = found;
       return { topic, retired };
     },
   };
@@ -83,6 +86,19 @@ interface Sources extends Pick<TopicStore, "findLatestRetired"> {
   readonly database: Database;
   readonly topics: Collection<TopicRecord>;
   readonly retired: Collection<RetiredRecord>;
+}
+
+/** Finds a topic that is disabled by its sys_id: the `_id` of its retirement begins with it. */
+async function findDisabled(
+  { database, retired, findLatestRetired }: Sources,
+  id: string,
+): Promise<RetiredTopic | undefined> {
+  if (!isSysId(id)) return undefined;
+  const [record] = await database.run(() =>
+    retired.find({ _id: toPrefixRange(`${id}-`) }, { sort: { _id: -1 }, limit: 1 }).toArray(),
+  );
+  const [last] = record === undefined ? [] : await findLatestRetired([record.topic_id]);
+  return last?.topic.id === id ? last : undefined;
 }
 
 /** Drops the topics that are active again, and all but the last retirement of those that are not. */

@@ -7,7 +7,7 @@ import type { Database } from "./database.ts";
 import { classify, getWriteErrors } from "./failures.ts";
 import { collections } from "./names.ts";
 
-interface UsageRecord {
+export interface UsageRecord {
   /** The external id. */
   _id: string;
   last_on: Date;

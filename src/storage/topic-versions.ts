@@ -7,8 +7,10 @@ export interface VersionRecord extends Pick<
   TopicRecord,
   "topic_id" | "topic_name" | "namespace" | "header_query" | "content_query" | "source" | "sys_created_on"
 > {
-  /** The sys_id and the version. */
-  _id: { id: string; v: number };
+  /** See toVersionId. */
+  _id: string;
+  sys_id: string;
+  version: number;
   valid_from: Date;
   valid_to: Date;
   ended_by: Source;
@@ -21,7 +23,8 @@ export interface VersionRecord extends Pick<
 
 const msPerDay = 24 * 60 * 60 * 1_000;
 
-export const toVersionId = (id: string, v: number): VersionRecord["_id"] => ({ id, v });
+/** The `_id` of a version. A text, since not every product finds documents by an `_id` that is one. */
+export const toVersionId = (id: string, version: number): string => `${id}-${version}`;
 
 /** Converts to a record. It is kept for ever unless a number of days is given. */
 export const toVersionRecord = (
@@ -29,6 +32,8 @@ export const toVersionRecord = (
   retentionDays: number | undefined,
 ): VersionRecord => ({
   _id: toVersionId(topic.id, topic.version),
+  sys_id: topic.id,
+  version: topic.version,
   topic_id: topic.externalId,
   topic_name: topic.name,
   namespace: topic.namespace,
@@ -47,7 +52,7 @@ export const toVersionRecord = (
 });
 
 export const fromVersionRecord = ({
-  _id: { id, v },
+  sys_id,
   valid_from,
   valid_to,
   ended_by,
@@ -56,7 +61,7 @@ export const fromVersionRecord = ({
   ...record
 }: VersionRecord): TopicVersion => ({
   topic: fromTopicRecord({
-    ...{ ...record, _id: id, version: v, sys_updated_on: valid_from },
+    ...{ ...record, _id: sys_id, sys_updated_on: valid_from },
     user_created: false,
     type: "egress",
   }),

@@ -10,9 +10,10 @@ import { digestManaged, type DesiredEntry, type DesiredSet } from "./desired.ts"
 import { createOriginRejection } from "./origin.ts";
 import type { Blocked, Leftover, PlannedChange, PlanResult } from "./plan.ts";
 import { requirePruneLimit, type PruneOptions } from "./prune.ts";
+import { addReaders, type EgressReaderOptions } from "./readers.ts";
 import type { KnownTopic, PlanSource } from "./stores.ts";
 
-export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions {
+export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions, EgressReaderOptions {
   readonly prune: boolean;
   /** Files without any topics are not a mistake. */
   readonly allowEmpty: boolean;
@@ -47,7 +48,8 @@ export async function createPlan(
   const stored = await compareMembers(desired, source);
   const decided = await decideAll(desired, source, { ...stored, options });
   const { orphaned, unread, removed } = sortLeftovers(desired, decided.leftovers, options);
-  const { changes, blocked } = await findTaken([...decided.decisions, ...removed.map(decideRemoval)], source);
+  const decisions = await addReaders([...decided.decisions, ...removed.map(decideRemoval)], options);
+  const { changes, blocked } = await findTaken(decisions, source);
   requirePruneLimit(changes, stored.members, options);
   return {
     plan: {
@@ -180,6 +182,7 @@ function addNotes(
     const created = action === "create" ? after?.definition : undefined;
     const same = created && disabled.find((one) => hasCombination(created, one.before?.definition));
     const notes = [
+      ...change.notes,
       ...(same === undefined
         ? []
         : [`looks like a rename; \`renamedFrom: ${same.externalId}\` keeps the sys_id and the history`]),

@@ -1,3 +1,4 @@
+import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { digestManaged } from "./desired.ts";
 import type { KnownTopic, PlanSource } from "./stores.ts";
 
@@ -17,27 +18,56 @@ export async function* findDrift(
   source: Pick<PlanSource, "streamMembers">,
   set: string,
 ): AsyncGenerator<Drift> {
-  for await (const known of source.streamMembers(set)) {
-    const drift = compareApplied(known);
-    if (drift !== undefined) yield drift;
+  for await (const known of source.streamMembers(set)) yield* compareApplied(known);
+}
+
+/** The drift of some members of a set, by external id. */
+interface DriftPage {
+  readonly drift: readonly Drift[];
+  /** The external id to go on after; undefined if there are no more members. */
+  readonly next: string | undefined;
+}
+
+/** How many members a page compares: a request must not take long. */
+const membersPerPage = 1_000;
+
+/** Finds drift among the next members of a set that the caller may see. */
+export async function readDriftPage(
+  source: Pick<PlanSource, "streamMembers">,
+  set: string,
+  from: { readonly after: string | undefined; readonly namespaces: Namespaces },
+): Promise<DriftPage> {
+  const drift: Drift[] = [];
+  let [count, last] = [0, from.after];
+  for await (const known of source.streamMembers(set, from)) {
+    if (count === membersPerPage) return { drift, next: last };
+    count += 1;
+    last = known.externalId;
+    const namespace = known.topic?.namespace ?? known.details?.namespace ?? "";
+    if (includesNamespace(from.namespaces, namespace)) drift.push(...compareApplied(known));
   }
+  return { drift, next: undefined };
 }
 
 /** Compares a member with what was applied last. The definition of an announced topic need not be managed. */
-function compareApplied({ externalId, topic, details }: KnownTopic): Drift | undefined {
+function compareApplied({ externalId, topic, details }: KnownTopic): Drift[] {
   const { membership } = details ?? {};
   const { set = "", path, applied } = membership ?? {};
-  if (details === undefined || applied === undefined) return undefined;
-  const createDrift = (message: string): Drift => ({
-    ...{ externalId, set, path, message },
-    applied: applied.version,
-    version: topic?.version ?? null,
-  });
+  if (details === undefined || applied === undefined) return [];
+  const createDrift = (message: string): Drift[] => [
+    {
+      ...{ externalId, set, path, message },
+      applied: applied.version,
+      version: topic?.version ?? null,
+    },
+  ];
+  if (applied.externalId !== undefined)
+    return createDrift(`was renamed: its file has the external id "${applied.externalId}"`);
   const isAnnounced = topic === undefined || topic.source.kind === "announcement";
   const asDescribed = digestManaged({ definition: undefined, details, path });
-  if (isAnnounced && asDescribed === applied.digest) return undefined;
+  if (isAnnounced && asDescribed === applied.digest) return [];
   if (topic === undefined) return createDrift("is not active any more");
-  if (digestManaged({ definition: topic, details, path }) === applied.digest) return undefined;
+  if (digestManaged({ definition: topic, details, path }) === applied.digest) return [];
   if (topic.version === applied.version)
     return createDrift(
       `its details were changed by "${details.changedBy}" at ${details.changedOn.toISOString()}`,

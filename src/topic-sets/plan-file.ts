@@ -9,7 +9,7 @@ import {
 } from "../../schemas/topic-plan.ts";
 import { formatFaults, PlanError } from "../lib/errors.ts";
 import { createValidator } from "../lib/validation.ts";
-import { noDetails, toDetails, type TopicDetails } from "../topics/details.ts";
+import { noDetails, toDetails, toDetailsBody } from "../topics/details.ts";
 import type { PlannedChange, PlannedState, TopicPlan } from "./plan.ts";
 
 const checkPlan = createValidator<TopicPlanFile>(topicPlanSchema);
@@ -89,20 +89,21 @@ export const fromChangeView = ({ before, after, ...change }: PlanChangeView): Pl
   after: after && fromStateView(after),
 });
 
+const emptyDetails = new Map(
+  Object.entries(toDetailsBody(noDetails)).map(([member, value]) => [member, JSON.stringify(value)]),
+);
+
 /** Converts the state of a topic to JSON, as files have it. Details that say nothing are left out. */
 export function toStateView({ externalId, definition, details, set, path }: PlannedState): PlanStateView {
-  const { labels, sunset, ...others } = details;
   const said = Object.fromEntries(
-    Object.entries(others).filter(
-      ([member, value]) => JSON.stringify(value) !== JSON.stringify(noDetails[member as keyof TopicDetails]),
+    Object.entries(toDetailsBody(details)).filter(
+      ([member, value]) => JSON.stringify(value) !== emptyDetails.get(member),
     ),
   );
   return {
     externalId,
     ...definition,
     ...said,
-    ...(labels.length > 0 && { labels: Object.fromEntries(labels) }),
-    ...(sunset !== null && { sunset }),
     ...(set !== undefined && { set }),
     ...(path !== undefined && { path }),
   };

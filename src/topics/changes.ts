@@ -268,12 +268,15 @@ function apply(effects: ReadonlyMap<number, Effect>, { snapshot, source, now }: 
   );
   for (const { from, to } of all) if (to !== undefined && from === undefined) snapshot.add(to);
   const enabled = all.flatMap((one) => one.enabled ?? []);
+  const renamed = all.flatMap(({ outcome, from, to }) =>
+    outcome === "renamed" && from !== undefined && to !== undefined ? [{ from, to }] : [],
+  );
   const results = all.map(({ outcome, topic, to }) => ({
     outcome,
     // With its new version.
     topic: (to && snapshot.findByExternalId(to.externalId)) ?? topic,
   }));
-  return { results, writes: { ...snapshot.toWrites(), enabled } };
+  return { results, writes: { ...snapshot.toWrites(), enabled, renamed } };
 }
 
 function createAbsentError(externalId: string, context: Context): UnknownTopicError {

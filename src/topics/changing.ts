@@ -4,7 +4,6 @@ import { newId } from "../lib/sys-id.ts";
 import { toTopicEvent } from "./audit.ts";
 import type { DefinitionChange } from "./definition-change.ts";
 import { decideChanges, type ChangedTopic, type ChangeSet, type RejectedChange } from "./changes.ts";
-import type { TopicService } from "./service.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import { TopicGoneError, UniqueViolationError, type FurtherWrites, type TopicStore } from "./stores.ts";
 import type { ChangeLabel, Topic, TopicDefinition } from "./topic.ts";
@@ -88,7 +87,7 @@ export interface ChangeResult {
 
 /** Changes one topic. Throws the reason why it cannot be changed, and UnavailableError. */
 export async function changeTopic(
-  topics: Pick<TopicService, "change">,
+  topics: { change(changes: readonly DefinitionChange[], options: ChangeOptions): Promise<ChangedTopics> },
   change: DefinitionChange,
   options: ChangeOptions,
 ): Promise<ChangeResult> {

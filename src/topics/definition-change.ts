@@ -21,8 +21,8 @@ export type DefinitionChange =
     }
   | {
       /**
-       * Moves the topic to the retired ones, so that no event belongs to it and its unique values are free. One
-       * that was announced is rejected: reading the log again would undo anything but a tombstone.
+       * Moves the topic to the retired ones, so that no event belongs to it and its unique values are free.
+       * One that was announced is rejected: reading the log again would undo anything but a tombstone.
        */
       readonly kind: "disable";
       readonly externalId: string;

@@ -34,6 +34,8 @@ export interface SetMembership {
 
 /** What the last apply stored. */
 export interface AppliedVersion {
+  /** The external id in the file; absent unless the topic was renamed since. */
+  readonly externalId?: string;
   /** The version of the topic. */
   readonly version: number;
   /** The digest of the definition and details in the file. */
@@ -185,6 +187,29 @@ interface DetailsChange {
   readonly membership?: SetMembership | null;
   readonly by: string;
   readonly at: Date;
+}
+
+/**
+ * The details of a topic that got another external id, under which the version `left` may be stored. Those
+ * that are hidden from its readers stay hidden.
+ */
+export const toRenamedDetails = (
+  details: StoredDetails,
+  left: number | undefined,
+  { from, to }: { readonly from: DescribedTopic; readonly to: DescribedTopic },
+): StoredDetails => ({
+  ...details,
+  externalId: to.externalId,
+  version: Math.max(details.version, left ?? 0) + 1,
+  namespace: details.namespace === from.namespace ? to.namespace : details.namespace,
+  words: toDetailsWords(to, details),
+  membership: details.membership && toRenamedMembership(details.membership, from.externalId, to.externalId),
+});
+
+function toRenamedMembership(membership: SetMembership, from: string, to: string): SetMembership {
+  if (membership.applied === undefined) return membership;
+  const { externalId = from, ...applied } = membership.applied;
+  return { ...membership, applied: externalId === to ? applied : { ...applied, externalId } };
 }
 
 /** The next version of a topic's details. Times of one topic always increase. */

@@ -3,7 +3,7 @@ import { changeTopic, type ChangeOptions, type ChangeResult } from "./changing.t
 import type { TopicHistory } from "./history.ts";
 import type { TopicReader } from "./listing.ts";
 import type { TopicService } from "./service.ts";
-import type { Topic, TopicDefinition } from "./topic.ts";
+import type { TopicDefinition } from "./topic.ts";
 
 /** A version of a topic that the history does not have. */
 export class UnknownVersionError extends Error {

@@ -25,10 +25,18 @@ export interface StoredDefinition extends TopicDefinition {
   readonly sourceKind: Source["kind"];
 }
 
+/** A topic before and after it got another external id. */
+export interface RenamedTopic {
+  readonly from: Topic;
+  readonly to: Topic;
+}
+
 /** What users change at once. */
 export interface ChangeWrites extends TopicWrites {
   /** Retirements that end with the writes: their topics are among `created`. */
   readonly enabled: readonly RetiredTopic[];
+  /** Their details and usage get the new external ids, too. */
+  readonly renamed: readonly RenamedTopic[];
 }
 
 /** A transaction, for writes of other stores that belong to it. Without a session, the store has none. */

@@ -32,7 +32,7 @@ interface Acknowledged {
 }
 
 const getNumber = (record: Document): number => (record["version"] as number | undefined) ?? 1;
-const getVersionId = (record: Document) => record["_id"] as { readonly id: string; readonly v: number };
+const getSysId = (record: Document): string => record["sys_id"] as string;
 const describe = (record: Document): string => {
   const { owner, offset, ...topic } = fromRecord(record);
   return `${toCombination({ ...topic, owner, offset })} of ${owner} ${offset}`;
@@ -79,11 +79,9 @@ export class HistoryOracle {
   compare(readAll: (collection: string) => readonly Document[]): void {
     const found = new Map<string, number[]>();
     const add = (id: string, version: number) => found.set(id, [...(found.get(id) ?? []), version]);
-    for (const record of readAll(collections.topicVersions))
-      add(getVersionId(record).id, getVersionId(record).v);
+    for (const record of readAll(collections.topicVersions)) add(getSysId(record), getNumber(record));
     for (const record of readAll(collections.topics)) add(record["_id"] as string, getNumber(record));
-    for (const record of readAll(collections.retiredTopics))
-      add(record["sys_id"] as string, getNumber(record));
+    for (const record of readAll(collections.retiredTopics)) add(getSysId(record), getNumber(record));
     for (const [id, versions] of this.#versions) {
       const expected = range(1, (versions.at(-1)?.number ?? 0) + 1).filter(
         (version) => !this.#overwritten.has(`${id} ${version}`),
@@ -107,13 +105,14 @@ export class HistoryOracle {
       if (collection === collections.topics)
         Object.assign(get((before ?? after)?.["_id"] as string), { before, after });
       if (collection === collections.topicVersions && after !== undefined) {
-        const { id, v } = getVersionId(after);
-        if (before !== undefined) this.#fail(`a version is in the history twice: version ${v} of ${id}`);
+        const id = getSysId(after);
+        if (before !== undefined)
+          this.#fail(`a version is in the history twice: version ${getNumber(after)} of ${id}`);
         get(id).replaced.push(after);
       }
       if (collection === collections.retiredTopics && after !== undefined && !isEnd(before, after)) {
         if (before !== undefined) this.#overwritten.add(`${String(before["sys_id"])} ${getNumber(before)}`);
-        get(after["sys_id"] as string).retired = after;
+        get(getSysId(after)).retired = after;
       }
     }
     return topics;
@@ -133,7 +132,7 @@ export class HistoryOracle {
     // The version of a topic that is enabled again is among the retired ones.
     const isEnabled = before === undefined && previous > 0;
     const first = previous === 0 ? 1 : isEnabled ? previous + 1 : previous;
-    const numbers = replaced.map((record) => getVersionId(record).v).toSorted((a, b) => a - b);
+    const numbers = replaced.map((record) => getNumber(record)).toSorted((a, b) => a - b);
     if (numbers.join() !== range(first, number).join() || (isEnabled && number === previous))
       this.#fail(
         `versions with gaps, or missing in the history: version ${number} of ${id} follows ${previous}, and replaces ${numbers.join()}`,
@@ -141,7 +140,7 @@ export class HistoryOracle {
     if (after !== undefined && before !== undefined && number === previous)
       this.#fail(`a topic changed without a new version: ${id}`);
     for (const record of replaced) {
-      const isVisible = getVersionId(record).v === previous;
+      const isVisible = getNumber(record) === previous;
       if ((record["is_transient"] === undefined) !== isVisible)
         this.#fail(`a version is kept as ${isVisible ? "never visible" : "visible"}, wrongly: of ${id}`);
       if (isVisible && describe(record) !== known.at(-1)?.text)
@@ -151,8 +150,8 @@ export class HistoryOracle {
     }
     if (number === previous) return;
     const stored = replaced
-      .filter((record) => getVersionId(record).v > previous)
-      .map((record) => ({ commit, number: getVersionId(record).v, text: describe(record) }));
+      .filter((record) => getNumber(record) > previous)
+      .map((record) => ({ commit, number: getNumber(record), text: describe(record) }));
     this.#versions.set(id, [...known, ...stored, { commit, number, text: describe(last) }]);
   }
 }

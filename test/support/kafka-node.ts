@@ -25,14 +25,18 @@ interface Node {
   readonly flags: readonly string[];
 }
 
-/**
- * Starts a Kafka process with these server.properties and options of Java, and waits until it is ready. The
- * caller stops it.
- */
+interface JavaOptions {
+  /** Options of Java itself. */
+  readonly flags?: readonly string[];
+  /** A class, or a source file. */
+  readonly main?: string;
+}
+
+/** Starts a Kafka process with these server.properties, and waits until it is ready. The caller stops it. */
 export async function startKafkaNode(
   folder: string,
   settings: readonly string[],
-  javaFlags: readonly string[] = [],
+  { flags: javaFlags = [], main = "kafka.Kafka" }: JavaOptions = {},
 ): Promise<ServerProcess> {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "server.properties");
@@ -49,7 +53,7 @@ export async function startKafkaNode(
   const archive = prepareClassArchive(java);
   const server = await startProcess({
     command: java.command,
-    args: [...buildJavaArgs(java, "kafka.Kafka", ["-Xmx512m", ...archive.flags, ...flags]), file],
+    args: [...buildJavaArgs(java, main, ["-Xmx512m", ...archive.flags, ...flags]), file],
     logFile: join(folder, "kafka.log"),
   });
   void server.ended.then(() => archive.keep());

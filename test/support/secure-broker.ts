@@ -1,4 +1,4 @@
-import { pbkdf2Sync, randomBytes } from "node:crypto";
+import { pbkdf2Sync, randomBytes, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,6 +34,10 @@ export interface SecureBroker {
   readonly password: string;
   /** Sets the user's password on a SCRAM listener; undefined deletes it. */
   setScramPassword(listener: "SCRAM256" | "SCRAM512", password: string | undefined): Promise<void>;
+  /** Whose client certificates (PEM) MTLS accepts from now on; open connections stay. */
+  trustClients(...authorities: readonly string[]): Promise<void>;
+  /** Allows everything to the client with a certificate for this name, or no longer. */
+  setClientRights(commonName: string, isAllowed: boolean): Promise<void>;
   /** Writes a file that is removed with the broker, and returns its path. */
   writeFile(name: string, text: string): string;
 }
@@ -98,6 +102,8 @@ export async function startSecureBroker(): Promise<SecureBroker> {
       "ssl.truststore.type=PEM",
       `ssl.truststore.location=${ca}`,
       "listener.name.mtls.ssl.client.auth=required",
+      "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+      `super.users=User:ANONYMOUS;User:${user};User:CN=${user}`,
       ...describePlain("plain", password),
       ...describePlain("ipv6", password),
       ...describePlain("short", password),
@@ -113,7 +119,7 @@ export async function startSecureBroker(): Promise<SecureBroker> {
       `listener.name.oauth.sasl.oauthbearer.expected.issuer=${issuer.url}`,
       `listener.name.oauth.oauthbearer.connections.max.reauth.ms=${sessionMs}`,
     ],
-    [`-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=${keysUrl}`],
+    { flags: [`-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=${keysUrl}`] },
   );
   after(async () => {
     await broker.stop();
@@ -127,6 +133,9 @@ export async function startSecureBroker(): Promise<SecureBroker> {
     keepSecret(next);
     return alterScram(kafka, listener === "SCRAM256" ? 256 : 512, next);
   };
+  const admin = kafka.admin();
+  await admin.connect();
+  after(() => admin.disconnect());
   await setScramPassword("SCRAM256", password);
   await setScramPassword("SCRAM512", password);
   issuer.setMachine({ id: user, secret: password, audience: tokenAudience, lifetimeSeconds: 300 });
@@ -150,6 +159,19 @@ export async function startSecureBroker(): Promise<SecureBroker> {
     password,
     setScramPassword,
     writeFile,
+    async trustClients(...authorities) {
+      const value = writeFile(`trusted-${randomUUID()}.pem`, authorities.join("\n"));
+      const configEntries = [{ name: "listener.name.mtls.ssl.truststore.location", value }];
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: [{ type: kafkajs.ConfigResourceTypes.BROKER, name: "1", configEntries }],
+      });
+    },
+    async setClientRights(commonName, isAllowed) {
+      const acl = createAcl(`User:CN=${commonName}`);
+      if (isAllowed) await admin.createAcls({ acl });
+      else await admin.deleteAcls({ filters: acl });
+    },
     settings: {
       PLAIN: login("PLAIN", "plain"),
       IPV6: login("IPV6", "plain"),
@@ -173,6 +195,18 @@ export async function startSecureBroker(): Promise<SecureBroker> {
     },
   };
 }
+
+/** Everything, on everything. */
+const createAcl = (principal: string) =>
+  (["TOPIC", "GROUP", "TRANSACTIONAL_ID", "CLUSTER"] as const).map((type) => ({
+    resourceType: kafkajs.AclResourceTypes[type],
+    resourceName: type === "CLUSTER" ? "kafka-cluster" : "*",
+    resourcePatternType: kafkajs.ResourcePatternTypes.LITERAL,
+    principal,
+    host: "*",
+    operation: kafkajs.AclOperationTypes.ALL,
+    permissionType: kafkajs.AclPermissionTypes.ALLOW,
+  }));
 
 const describePlain = (name: string, password: string): string[] => [
   `listener.name.${name}.sasl.enabled.mechanisms=PLAIN`,

@@ -23,7 +23,7 @@ export const entry = (externalId: string, more: Entry = {}): Entry => ({
 });
 
 /** The actions of a plan by external id. */
-export const toActions = ({ plan }: TopicPlanReport): Record<string, string> =>
+export const toActions = ({ plan }: Pick<TopicPlanReport, "plan">): Record<string, string> =>
   Object.fromEntries(plan.changes.map(({ action, externalId }) => [externalId, action]));
 
 const collectionNames = [

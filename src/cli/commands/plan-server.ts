@@ -1,4 +1,11 @@
 import {
+  impactResultSchema,
+  maxImpactChanges,
+  type ImpactBody,
+  type ImpactResult,
+} from "../../../schemas/impact.ts";
+import { topicConsumersSchema, type TopicConsumersView } from "../../../schemas/topic-consumers.ts";
+import {
   maxLookUpDefinitions,
   maxLookUpIds,
   topicLookUpReplySchema,
@@ -11,22 +18,32 @@ import {
 import { readEnvironment } from "../../config.ts";
 import { getErrorMessage, PlanError, UnavailableError } from "../../lib/errors.ts";
 import { splitIntoBatches } from "../../lib/batches.ts";
+import { now, sleep } from "../../lib/platform.ts";
 import { createValidator } from "../../lib/validation.ts";
 import type { ApplyChanges } from "../../topic-sets/apply.ts";
 import { toChangeView } from "../../topic-sets/plan-file.ts";
+import type { PlannedChange } from "../../topic-sets/plan.ts";
+import type { EgressReader, FindReaders, ReadTopic } from "../../topic-sets/readers.ts";
 import type { PlanSource } from "../../topic-sets/stores.ts";
 import { fromKnownView } from "../../topic-sets/view.ts";
 import { toDefinition, type TopicDefinition } from "../../topics/topic.ts";
+import type { PreviewChanges, PreviewOptions } from "./plan-preview.ts";
 
 const requestTimeoutMs = 60_000;
 const checkLookUp = createValidator<TopicLookUpReply>(topicLookUpReplySchema);
+const checkConsumers = createValidator<TopicConsumersView>(topicConsumersSchema);
+const checkImpact = createValidator<ImpactResult>(impactResultSchema);
 const checkSets = createValidator<{ sets: TopicSetView[] }>(topicSetListSchema);
 
+interface ServerConnection {
+  readonly source: PlanSource;
+  readonly apply: ApplyChanges;
+  readonly findReaders: FindReaders;
+  readonly preview: PreviewChanges;
+}
+
 /** Connects plans to a running service. Throws UnavailableError, and a PlanError if it rejects the caller. */
-export async function connectToServer(
-  url: string,
-  abort: AbortSignal,
-): Promise<{ readonly source: PlanSource; readonly apply: ApplyChanges }> {
+export async function connectToServer(url: string, abort: AbortSignal): Promise<ServerConnection> {
   const send = createClient(url, abort);
   const lookUp = async (body: TopicLookUp): Promise<TopicLookUpReply> =>
     requireValid(checkLookUp(await send("POST", "/topic-look-up", body)));
@@ -68,6 +85,8 @@ export async function connectToServer(
 
   return {
     source,
+    findReaders: (topics) => findReaders(topics, send, abort),
+    preview: (changes, options) => previewChanges(changes, options, send),
     async apply({ set, origin, revision, changes, ...batch }) {
       const body: SetChanges = {
         ...batch,
@@ -82,6 +101,73 @@ export async function connectToServer(
       return { applied: Number(reply.applied), events: [] };
     },
   };
+}
+
+const topicsAtOnce = 20;
+const waitForGroupsMs = 60_000;
+const pollMs = 500;
+
+/** The server reads the groups in the background when it is asked for the first time. */
+async function findReaders(
+  topics: readonly ReadTopic[],
+  send: Send,
+  abort: AbortSignal,
+): Promise<readonly (readonly EgressReader[])[]> {
+  const read = async ({ id }: ReadTopic): Promise<TopicConsumersView> =>
+    requireValid(checkConsumers(await send("GET", `/topics/${id}/consumers`)));
+  const [first] = topics;
+  if (first === undefined) return [];
+  const deadline = now() + waitForGroupsMs;
+  for (let view = await read(first); ; view = await read(first)) {
+    const { sharedBy, observed } = view;
+    if (sharedBy !== "topic") return topics.map(() => []);
+    if (observed.asOf !== null) break;
+    if (!observed.reading || now() > deadline)
+      throw new UnavailableError("the server could not read the consumer groups");
+    await sleep(pollMs, abort);
+  }
+  const found: EgressReader[][] = [];
+  for (const some of splitIntoBatches(topics, topicsAtOnce)) {
+    const views = await Promise.all(some.map(read));
+    found.push(...views.map(({ observed: { groups } }) => groups.map(toReader)));
+  }
+  return found;
+}
+
+const toReader = ({
+  group,
+  state,
+  memberCount,
+  lag,
+}: TopicConsumersView["observed"]["groups"][number]): EgressReader => ({
+  ...{ group, state, members: memberCount ?? undefined, lag: lag ?? undefined },
+});
+
+/** Lets the server compare the changes with what it has stored. Throws a PlanError for too many. */
+async function previewChanges(
+  changes: readonly PlannedChange[],
+  options: PreviewOptions,
+  send: Send,
+): Promise<ImpactResult> {
+  if (changes.length > maxImpactChanges)
+    throw new PlanError(
+      `The plan changes the filters of ${changes.length} topics, and --impact with --server takes at most ${maxImpactChanges}. Plan fewer files at a time, or use the database.`,
+    );
+  const body: ImpactBody = {
+    ...options,
+    changes: changes.map(({ externalId, after }) => {
+      if (after?.definition === undefined) return { externalId, disable: true };
+      const { namespace, headerQuery, contentQuery } = after.definition;
+      return { externalId, namespace, headerQuery, contentQuery };
+    }),
+  };
+  const result = requireValid(checkImpact(await send("POST", "/impact", body)));
+  // A renamed topic is compared under the external id that it has.
+  const topics = result.topics.map((topic, at) => ({
+    ...topic,
+    externalId: changes[at]?.after?.externalId ?? topic.externalId,
+  }));
+  return { ...result, topics };
 }
 
 type Send = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;

@@ -1,9 +1,14 @@
+import { readConsumers } from "../../app/consumers.ts";
 import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
 import type { AuditEvent } from "../../lib/audit.ts";
+import { groupByTopic } from "../../routing/consumers.ts";
 import type { EgressNaming } from "../../routing/egress.ts";
 import type { ApplyChanges } from "../../topic-sets/apply.ts";
+import type { FindReaders } from "../../topic-sets/readers.ts";
 import type { PlanSource } from "../../topic-sets/stores.ts";
 import { getCommandLineUser, runWithContext, type CommandContext } from "../context.ts";
+import { printError, sanitize } from "../output/output.ts";
+import { createLocalPreview, type PreviewChanges } from "./plan-preview.ts";
 import { connectToServer } from "./plan-server.ts";
 
 /** What plans are made from and applied to: the database, or a server. */
@@ -16,8 +21,9 @@ export interface PlanTarget {
   /** Records changes; a server does that itself. */
   readonly record: (events: readonly AuditEvent[]) => void;
   readonly abort: AbortSignal;
-  /** Undefined with a server. */
-  readonly context: CommandContext | undefined;
+  /** Undefined: no router is configured, or egress topics are shared. */
+  readonly findReaders: FindReaders | undefined;
+  readonly preview: PreviewChanges;
 }
 
 /** Runs a command with the database, or with a server if there is a URL. */
@@ -30,18 +36,39 @@ export async function runWithTarget(
     const user = getCommandLineUser();
     if (server !== undefined) {
       const remote = await connectToServer(server, abort);
-      const local = { egressNaming: undefined, record: () => undefined, context: undefined };
+      const local = { egressNaming: undefined, record: () => undefined };
       await work({ ...remote, ...local, user, abort });
       return;
     }
     const record = changes ? audit() : undefined;
     const { planSource, applyChanges } = await services();
+    const egressNaming = createEgressNamingFromConfig(config.kafka);
     await work({
-      ...{ source: planSource, apply: applyChanges, user, abort, context },
-      egressNaming: createEgressNamingFromConfig(config.kafka),
+      ...{ source: planSource, apply: applyChanges, user, abort, egressNaming },
+      findReaders: createFindReaders(context, egressNaming),
+      preview: createLocalPreview(context),
       record: (events) => {
         for (const event of events) record?.(event);
       },
     });
   });
 }
+
+/** Finds the readers of egress topics in Kafka. What cannot be read is printed. */
+const createFindReaders = (
+  { config, broker }: CommandContext,
+  naming: EgressNaming | undefined,
+): FindReaders | undefined =>
+  naming?.scope !== "topic"
+    ? undefined
+    : async (topics) => {
+        const { groups, problems } = await readConsumers(await broker(), config.kafka, naming);
+        for (const problem of problems) printError(sanitize(problem));
+        const byTopic = groupByTopic(groups);
+        return topics.map((topic) => {
+          const egressTopic = naming.getName(topic);
+          return (byTopic.get(egressTopic) ?? []).map(({ group, state, members, lags }) => ({
+            ...{ group, state, members: members?.length, lag: lags.get(egressTopic) },
+          }));
+        });
+      };

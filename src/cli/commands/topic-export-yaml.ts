@@ -6,13 +6,11 @@ import { stringify } from "yaml";
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
 import { toStateView } from "../../topic-sets/plan-file.ts";
 import { noDetails, type TopicDetails } from "../../topics/details.ts";
-import { addDetails } from "../../topics/details-search.ts";
-import type { ListedTopic, Topic } from "../../topics/topic.ts";
-import { streamTopics } from "../../topics/topic-pages.ts";
+import type { Topic } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { printJson, printLine } from "../output/output.ts";
-import { toTopicQuery } from "./topic-choice.ts";
+import { streamExported } from "./exported-topics.ts";
 import type { ExportFlags } from "./topic-export.ts";
 
 /** Files of this size can be read back, and by people. */
@@ -24,7 +22,8 @@ export async function exportYaml(context: CommandContext, flags: ExportFlags): P
   const { out = "", set, json } = flags;
   await prepareFolder(out);
   const writer = new FolderWriter(out, set);
-  for await (const { topic, details = noDetails } of readTopics(context, flags)) {
+  const topics = streamExported(await context.services(), flags, { withDetails: true });
+  for await (const { topic, details = noDetails } of topics) {
     if (context.abort.aborted)
       throw new UnavailableError(`stopped after ${formatCount(writer.topics, "topic")}`);
     await writer.add(topic, details);
@@ -45,19 +44,6 @@ async function prepareFolder(folder: string): Promise<void> {
   } catch (error) {
     throw new Error(`cannot write to the folder ${folder}: ${getErrorMessage(error)}`, { cause: error });
   }
-}
-
-const topicsPerLookup = 1_000;
-
-async function* readTopics({ services }: CommandContext, flags: ExportFlags): AsyncGenerator<ListedTopic> {
-  const sources = await services();
-  let topics: ListedTopic[] = [];
-  for await (const listed of streamTopics(sources, toTopicQuery(flags))) {
-    if (topics.push(listed) < topicsPerLookup) continue;
-    yield* await addDetails(sources.topicDetails, topics);
-    topics = [];
-  }
-  yield* await addDetails(sources.topicDetails, topics);
 }
 
 interface OpenFile {

@@ -1,14 +1,13 @@
 import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import { streamTopicsAt } from "../../topics/history.ts";
-import { streamTopics } from "../../topics/topic-pages.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, openOutput, printLine, type Output } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
-import { toTopicQuery, type TopicChoiceFlags } from "./topic-choice.ts";
+import { streamExported } from "./exported-topics.ts";
+import type { TopicChoiceFlags } from "./topic-choice.ts";
 
 export interface ExportFlags extends TopicChoiceFlags {
   readonly format?: "ndjson" | "yaml";
@@ -54,12 +53,7 @@ async function writeDefinitions(
     progress?.at(Math.min(done, total));
     return text === "" || output.write(text);
   };
-  const query = toTopicQuery(flags);
-  const topics =
-    flags.at === undefined
-      ? streamTopics(sources, query)
-      : streamTopicsAt(sources.topicHistory, flags.at, query);
-  for await (const { topic } of topics) {
+  for await (const { topic } of streamExported(sources, flags)) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
     lines.push(`${formatDefinition(topic)}\n`);
     done += 1;

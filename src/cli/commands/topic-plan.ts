@@ -22,6 +22,7 @@ export interface PlanOptionFlags {
   readonly prune?: true;
   readonly maxDeletes?: MaxDeletes;
   readonly allowEmpty?: true;
+  readonly evenIfRead?: true;
   readonly adopt?: true;
   readonly takeOver?: string;
   readonly skipBlocked?: true;
@@ -78,13 +79,15 @@ export async function loadFiles(
 /** Computes a plan, for `plan` and `apply` alike. */
 export const makePlan = (
   { desired, repository }: LoadedFiles,
-  { source, user, egressNaming }: PlanTarget,
+  { source, user, egressNaming, findReaders }: PlanTarget,
   flags: PlanOptionFlags,
 ): Promise<PlanResult> =>
   createPlan(desired, source, {
     prune: flags.prune === true,
     maxDeletes: flags.maxDeletes,
     allowEmpty: flags.allowEmpty === true,
+    findReaders,
+    evenIfRead: flags.evenIfRead === true,
     adopt: flags.adopt === true,
     takeOver: flags.takeOver,
     origin: flags.origin ?? repository.origin,
@@ -112,21 +115,16 @@ export function requireApplicable(
 /** Compares old and new filters on events, if that is wanted. */
 async function previewPlan(
   { plan }: PlanResult,
-  { context }: PlanTarget,
+  { preview }: PlanTarget,
   { impact }: PlanFlags,
 ): Promise<ImpactResult | undefined> {
-  if (impact === undefined || context === undefined) return undefined;
-  const changes = plan.changes.map(({ externalId, before, after }) => ({
-    externalId: after?.externalId ?? externalId,
-    before: before?.definition,
-    after: after?.definition,
-  }));
-  const changed = changes.filter(
-    ({ before, after }) =>
+  if (impact === undefined) return undefined;
+  const changed = plan.changes.filter(
+    ({ before: { definition: before } = {}, after: { definition: after } = {} }) =>
       before?.headerQuery !== after?.headerQuery || before?.contentQuery !== after?.contentQuery,
   );
-  const { compareChanges } = await import("./topic-impact.ts");
-  return compareChanges(context, changed, { examples: 3, ...(impact !== true && { last: impact }) });
+  if (changed.length === 0) return undefined;
+  return preview(changed, { examples: 3, ...(impact !== true && { last: impact }) });
 }
 
 async function printPlan(

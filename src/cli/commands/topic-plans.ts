@@ -19,9 +19,7 @@ export function definePlanCommands(topics: Command): void {
       new Option(
         "--impact [count]",
         "also read the last events, 100000 or this many, and count those that would match newly and no longer",
-      )
-        .argParser(parseCount)
-        .conflicts("server"),
+      ).argParser(parseCount),
     )
     .option("--fail-on-changes", "exit with 2 if there are changes")
     .option("--json", "print JSON")
@@ -92,6 +90,7 @@ const addPlanOptions = (command: Command): Command =>
         ).argParser(parseMaxDeletes),
       )
       .option("--allow-empty", "accept files without any topics")
+      .option("--even-if-read", "disable also topics whose egress topics are read by consumers")
       .option("--adopt", "adopt topics that exist and belong to no set")
       .option("--take-over <set>", "adopt topics of this other set")
       .option("--skip-blocked", "leave out changes that cannot be made")

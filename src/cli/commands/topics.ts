@@ -199,8 +199,9 @@ function addExportCommand(topics: Command): void {
     .action(async (flags: ExportFlags, command: Command) => {
       if (flags.at !== undefined && flags.state !== undefined && flags.state !== "active")
         command.error("error: --at cannot be combined with --state");
-      if (flags.at !== undefined && flags.format === "yaml")
-        command.error("error: --at cannot be combined with --format yaml");
+      const other =
+        flags.at && (["owner", "tag", "label", "lifecycle", "search"] as const).find((name) => flags[name]);
+      if (other !== undefined) command.error(`error: --at cannot be combined with --${other}`);
       if (flags.out === undefined && flags.format === "yaml")
         command.error("error: --format yaml needs --out");
       await runWithContext(async (context) => {

@@ -66,7 +66,17 @@ function formatPerDay(perDay: PerDay | null): string {
 
 /** Says what was read, and how to read it again. */
 async function printRead(output: Output, read: ImpactRead): Promise<void> {
-  const { kafkaTopic, partitions, firstTime, lastTime, records, events, rejected, withoutRecord } = read;
+  const {
+    kafkaTopic,
+    partitions,
+    firstTime,
+    lastTime,
+    records,
+    events,
+    rejected,
+    rejectedExamples,
+    withoutRecord,
+  } = read;
   const from = kafkaTopic === null ? "" : ` of ${sanitize(kafkaTopic)}`;
   const time = firstTime === null ? "" : `, from ${firstTime} to ${lastTime ?? ""}`;
   const notEvents = Object.entries(rejected).map(([code, count]) => `${String(count)} ${code}`);
@@ -76,6 +86,12 @@ async function printRead(output: Output, read: ImpactRead): Promise<void> {
     `read ${formatCount(records, "record")}${from}${time}: ${formatCount(events, "event")}${others}${missing}\n`,
   );
   if (partitions.length > 0) await output.write(`the same again: --offsets ${formatRanges(partitions)}\n`);
+  if (rejectedExamples.length > 0) {
+    const places = rejectedExamples.map(({ partition, offset, code }) =>
+      kafkaTopic === null ? `line ${offset} ${code}` : `${partition}:${offset} ${code}`,
+    );
+    await output.write(`not events, for example: ${places.join(", ")}\n`);
+  }
 }
 
 const formatRanges = (ranges: readonly OffsetRange[]): string =>

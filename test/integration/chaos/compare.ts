@@ -115,7 +115,7 @@ function predictVersions({ models }: Oracle, found: Found): Map<string, unknown>
         `${partition}-${offset}`,
         {
           topic_id: topic.externalId,
-          v: countVersions(topic.externalId, offset).version ?? 1,
+          version: countVersions(topic.externalId, offset).version ?? 1,
           ...toDefinition(topic),
           source: toSource(topic, found, partition),
           ended_by: toAnnouncementSource(found.topic, partition, offset),
@@ -128,15 +128,15 @@ function predictVersions({ models }: Oracle, found: Found): Map<string, unknown>
 
 async function readVersions({ db }: Found): Promise<Map<string, unknown>> {
   const records = db.collection<{
-    _id: { v: number };
     ended_by: { partition: number; offset: number };
   }>("topicsync_topic_versions");
-  const projection = { valid_from: 0, valid_to: 0, sys_created_on: 0, is_transient: 0 };
+  const unknown = { _id: 0, sys_id: 0, valid_from: 0, valid_to: 0, sys_created_on: 0 };
+  const projection = { ...unknown, is_transient: 0 };
   const all = await records.find({}, { projection }).toArray();
   return new Map(
-    all.map(({ _id: { v }, ...record }) => {
+    all.map((record) => {
       const { partition, offset } = record.ended_by;
-      return [`${partition}-${offset}`, { ...record, v }];
+      return [`${partition}-${offset}`, record];
     }),
   );
 }

@@ -2,14 +2,17 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { describe, it } from "node:test";
 
+import type { TopicPlanFile } from "../../../schemas/topic-plan.ts";
 import { nodeOptions } from "../../support/commands.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { cli, environment } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
-import { entry, toFile, useTopicFiles } from "../../support/topic-files.ts";
+import { entry, toActions, toFile, useTopicFiles } from "../../support/topic-files.ts";
 import { getPort } from "../../unit/embedded/local.ts";
 
 const createScene = useTopicFiles();
@@ -47,29 +50,50 @@ const count = 30;
 const entries = (more: (at: number) => Readonly<Record<string, unknown>>) =>
   Array.from({ length: count }, (_, at) => entry(`t${at}`, more(at)));
 
-describe("a killed apply", () => {
-  const moments: readonly Moment[] = [
-    { command: "update", collection: "topicsync_topic_versions", nth: 1 },
-    { command: "update", collection: topicCollection, nth: 1 },
-    { command: "update", collection: "topicsync_topic_details", nth: 1 },
-    { command: "update", collection: "topicsync_topic_sets", nth: 1 },
-    { command: "commitTransaction", nth: 1 },
-  ];
-  for (const moment of moments)
-    it(`has made all changes or none, at ${moment.command} ${moment.collection ?? ""}`, async () => {
-      const scene = createScene();
-      const { write, apply, planTo, stored, details } = scene;
-      write({ "a.yaml": toFile(entries(() => ({}))) });
-      await apply();
-      write({ "a.yaml": toFile(entries((at) => ({ contentQuery: `a=${at}`, owner: "noc" }))) });
-      const file = await planTo();
-      await killApplyAt(moment, file, scene);
-      const changed = await stored.countDocuments({ content_query: { $ne: "" } });
-      const described = await details.countDocuments({ owner: "noc" });
-      assert.ok(changed === 0 || changed === count, `${changed} of ${count} topics are changed`);
-      assert.equal(described, changed);
-    });
+/** Every write of an apply that creates, changes, renames, describes and disables topics. */
+const writes: readonly Omit<Moment, "nth">[] = [
+  { command: "update", collection: "topicsync_topic_versions" },
+  { command: "update", collection: "svc_api_notif_mgmt_topic_retired" },
+  { command: "delete", collection: topicCollection },
+  { command: "update", collection: topicCollection },
+  { command: "insert", collection: topicCollection },
+  { command: "delete", collection: "topicsync_topic_details" },
+  { command: "insert", collection: "topicsync_topic_details" },
+  { command: "update", collection: "topicsync_topic_details" },
+  { command: "update", collection: "topicsync_topic_sets" },
+  { command: "update", collection: "topicsync_topic_usage" },
+  { command: "delete", collection: "topicsync_topic_usage" },
+  { command: "commitTransaction" },
+];
 
+describe("an apply that is killed", { concurrency: 3 }, () => {
+  for (const write of writes)
+    it(`has made all changes or none, at ${write.command} ${write.collection ?? ""}`, async () => {
+      const scene = createScene();
+      const { db, apply, plan, planTo, readAll } = scene;
+      scene.write({ "a.yaml": toFile(entries(() => ({}))) });
+      await apply();
+      const usage = db.collection<{ _id: string; days: object }>("topicsync_topic_usage");
+      await usage.insertOne({ _id: "t0", days: {} });
+      const [, , , ...kept] = entries((at) => (at < 10 ? { owner: "noc" } : { contentQuery: `a=${at}` }));
+      const renamed = entry("renamed", { name: "name of t0", renamedFrom: "t0" });
+      scene.write({ "a.yaml": toFile([renamed, ...kept, entry("new")]) });
+      const file = await planTo("--prune");
+      const before = await readAll();
+      await killApplyAt({ ...write, nth: 1 }, file, scene);
+      const isUnchanged = isDeepStrictEqual(await readAll(), before);
+      const { plan: rest } = await plan(["--prune"]);
+      const all = toActions({ plan: JSON.parse(readFileSync(file, "utf8")) as TopicPlanFile });
+      assert.deepEqual(toActions({ plan: rest }), isUnchanged ? all : {});
+      assert.equal((await usage.findOne())?._id, isUnchanged ? "t0" : "renamed");
+      assert.deepEqual(
+        new Set(Object.values(all)),
+        new Set(["create", "change", "rename", "describe", "disable"]),
+      );
+    });
+});
+
+describe("a killed apply", () => {
   it("is continued by repeating it", async () => {
     const scene = createScene();
     const { write, planTo, run, stored, db } = scene;
@@ -86,39 +110,5 @@ describe("a killed apply", () => {
     await db.admin().command({ killAllSessions: [] });
     await until("the plan is applied", async () => (await run("apply", file)).code === 0);
     assert.equal(await stored.countDocuments(), 520);
-  });
-});
-
-describe("two applies of overlapping plans", () => {
-  it("leave each topic as exactly one plan says, and one of them is stale", async () => {
-    const { write, apply, planTo, run, stored } = createScene();
-    write({ "a.yaml": toFile(entries(() => ({}))) });
-    await apply();
-    for (let round = 1; round <= 4; round += 1) {
-      write({ "a.yaml": toFile(entries((at) => ({ contentQuery: `left=${round * 100 + at}` }))) });
-      const left = await planTo();
-      write({
-        "a.yaml": toFile(
-          entries((at) => ({
-            contentQuery: at < 10 ? `right=${round * 100 + at}` : `left=${(round - 1) * 100 + at}`,
-          })),
-        ),
-      });
-      const right = await planTo();
-      const ends = await Promise.all([run("apply", left), run("apply", right)]);
-      assert.deepEqual(
-        ends.map(({ code }) => code).toSorted(),
-        [0, 3],
-        ends.map(({ errors }) => errors).join(),
-      );
-      const winner = ends[0].code === 0 ? "left" : "right";
-      const found = await stored.find({}).toArray();
-      for (const { topic_id, content_query } of found.filter(
-        ({ topic_id }) => Number(topic_id.slice(1)) < 10,
-      ))
-        assert.match(content_query, new RegExp(`^${winner}=${round}`), topic_id);
-      write({ "a.yaml": toFile(entries((at) => ({ contentQuery: `left=${round * 100 + at}` }))) });
-      await apply();
-    }
   });
 });

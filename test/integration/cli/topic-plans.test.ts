@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import { until } from "../../support/poll.ts";
 import { entry, toActions, toFile, useTopicFiles } from "../../support/topic-files.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
 
@@ -85,6 +86,33 @@ describe("topics plan and apply", () => {
       found.every((record) => (record.version ?? 1) === 1),
       "a topic was changed",
     );
+  });
+
+  it("restore a set as it was, from files that were exported", async () => {
+    const { write, apply, plan, run, root, remove, stored } = createScene();
+    write({ "a.yaml": toFile([entry("one", { owner: "noc" }), entry("two"), entry("three")]) });
+    await apply();
+    await stored.insertOne(createTopicRecord({ externalId: "foreign" }));
+    const readNames = async () =>
+      (await stored.find({}, { sort: { topic_id: 1 } }).toArray()).map((one) => one.topic_name);
+    const names = await readNames();
+    const at = new Date().toISOString();
+    await until("the clock has moved on", () => new Date().toISOString() > at);
+    write({
+      "a.yaml": toFile([
+        entry("one", { owner: "noc", name: "other" }),
+        entry("three", { name: "name of two" }),
+      ]),
+    });
+    await apply(["--prune"]);
+    remove("a.yaml");
+    const past = ["export", "--format", "yaml", "--at", at, "--set", "noc", "--out", root];
+    const exported = await run(...past);
+    assert.equal(exported.code, 0, exported.errors);
+    assert.deepEqual(toActions(await plan()), { one: "change", three: "change" });
+    write({ "b.yaml": toFile([entry("two")]) });
+    await apply();
+    assert.deepEqual(await readNames(), names);
   });
 
   it("reject a stale plan, and say who changed the topic", async () => {

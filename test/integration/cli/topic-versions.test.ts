@@ -185,6 +185,7 @@ describe("topics as they were", () => {
       ["export", "--at", "2026-02-31T00:00:00Z"],
       ["show", "a", "--at", "2026-02-01T00:00:00Z", "--version", "1"],
       ["export", "--at", "2026-02-01T00:00:00Z", "--state", "disabled"],
+      ["export", "--at", "2026-02-01T00:00:00Z", "--owner", "noc"],
     ])
       assert.equal((await topics(...args)).code, 64, args.join(" "));
   });

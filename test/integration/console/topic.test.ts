@@ -273,6 +273,9 @@ describe("the page of a topic", () => {
     await tabs.getByRole("link", { name: "History" }).click();
     await page.getByRole("heading", { name: "Version 1" }).waitFor();
     await assertAllLooks(page, "topic-history");
+    await tabs.getByRole("link", { name: "Relations" }).click();
+    await page.getByRole("region", { name: "The same events" }).getByText("No other topic.").waitFor();
+    await assertAllLooks(page, "topic-relations");
     await tabs.getByRole("link", { name: "Consumers" }).click();
     await page.getByText("dashboards@example.org").waitFor();
     await assertAllLooks(page, "topic-consumers");

@@ -117,6 +117,26 @@ describe("the topic pages", () => {
     await page.getByText("No event matches this topic: it was retired").waitFor();
   });
 
+  it("open and save topics whose external ids cannot be part of a path", async () => {
+    for (const externalId of [".", "é/".repeat(500)]) {
+      const name = `Odd ${externalId.length}`;
+      const body = { externalId, name };
+      assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body })).status, 201);
+      const page = await openConsole("Topics");
+      await page.getByLabel("Search").fill(name);
+      await page.getByRole("link", { name }).click();
+      await page.getByRole("heading", { name, level: 1 }).waitFor();
+      await page.getByRole("link", { name: "Change" }).click();
+      await page.getByLabel("Name", { exact: true }).fill(`${name} changed`);
+      await page.getByRole("button", { name: "Save as version 2" }).click();
+      await page.getByText("Version 2 is stored.").waitFor();
+      await page.getByRole("link", { name: "History" }).click();
+      await page.getByText(name, { exact: false }).first().waitFor();
+      await page.goBack();
+      await topics.deleteOne({ topic_id: externalId });
+    }
+  });
+
   it("filter by owner, tag and lifecycle", async () => {
     const page = await openTopics();
     await page.getByLabel("Owner").fill("team-noc");

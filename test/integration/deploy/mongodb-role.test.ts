@@ -62,6 +62,7 @@ const requests: Readonly<Record<string, Request>> = {
   },
   "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
   "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
+  "GET /api/topicsync/v1/topics/{id}/relations": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
   "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
@@ -263,7 +264,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const retiredBy = { kind: "http", user: "ann" } as const;
   const retired = [{ topic: changed, retiredOn: new Date(), retiredBy }];
   await assert.rejects(
-    store.change({ ...noWrites, removed: [changed], retired, enabled: [] }),
+    store.change({ ...noWrites, removed: [changed], retired, enabled: [], renamed: [] }),
     TopicGoneError,
   );
   const sentTo = { topic: "announcements" };
@@ -273,6 +274,8 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   await createReplayKey(database)();
   const usage = createTopicUsageStore(database);
   await usage.add([{ externalId: "a", matches: 1 }], new Date());
+  const renamed = [{ from: { ...topic, externalId: "a" }, to: topic }];
+  await store.change({ ...noWrites, enabled: [], renamed });
   await usage.noteCounting({ since: new Date(0), until: new Date() });
   const deadLetters = createDeadLetterReader(database, own.deadLetterTopic);
   await deadLetters.removeBefore({ partition: 0, offset: 0, epoch: 1 });

@@ -133,6 +133,8 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/usage`, key), 200, 404),
   getTopicConsumers: async (key, namespace) =>
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/consumers`, key), 200, 404),
+  getTopicRelations: async (key, namespace) =>
+    isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/relations`, key), 200, 404),
   disableTopic: (key, namespace) => switchTopic("disable", namespace, key),
   enableTopic: (key, namespace) => switchTopic("enable", namespace, key),
   async listTopicSets(key, namespace) {

@@ -391,3 +391,35 @@ describe("POST of topic changes", () => {
     assertError(await call(v1("/topic-changes"), { body: { changes }, key }), 403, "FORBIDDEN");
   });
 });
+
+describe("a topic whose external id cannot be part of a path", () => {
+  for (const [what, externalId] of [
+    ["a dot", "."],
+    ["two dots", ".."],
+    ["1,000 characters", "é/".repeat(500)],
+  ] as const)
+    it(`is changed, described, disabled and restored by its sys_id: ${what}`, async () => {
+      const { id } = await create({ externalId });
+      const changed = await put(id, 1, { externalId, name: `${what}, changed` });
+      assert.deepEqual([changed.status, changed.json.externalId, changed.json.id], [200, externalId, id]);
+      const headers = { "If-Match": '"0"' };
+      const described = await call(v1(`/topics/${id}/details`), {
+        ...{ method: "PUT", body: { owner: "noc" }, headers },
+      });
+      assert.equal(described.json.details.owner, "noc", described.text);
+      assert.equal((await post(`/topics/${id}/disable`, {})).json.state, "disabled");
+      assert.deepEqual((await get(`/topics/${id}`)).json.state, "disabled");
+      assert.equal((await get(`/topics/${id}/versions`)).json.versions.length, 2);
+      assert.equal((await post(`/topics/${id}/enable`, {})).json.state, "active");
+      const restored = await post(`/topics/${id}/restore`, { version: 1 });
+      assert.deepEqual([restored.json.externalId, restored.json.version], [externalId, 4], restored.text);
+    });
+
+  it("is not found by those who may not see it", async () => {
+    const { id, externalId } = await create({ namespace: unique("hidden") });
+    const key = await createKey(service.url, "topics.read@other", "topics.write@other");
+    const response = await put(id, 1, { externalId, name: "x", namespace: "other" }, key);
+    assertError(response, 404, "NOT_FOUND");
+    assert.ok(!response.text.includes(externalId), response.text);
+  });
+});

@@ -65,13 +65,52 @@ describe("plans over HTTP", () => {
     assertError(await get("/topic-sets/nothing"), 404, "NOT_FOUND");
     assert.match((await get("/database")).json.id, /^[0-9a-f-]{36}$/);
 
+    assert.deepEqual(shown.drift, { topics: [], next: null });
     const emptied = createFile(set, "space", [entry(one)]);
     assert.equal((await run(["drift", "--set", set, "--fail-on-drift"], asUser)).code, 0);
     assert.equal((await runCli(["topics", "disable", two, "--force"], service.settings)).code, 0);
     assert.equal((await run(["drift", "--set", set, "--fail-on-drift"], asUser)).code, 2);
+    const { path, ...drifted } = (await get(`/topic-sets/${set}`)).json.drift.topics[0];
+    const message = "is not active any more";
+    assert.deepEqual(drifted, { externalId: two, applied: 1, version: null, message });
+    assert.match(path, /\.yaml$/);
+    const after = (id: string) => get(`/topic-sets/${set}?after=${id}`);
+    assert.deepEqual((await after(two)).json.drift.topics, []);
+    assertError(await after(""), 400, "SCHEMA_VIOLATION");
     const stale = await run(["plan", emptied, "--json", "--origin", "elsewhere"], asUser);
     assert.equal(stale.code, 3);
     assert.match(stale.errors, /is applied from here/);
+  });
+
+  it("take over topics that a picker finds all the time", async () => {
+    const [one, two, topic, value] = [unique("set"), unique("set"), unique("topic"), unique("value")];
+    const createOf = (set: string): string =>
+      createFile(set, "space", [entry(topic, { contentQuery: `a=${value}`, owner: set })]);
+    const apply = (file: string, ...more: string[]) =>
+      run(["apply", file, "--yes", "--origin", "here", ...more], asUser);
+    assert.equal((await apply(createOf(one))).code, 0);
+    const id = (await get(`/topics/${topic}`)).json.id as string;
+    const isPicked = async (): Promise<boolean> => {
+      const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;
+      const { json } = await call(url, { body: { event: { a: value } } });
+      return (json.topics as { id: string }[]).some((found) => found.id === id);
+    };
+    for (const [set, from] of [
+      [two, one],
+      [one, two],
+      [two, one],
+    ] as const) {
+      const applied = apply(createOf(set), "--take-over", from);
+      const state = { isApplied: false };
+      const end = applied.finally(() => {
+        state.isApplied = true;
+      });
+      do assert.ok(await isPicked(), "the topic is not picked");
+      while (!state.isApplied);
+      const { code, errors } = await end;
+      assert.equal(code, 0, errors);
+    }
+    assert.equal((await get(`/topics/${topic}`)).json.details.set, two);
   });
 
   it("are stale like those over the database", async () => {

@@ -13,19 +13,25 @@ import { promisify } from "node:util";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { isAsShown, runBlocks } from "../docs/shell.ts";
 import { findFreePort } from "../../../src/embedded/tcp-port.ts";
+import { mskSigner } from "../../../src/kafka-security.ts";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
+import { startIamBroker } from "../../support/iam-broker.ts";
 import { until } from "../../support/poll.ts";
 import { noteShrinkwrap, startRegistry } from "../../support/registry.ts";
+import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
 import { stage } from "../../support/scene.ts";
 import { keepLog, keepSecret } from "../../support/secrets.ts";
 import { environment, startTopicsync } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
 import { toolsFolder } from "../../unit/embedded/local.ts";
 
 const installation = useFolder();
 const { path: folder } = installation;
 const { scene } = stage();
 const own = scene();
+const iamBroker = await startIamBroker();
+const { producer, routerScene } = routerStage({ ...sharedStack(), kafka: iamBroker.address });
 const password = "correct horse battery staple";
 keepSecret(password);
 
@@ -44,6 +50,18 @@ interface Lockfile {
   readonly packages: Readonly<Record<string, { readonly version: string; readonly integrity?: string }>>;
 }
 let packed: Packed;
+/** The packages in the folder before the signer was installed. */
+let besides: readonly string[];
+
+/** Asserts that the packages in a folder are those of the lockfile. */
+function assertLocked(target: string, { packages }: Lockfile): void {
+  const found = Object.keys(packages).filter((name) => name !== "" && existsSync(join(target, name)));
+  assert.ok(found.length > 100, String(found.length));
+  for (const name of found) {
+    const { version } = JSON.parse(read(join(target, name, "package.json"))) as { version: string };
+    assert.equal(version, packages[name]?.version, name);
+  }
+}
 
 before(async () => {
   const [registry, { stdout }] = await Promise.all([
@@ -59,7 +77,11 @@ before(async () => {
   await npm(folder, "publish", "--ignore-scripts", join(folder, packed.filename));
   noteShrinkwrap(registry.folder);
   // Many installations forbid scripts of packages; the package must not need any.
-  await npm(folder, "install", "--prefer-offline", "--ignore-scripts", "topicsync");
+  const install = (name: string) => npm(folder, "install", "--prefer-offline", "--ignore-scripts", name);
+  await install("topicsync");
+  besides = readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith("."));
+  // The registry ends with this hook.
+  await install(mskSigner);
 });
 
 describe("the published package", () => {
@@ -110,17 +132,25 @@ describe("the published package", () => {
       assert.deepEqual(packages[name]?.integrity, locked.packages[name]?.integrity, name);
       assert.match(packages[name]?.integrity ?? "", /^sha512-/, name);
     }
-    const found = names.filter((name) => existsSync(join(installed, name)));
-    assert.ok(found.length > 100, String(found.length));
-    for (const name of found) {
-      const { version } = JSON.parse(read(join(installed, name, "package.json"))) as { version: string };
-      assert.equal(version, packages[name]?.version, name);
-    }
-    assert.deepEqual(
-      readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith(".")),
-      ["topicsync"],
-    );
+    assertLocked(installed, { packages });
+    assert.deepEqual(besides, ["topicsync"]);
     assert.equal(existsSync(join(root, "npm-shrinkwrap.json")), false, "it stays in the checkout");
+  });
+
+  it("is installed from the archive with the locked dependencies as the systemd unit says", async () => {
+    const prefix = join(folder, "opt");
+    const unit = read(join(installed, "deploy/systemd/topicsync.service"));
+    const commands = Array.from(unit.matchAll(/^# {3}((?:npm install|\(cd) .*)$/gm), ([, one = ""]) =>
+      one
+        .replaceAll("/opt/topicsync", prefix)
+        .replace("./topicsync-0.1.0.tgz", join(folder, packed.filename)),
+    );
+    assert.equal(commands.length, 2);
+    for (const command of commands) await run("sh", ["-c", command], { cwd: folder, env: environment({}) });
+    const target = join(prefix, "lib/node_modules/topicsync");
+    assertLocked(target, JSON.parse(read(join(target, "npm-shrinkwrap.json"))) as Lockfile);
+    const { stdout } = await run(join(prefix, "bin/topicsync"), ["--version"]);
+    assert.match(stdout, /0\.1\.0/);
   });
 
   it("has a help page, which names a document in it, and exports a library", async () => {
@@ -159,6 +189,45 @@ describe("the published package", () => {
     assert.equal(status, 200);
     assert.match(text, /<title>topicsync<\/title>/);
     assert.equal(await service.stop(), 0);
+  });
+
+  describe("with AWS MSK's signer next to it", () => {
+    const program = join(installed, "dist/src/cli.js");
+
+    it("logs in with AWS credentials: the sync, the router and dead letters work", async () => {
+      const at = routerScene(iamBroker.settings);
+      await at.createTopics();
+      const service = await startTopicsync(at.settings, program);
+      await service.ready();
+      await at.send(defineTopic("wanted", "eventType=A"));
+      await until("the topic is stored", async () => (await at.count()) === 1);
+      await producer.send({ topic: at.topic, messages: [{ key: "bad", value: "no definition" }] });
+      await at.produce({ value: createEvent("A") }, { value: createEvent("B") }, { value: createEvent("A") });
+      await at.routed();
+      await until("the dead letter is sent", async () => (await at.deadLetters()) === 1);
+      assert.equal(await service.stop(), 0);
+    });
+
+    for (const [title, overrides, expected] of [
+      [
+        "the broker rejects them",
+        { AWS_SECRET_ACCESS_KEY: "another one" },
+        /invalid_token.*: check the AWS credentials and AWS_REGION/,
+      ],
+      [
+        "there are none",
+        { AWS_ACCESS_KEY_ID: "", AWS_SHARED_CREDENTIALS_FILE: join(folder, "none") },
+        /no token for AWS: .*; give this process AWS credentials/,
+      ],
+    ] as const)
+      it(`names AWS credentials as the reason if ${title}`, async () => {
+        const { settings } = routerScene({ ...iamBroker.settings, ...overrides });
+        const service = await startTopicsync(settings, program);
+        await until("the reason is logged", () =>
+          Promise.resolve(service.log.some(({ reason }) => expected.test(String(reason)))),
+        );
+        await service.stop();
+      });
   });
 
   it("does what the quick start shows", async (t) => {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, it } from "node:test";
 
+import kafkajs from "kafkajs";
+
 import { createAuthority } from "../../support/authority.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -107,6 +109,46 @@ describe(
       });
       await broker.setScramPassword("SCRAM512", first);
       assert.ok(service.log.some(({ msg }) => msg === "changed file read"));
+    });
+
+    it("client certificates: nothing is lost or repeated", async () => {
+      const [first, second] = [await broker.authority.issue("first"), await another.issue("second")];
+      const write = ({ cert, key }: { readonly cert: string; readonly key: string }) => ({
+        KAFKA_TLS_CERT: broker.writeFile("rotated.pem", cert),
+        KAFKA_TLS_KEY: broker.writeFile("rotated-key.pem", key),
+      });
+      const connect = async ({ cert, key }: typeof first): Promise<void> => {
+        const ssl = { ca: broker.authority.cert, cert, key };
+        const options = { brokers: [broker.addresses.MTLS], ssl, retry: { retries: 0 } };
+        const admin = new kafkajs.Kafka({ ...options, logLevel: kafkajs.logLevel.NOTHING }).admin();
+        try {
+          await admin.connect();
+        } finally {
+          await admin.disconnect();
+        }
+      };
+      await broker.setClientRights("first", true);
+      await broker.setClientRights("second", true);
+      const settings = { ...broker.settings.MTLS, ...write(first), KAFKA_TLS_KEY_PASSPHRASE: "" };
+      const service = await assertNothingLost(settings, async (at) => {
+        if (at === 10) write(second);
+        if (at === 20) await broker.trustClients(broker.authority.cert, another.cert);
+        if (at !== 35) return;
+        await broker.trustClients(another.cert);
+        await broker.setClientRights("first", false);
+        await until("the broker rejects the first certificate", () =>
+          connect(first).then(
+            () => false,
+            () => true,
+          ),
+        );
+        await connect(second);
+      });
+      await broker.trustClients(broker.authority.cert);
+      const messages = service.log.map(({ msg }) => msg);
+      const kept = messages.indexOf("new certificate not accepted, keeping the connections of the old one");
+      assert.ok(kept >= 0);
+      assert.ok(messages.indexOf("kafka connections reopened with the new certificate") > kept);
     });
 
     it("OAUTHBEARER: nothing is lost or repeated, with one token for all connections", async () => {

@@ -10,6 +10,7 @@ import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { createAuthority } from "../../support/authority.ts";
 import { call } from "../../support/http.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { definition, getMetric, stage } from "../../support/scene.ts";
 import { sharedStack } from "../../support/stack.ts";
@@ -54,7 +55,7 @@ describe("MongoDB over TLS", () => {
       );
   });
 
-  it("is used with a private authority and a client certificate, which are replaced while records flow", async (t) => {
+  it("is used with a private authority and the login of a client certificate, which are replaced while records flow", async (t) => {
     const folder = createFolder(t);
     const write = (name: string, text: string): string => {
       const file = join(folder, name);
@@ -67,11 +68,20 @@ describe("MongoDB over TLS", () => {
       next.issue("store"),
       next.issue("second client"),
     ]);
-    const proxy = await startTlsProxy(getPort(sharedStack().mongodb), { ...server, ca: former.cert });
+    // SecantusDB has no X.509 login, so a proxy accepts it.
+    const logins: unknown[] = [];
+    const accepting = await startMongoProxy(getPort(sharedStack().mongodb), {
+      onCommand({ authenticate, mechanism, $db }) {
+        if (authenticate !== undefined) logins.push(`${String(mechanism)} ${String($db)}`);
+      },
+    });
+    accepting.fail({ command: "authenticate", executed: false, answer: { ok: 1 }, times: 10_000 });
+    const proxy = await startTlsProxy(accepting.port, { ...server, ca: former.cert });
     const ca = write("ca.pem", former.cert);
     const key = write("client.pem", `${client.cert}\n${client.key}`);
     const at = scene();
-    const uri = buildUri(at.uri, proxy.port, `tlsCAFile=${ca}&tlsCertificateKeyFile=${key}`);
+    const login = "authMechanism=MONGODB-X509&authSource=%24external";
+    const uri = buildUri(at.uri, proxy.port, `${login}&tlsCAFile=${ca}&tlsCertificateKeyFile=${key}`);
     await at.createTopic();
     const service = await at.start({ MONGODB_URI: uri });
     const flow = announceForSeconds(at, 25);
@@ -93,6 +103,8 @@ describe("MongoDB over TLS", () => {
       ),
     );
     assert.deepEqual([...proxy.clients], ["first client"]);
+    assert.deepEqual(new Set(logins), new Set(["MONGODB-X509 $external"]));
+    const before = logins.length;
     write("client.pem", `${nextClient.cert}\n${nextClient.key}`);
     write("ca.pem", `${former.cert}\n${next.cert}`);
     proxy.replace({ ...nextServer, ca: next.cert });
@@ -103,6 +115,7 @@ describe("MongoDB over TLS", () => {
     );
     await flow;
     await at.inStep(300_000);
+    assert.ok(logins.length > before);
     const { status } = await call(`${service.url}/api/svc_api_notif_mgmt/v1/topic`, { body: definition() });
     assert.equal(status, 201);
     assert.equal(await service.stop(), 0);

@@ -17,10 +17,18 @@ const counted = (first: number, last: number): ReadCounts => ({
   records: 0,
   events: 0,
   rejected: {},
+  rejectedExamples: [],
   first,
   last,
 });
-const noTime: ReadCounts = { records: 0, events: 0, rejected: {}, first: undefined, last: undefined };
+const noTime: ReadCounts = {
+  records: 0,
+  events: 0,
+  rejected: {},
+  rejectedExamples: [],
+  first: undefined,
+  last: undefined,
+};
 
 const createEvent = (offset: number, event: unknown, more: Partial<ReadEvent> = {}): ReadEvent => ({
   partition: 0,

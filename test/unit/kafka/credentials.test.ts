@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createServer, type TLSSocket } from "node:tls";
+import { promisify } from "node:util";
 
 import pino from "pino";
 
@@ -12,6 +13,7 @@ import { readConfig } from "../../../src/config.ts";
 import { followTls } from "../../../src/kafka/credentials.ts";
 import { createSockets } from "../../../src/kafka/sockets.ts";
 import { createAuthority } from "../../support/authority.ts";
+import { until } from "../../support/poll.ts";
 import { createFolder } from "../embedded/local.ts";
 
 const authority = await createAuthority();
@@ -68,6 +70,13 @@ describe("connections to Kafka", () => {
     assert.equal(await connect(), "first", "the key is not that of the certificate yet");
     write(second);
     assert.equal(await connect(), "second");
+    assert.ok(sockets.hasReplaced());
+    sockets.closeReplaced();
+    await until(
+      "only the last connection is open",
+      async () => (await promisify(listener.getConnections.bind(listener))()) === 1,
+    );
+    assert.ok(!sockets.hasReplaced());
     const messages = lines.map((line) => JSON.parse(line) as { msg: string; reason?: string });
     assert.deepEqual(
       messages.map(({ msg }) => msg),

@@ -19,7 +19,7 @@ import { createDefinition } from "../topics/model.ts";
 const { db, database, proxy, log } = await connectProxiedDatabase();
 const topics = db.collection("svc_api_notif_mgmt_topic");
 const retired = db.collection("svc_api_notif_mgmt_topic_retired");
-const versions = db.collection<{ _id: { id: string; v: number } }>("topicsync_topic_versions");
+const versions = db.collection<{ _id: string }>("topicsync_topic_versions");
 const withoutTransactions: Database = { ...database, startSession: () => undefined };
 
 const change = (externalId: string, version: number, name: string, as = externalId): DefinitionChange => ({
@@ -49,9 +49,12 @@ const listTopics = async (): Promise<unknown[]> =>
     one["version"] ?? 1,
   ]);
 const listVersions = async (): Promise<unknown[]> =>
-  (await versions.find().sort({ topic_id: 1, "_id.v": 1 }).toArray()).map(
-    ({ _id: { v }, ...one }: Document): unknown[] => [one["topic_id"], one["topic_name"], v, one["action"]],
-  );
+  (await versions.find().sort({ topic_id: 1, version: 1 }).toArray()).map((one: Document): unknown[] => [
+    one["topic_id"],
+    one["topic_name"],
+    one["version"],
+    one["action"],
+  ]);
 
 for (const [what, opened] of [
   ["with transactions", database],
@@ -72,8 +75,9 @@ for (const [what, opened] of [
       const { results } = await service.change([change("a", 1, "x")], { user, label });
       const changed = results[0]?.topic;
       const { _id, ...kept } = (await versions.findOne({})) ?? {};
-      assert.deepEqual(_id, { id: topic.id, v: 1 });
+      assert.equal(_id, `${topic.id}-1`);
       assert.deepEqual(kept, {
+        ...{ sys_id: topic.id, version: 1 },
         ...{ topic_id: "a", topic_name: "a", namespace: "", header_query: "", content_query: "" },
         ...{ source: { kind: "http", user: "bob" }, sys_created_on: topic.createdOn },
         ...{ valid_from: topic.updatedOn, action: "changed" },
@@ -92,7 +96,7 @@ for (const [what, opened] of [
 
     it("replaces a version that the history has already", async () => {
       const { topic } = await service.create({ externalId: "a", name: "a" }, user);
-      await versions.insertOne({ _id: { id: topic.id, v: 1 } });
+      await versions.insertOne({ _id: `${topic.id}-1` });
       await service.change([change("a", 1, "x")], { user });
       assert.deepEqual(await listVersions(), [["a", "a", 1, "changed"]]);
     });
@@ -206,7 +210,7 @@ for (const [what, opened] of [
       await service.create({ externalId: "a", name: "a" }, user);
       await service.change([change("a", 1, "x")], { user });
       await limited.change([change("a", 2, "y")], { user });
-      const [unlimited, expiring]: Document[] = await versions.find().sort({ "_id.v": 1 }).toArray();
+      const [unlimited, expiring]: Document[] = await versions.find().sort({ version: 1 }).toArray();
       assert.equal(unlimited?.["expires_on"], undefined);
       const days = (Number(expiring?.["expires_on"]) - Number(expiring?.["valid_to"])) / 86_400_000;
       assert.equal(days, 2);

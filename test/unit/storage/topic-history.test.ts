@@ -126,7 +126,7 @@ describe("the history of an external id", () => {
   it("ignores a version that is still the stored one, as without transactions", async () => {
     const { topic } = await topics.create({ externalId: "a", name: "a" }, user);
     await store.change({
-      ...{ removed: [], retired: [], updated: [], created: [], enabled: [] },
+      ...{ removed: [], retired: [], updated: [], created: [], enabled: [], renamed: [] },
       replaced: [
         {
           ...{ topic, endedBy: { kind: "http", user }, endedOn: new Date(time + 5) },

@@ -104,7 +104,7 @@ describe("claiming a partition again", () => {
 describe("a commit that never arrives", () => {
   it("does not leave its transaction open", async () => {
     const externalId = unique("topic");
-    const { topic } = await service.create({ externalId, name: externalId }, "ann");
+    await service.create({ externalId, name: externalId }, "ann");
     const answer = mongoErrors.hostUnreachable;
     // The driver repeats it once.
     proxy.fail({ command: "commitTransaction", executed: false, answer, times: 2 });

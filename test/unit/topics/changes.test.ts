@@ -307,7 +307,7 @@ describe("changing any topics", () => {
         const again = requireMade(decide(one.changes, applyWrites(stored, writes), retired));
         assert.ok(again.results.every(({ outcome }) => outcome === "unchanged"));
         assert.deepEqual(again.writes, {
-          ...{ replaced: [], removed: [], retired: [], updated: [], created: [], enabled: [] },
+          ...{ replaced: [], removed: [], retired: [], updated: [], created: [], enabled: [], renamed: [] },
         });
       }),
       { numRuns: 3_000 },

@@ -92,6 +92,18 @@ function Result({ result: { read, topics } }: { readonly result: ImpactResult })
       <Examples title="Match newly" sign="+" examples={topic.examples.newly} />
       <Examples title="No longer match" sign="−" examples={topic.examples.noLonger} />
       <p class="quiet">{describeRead(read)}</p>
+      {read.rejectedExamples.length > 0 && (
+        <details>
+          <summary>Records that are not valid events, for example</summary>
+          <ul>
+            {read.rejectedExamples.map(({ partition, offset, code }) => (
+              <li key={`${partition}:${offset}`}>
+                partition {partition}, offset {offset}: <code>{code}</code>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
     </>
   );
 }

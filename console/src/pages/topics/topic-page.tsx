@@ -15,6 +15,7 @@ import { Consumers } from "./consumers.tsx";
 import { DetailsForm } from "./details-form.tsx";
 import { History } from "./history.tsx";
 import { Overview } from "./overview.tsx";
+import { Relations } from "./relations.tsx";
 import { describeSource, getTopicPath, topicsPath } from "./source.ts";
 
 /** A topic, and everything that is known about it. */
@@ -102,7 +103,7 @@ function Tab({ topic, onChange }: TabProps) {
     overview: "Overview",
     ...(topic.state === "active" && canWrite && { change: "Change" }),
     history: "History",
-    ...(topic.state === "active" && { consumers: "Consumers" }),
+    ...(topic.state === "active" && { relations: "Relations", consumers: "Consumers" }),
   };
   return (
     <>
@@ -127,6 +128,7 @@ interface TabContext extends TabProps {
 
 function renderTab(chosen: string, { topic, onChange, canWrite, from }: TabContext): ComponentChildren {
   if (chosen === "history") return <History topic={topic} onChange={onChange} />;
+  if (chosen === "relations") return <Relations topic={topic} />;
   if (chosen === "consumers") return <Consumers topic={topic} />;
   if (chosen !== "change" && chosen !== "details") return <Overview topic={topic} onChange={onChange} />;
   if (!canWrite)

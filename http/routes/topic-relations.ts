@@ -1,0 +1,59 @@
+import { topicRelationsSchema, type TopicRelationsView } from "../../schemas/topic-relations.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
+import type { PickableTopic } from "../../src/matching/feed.ts";
+import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
+import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import { findContaining } from "../../src/topics/containing.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
+import { maxListedTopics } from "../../src/topics/relations.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+import { findVisibleTopic } from "./topic-rules.ts";
+
+interface RelationServices {
+  readonly topicReader: Pick<TopicReader, "find">;
+  readonly topicIndex: LiveTopicIndex;
+}
+
+const toList = (topics: readonly PickableTopic[]): TopicRelationsView["same"] => ({
+  total: topics.length,
+  topics: topics
+    .slice(0, maxListedTopics)
+    .map(({ id, externalId, name, namespace }) => ({ id, externalId, name, namespace })),
+});
+
+/** Compares the filters of topics. */
+export const topicRelationOperations = ({
+  topicReader,
+  topicIndex,
+}: RelationServices): readonly Operation[] => [
+  operation({
+    id: "getTopicRelations",
+    method: "GET",
+    paths: ["/api/topicsync/v1/topics/{id}/relations"],
+    access: "topics.read",
+    perNamespace: true,
+    tag: "topics",
+    summary: "Compare a topic with others",
+    description:
+      "The active topics that have the same events, or all of its events and others, as far as that follows from the filters. `topicsync topics relate` also lists topics that are contained in it.",
+    parameters: { id: "External id of the topic, or its sys_id." },
+    replies: { 200: { description: "The related topics.", schema: topicRelationsSchema } },
+    rejections: ["NOT_FOUND", "BAD_FILTER"],
+    async handle({ parameters: { id = "" }, namespaces }) {
+      const { topic } = await findVisibleTopic(topicReader, id, namespaces);
+      const { impossible, same, containing, isComplete } = await findContaining(
+        topicIndex,
+        topic,
+        namespaces,
+      ).catch((error: unknown) => {
+        if (!(error instanceof FilterSyntaxError)) throw error;
+        throw new RejectionError("BAD_FILTER", `No event belongs to the topic: ${error.message}`, []);
+      });
+      const json: TopicRelationsView = {
+        ...{ externalId: topic.externalId, impossible: [...impossible], complete: isComplete },
+        ...{ same: toList(same), containing: toList(containing) },
+      };
+      return { status: 200, json };
+    },
+  }),
+];

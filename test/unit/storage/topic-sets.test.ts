@@ -1,0 +1,128 @@
+/** Applies of plans with many changes, and at once. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+
+import { createServices } from "../../../src/app/services.ts";
+import { readConfig } from "../../../src/config.ts";
+import { PlanError } from "../../../src/lib/errors.ts";
+import { collections } from "../../../src/storage/names.ts";
+import { toBatches } from "../../../src/topic-sets/batches.ts";
+import { createPlan } from "../../../src/topic-sets/create-plan.ts";
+import { digestManaged, type DesiredSet } from "../../../src/topic-sets/desired.ts";
+import type { TopicPlan } from "../../../src/topic-sets/plan.ts";
+import { noDetails } from "../../../src/topics/details.ts";
+import { createLifecycle } from "../../../src/lib/lifecycle.ts";
+import { connectDatabase } from "../../support/database.ts";
+import { createDefinition } from "../topics/model.ts";
+
+const { database, db, log } = await connectDatabase();
+const lifecycle = createLifecycle(log);
+const { planSource, applyChanges } = createServices({ config: readConfig({}), database, log, lifecycle });
+const topics = db.collection<{ _id: string; topic_id: string; topic_name: string }>(collections.topics);
+
+beforeEach(async () => {
+  for (const name of [
+    collections.topics,
+    collections.topicDetails,
+    collections.topicSets,
+    collections.topicVersions,
+  ])
+    await db.collection(name).deleteMany({});
+});
+
+/** Files that name topics, in memory. */
+function toDesiredSet(names: ReadonlyMap<string, string>): DesiredSet {
+  const path = "a.yaml";
+  const all = [...names].map(([externalId, name]) => ({
+    ...{ externalId, definition: createDefinition(externalId, name), details: noDetails, path },
+    ...{ renamedFrom: undefined, isDraft: false },
+  }));
+  const place = { file: path, line: 1, column: 1 };
+  return {
+    ...{ set: "noc", files: 1, paths: [""] },
+    topics: new Map(
+      all.map((one) => [
+        one.externalId,
+        { ...place, digest: digestManaged(one), isDraft: false, renamedFrom: undefined },
+      ]),
+    ),
+    async *read(ids) {
+      await Promise.resolve();
+      yield* all.filter(({ externalId }) => ids.has(externalId));
+    },
+  };
+}
+
+async function plan(names: ReadonlyMap<string, string>): Promise<TopicPlan> {
+  const { plan: made, blocked } = await createPlan(toDesiredSet(names), planSource, {
+    ...{ prune: false, maxDeletes: undefined, allowEmpty: true, adopt: false, takeOver: undefined },
+    ...{ origin: undefined, revision: undefined, user: "ann", now: new Date(), egressNaming: undefined },
+    ...{ findReaders: undefined, evenIfRead: false },
+  });
+  assert.deepEqual(blocked, []);
+  return made;
+}
+
+/** Returns how many changes each batch made. */
+async function apply({ database: id, changes }: TopicPlan, digest: string): Promise<number[]> {
+  const applied: number[] = [];
+  for (const batch of toBatches(changes)) {
+    const common = { database: id, set: "noc", plan: digest, total: changes.length };
+    const result = await applyChanges({ ...common, changes: batch }, { user: "ann" });
+    applied.push(result.applied);
+  }
+  return applied;
+}
+
+const range = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+
+describe("a plan with more changes than one batch", () => {
+  it("exchanges combinations in a long chain and in a ring, and keeps the sys_ids", async () => {
+    const [chain, ring, others] = [200, 3, 310];
+    const name = (next: number) =>
+      new Map([
+        ...range(others).map((at): [string, string] => [`other${at}`, `o${at} ${next}`]),
+        ...range(chain).map((at): [string, string] => [`chain${at}`, `c${at + next}`]),
+        ...range(ring).map((at): [string, string] => [`ring${at}`, `r${(at + next) % ring}`]),
+      ]);
+    assert.deepEqual(await apply(await plan(name(0)), "p0"), [500, 13]);
+    const read = async () =>
+      (await topics.find({}, { sort: { topic_id: 1 } }).toArray()).map(({ _id, topic_id }) => [
+        topic_id,
+        _id,
+      ]);
+    const ids = await read();
+    const changes = await plan(name(1));
+    assert.deepEqual(await apply(changes, "p1"), [500, 13]);
+    assert.deepEqual(await apply(changes, "p1"), [0, 0]);
+    assert.deepEqual(await read(), ids);
+    assert.deepEqual((await plan(name(1))).changes, []);
+  });
+});
+
+describe("two applies of overlapping plans", () => {
+  it("leave each topic as exactly one plan says, and the other plan is stale", async () => {
+    const rounds = 30;
+    const ids = ["a", "b", "c", "d"];
+    const name = (change: string, ...some: string[]) =>
+      new Map(ids.map((id) => [id, some.includes(id) ? `${id} ${change}` : id]));
+    await apply(await plan(name("")), "p0");
+    for (let round = 0; round < rounds; round += 1) {
+      const plans = [
+        await plan(name(`left ${round}`, "a", "b", "c")),
+        await plan(name(`right ${round}`, "d", "c", "b")),
+      ];
+      const ends = await Promise.allSettled(plans.map((one, at) => apply(one, `${round}-${at}`)));
+      assert.deepEqual(ends.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
+      const [loser] = ends.filter((end) => end.status === "rejected");
+      assert.ok(loser?.reason instanceof PlanError, String(loser?.reason));
+      const isLeft = ends[0]?.status === "fulfilled";
+      const winner = isLeft ? name(`left ${round}`, "a", "b", "c") : name(`right ${round}`, "d", "c", "b");
+      const found = await topics.find().toArray();
+      assert.deepEqual(new Map(found.map((one) => [one.topic_id, one.topic_name])), winner);
+      await apply(await plan(name("")), `${round}`);
+    }
+    // Each round changes three topics and changes them back.
+    assert.equal(await db.collection(collections.topicVersions).countDocuments(), rounds * 6);
+  });
+});
