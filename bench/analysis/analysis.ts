@@ -31,6 +31,8 @@ async function measureAnalysis(sizes: readonly number[]): Promise<Report> {
   const data: (AnalysisResult & { readonly workload: string; readonly topics: number })[] = [];
   for (const topics of sizes)
     for (const workload of workloads) {
+      // These topics have no contentQuery, whose spelling the planted topics change.
+      if (workload === "lots") continue;
       reportProgress(`${workload}, ${topics} topics`);
       const args = [...nodeOptions, join(import.meta.dirname, "run.ts"), workload, String(topics)];
       const { code, stdout, stderr } = await runCommand(process.execPath, args);

@@ -10,7 +10,7 @@ interface Pattern {
 const letters = "abcdefghijklmnopqrstuvwxyz";
 /** Between the bounds of two topics, so that as many match, however many topics there are. */
 const amountPerTopic = 10;
-const createWord = (random: Random, length: number): string =>
+export const createWord = (random: Random, length: number): string =>
   Array.from({ length }, () => letters[random.between(0, letters.length - 1)]).join("");
 
 /**

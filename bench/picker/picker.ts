@@ -14,7 +14,7 @@ import {
   type Found,
   type Way,
 } from "./plan.ts";
-import { createWorkload, workloads, type WorkloadName } from "./workload.ts";
+import { createWorkload, hasPatterns, workloads, type WorkloadName } from "./workload.ts";
 import { printReports, reportProgress, type Report } from "../support/report.ts";
 
 interface PickerOptions {
@@ -47,7 +47,7 @@ async function measurePicker({ topics: sizes }: PickerOptions): Promise<Report[]
   const ruler = await installEventRuler({ toolsFolder, report: reportProgress });
   const found: Found[] = [];
   for (const workload of workloads) {
-    for (const topics of workload === "patterns" ? patternSizes : sizes) {
+    for (const topics of hasPatterns(workload) ? patternSizes : sizes) {
       const here: Found[] = [];
       for (const way of getWays(workload, topics)) {
         reportProgress(`${contestantNames[way]}: ${workload}, ${topics} topics`);
@@ -76,7 +76,7 @@ export async function measurePickerOverLoop(): Promise<number> {
 
 function getWays(workload: WorkloadName, topics: number): Way[] {
   const ways: Way[] = ["picker"];
-  if (workload !== "all" && (workload !== "patterns" || topics <= maxRulerPatterns)) ways.push("ruler");
+  if (workload !== "all" && (!hasPatterns(workload) || topics <= maxRulerPatterns)) ways.push("ruler");
   if (topics <= maxNaiveTopics) ways.push("naive");
   return ways;
 }

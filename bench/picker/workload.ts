@@ -1,13 +1,15 @@
 import type { FilterTexts } from "../../src/matching/picker/index.ts";
 import { createRandom, type Random } from "../../test/support/random.ts";
+import { createLotWorkload } from "./lot-workload.ts";
 import { createPatternWorkload } from "./pattern-workload.ts";
 
 /**
  * "all" has equalities, ranges, negations and empty filters; "equalities" omits those that Event Ruler cannot
  * express; in "unique" every topic also has its own customer, so that the number of matches does not depend
- * on the number of topics; "patterns" has topics without an equality (pattern-workload.ts).
+ * on the number of topics; "patterns" and "lots" have topics without an equality (pattern-workload.ts,
+ * lot-workload.ts).
  */
-export const workloads = ["all", "equalities", "unique", "patterns"] as const;
+export const workloads = ["all", "equalities", "unique", "patterns", "lots"] as const;
 export type WorkloadName = (typeof workloads)[number];
 
 /** A topic's conditions, before they are formatted as filters or as a rule. */
@@ -54,11 +56,16 @@ const ticketTypes = 1_000;
 const sharedCustomers = 1_000;
 const eventSeed = 20_000;
 
-export const createWorkload = (name: WorkloadName): Workload =>
-  name === "patterns" ? createPatternWorkload() : createEqualityWorkload(name);
+export function createWorkload(name: WorkloadName): Workload {
+  if (name === "patterns") return createPatternWorkload();
+  return name === "lots" ? createLotWorkload() : createEqualityWorkload(name);
+}
+
+/** Whether its topics are found by patterns, and not by equalities. */
+export const hasPatterns = (name: WorkloadName): boolean => name === "patterns" || name === "lots";
 
 /** A topic depends only on its number. */
-export function createEqualityWorkload(name: Exclude<WorkloadName, "patterns">): EqualityWorkload {
+export function createEqualityWorkload(name: "all" | "equalities" | "unique"): EqualityWorkload {
   return {
     *topics(from, to) {
       for (let number = from; number < to; number += 1) yield toTopic(createDraft(name, number));

@@ -19,6 +19,25 @@ export const printScalar = (scalar: Scalar): string =>
 export const isNumber = (scalar: Scalar): boolean =>
   typeof scalar === "number" || scalar instanceof LongNumber;
 
+/** As `toComparable` of the text, which is printed only if it is needed. */
+export const scalarToComparable = (scalar: Scalar): Comparable =>
+  typeof scalar === "number" && Number.isFinite(scalar)
+    ? new ComparableNumber(scalar)
+    : toComparable(printScalar(scalar));
+
+class ComparableNumber implements Comparable {
+  readonly number: number;
+  readonly instant = undefined;
+
+  constructor(number: number) {
+    this.number = number;
+  }
+
+  get text(): string {
+    return String(this.number);
+  }
+}
+
 /** Whether a value, as a text, satisfies a condition. */
 export type ValueTest = (text: string, isNumber: boolean) => boolean;
 

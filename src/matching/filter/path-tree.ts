@@ -25,7 +25,8 @@ type Visitor<T> = (entry: T, value: Scalar | undefined) => void;
 
 interface Node<T> {
   readonly name: string;
-  readonly children: Map<string, Node<T>>;
+  /** Undefined at most ends of paths: an empty map takes 200 bytes. */
+  children: Map<string, Node<T>> | undefined;
   entry: T | undefined;
   /** Whether every object inherits a member of this name. */
   readonly inherited: boolean;
@@ -43,7 +44,7 @@ export function createPathTree<T>(): PathTree<T> {
   function findNodes(place: Place): Node<T>[] | undefined {
     const nodes = [getRoot(place)];
     for (const name of place.path) {
-      const child = nodes.at(-1)?.children.get(name);
+      const child = nodes.at(-1)?.children?.get(name);
       if (child === undefined) return undefined;
       nodes.push(child);
     }
@@ -54,8 +55,8 @@ export function createPathTree<T>(): PathTree<T> {
     getOrAdd(place, make) {
       let node = getRoot(place);
       for (const name of place.path) {
-        let child = node.children.get(name);
-        if (child === undefined) node.children.set(name, (child = createNode(name)));
+        let child = node.children?.get(name);
+        if (child === undefined) (node.children ??= new Map()).set(name, (child = createNode(name)));
         node = child;
       }
       return (node.entry ??= make());
@@ -71,14 +72,14 @@ export function createPathTree<T>(): PathTree<T> {
     walk(event, record, onValue) {
       // An array has no members itself.
       if (!Array.isArray(event)) visit(ofEvent, event, onValue);
-      if (record !== undefined && ofRecord.children.size > 0) visit(ofRecord, record, onValue);
+      if (record !== undefined && ofRecord.children !== undefined) visit(ofRecord, record, onValue);
     },
   };
 }
 
 const createNode = <T>(name: string): Node<T> => ({
   name,
-  children: new Map(),
+  children: undefined,
   entry: undefined,
   inherited: name in Object.prototype,
 });
@@ -87,8 +88,10 @@ const createNode = <T>(name: string): Node<T> => ({
 function prune<T>(nodes: readonly Node<T>[]): void {
   for (let at = nodes.length - 1; at > 0; at -= 1) {
     const node = nodes[at];
-    if (node === undefined || node.children.size > 0 || node.entry !== undefined) return;
-    nodes[at - 1]?.children.delete(node.name);
+    if (node === undefined || node.children !== undefined || node.entry !== undefined) return;
+    const parent = nodes[at - 1];
+    parent?.children?.delete(node.name);
+    if (parent?.children?.size === 0) parent.children = undefined;
   }
 }
 
@@ -100,22 +103,30 @@ function visit<T>(node: Node<T>, value: unknown, onValue: Visitor<T>): void {
     if (node.entry !== undefined) onValue(node.entry, value);
   } else if (value !== null) {
     if (node.entry !== undefined) onValue(node.entry, undefined);
-    if (node.children.size > maxNamesLookedUp) visitMembers(node, value, onValue);
-    else visitNames(node, value as Readonly<Record<string, unknown>>, onValue);
+    const { children } = node;
+    if (children === undefined) return;
+    if (children.size > maxNamesLookedUp) visitMembers(children, value, onValue);
+    else visitNames(children, value as Readonly<Record<string, unknown>>, onValue);
   }
 }
 
-function visitNames<T>(node: Node<T>, object: Readonly<Record<string, unknown>>, onValue: Visitor<T>): void {
-  for (const child of node.children.values()) {
+type Children<T> = ReadonlyMap<string, Node<T>>;
+
+function visitNames<T>(
+  children: Children<T>,
+  object: Readonly<Record<string, unknown>>,
+  onValue: Visitor<T>,
+): void {
+  for (const child of children.values()) {
     if (child.inherited && !Object.hasOwn(object, child.name)) continue;
     const value = object[child.name];
     if (value !== undefined) visit(child, value, onValue);
   }
 }
 
-function visitMembers<T>(node: Node<T>, object: object, onValue: Visitor<T>): void {
-  for (const [name, value] of Object.entries(object)) {
-    const child = node.children.get(name);
-    if (child !== undefined) visit(child, value, onValue);
+function visitMembers<T>(children: Children<T>, object: object, onValue: Visitor<T>): void {
+  for (const name of Object.keys(object)) {
+    const child = children.get(name);
+    if (child !== undefined) visit(child, (object as Readonly<Record<string, unknown>>)[name], onValue);
   }
 }

@@ -65,6 +65,31 @@ export function toIndexedPattern(operator: PatternOperator, value: string): Inde
   return { operator, value: operator === "eqi" ? foldCase(value) : value };
 }
 
+/** A pattern that an index of texts finds (text-patterns.ts). */
+export type FindablePattern =
+  IndexedPattern | { readonly operator: "like"; readonly value: string; readonly required: IndexedPattern };
+
+/**
+ * Returns a pattern to find texts by. It applies to the same texts as the given one, or to more if that is a
+ * regular expression. Undefined if there is none.
+ */
+export function toFindablePattern(operator: PatternOperator, value: string): FindablePattern | undefined {
+  const indexed = operator === "like" ? simplifyLike(value) : undefined;
+  if (indexed !== undefined) return indexed;
+  const required = toIndexedPattern(operator, value);
+  return operator === "like" && required !== undefined ? { operator, value, required } : required;
+}
+
+/** Returns the pattern of another operator that has the same meaning; undefined if there is none. */
+export function simplifyLike(pattern: string): IndexedPattern | undefined {
+  const parts = splitLike(pattern);
+  const shape = parts.map((part) => ("text" in part ? "x" : part.wildcard)).join("");
+  const operator = ({ "x*": "prefix", "*x": "suffix", "*x*": "contains" } as const)[shape];
+  const [value] = parts.flatMap((part) => ("text" in part ? part.text : []));
+  // A wildcard stands for whole characters, never for half of one.
+  return operator === undefined || !value?.isWellFormed() ? undefined : { operator, value };
+}
+
 function findRequiredByLike(pattern: string): IndexedPattern | undefined {
   const parts = splitLike(pattern);
   const [first, last] = [parts[0], parts.at(-1)];

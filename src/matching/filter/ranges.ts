@@ -1,17 +1,22 @@
 import { getKind, toComparable, type Comparable, type Kind } from "./compare.ts";
 import type { Condition } from "./filter.ts";
 import { GrowingIndex } from "./growing-index.ts";
+import { scalarToComparable, type Scalar } from "./match.ts";
 import { Numbering } from "./numbering.ts";
 
 /**
- * Between which values something must be, as ranks: a value that satisfies the comparisons is in the range, a
- * value in the range need not satisfy them.
+ * Between which values something must be, as ranks: a value that satisfies the comparisons is in the range. A
+ * value in the range satisfies them if both are doubles, and need not otherwise.
  */
 export interface Range {
   readonly kind: Kind;
   readonly lower: number;
   readonly upper: number;
 }
+
+/** Whether a condition compares with a double, so that a range has exactly the doubles that satisfy it. */
+export const isExactBound = ({ values }: Condition): boolean =>
+  typeof toComparable(values[0] ?? "").number === "number";
 
 /** Returns the range of the comparisons of one path; those of another kind than the first are left out. */
 export function toRange(comparisons: readonly Condition[]): Range {
@@ -22,16 +27,30 @@ export function toRange(comparisons: readonly Condition[]): Range {
     const operand = operands[at];
     if (operand === undefined || getKind(operand) !== kind) continue;
     const rank = getRank(kind, operand);
-    if (operator === "gt" || operator === "gte") lower = Math.max(lower, rank);
-    else upper = Math.min(upper, rank);
+    const isDouble = typeof operand.number === "number";
+    if (operator === "gt" || operator === "gte")
+      lower = Math.max(lower, operator === "gt" && isDouble ? getNext(rank, 1) : rank);
+    else upper = Math.min(upper, operator === "lt" && isDouble ? getNext(rank, -1) : rank);
   }
   return { kind, lower, upper };
 }
 
 /** Returns a number that is larger for larger values, and may be the same for values that are close. */
-function getRank(kind: Kind, { text, instant }: Comparable): number {
-  if (kind === "number") return Number(text);
-  return kind === "instant" ? (instant?.seconds ?? 0) : getRankOfText(text);
+function getRank(kind: Kind, value: Comparable): number {
+  if (kind === "number") return typeof value.number === "number" ? value.number : Number(value.text);
+  return kind === "instant" ? (value.instant?.seconds ?? 0) : getRankOfText(value.text);
+}
+
+const double = new Float64Array(1);
+const bits = new BigInt64Array(double.buffer);
+
+/** The next larger double, or with -1 the next smaller one. */
+function getNext(number: number, direction: 1 | -1): number {
+  if (number === 0) return direction * Number.MIN_VALUE;
+  if (!Number.isFinite(number)) return number;
+  double[0] = number;
+  bits[0] = (bits[0] ?? 0n) + (number > 0 === direction > 0 ? 1n : -1n);
+  return double[0];
 }
 
 /** By the first characters. */
@@ -57,6 +76,7 @@ export class Ranges {
     text: new RangesOfKind("text"),
   };
   #hasValues = false;
+  #hasDoubles = false;
 
   acquire(range: Range): number {
     const { number, isNew } = this.#numbering.acquire(`${range.kind} ${range.lower} ${range.upper}`);
@@ -70,14 +90,20 @@ export class Ranges {
   }
 
   /** Adds a value of the current event. Returns whether it is the first one. */
-  addValue(text: string): boolean {
+  addValue(scalar: Scalar): boolean {
     const isFirst = !this.#hasValues;
     this.#hasValues = true;
-    const value = toComparable(text);
+    const value = scalarToComparable(scalar);
+    this.#hasDoubles = (isFirst || this.#hasDoubles) && typeof value.number === "number";
     this.#kinds.number.addValue(value);
     this.#kinds.instant.addValue(value);
     this.#kinds.text.addValue(value);
     return isFirst;
+  }
+
+  /** Whether the values that were found last are all doubles. */
+  hasDoubles(): boolean {
+    return this.#hasDoubles;
   }
 
   /** Calls back with the number of each range that the values are in, and forgets the values. */
@@ -97,6 +123,7 @@ export class Ranges {
 class RangesOfKind {
   readonly #kind: Kind;
   readonly #ranges = new GrowingIndex((ranges: ReadonlyMap<number, Range>) => new SortedRanges(ranges));
+  #size = 0;
   #smallest = Infinity;
   #largest = -Infinity;
 
@@ -105,25 +132,31 @@ class RangesOfKind {
   }
 
   add(number: number, range: Range): void {
+    this.#size += 1;
     this.#ranges.add(number, range);
   }
 
   delete(number: number): void {
+    this.#size -= 1;
     this.#ranges.delete(number);
   }
 
   addValue(value: Comparable): void {
+    if (this.#size === 0) return;
     if (this.#kind !== "text" && getKind(value) !== this.#kind) {
       this.#smallest = -Infinity;
       this.#largest = Infinity;
       return;
     }
     const rank = getRank(this.#kind, value);
-    this.#smallest = Math.min(this.#smallest, rank);
-    this.#largest = Math.max(this.#largest, rank);
+    // A double that a number was rounded to may be on the other side of a bound.
+    const isRounded = this.#kind === "number" && typeof value.number !== "number";
+    this.#smallest = Math.min(this.#smallest, isRounded ? getNext(rank, -1) : rank);
+    this.#largest = Math.max(this.#largest, isRounded ? getNext(rank, 1) : rank);
   }
 
   find(onFound: (number: number) => void): void {
+    if (this.#size === 0) return;
     const [smallest, largest] = [this.#smallest, this.#largest];
     this.#smallest = Infinity;
     this.#largest = -Infinity;
@@ -162,28 +195,25 @@ class SortedRanges {
 
   /** Calls back with the number of each range that overlaps with two bounds. */
   find(smallest: number, largest: number, onFound: (number: number) => void): void {
-    const end = this.#countUpTo(largest);
-    const visit = (node: number, start: number, width: number): void => {
-      if (start >= end || (this.#uppers[node] ?? 0) < smallest) return;
-      if (width > 1) {
-        visit(2 * node, start, width / 2);
-        visit(2 * node + 1, start + width / 2, width / 2);
-        return;
-      }
-      const number = this.#numbers[start] ?? 0;
-      if (!this.#removed.has(number)) onFound(number);
-    };
-    visit(1, 0, this.#width);
+    this.#visit(1, 0, this.#width, smallest, largest, onFound);
   }
 
-  /** The number of ranges whose lower bound is at most `largest`. */
-  #countUpTo(largest: number): number {
-    let [low, high] = [0, this.#lowers.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#lowers[middle] ?? 0) <= largest) low = middle + 1;
-      else high = middle;
+  /** `start`: the first range below the node, which has the lowest lower bound. */
+  #visit(
+    node: number,
+    start: number,
+    width: number,
+    smallest: number,
+    largest: number,
+    onFound: (number: number) => void,
+  ): void {
+    if ((this.#uppers[node] ?? 0) < smallest || (this.#lowers[start] ?? Infinity) > largest) return;
+    if (width > 1) {
+      this.#visit(2 * node, start, width / 2, smallest, largest, onFound);
+      this.#visit(2 * node + 1, start + width / 2, width / 2, smallest, largest, onFound);
+      return;
     }
-    return low;
+    const number = this.#numbers[start];
+    if (number !== undefined && !this.#removed.has(number)) onFound(number);
   }
 }

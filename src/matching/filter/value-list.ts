@@ -6,6 +6,7 @@ import {
   isNumber,
   toNumberText,
   printScalar,
+  scalarToComparable,
   type Scalar,
   type ValueTest,
 } from "./match.ts";
@@ -90,7 +91,7 @@ export function createValueList(values: readonly Scalar[]): ValueList {
           // Ends at the first value that is not one of the condition's.
           return someText(condition.test);
         case "comparison":
-          extremes ??= findExtremesByKind(values.map((value) => toComparable(printScalar(value))));
+          extremes ??= findExtremesByKind(values.map(scalarToComparable));
           return extremes[condition.operandKind][condition.extreme].some(condition.holds);
       }
     },
@@ -105,13 +106,12 @@ function findDistinct(values: readonly Scalar[]): Distinct {
 
 /** For a single value, the usual case. */
 export function createSingleValue(value: Scalar): ValueList {
-  const text = printScalar(value);
   let comparable: Comparable | undefined;
   return {
-    someText: (test) => test(text),
+    someText: (test) => test(printScalar(value)),
     some(condition) {
-      if (condition.kind !== "comparison") return condition.test(text, isNumber(value));
-      comparable ??= toComparable(text);
+      if (condition.kind !== "comparison") return condition.test(printScalar(value), isNumber(value));
+      comparable ??= scalarToComparable(value);
       return condition.holds(comparable);
     },
   };

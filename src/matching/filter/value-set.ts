@@ -4,7 +4,7 @@ import { foldCase } from "./fold.ts";
 import { splitLike } from "./like.ts";
 import { createValueTest, type ValueTest } from "./match.ts";
 import { parseNumber, printNumber } from "./numbers.ts";
-import { toIndexedPattern, type IndexedPattern } from "./patterns.ts";
+import { simplifyLike, toIndexedPattern, type IndexedPattern } from "./patterns.ts";
 import { Automaton } from "./substrings.ts";
 import { TextPatterns } from "./text-patterns.ts";
 
@@ -35,7 +35,7 @@ export class ValueSet {
   #excluded: readonly SampleValue[] | undefined;
 
   constructor(condition: Test, textsOnly = false) {
-    this.simple = condition.operator === "like" ? simplifyLike(condition) : condition;
+    this.simple = condition.operator === "like" ? simplifyCondition(condition) : condition;
     this.textsOnly = textsOnly;
   }
 
@@ -95,23 +95,12 @@ function createIndexedTest(test: Test): ValueTest {
   };
 }
 
-function simplifyLike({ operator, values }: Test): Test {
-  const simple = values.map(toIndexedPatternOfLike);
+function simplifyCondition({ operator, values }: Test): Test {
+  const simple = values.map(simplifyLike);
   const [first] = simple;
   return first !== undefined && simple.every((one) => one?.operator === first.operator)
     ? { operator: first.operator, values: simple.flatMap((one) => one?.value ?? []) }
     : { operator, values };
-}
-
-/** Undefined unless the pattern has the same meaning as another operator. */
-function toIndexedPatternOfLike(pattern: string): IndexedPattern | undefined {
-  const shape = splitLike(pattern)
-    .map((part) => ("text" in part ? "x" : part.wildcard))
-    .join("");
-  const operator = ({ "x*": "prefix", "*x": "suffix", "*x*": "contains" } as const)[shape];
-  const [value] = findTexts(pattern);
-  // A wildcard stands for whole characters, never for half of one.
-  return operator === undefined || !value?.isWellFormed() ? undefined : { operator, value };
 }
 
 const findTexts = (pattern: string): string[] =>

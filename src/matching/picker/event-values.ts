@@ -70,6 +70,8 @@ export class EventValues {
     if (present !== undefined) this.#add(present.number, isTrue);
     if (absent !== undefined) this.#add(absent.number, isFalse);
     if (scalar === undefined) return;
+    if (range?.addToRanges(scalar) === true) this.#rangeSlots.push(range);
+    if (equal === undefined && pattern === undefined) return;
     const text = printScalar(scalar);
     if (equal !== undefined) {
       const value = equal.findText(text);
@@ -80,7 +82,6 @@ export class EventValues {
     pattern?.findPatterns(text, (value) => {
       this.#add(pattern.number, value);
     });
-    if (range?.addToRanges(text) === true) this.#rangeSlots.push(range);
   };
 
   /** Called once all values are known, as each bound of a range may be satisfied by another one. */

@@ -1,7 +1,7 @@
 import { hasSamePath, isComparison, type Condition } from "../filter/filter.ts";
 import { toNumberText } from "../filter/match.ts";
-import { toIndexedPattern, type IndexedPattern } from "../filter/patterns.ts";
-import { toRange } from "../filter/ranges.ts";
+import { toFindablePattern, type FindablePattern } from "../filter/patterns.ts";
+import { isExactBound, toRange } from "../filter/ranges.ts";
 import type { RootedCondition } from "../filter/topic-filters.ts";
 import type { Alternative, SlotKind } from "./slots.ts";
 
@@ -16,6 +16,8 @@ interface KeyPart {
 interface KeyPlan {
   readonly keyParts: readonly KeyPart[];
   readonly checked: readonly RootedCondition[];
+  /** To check only for an event with other values than doubles at the path of the key, which is a range. */
+  readonly inRange?: readonly RootedCondition[];
 }
 
 /** A topic has at most this many keys, unless a single condition has more alternatives. */
@@ -64,7 +66,17 @@ function planOtherKey(conditions: readonly RootedCondition[]): KeyPlan {
     return { keyParts: [best.part], checked };
   }
   const rangeKey = planRangeKey(conditions);
-  if (rangeKey !== undefined) return { keyParts: [rangeKey], checked: conditions };
+  if (rangeKey !== undefined) {
+    const [alternative] = rangeKey.alternatives;
+    const isOfNumbers = alternative?.kind === "range" && alternative.range.kind === "number";
+    const isInRange = (one: RootedCondition): boolean =>
+      isOfNumbers && isComparison(one.operator) && hasSamePath(one, rangeKey.place) && isExactBound(one);
+    return {
+      keyParts: [rangeKey],
+      checked: conditions.filter((one) => !isInRange(one)),
+      inRange: conditions.filter(isInRange),
+    };
+  }
   // Every other condition requires a value.
   const required = conditions.find((one) => !(one.operator === "exists" && one.values[0] === "false"));
   const [first] = conditions;
@@ -107,10 +119,10 @@ function toPatternKey(condition: RootedCondition): PatternKey | undefined {
   const { operator, values } = condition;
   if (operator === "eq" || operator === "ne" || operator === "exists" || isComparison(operator))
     return undefined;
-  // Several values may have one pattern: texts that differ in case, or wildcards after the same beginning.
-  const patterns = new Map<string, IndexedPattern>();
+  // Several values may have one pattern: texts that differ in case, or expressions with the same beginning.
+  const patterns = new Map<string, FindablePattern>();
   for (const value of values) {
-    const pattern = toIndexedPattern(operator, value);
+    const pattern = toFindablePattern(operator, value);
     if (pattern === undefined) return undefined;
     patterns.set(`${pattern.operator} ${pattern.value}`, pattern);
   }
@@ -120,7 +132,7 @@ function toPatternKey(condition: RootedCondition): PatternKey | undefined {
       kind: "pattern",
       alternatives: [...patterns.values()].map((pattern) => ({ kind: "pattern", pattern })),
     },
-    isExact: operator !== "like" && operator !== "regex",
+    isExact: operator !== "regex",
     shortest: Math.min(...[...patterns.values()].map(({ value }) => value.length)),
   };
 }

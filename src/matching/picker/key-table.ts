@@ -2,6 +2,8 @@ import { invariant } from "../../lib/invariant.ts";
 import type { Slot } from "./slots.ts";
 
 const noTopic = -1;
+/** Where an entry has its numbers; its key follows. */
+const [nextInBucket, previousInBucket, nextOfTopic, keyStart] = [1, 2, 3, 4];
 const initialCapacity = 4;
 
 /**
@@ -11,14 +13,14 @@ const initialCapacity = 4;
  *   buckets   hash ─▶ first entry of the bucket                   0 means none
  *               │
  *               ▼            entry 1      entry 2      entry 3
- *   topics                   topic 7      topic 7      topic 9
- *   keys                     [3, 1]       [4, 1]       [3, 1]      `width` numbers per entry
+ *   topic                    7            7            9
  *   nextInBucket             0            0            1           entries of one bucket, linked both ways
  *   previousInBucket         3            0            0
  *   nextOfTopic              0            1            0           entries of one topic, linked one way
+ *   key                      [3, 1]       [4, 1]       [3, 1]      `width` numbers
  *
- * Here 1 and 3 share a bucket, as [3, 1] leads to the topics 7 and 9. Typed arrays instead of objects: an
- * entry with two slots takes 28 bytes, and the garbage collector never visits it.
+ * Here 1 and 3 share a bucket, as [3, 1] leads to the topics 7 and 9. Numbers one after the other instead of
+ * objects: an entry with two slots takes 28 bytes, and the garbage collector never visits it.
  *
  * Invariant: entries are numbered from 1 to `used`. Each is either linked into its bucket, or has `noTopic`
  * and is linked into the free list (through `nextInBucket`).
@@ -26,15 +28,13 @@ const initialCapacity = 4;
 export class KeyTable {
   readonly slots: readonly Slot[];
   readonly #width: number;
+  /** How many numbers an entry has, the first of which is the topic. */
+  readonly #stride: number;
   /** Random, so that nobody can choose keys that all fall into one bucket. */
   readonly #seed = Math.trunc(Math.random() * 2 ** 32);
   #capacity = initialCapacity;
   #buckets = new Int32Array(initialCapacity);
-  #topics = new Int32Array(initialCapacity + 1);
-  #keys: Int32Array<ArrayBuffer>;
-  #nextInBucket = new Int32Array(initialCapacity + 1);
-  #previousInBucket = new Int32Array(initialCapacity + 1);
-  #nextOfTopic = new Int32Array(initialCapacity + 1);
+  #entries: Int32Array<ArrayBuffer>;
   #used = 0;
   #size = 0;
   #firstFree = 0;
@@ -42,16 +42,17 @@ export class KeyTable {
   constructor(slots: readonly Slot[]) {
     this.slots = slots;
     this.#width = slots.length;
-    this.#keys = new Int32Array((initialCapacity + 1) * slots.length);
+    this.#stride = keyStart + slots.length;
+    this.#entries = new Int32Array((initialCapacity + 1) * this.#stride);
   }
 
-  /** Adds an entry; `nextOfTopic` is the previous entry of the same topic or 0. Returns the new entry. */
-  add(key: readonly number[], topic: number, nextOfTopic: number): number {
+  /** Adds an entry; `next` is the previous entry of the same topic or 0. Returns the new entry. */
+  add(key: readonly number[], topic: number, next: number): number {
     invariant(key.length === this.#width, "a key has one value number per slot");
     const entry = this.#allocateEntry();
-    this.#topics[entry] = topic;
-    this.#nextOfTopic[entry] = nextOfTopic;
-    this.#keys.set(key, entry * this.#width);
+    this.#set(entry, 0, topic);
+    this.#set(entry, nextOfTopic, next);
+    this.#entries.set(key, entry * this.#stride + keyStart);
     this.#link(entry);
     return entry;
   }
@@ -59,28 +60,28 @@ export class KeyTable {
   /** Removes all entries of a topic, beginning with its last one, and calls back with the key of each. */
   remove(lastEntry: number, onRemoved: (key: readonly number[]) => void): void {
     for (let entry = lastEntry; entry !== 0;) {
-      const next = this.#nextOfTopic[entry] ?? 0;
+      const next = this.#get(entry, nextOfTopic);
       this.#freeEntry(entry);
-      onRemoved([...this.#keys.subarray(entry * this.#width, (entry + 1) * this.#width)]);
+      onRemoved([...this.#entries.subarray(entry * this.#stride + keyStart, (entry + 1) * this.#stride)]);
       entry = next;
     }
   }
 
   find(key: Int32Array, onTopic: (topic: number) => void): void {
-    const nextInBucket = this.#nextInBucket;
+    const [entries, stride] = [this.#entries, this.#stride];
     for (
-      let entry = this.#buckets[this.#toBucket(key, 0)] ?? 0;
-      entry !== 0;
-      entry = nextInBucket[entry] ?? 0
+      let start = stride * (this.#buckets[this.#toBucket(key, 0)] ?? 0);
+      start !== 0;
+      start = stride * (entries[start + nextInBucket] ?? 0)
     ) {
-      if (this.#hasKey(entry, key)) onTopic(this.#topics[entry] ?? noTopic);
+      if (this.#hasKey(start + keyStart, key)) onTopic(entries[start] ?? noTopic);
     }
   }
 
   /** Goes through all entries for the topics whose key has an accepted value in each slot. */
   scan(accepts: (slot: number, value: number) => boolean, onTopic: (topic: number) => void): void {
     for (let entry = 1; entry <= this.#used; entry += 1) {
-      if (this.#isAccepted(entry, accepts)) onTopic(this.#topics[entry] ?? noTopic);
+      if (this.#isAccepted(entry, accepts)) onTopic(this.#get(entry, 0));
     }
   }
 
@@ -93,6 +94,19 @@ export class KeyTable {
     return this.#size === 0;
   }
 
+  #get(entry: number, at: number): number {
+    return this.#entries[entry * this.#stride + at] ?? 0;
+  }
+
+  #set(entry: number, at: number, value: number): void {
+    this.#entries[entry * this.#stride + at] = value;
+  }
+
+  /** The bucket of the entry's key. */
+  #getBucket(entry: number): number {
+    return this.#toBucket(this.#entries, entry * this.#stride + keyStart);
+  }
+
   /** The bucket of the key that begins at an index of `numbers`. */
   #toBucket(numbers: Int32Array, start: number): number {
     let hash = this.#seed;
@@ -103,48 +117,44 @@ export class KeyTable {
     return hash & (this.#capacity - 1);
   }
 
-  #hasKey(entry: number, key: Int32Array): boolean {
-    const start = entry * this.#width;
-    for (let at = 0; at < this.#width; at += 1) if (this.#keys[start + at] !== key[at]) return false;
+  #hasKey(start: number, key: Int32Array): boolean {
+    for (let at = 0; at < this.#width; at += 1) if (this.#entries[start + at] !== key[at]) return false;
     return true;
   }
 
   #isAccepted(entry: number, accepts: (slot: number, value: number) => boolean): boolean {
-    if (this.#topics[entry] === noTopic) return false;
-    let at = entry * this.#width;
+    if (this.#get(entry, 0) === noTopic) return false;
+    let at = keyStart;
     for (const { number } of this.slots) {
-      if (!accepts(number, this.#keys[at] ?? 0)) return false;
+      if (!accepts(number, this.#get(entry, at))) return false;
       at += 1;
     }
     return true;
   }
 
   #link(entry: number): void {
-    const bucket = this.#toBucket(this.#keys, entry * this.#width);
+    const bucket = this.#getBucket(entry);
     const first = this.#buckets[bucket] ?? 0;
-    this.#nextInBucket[entry] = first;
-    this.#previousInBucket[entry] = 0;
-    if (first !== 0) this.#previousInBucket[first] = entry;
+    this.#set(entry, nextInBucket, first);
+    this.#set(entry, previousInBucket, 0);
+    if (first !== 0) this.#set(first, previousInBucket, entry);
     this.#buckets[bucket] = entry;
   }
 
   #unlink(entry: number): void {
-    const previous = this.#previousInBucket[entry] ?? 0;
-    const next = this.#nextInBucket[entry] ?? 0;
-    if (next !== 0) this.#previousInBucket[next] = previous;
-    if (previous === 0) this.#buckets[this.#toBucket(this.#keys, entry * this.#width)] = next;
-    else this.#nextInBucket[previous] = next;
+    const previous = this.#get(entry, previousInBucket);
+    const next = this.#get(entry, nextInBucket);
+    if (next !== 0) this.#set(next, previousInBucket, previous);
+    if (previous === 0) this.#buckets[this.#getBucket(entry)] = next;
+    else this.#set(previous, nextInBucket, next);
   }
 
   #grow(): void {
     this.#capacity *= 2;
-    const length = this.#capacity + 1;
     this.#buckets = new Int32Array(this.#capacity);
-    this.#topics = resize(this.#topics, length);
-    this.#keys = resize(this.#keys, length * this.#width);
-    this.#nextInBucket = resize(this.#nextInBucket, length);
-    this.#previousInBucket = resize(this.#previousInBucket, length);
-    this.#nextOfTopic = resize(this.#nextOfTopic, length);
+    const entries = new Int32Array((this.#capacity + 1) * this.#stride);
+    entries.set(this.#entries);
+    this.#entries = entries;
     for (let entry = 1; entry <= this.#used; entry += 1) this.#link(entry);
   }
 
@@ -152,7 +162,7 @@ export class KeyTable {
     this.#size += 1;
     if (this.#firstFree !== 0) {
       const entry = this.#firstFree;
-      this.#firstFree = this.#nextInBucket[entry] ?? 0;
+      this.#firstFree = this.#get(entry, nextInBucket);
       return entry;
     }
     if (this.#used === this.#capacity) {
@@ -165,17 +175,11 @@ export class KeyTable {
   }
 
   #freeEntry(entry: number): void {
-    invariant(this.#topics[entry] !== noTopic, "an entry is removed once");
+    invariant(this.#get(entry, 0) !== noTopic, "an entry is removed once");
     this.#unlink(entry);
-    this.#topics[entry] = noTopic;
-    this.#nextInBucket[entry] = this.#firstFree;
+    this.#set(entry, 0, noTopic);
+    this.#set(entry, nextInBucket, this.#firstFree);
     this.#firstFree = entry;
     this.#size -= 1;
   }
-}
-
-function resize(numbers: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {
-  const copy = new Int32Array(length);
-  copy.set(numbers);
-  return copy;
 }

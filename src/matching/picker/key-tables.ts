@@ -19,8 +19,13 @@ export class KeyTables {
     if (known !== undefined) return known;
     const table = new KeyTable(slots);
     this.#byName.set(name, table);
-    const lists = slots.map(({ number }) => (this.#tablesBySlot[number] ??= []));
-    lists.reduce((shortest, one) => (one.length < shortest.length ? one : shortest)).push(table);
+    const [first = 0, ...others] = slots.map(({ number }) => number);
+    const count = (slot: number): number => this.#tablesBySlot[slot]?.length ?? 0;
+    const fewest = others.reduce((best, one) => (count(one) < count(best) ? one : best), first);
+    const tables = this.#tablesBySlot[fewest];
+    // An array literal of one takes a tenth of the memory of one that grows.
+    if (tables === undefined) this.#tablesBySlot[fewest] = [table];
+    else tables.push(table);
     if (slots.length > this.#key.length) this.#key = new Int32Array(slots.length);
     return table;
   }
@@ -44,6 +49,10 @@ export class KeyTables {
   }
 
   #findInTable(table: KeyTable, event: EventValues, onTopic: (topic: number) => void): void {
+    if (table.slots.length === 1) {
+      this.#findInNarrowTable(table, event, onTopic);
+      return;
+    }
     if (event.hasLists()) {
       const keyCount = countKeys(table, event);
       if (keyCount === 0) return;
@@ -53,6 +62,23 @@ export class KeyTables {
       }
     }
     this.#findKeys(table, 0, event, onTopic);
+  }
+
+  /** Each value of its slot is a key. */
+  #findInNarrowTable(table: KeyTable, event: EventValues, onTopic: (topic: number) => void): void {
+    const slot = table.slots[0]?.number ?? 0;
+    const values = event.hasLists() ? event.all(slot) : undefined;
+    const key = this.#key;
+    if (values === undefined) {
+      key[0] = event.first(slot);
+      table.find(key, onTopic);
+    } else if (values.length > table.scanLength()) table.scan(event.has, onTopic);
+    else {
+      for (const value of values) {
+        key[0] = value;
+        table.find(key, onTopic);
+      }
+    }
   }
 
   /** Looks up every key that the event can form, from the given slot on. */

@@ -47,7 +47,10 @@ interface KeyedTopic {
   readonly table: KeyTable;
   readonly lastEntry: number;
   readonly checks: readonly Check[];
-  /** The last event that found it: an event with lists may find it by several keys. */
+  /** Skipped if the values in the slot are doubles: then the key says the same. */
+  readonly rangeChecks: readonly Check[] | undefined;
+  readonly hasSeveralKeys: boolean;
+  /** The last event that found it, if it has several keys: an event with lists may find it by each. */
   lastEventNumber: number;
 }
 
@@ -109,9 +112,13 @@ class KeyedPicker implements CountingPicker {
     this.#tables.find(eventValues, (number) => {
       const topic = topics[number];
       if (topic === undefined) return;
-      if (eventValues.hasLists() && topic.lastEventNumber === eventValues.number) return;
-      topic.lastEventNumber = eventValues.number;
+      if (topic.hasSeveralKeys) {
+        if (topic.lastEventNumber === eventValues.number) return;
+        topic.lastEventNumber = eventValues.number;
+      }
       for (const check of topic.checks) if (!checks.passes(check)) return;
+      if (topic.rangeChecks !== undefined && topic.table.slots[0]?.hasDoubles() !== true)
+        for (const check of topic.rangeChecks) if (!checks.passes(check)) return;
       picked.push(topic.externalId);
       numbers.push(number);
     });
@@ -158,7 +165,7 @@ class KeyedPicker implements CountingPicker {
       this.#unconditionalCounts.push(0);
       return;
     }
-    const { keyParts, checked } = planKeys(conditions);
+    const { keyParts, checked, inRange } = planKeys(conditions);
     const parts = keyParts.map(({ place, kind, alternatives }) => ({
       slot: this.#slots.acquire(place, kind),
       alternatives,
@@ -171,19 +178,26 @@ class KeyedPicker implements CountingPicker {
       number,
       table,
       lastEntry: addKeys(table, parts, number),
-      checks: checked.length === 0 ? noChecks : checked.map((condition) => this.#checks.add(condition)),
+      hasSeveralKeys: parts.some(({ alternatives: { length } }) => length > 1),
+      checks: this.#addChecks(checked),
+      rangeChecks: inRange && this.#addChecks(inRange),
       lastEventNumber: 0,
     };
     this.#topics[number] = topic;
     this.#byExternalId.set(externalId, topic);
   }
 
-  #removeKeyed({ number, table, lastEntry, checks }: KeyedTopic): void {
+  #addChecks(conditions: readonly RootedCondition[]): readonly Check[] {
+    return conditions.length === 0 ? noChecks : conditions.map((condition) => this.#checks.add(condition));
+  }
+
+  #removeKeyed({ number, table, lastEntry, checks, rangeChecks }: KeyedTopic): void {
     table.remove(lastEntry, (key) => {
       for (const [at, value] of key.entries()) table.slots[at]?.release(value);
     });
     for (const slot of table.slots) this.#slots.release(slot);
     for (const check of checks) this.#checks.remove(check);
+    for (const check of rangeChecks ?? []) this.#checks.remove(check);
     this.#topics[number] = undefined;
     this.#freeNumbers.push(number);
     if (table.isEmpty()) this.#tables.delete(table);

@@ -1,6 +1,6 @@
 import type { Scalar } from "../filter/match.ts";
 import { createPathTree, type Place } from "../filter/path-tree.ts";
-import type { IndexedPattern } from "../filter/patterns.ts";
+import type { FindablePattern } from "../filter/patterns.ts";
 import { Ranges, type Range } from "../filter/ranges.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { Numbering } from "../filter/numbering.ts";
@@ -17,7 +17,7 @@ export type Alternative =
   | { readonly kind: "text"; readonly text: string }
   /** A number that a filter writes in another notation than it prints, such as `1e3`. */
   | { readonly kind: "number"; readonly text: string }
-  | { readonly kind: "pattern"; readonly pattern: IndexedPattern }
+  | { readonly kind: "pattern"; readonly pattern: FindablePattern }
   | { readonly kind: "range"; readonly range: Range }
   | { readonly kind: "fact" };
 
@@ -31,7 +31,8 @@ export class Slot {
   readonly place: Place;
   readonly kind: SlotKind;
   uses = 0;
-  readonly #texts = new Numbering();
+  // Each is created when it is needed: of the kinds "present" and "absent" there may be one per topic.
+  #texts: Numbering | undefined;
   #numbers: Numbering | undefined;
   #patterns: TextPatterns | undefined;
   #ranges: Ranges | undefined;
@@ -45,7 +46,7 @@ export class Slot {
   acquire(alternative: Alternative): number {
     switch (alternative.kind) {
       case "text":
-        return this.#texts.acquire(alternative.text).number;
+        return (this.#texts ??= new Numbering()).acquire(alternative.text).number;
       case "number":
         return -(this.#numbers ??= new Numbering()).acquire(alternative.text).number;
       case "pattern":
@@ -61,7 +62,7 @@ export class Slot {
     switch (this.kind) {
       case "equal":
         if (value < 0) this.#numbers?.release(-value);
-        else this.#texts.release(value);
+        else this.#texts?.release(value);
         return;
       case "pattern":
         this.#patterns?.release(value);
@@ -76,7 +77,7 @@ export class Slot {
 
   /** Returns 0 for a text that is not in use. */
   findText(text: string): number {
-    return this.#texts.find(text);
+    return this.#texts?.find(text) ?? 0;
   }
 
   /** Returns 0 for a number that is not in use in another notation. */
@@ -89,8 +90,13 @@ export class Slot {
   }
 
   /** Adds a value of the current event, for `findRanges`. Returns whether it is the first one. */
-  addToRanges(text: string): boolean {
-    return this.#ranges?.addValue(text) ?? false;
+  addToRanges(value: Scalar): boolean {
+    return this.#ranges?.addValue(value) ?? false;
+  }
+
+  /** Whether the values that `findRanges` saw last are all doubles. */
+  hasDoubles(): boolean {
+    return this.#ranges?.hasDoubles() ?? false;
   }
 
   /** Calls back with the ranges that the added values are in, and forgets the values. */

@@ -77,7 +77,8 @@ describe("the ranges of a path", () => {
       const found = find(ranges, [toOperand(5_000)]);
       assert.deepEqual(
         found.sort((a, b) => a - b),
-        numbers.slice(4_999, 5_001),
+        // Only numbers have exact bounds.
+        numbers.slice(toOperand === String ? 5_000 : 4_999, 5_001),
       );
     }
   });

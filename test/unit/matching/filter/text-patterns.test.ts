@@ -3,24 +3,28 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import type { IndexedPattern } from "../../../../src/matching/filter/patterns.ts";
+import {
+  createTest,
+  toFindablePattern,
+  type FindablePattern,
+} from "../../../../src/matching/filter/patterns.ts";
 import { contains } from "../../../../src/matching/filter/substrings.ts";
 import { TextPatterns } from "../../../../src/matching/filter/text-patterns.ts";
+import { holds } from "./model.ts";
 
 const text = fc.string({ unit: fc.constantFrom("a", "b", "😀", "\ud83d"), maxLength: 12 });
-const pattern: fc.Arbitrary<IndexedPattern> = fc.record({
-  operator: fc.constantFrom("prefix", "suffix", "contains", "eqi"),
-  value: fc.string({ unit: fc.constantFrom("a", "b", "😀", "\ud83d"), minLength: 1, maxLength: 6 }),
-});
+const units = ["a", "b", "😀", "\ud83d"];
+const wildcards = fc.string({ unit: fc.constantFrom(...units, "*", "*", "?", "\\*"), maxLength: 9 });
+const pattern: fc.Arbitrary<FindablePattern> = fc.oneof(
+  fc.record({
+    operator: fc.constantFrom("prefix", "suffix", "contains", "eqi"),
+    value: fc.string({ unit: fc.constantFrom(...units), minLength: 1, maxLength: 6 }),
+  }),
+  wildcards.map((value) => toFindablePattern("like", value)).filter((one) => one !== undefined),
+);
 
-const isSatisfied = (given: string, { operator, value }: IndexedPattern): boolean =>
-  operator === "prefix"
-    ? given.startsWith(value)
-    : operator === "suffix"
-      ? given.endsWith(value)
-      : operator === "contains"
-        ? given.includes(value)
-        : given === value;
+const isSatisfied = (given: string, { operator, value }: FindablePattern): boolean =>
+  holds(given, operator, [value]);
 
 describe("the patterns of a path", () => {
   it("finds those that a text satisfies, each once, after any changes", () => {
@@ -31,7 +35,7 @@ describe("the patterns of a path", () => {
     fc.assert(
       fc.property(changes, fc.array(text, { minLength: 3, maxLength: 6 }), (steps, texts) => {
         const patterns = new TextPatterns();
-        const inUse: { number: number; pattern: IndexedPattern }[] = [];
+        const inUse: { number: number; pattern: FindablePattern }[] = [];
         for (const step of steps) {
           if (typeof step === "object") {
             inUse.push({ number: patterns.acquire(step), pattern: step });
@@ -64,6 +68,23 @@ describe("the patterns of a path", () => {
     assert.deepEqual(
       found.sort((a, b) => a - b),
       numbers.slice(2_000).sort((a, b) => a - b),
+    );
+  });
+});
+
+describe("a pattern that texts are found by", () => {
+  it("applies to the same texts as the wildcards that it stands for", () => {
+    const given = fc.string({ unit: fc.constantFrom(...units, "*", "\n"), maxLength: 12 });
+    fc.assert(
+      fc.property(wildcards, fc.array(given), (value, texts) => {
+        const pattern = toFindablePattern("like", value);
+        const test = createTest("like", value);
+        for (const one of texts) {
+          assert.equal(test(one), holds(one, "like", [value]));
+          if (pattern !== undefined) assert.equal(isSatisfied(one, pattern), test(one));
+        }
+      }),
+      { numRuns: 3_000 },
     );
   });
 });

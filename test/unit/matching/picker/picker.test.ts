@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
+import { parseEvent } from "../../../../src/matching/filter/numbers.ts";
 import { matches, readFilters, type FilterTexts } from "../../../../src/matching/filter/topic-filters.ts";
 import { createPicker, FilterSyntaxError, type Picker } from "../../../../src/matching/picker/index.ts";
 import { events, topicFilters } from "../filter/arbitraries.ts";
@@ -92,6 +93,49 @@ describe("a picker", () => {
     assert.deepEqual(picker.pick({ a: 499, b: 0 }), ["topic"]);
     assert.deepEqual(picker.pick({ a: [1, 2, 499], b: [600, 3, 4] }), ["topic"]);
     assert.deepEqual(picker.pick({ a: 1, b: 500 }), []);
+  });
+
+  it("picks by ranges as one by one, of numbers that doubles round and of other kinds", () => {
+    const numbers = [
+      "0",
+      "-0",
+      "0.1",
+      "1",
+      "9007199254740992",
+      "9007199254740993",
+      "1e400",
+      "5e-324",
+      "1e-400",
+    ];
+    const others = ["2026-01-01", "2026-01-01T00:00:00.1Z", "a", "0a"];
+    const operand = fc.constantFrom(...numbers, ...others);
+    const comparison = fc.tuple(fc.constantFrom(">", ">=", "<", "<="), operand);
+    const value = fc.oneof(
+      fc.constantFrom(...numbers),
+      operand.map((text) => JSON.stringify(text)),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(comparison, { minLength: 1, maxLength: 3 }), { maxLength: 40 }),
+        fc.array(fc.array(value, { minLength: 1, maxLength: 2 })),
+        (all, given) => {
+          const picker = createPicker();
+          const topics = new Map<string, FilterTexts>();
+          for (const [i, one] of all.entries()) {
+            const filters = { headerQuery: one.map(([sign, text]) => `a${sign}${text}`).join("&") };
+            topics.set(`topic-${i}`, filters);
+            picker.set(`topic-${i}`, filters);
+          }
+          for (const values of given) {
+            const event = parseEvent(
+              values.length === 1 ? `{"a":${values.join()}}` : `{"a":[${values.join()}]}`,
+            );
+            assert.deepEqual(pickSorted(picker, event), findExpected(topics, event));
+          }
+        },
+      ),
+      { numRuns: 1_000 },
+    );
   });
 
   it("supports topics that each compare a different member", () => {
