@@ -1,6 +1,5 @@
 import { createRandom, type Random } from "../../test/support/random.ts";
 import { createWord } from "./pattern-workload.ts";
-import type { Workload } from "./workload.ts";
 
 /**
  * The records and the rules of Event Ruler's own benchmarks (Benchmarks.java): lots of a city, of about 900
@@ -9,17 +8,17 @@ import type { Workload } from "./workload.ts";
  * many there are. One sixth of the topics each have a prefix, a suffix, a text in any case, a wildcard,
  * `exists` and a range.
  */
-export function createLotWorkload(): Workload {
+export function createLotWorkload() {
   return {
-    *topics(from, to) {
+    *topics(from: number, to: number) {
       for (let number = from; number < to; number += 1)
         yield { id: `topic${number}`, filters: { headerQuery: createRule(number).headerQuery } };
     },
-    *rules(from, to) {
+    *rules(from: number, to: number) {
       for (let number = from; number < to; number += 1)
         yield { id: `topic${number}`, rule: JSON.stringify(createRule(number).rule) };
     },
-    events(count, topics) {
+    events(count: number, topics: number) {
       const random = createRandom(1);
       return Array.from({ length: count }, () => createLot(random.between(0, topics - 1), random));
     },

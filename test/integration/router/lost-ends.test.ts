@@ -4,9 +4,12 @@ import { after, before, it } from "node:test";
 
 import { Partitioners, type Producer } from "kafkajs";
 
+import type { RequestTarget } from "../../../src/kafka/protocol/request.ts";
+import { requestOpenPartitions } from "../../../src/kafka/protocol/transactions.ts";
 import { createRequests } from "../../../src/kafka/requests.ts";
 import { createCluster } from "../../../src/kafka/workarounds/clusters.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { withCluster } from "../../support/kafkajs-cluster.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
@@ -91,4 +94,21 @@ it("goes on after a transaction whose end Kafka has lost, and forwards each even
   await scene.routed();
   await scene.assertForwarded(["all"], [10]);
   assert.equal(await service.stop(), 0);
+});
+
+it("does not take a broker that is no leader for one without open transactions", async () => {
+  const scene = routerScene();
+  await createKafkaTopics(admin, {
+    topic: scene.events,
+    replicaAssignment: [{ partition: 0, replicas: [first.id] }],
+  });
+  const ask = (nodeId: number, topic: string) =>
+    withCluster(kafka, async (cluster) => {
+      await cluster.refreshMetadata();
+      const broker = (await cluster.findBroker({ nodeId })) as unknown as RequestTarget;
+      return requestOpenPartitions(broker, [{ topic, partitions: [0] }], "1");
+    });
+  assert.deepEqual(await ask(first.id, scene.events), []);
+  assert.deepEqual(await ask(first.id, `${scene.events}-deleted`), []);
+  await assert.rejects(ask(second.id, scene.events), { type: "NOT_LEADER_FOR_PARTITION" });
 });
