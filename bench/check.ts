@@ -15,7 +15,7 @@ import { createJsonOption } from "./support/options.ts";
 import { median, medianRatio, printReports, reportProgress, type Report } from "./support/report.ts";
 import { startStack, type BenchStack } from "./support/stack.ts";
 import { measureIdle } from "./sync/memory.ts";
-import { floor, measureRates, replayName } from "./sync/sync.ts";
+import { changesName, floor, measureRates, replayName } from "./sync/sync.ts";
 
 /** Ratios by name. A larger one is better. */
 type Ratios = Readonly<Record<string, number>>;
@@ -86,6 +86,7 @@ async function measureRatios(stack: BenchStack): Promise<Ratios> {
   return {
     "sync: announcements/s ÷ floor": medianRatio(getRates(service.name), getRates(floor.name)),
     "sync: replay ÷ first pass": medianRatio(getRates(replayName), getRates(service.name)),
+    "sync: changes ÷ first pass": medianRatio(getRates(changesName), getRates(service.name)),
     "http: registrations/s ÷ floor, new tokens": toRatio("new"),
     "http: registrations/s ÷ floor, repeated tokens": toRatio("repeated"),
     "picker: events/s ÷ loop": picker,

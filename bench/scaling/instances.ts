@@ -33,7 +33,7 @@ export async function measureInstances(
     readonly instances: readonly number[];
   },
 ): Promise<Report> {
-  const source = await fillTopic(stack.broker.address, "bench.scaling", announcements, partitions);
+  const source = await fillTopic(stack.broker.address, "bench.scaling", announcements, { partitions });
   const found: (Round & { readonly store: string })[] = [];
   for (const store of stack.stores) {
     // The first run warms up the store and is not counted.

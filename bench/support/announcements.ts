@@ -20,11 +20,12 @@ const namespaces = ["assurance", "fulfilment", "inventory", "billing"];
 const recordsPerRequest = 2_000;
 const maxConcurrentRequests = 4;
 
-export function createAnnouncement(number: number): { key: string; value: string } {
+/** Revisions differ in the name. */
+export function createAnnouncement(number: number, revision = 1): { key: string; value: string } {
   const externalId = `8f14e45f-ceea-467f-a9c5-${String(number).padStart(12, "0")}`;
   const value = JSON.stringify({
     externalId,
-    name: `Topic of the benchmark ${number}`,
+    name: `Topic of the benchmark ${number}${revision === 1 ? "" : `, revision ${revision}`}`,
     namespace: namespaces[number % namespaces.length],
     headerQuery: `eventType=${eventTypes[number % eventTypes.length] ?? ""}`,
     contentQuery: `troubleTicket.severity=Critical,Major&troubleTicket.customer=${number}`,
@@ -53,7 +54,7 @@ export async function fillTopic(
   brokers: string,
   topic: string,
   count: number,
-  partitions = 1,
+  { partitions = 1, revision = 1 }: { readonly partitions?: number; readonly revision?: number } = {},
 ): Promise<FilledTopic> {
   await using target = await openTopic(brokers, topic, partitions);
   let next = 0;
@@ -62,7 +63,7 @@ export async function fillTopic(
       const first = next;
       const size = Math.min(recordsPerRequest, count - first);
       next += size;
-      const messages = Array.from({ length: size }, (_, i) => createAnnouncement(first + i));
+      const messages = Array.from({ length: size }, (_, i) => createAnnouncement(first + i, revision));
       await target.producer.send({ topic, messages });
     }
   };

@@ -6,7 +6,7 @@ import type { Collection, Db } from "mongodb";
 import { measureRate, service, withContestant, type Contestant } from "../support/contestant.ts";
 import { collections } from "../../src/storage/names.ts";
 import { kafkaConnect } from "./kafka-connect.ts";
-import { createAnnouncement, fillTopic } from "../support/announcements.ts";
+import { createAnnouncement, fillTopic, type FilledTopic } from "../support/announcements.ts";
 import { createCommonOptions, parsePositive, type CommonOptions } from "../support/options.ts";
 import { median, medianRatio, printReports, reportProgress, type Report } from "../support/report.ts";
 import {
@@ -75,7 +75,15 @@ export async function measureSync(
   }
   return {
     title: "sync",
-    head: ["store", "announcements", ...measuredNames, "÷ floor", "÷ Connect", "replay ÷ first"],
+    head: [
+      "store",
+      "announcements",
+      ...measuredNames,
+      "÷ floor",
+      "÷ Connect",
+      "replay ÷ first",
+      "changes ÷ first",
+    ],
     rows: found.map(({ store, announcements: count, rates }) => [store, count, ...createRow(rates)]),
     notes: [
       `Announcements per second, measured from the first to the last stored topic; medians of ${rounds} rounds, also for ratios, after a warm-up round.`,
@@ -91,7 +99,12 @@ export async function measureRates(
   { announcements, rounds, peer }: Omit<Required<SyncOptions>, keyof CommonOptions>,
 ): Promise<Rates> {
   reportProgress(`sending ${announcements} announcements`);
-  const source = await fillTopic(stack.broker.address, `bench.sync.${store.kind}`, announcements);
+  const topic = `bench.sync.${store.kind}`;
+  const source = await fillTopic(stack.broker.address, topic, announcements);
+  const changes =
+    store.kind === "memory"
+      ? await fillTopic(stack.broker.address, `${topic}.changes`, announcements, { revision: 2 })
+      : undefined;
   const rates: Record<string, number[]> = {};
   // Kafka Connect's upserts on SecantusDB are too slow to measure.
   const participants = contestants.filter((one) => one !== kafkaConnect || (peer && store.kind === "memory"));
@@ -101,7 +114,7 @@ export async function measureRates(
     const turn = round % participants.length;
     for (const contestant of [...participants.slice(turn), ...participants.slice(0, turn)]) {
       const result = await withWorkspace(stack, { store, topic: source.topic }, (workspace, db) =>
-        measure(contestant, { workspace, db, count: source.count, replay: store.kind === "memory" }),
+        measure(contestant, { workspace, db, count: source.count, changes }),
       );
       for (const [name, rate] of Object.entries(result)) {
         const which = round === 0 ? "warm-up" : `round ${round} of ${rounds}`;
@@ -117,19 +130,27 @@ interface Measurement {
   readonly workspace: Workspace;
   readonly db: Db;
   readonly count: number;
-  readonly replay: boolean;
+  /** Announcements that change each topic, if they are measured; then a replay is measured, too. */
+  readonly changes: FilledTopic | undefined;
 }
 
 async function measure(
   contestant: Contestant,
-  { workspace, db, count, replay }: Measurement,
+  { workspace, db, count, changes }: Measurement,
 ): Promise<Record<string, number>> {
   const topics = db.collection(collections.topics);
   const first = await withContestant(contestant, workspace, () =>
     measureRate(createCounter(topics, count), count),
   );
-  if (contestant !== service || !replay) return { [contestant.name]: first };
-  return { [contestant.name]: first, [replayName]: await measureReplay(workspace, db, count) };
+  if (contestant !== service || changes === undefined) return { [contestant.name]: first };
+  // Deletes the position: everything is already stored, only the position moves.
+  await db.collection(collections.positions).deleteMany({});
+  const measureAgain = (topic: string): Promise<number> => measureService({ ...workspace, topic }, db, count);
+  return {
+    [contestant.name]: first,
+    [replayName]: await measureAgain(workspace.topic),
+    [changesName]: await measureAgain(changes.topic),
+  };
 }
 
 /**
@@ -147,12 +168,12 @@ function createCounter(topics: Collection, count: number): () => Promise<number>
 }
 
 export const replayName = "replay";
-const measuredNames = [...contestants.map(({ name }) => name), replayName];
+export const changesName = "changes";
+const measuredNames = [...contestants.map(({ name }) => name), replayName, changesName];
 
-/** Deletes the position and runs the service again: everything is already stored, only the position moves. */
-async function measureReplay(workspace: Workspace, db: Db, count: number): Promise<number> {
+/** Measures by the position. */
+function measureService(workspace: Workspace, db: Db, count: number): Promise<number> {
   const positions = db.collection<{ next_offset?: number }>(collections.positions);
-  await positions.deleteMany({});
   return withContestant(service, workspace, () =>
     measureRate(async () => (await positions.findOne({ "_id.topic": workspace.topic }))?.next_offset, count),
   );
@@ -168,6 +189,7 @@ function createRow(rates: Rates): (string | number)[] {
     ratio(services ?? [], floors ?? []),
     ratio(services ?? [], connects ?? []),
     ratio(getRates(replayName), services ?? []),
+    ratio(getRates(changesName), services ?? []),
   ];
 }
 
