@@ -4,7 +4,6 @@ import type { Mutant } from "./mutant.ts";
 const handler = "consumers/batch-handler.ts";
 const stores = "src/topics/stores.ts";
 const service = "src/topics/service.ts";
-const topics = "src/storage/topics.ts";
 const topicWrites = "src/storage/topic-writes.ts";
 
 export const syncTopicMutants: readonly Mutant[] = [
@@ -76,22 +75,6 @@ export const syncTopicMutants: readonly Mutant[] = [
     replace: "    if (matchedCount < updated.length) throw createGoneError();\n",
     by: "    if (matchedCount < 0) throw createGoneError();\n",
     schedule: "topic-disabled-while-the-channel-adopts-it",
-  },
-  {
-    name: "a topic that changed before it was disabled counts as disabled",
-    world: "sync",
-    file: topics,
-    replace: "          return wasThere;\n",
-    by: "          return true;\n",
-    schedule: "topic-acknowledged-as-disabled-while-the-channel-adopts-it",
-  },
-  {
-    name: "a topic is copied to the retired ones although it stays",
-    world: "sync",
-    file: topics,
-    replace: "if (wasThere) await copy({ session });",
-    by: "await copy({ session });",
-    schedule: "topic-acknowledged-as-disabled-while-the-channel-adopts-it",
   },
   {
     name: "an announcement of a new log counts as an earlier one",
