@@ -26,8 +26,8 @@ interface Moment {
 }
 
 /**
- * Applies a plan in a process of its own, which is killed when it sends a command. Aborts the transaction that
- * it leaves open, which would hold its topics for a minute, and slow the store down.
+ * Applies a plan in a process of its own, which is killed when it sends a command. Aborts the transaction
+ * that it leaves open, which would hold its topics for a minute, and slow the store down.
  */
 async function killApplyAt({ command, collection, nth }: Moment, file: string, { db }: Scene): Promise<void> {
   let left = nth;
