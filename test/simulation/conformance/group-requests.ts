@@ -1,4 +1,5 @@
 /** Single requests to the coordinator of a group, and what it answers. */
+import { codes } from "../cluster/errors.ts";
 import { nameError, type BrokerIndex, type ClusterUnderTest } from "./cluster-under-test.ts";
 
 export interface Membership {
@@ -56,8 +57,14 @@ export const leave = async (
 
 /** Joins as the only member: its id, and what the responses were. */
 export async function joinAlone(cluster: ClusterUnderTest, groupId: string, broker: BrokerIndex = 0) {
-  const first = await join(cluster, groupId, "", broker);
-  const again = await join(cluster, groupId, first.memberId, broker);
+  let first = await join(cluster, groupId, "", broker);
+  let again = await join(cluster, groupId, first.memberId, broker);
+  // The brokers under test look twice a second for groups without members and offsets, and delete them with
+  // the ids that they gave out.
+  while (again.error === codes.unknownMember) {
+    first = await join(cluster, groupId, "", broker);
+    again = await join(cluster, groupId, first.memberId, broker);
+  }
   const { error, generation, memberId, leaderId, members } = again;
   return {
     memberId,
