@@ -205,7 +205,7 @@ export class RouterPositions {
     );
   }
 
-  /** Also those of which the first transaction is open. */
+  /** Also those whose first transaction is open. */
   #listPartitions(): ReadonlySet<number> {
     return new Set([
       ...this.#candidates.keys(),

@@ -21,7 +21,7 @@ export function splitLike(pattern: string): LikePart[] {
     text += pattern.slice(start, at);
     start = at + 1;
     if (character === "\\") {
-      // The next character is one, whatever it is.
+      // The next character is taken as it is.
       at += 1;
       continue;
     }

@@ -28,7 +28,7 @@ const initialCapacity = 4;
 export class KeyTable {
   readonly slots: readonly Slot[];
   readonly #width: number;
-  /** How many numbers an entry has, the first of which is the topic. */
+  /** How many numbers an entry has. The first is the topic. */
   readonly #stride: number;
   /** Random, so that nobody can choose keys that all fall into one bucket. */
   readonly #seed = Math.trunc(Math.random() * 2 ** 32);

@@ -57,26 +57,25 @@ export const leave = async (
 
 /** Joins as the only member: its id, and what the responses were. */
 export async function joinAlone(cluster: ClusterUnderTest, groupId: string, broker: BrokerIndex = 0) {
-  let first = await join(cluster, groupId, "", broker);
-  let again = await join(cluster, groupId, first.memberId, broker);
-  // The brokers under test look twice a second for groups without members and offsets, and delete them with
-  // the ids that they gave out.
-  while (again.error === codes.unknownMember) {
-    first = await join(cluster, groupId, "", broker);
-    again = await join(cluster, groupId, first.memberId, broker);
-  }
-  const { error, generation, memberId, leaderId, members } = again;
-  return {
-    memberId,
-    generation,
-    described: [
-      nameError(first.error),
-      nameError(error),
+  for (;;) {
+    const first = await join(cluster, groupId, "", broker);
+    const again = await join(cluster, groupId, first.memberId, broker);
+    const { error, generation, memberId, leaderId, members } = again;
+    // The brokers under test look twice a second for groups without members and offsets, and delete them with
+    // the ids that they gave out.
+    if (error === codes.unknownMember) continue;
+    return {
+      memberId,
       generation,
-      leaderId === memberId,
-      members.map((one) => [one.memberId === memberId, String(one.metadata)]),
-    ],
-  };
+      described: [
+        nameError(first.error),
+        nameError(error),
+        generation,
+        leaderId === memberId,
+        members.map((one) => [one.memberId === memberId, String(one.metadata)]),
+      ],
+    };
+  }
 }
 
 export const describeGroup = async ({ ask }: ClusterUnderTest, groupId: string, broker: BrokerIndex = 0) => {

@@ -9,7 +9,7 @@ const records = Array.from({ length: 1_000 }, (_, at): RejectedRecord => {
   return { partition: at % 3, offset: Math.floor(at / 3), timestamp: at, code };
 });
 
-it("records that are no events are counted by code, and the same 20 are shown in whatever order they come", () => {
+it("records that are not events are counted by code, and the same 20 are shown in any order", () => {
   const read = (some: readonly RejectedRecord[]) => {
     const tally = new ReadTally({ add: () => assert.fail("it is no event") });
     for (const one of some) tally.add(one);
