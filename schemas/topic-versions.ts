@@ -19,7 +19,10 @@ export const topicAtQuerySchema = {
   required: [],
   properties: {
     version: { ...versionText, description: "An earlier version of the topic." },
-    at: { ...time, description: "The topic as it was at this time. Cannot be combined with `version`." },
+    at: {
+      ...time,
+      description: "The topic and its details as they were at this time. Cannot be combined with `version`.",
+    },
   },
 } as const;
 
@@ -83,18 +86,49 @@ const versionSchema = {
   },
 } as const;
 
+export const describedMembers = [
+  ...["externalId", "owner", "description", "contact", "tags", "labels", "lifecycle", "sunset"],
+  ...["replacedBy", "consumers", "protected", "set", "path"],
+] as const;
+
+const descriptionSchema = {
+  type: "object",
+  description: "A version of the details, which are numbered apart from the definitions.",
+  additionalProperties: false,
+  required: ["action", "externalId", "version", "changedOn", "changedBy", "changes"],
+  properties: {
+    action: { const: "described" },
+    externalId: text,
+    version: { type: "integer", minimum: 1 },
+    changedOn: time,
+    changedBy: { ...text, description: "The user; `cli:NAME` on the command line." },
+    changes: {
+      type: ["array", "null"],
+      description:
+        "What became different; null if the details before are not kept any more, or not to be seen by the caller.",
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["member", "from", "to"],
+        properties: { member: { enum: describedMembers }, from: {}, to: {} },
+      },
+    },
+  },
+} as const;
+
 export const versionListSchema = {
   $id: "topic-version-list",
   type: "object",
   additionalProperties: false,
   required: ["versions", "next"],
   properties: {
-    versions: { type: "array", items: versionSchema },
+    versions: { type: "array", items: { oneOf: [versionSchema, descriptionSchema] } },
     next: { type: ["string", "null"], description: "The cursor of the next page; null on the last page." },
   },
 } as const;
 
 export type VersionView = FromSchema<typeof versionSchema>;
+export type DescriptionView = FromSchema<typeof descriptionSchema>;
 export type VersionList = FromSchema<typeof versionListSchema>;
 
 /** The body of `POST /api/topicsync/v1/topics/{id}/restore`. */

@@ -12,16 +12,23 @@ import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import type { EgressNaming } from "../../src/routing/egress.ts";
-import { readVersionPage, type TopicHistory, type TopicVersion } from "../../src/topics/history.ts";
+import {
+  readHistoryPage,
+  toDetailsAt,
+  type HistoryEntry,
+  type TopicHistory,
+  type TopicVersion,
+} from "../../src/topics/history.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { restoreTopic, UnknownVersionError } from "../../src/topics/restoring.ts";
 import type { TopicService } from "../../src/topics/service.ts";
-import { toPastTopicDetail, toVersionView } from "../../src/topics/topic-view.ts";
-import type { TopicDefinition } from "../../src/topics/topic.ts";
+import { toEntryView, toPastTopicDetail } from "../../src/topics/topic-view.ts";
+import { addDetails } from "../../src/topics/details-search.ts";
+import type { ListedTopic, Topic, TopicDefinition } from "../../src/topics/topic.ts";
 import { includesNamespace } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { parseIfMatch, toEtag } from "../framework/if-match.ts";
-import { operation, type Operation } from "../framework/operation.ts";
+import { operation, type Call, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import {
   changeRejections,
@@ -58,7 +65,7 @@ const getTopic = (services: HistoryServices): Operation =>
     tag: "topics",
     summary: "Get a topic",
     description:
-      "Its definition, an explanation of its filters, its details, its source, and its previous definition; with `version` or `at` as it was, without its details. For a retired topic, its last version.",
+      "Its definition, an explanation of its filters, its details, its source, and its previous definition; with `at` as they were, with `version` without the details. For a retired topic, its last version.",
     parameters: {
       id: "External id of the topic, or its sys_id. An external id takes precedence.",
     },
@@ -86,10 +93,17 @@ const getTopic = (services: HistoryServices): Operation =>
         throw new HttpError("NOT_FOUND", `There is no topic "${id}" ${which}.`);
       }
       const { topic } = hidePrevious(found, namespaces);
+      const [shown] = at === undefined ? [] : await addDetailsAt(services, topic, { at, namespaces });
       const headers = { ETag: toEtag(topic.version) };
-      return { status: 200, json: toPastTopicDetail({ ...found, topic }), headers };
+      return { status: 200, json: toPastTopicDetail({ ...found, topic }, shown?.details), headers };
     },
   });
+
+const addDetailsAt = (
+  { topicHistory }: HistoryServices,
+  topic: Topic,
+  { at, namespaces }: { readonly at: string; readonly namespaces: Call["namespaces"] },
+): Promise<ListedTopic[]> => addDetails(toDetailsAt(topicHistory, new Date(at)), [{ topic }], namespaces);
 
 async function findPast(
   services: HistoryServices,
@@ -99,6 +113,15 @@ async function findPast(
   return version === undefined
     ? services.topicHistory.findAt(externalId, new Date(at ?? ""))
     : services.topicHistory.findVersion(externalId, Number(version));
+}
+
+/** Shows an entry of the history, and what it replaced, as far as the caller may see them. */
+function showEntry(entry: HistoryEntry, namespaces: Call["namespaces"]): HistoryEntry[] {
+  const canSee = (one: { readonly namespace: string } | undefined): boolean =>
+    one !== undefined && includesNamespace(namespaces, one.namespace);
+  if (!("details" in entry)) return canSee(entry.topic) ? [entry] : [];
+  const { details, before } = entry;
+  return canSee(details) ? [{ details, before: canSee(before) ? before : undefined }] : [];
 }
 
 const listVersions = (services: HistoryServices): Operation =>
@@ -111,7 +134,7 @@ const listVersions = (services: HistoryServices): Operation =>
     tag: "topics",
     summary: "List the versions of a topic",
     description:
-      "The latest first, one page at a time. Topics that had the external id before are included, under their own sys_ids.",
+      "Those of its definition and, as `described`, of its details, the latest first, one page at a time. Topics that had the external id before are included, under their own sys_ids.",
     parameters: { id: "External id of a topic that exists or existed, or its sys_id." },
     query: toQueryParameters(versionQuerySchema),
     replies: { 200: { description: "A page of versions.", schema: versionListSchema } },
@@ -121,11 +144,11 @@ const listVersions = (services: HistoryServices): Operation =>
       const { id = "" } = call.parameters;
       const { limit, after } = validateQuery(checkVersionQuery, query);
       const externalId = await findExternalId(services.topicReader, id, call);
-      const page = await readVersionPage(services.topicHistory, externalId, { after, limit: Number(limit) });
-      const visible = page.versions.filter(({ topic }) => includesNamespace(namespaces, topic.namespace));
+      const page = await readHistoryPage(services.topicHistory, externalId, { after, limit: Number(limit) });
+      const visible = page.entries.flatMap((entry) => showEntry(entry, namespaces));
       if (visible.length === 0 && page.next === undefined && after === undefined)
         throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-      const json: VersionList = { versions: visible.map(toVersionView), next: page.next ?? null };
+      const json: VersionList = { versions: visible.map(toEntryView), next: page.next ?? null };
       return { status: 200, json };
     },
   });

@@ -139,12 +139,12 @@ export function createServices(options: ServicesOptions): Services {
   const { onTopicsChanged: changed, onRegistrationsWritten: onWritten } = options;
   const addComponent = (component: string): Logger => log.child({ component });
   return lazily<Services>({
-    topicStore: () => createTopicStore(database, log, { historyRetentionDays: config.historyRetentionDays }),
+    topicStore: () => createTopicStore(database, log, config),
     topicReader: () => createTopicReader(database),
     topicHistory: () => createTopicHistory(database),
-    topicDetails: () => createTopicDetailsStore(database),
+    topicDetails: () => createTopicDetailsStore(database, config),
     detailsService: createDetailsService,
-    topicSetStore: () => createTopicSetStore(database),
+    topicSetStore: () => createTopicSetStore(database, config),
     planSource: ({ topicStore, topicDetails, topicSetStore, eventTypes }) =>
       createDatabaseSource({ topics: topicStore, details: topicDetails, sets: topicSetStore, eventTypes }),
     applyChanges: ({ topics, planSource, topicSetStore }) =>

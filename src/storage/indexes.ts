@@ -69,6 +69,21 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { [field]: 1, _id: 1 },
     unique: false,
   })),
+  // What the history of a topic says about its details, the latest first; the details at a time.
+  {
+    collection: collections.topicDescriptions,
+    name: "descriptions_by_topic",
+    key: { topic_id: 1, changed_on: 1, _id: 1 },
+    unique: false,
+  },
+  // Deletes them after HISTORY_RETENTION_DAYS.
+  {
+    collection: collections.topicDescriptions,
+    name: "descriptions_over",
+    key: { expires_on: 1 },
+    unique: false,
+    expireAfterSeconds: 0,
+  },
   // The log of a topic id.
   {
     collection: collections.logs,

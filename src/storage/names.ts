@@ -4,6 +4,7 @@ export const collections = {
   retiredTopics: "svc_api_notif_mgmt_topic_retired",
   topicVersions: "topicsync_topic_versions",
   topicDetails: "topicsync_topic_details",
+  topicDescriptions: "topicsync_topic_descriptions",
   topicSets: "topicsync_topic_sets",
   positions: "topicsync_positions",
   logs: "topicsync_logs",

@@ -12,7 +12,7 @@ import { runInSession } from "./transactions.ts";
 
 /** Creates the function of the topic store that stores what users change. */
 export function createTopicChanges(database: Database, stores: TopicCollections): TopicStore["change"] {
-  const moveRenamed = createRenames(database);
+  const moveRenamed = createRenames(database, stores.retentionDays);
   return async (writes, further) => {
     async function write(options: SessionOptions): Promise<void> {
       await writeTopics(writes, stores, { ...options, toFilter: toExactFilter });

@@ -24,6 +24,8 @@ export interface DetailsRecord {
   applied?: { version: number; digest: string; plan: string; on: Date; topic_id?: string };
   changed_on: Date;
   changed_by: string;
+  /** The `_id` of what they replaced among the descriptions. */
+  replaces?: string;
 }
 
 export function toDetailsRecord(one: StoredDetails): DetailsRecord {
@@ -48,6 +50,7 @@ export function toDetailsRecord(one: StoredDetails): DetailsRecord {
     ...(membership?.applied && { applied: toAppliedRecord(membership.applied) }),
     changed_on: one.changedOn,
     changed_by: one.changedBy,
+    ...(one.replaces !== undefined && { replaces: one.replaces }),
   };
 }
 
@@ -71,6 +74,7 @@ export function fromDetailsRecord(record: DetailsRecord): StoredDetails {
     membership: set === undefined ? undefined : { set, path, applied: applied && fromAppliedRecord(applied) },
     changedOn: record.changed_on,
     changedBy: record.changed_by,
+    ...(record.replaces !== undefined && { replaces: record.replaces }),
   };
 }
 

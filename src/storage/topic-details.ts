@@ -1,6 +1,6 @@
 import type { Collection } from "mongodb";
 
-import type { StoredDetails } from "../topics/details.ts";
+import type { ReplacedDetails, StoredDetails } from "../topics/details.ts";
 import { DetailsConflictError, type TopicDetailsStore } from "../topics/details-store.ts";
 import { maxUpdateMs } from "./client-options.ts";
 import { splitIntoBatches } from "../lib/batches.ts";
@@ -10,13 +10,43 @@ import { collections } from "./names.ts";
 import type { SessionOptions } from "./positions.ts";
 import { streamRecords } from "./queries.ts";
 import { fromDetailsRecord, toDetailsRecord, type DetailsRecord } from "./topic-details-records.ts";
+import { toDescriptionRecord, type DescriptionRecord } from "./topic-descriptions.ts";
 import { createDetailsSearch } from "./topic-search.ts";
+import { runInSession } from "./transactions.ts";
 
 const idsPerLookup = 200;
 const recordsPerBatch = 1_000;
 
-export function createTopicDetailsStore(database: Database): TopicDetailsStore {
-  const all = database.collection<DetailsRecord>(collections.topicDetails);
+/** Where details are written. */
+export interface DetailsCollections {
+  readonly details: Collection<DetailsRecord>;
+  readonly descriptions: Collection<DescriptionRecord>;
+  /** How long replaced details are kept; undefined: for ever. */
+  readonly retentionDays: number | undefined;
+}
+
+export const openDetailsCollections = (
+  database: Database,
+  retentionDays: number | undefined,
+): DetailsCollections => ({
+  details: database.collection<DetailsRecord>(collections.topicDetails),
+  descriptions: database.collection<DescriptionRecord>(collections.topicDescriptions),
+  retentionDays,
+});
+
+export function createTopicDetailsStore(
+  database: Database,
+  { historyRetentionDays }: { readonly historyRetentionDays?: number | undefined } = {},
+): TopicDetailsStore {
+  const stores = openDetailsCollections(database, historyRetentionDays);
+  const all = stores.details;
+
+  /** Runs a write in a transaction, if the store has them. */
+  async function writeTogether(write: (options: SessionOptions) => Promise<void>): Promise<void> {
+    const session = database.startSession();
+    if (session === undefined) await database.run(() => write({}));
+    else await runInSession(database, session, () => write({ session }));
+  }
 
   return {
     async find(externalIds) {
@@ -28,13 +58,25 @@ export function createTopicDetailsStore(database: Database): TopicDetailsStore {
       return found.flat().map(fromDetailsRecord);
     },
 
-    replace: (details) => database.run(() => writeDetails(all, [details], { maxTimeMS: maxUpdateMs })),
+    replace: (details, replaced = []) =>
+      replaced.length === 0
+        ? database.run(() => writeDetails(stores, { details: [details] }, { maxTimeMS: maxUpdateMs }))
+        : writeTogether((options) => writeDetails(stores, { details: [details], replaced }, options)),
 
-    remove: ({ externalId: _id, version }) =>
-      database.run(async () => {
-        const { deletedCount } = await all.deleteOne({ _id, version }, { maxTimeMS: maxUpdateMs });
-        return deletedCount === 1;
-      }),
+    async remove(removed) {
+      const { externalId: _id, version } = removed.details;
+      try {
+        await writeTogether(async (options) => {
+          await writeReplaced(stores, [removed], options);
+          const { deletedCount } = await all.deleteOne({ _id, version }, options);
+          if (deletedCount === 0) throw new DetailsConflictError();
+        });
+        return true;
+      } catch (error) {
+        if (error instanceof DetailsConflictError) return false;
+        throw error;
+      }
+    },
 
     search: createDetailsSearch(database, all),
 
@@ -45,18 +87,41 @@ export function createTopicDetailsStore(database: Database): TopicDetailsStore {
   };
 }
 
+interface DetailsWrites {
+  readonly details: readonly StoredDetails[];
+  readonly replaced?: readonly ReplacedDetails[];
+}
+
+/** Writes the history. To be called within `Database.run`. */
+export async function writeReplaced(
+  { descriptions, retentionDays }: DetailsCollections,
+  replaced: readonly ReplacedDetails[],
+  options: SessionOptions,
+): Promise<void> {
+  if (replaced.length === 0) return;
+  await descriptions.bulkWrite(
+    replaced.map((one) => {
+      const { _id, ...replacement } = toDescriptionRecord(one, retentionDays);
+      return { replaceOne: { filter: { _id }, replacement, upsert: true } };
+    }),
+    options,
+  );
+}
+
 /**
- * Writes next versions of details, also within a transaction. Throws a DetailsConflictError unless the stored
- * version of each is the one before. To be called within `Database.run`.
+ * Writes next versions of details, also within a transaction. Without one, history comes first: readers
+ * ignore details that are still the stored ones. Throws a DetailsConflictError unless the stored version of
+ * each is the one before. To be called within `Database.run`.
  */
 export async function writeDetails(
-  all: Collection<DetailsRecord>,
-  details: readonly StoredDetails[],
+  stores: DetailsCollections,
+  { details, replaced = [] }: DetailsWrites,
   options: SessionOptions & { readonly maxTimeMS?: number },
 ): Promise<void> {
+  await writeReplaced(stores, replaced, options);
   if (details.length === 0) return;
   try {
-    const { insertedCount, matchedCount } = await all.bulkWrite(
+    const { insertedCount, matchedCount } = await stores.details.bulkWrite(
       details.map((one) => {
         const { _id, ...replacement } = toDetailsRecord(one);
         return one.version === 1

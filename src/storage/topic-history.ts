@@ -8,7 +8,8 @@ import {
 } from "../topics/history.ts";
 import type { ListedTopic, Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
-import { findPage } from "./queries.ts";
+import { compareTexts, findPage } from "./queries.ts";
+import { createDescriptions, type DescriptionRecord } from "./topic-descriptions.ts";
 import { fromRetiredRecord, fromTopicRecord, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 import { createTopicReader, toTopicFilter } from "./topic-reader.ts";
 import { fromVersionRecord, toVersionId, type VersionRecord } from "./topic-versions.ts";
@@ -23,6 +24,7 @@ const sortFields = ["valid_to", "version", "sys_id"] as const;
 export function createTopicHistory(database: Database): TopicHistory {
   const { topics, retired, versions } = openTopicCollections(database, undefined);
   const reader = createTopicReader(database);
+  const descriptions = createDescriptions(database);
 
   /** The current version of an external id, all that were retired under it, and where the others are. */
   async function findAround(externalId: string) {
@@ -47,6 +49,15 @@ export function createTopicHistory(database: Database): TopicHistory {
         .toSorted(compareVersions)
         .slice(0, limit);
     },
+
+    async readDescriptions(externalId, from) {
+      const found = await reader.find(externalId);
+      const isNamed = found?.topic.externalId === externalId;
+      const filter = toHistoryFilter(externalId, isNamed ? found : undefined);
+      return descriptions.read(externalId, filter.descriptions, from);
+    },
+
+    findDetailsAt: (externalIds, at) => descriptions.findAt(externalIds, at),
 
     async findVersion(externalId, version) {
       const found = await reader.find(externalId);
@@ -111,18 +122,17 @@ export function createTopicHistory(database: Database): TopicHistory {
 interface HistoryFilters {
   readonly versions: Filter<VersionRecord>;
   readonly retired: Filter<RetiredRecord>;
+  readonly descriptions: Filter<DescriptionRecord>;
 }
 
 /** Also finds the versions of a topic from before it was renamed. */
 function toHistoryFilter(externalId: string, found: ListedTopic | undefined): HistoryFilters {
   const own = { topic_id: externalId };
   const { id, formerIds = [] } = found?.topic ?? {};
-  if (id === undefined || formerIds.length === 0) return { versions: own, retired: own };
-  const former = { topic_id: { $in: [...formerIds] } };
-  return {
-    versions: { $or: [own, { ...former, sys_id: id }] },
-    retired: { $or: [own, { ...former, sys_id: id }] },
-  };
+  if (id === undefined || formerIds.length === 0) return { versions: own, retired: own, descriptions: own };
+  const former = { topic_id: { $in: [...formerIds] }, sys_id: id };
+  const filter = { $or: [own, former] };
+  return { versions: filter, retired: filter, descriptions: filter };
 }
 
 /** The versions that were in force at a time. Those that were never visible have no length. */
@@ -156,9 +166,6 @@ const compareVersions = (a: TopicVersion, b: TopicVersion): number =>
 
 const isAfter = (one: TopicVersion, after: VersionSortKey | undefined): boolean =>
   after === undefined || compareKeys(after, toVersionSortKey(one)) < 0;
-
-/** In MongoDB's order: by code point. */
-const compareTexts = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** One version of each external id, the first one given, sorted. */
 function keepFirst(versions: readonly TopicVersion[]): TopicVersion[] {

@@ -1,11 +1,12 @@
 import type { AnyBulkWriteOperation, Collection, Filter } from "mongodb";
 
-import { toRenamedDetails } from "../topics/details.ts";
+import { toRenamedDetails, toReplacedDetails } from "../topics/details.ts";
 import type { RenamedTopic } from "../topics/stores.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import type { SessionOptions } from "./positions.ts";
-import { fromDetailsRecord, toDetailsRecord, type DetailsRecord } from "./topic-details-records.ts";
+import { fromDetailsRecord, toDetailsRecord } from "./topic-details-records.ts";
+import { openDetailsCollections, writeReplaced } from "./topic-details.ts";
 import type { UsageRecord } from "./topic-usage.ts";
 
 /**
@@ -14,18 +15,37 @@ import type { UsageRecord } from "./topic-usage.ts";
  */
 export function createRenames(
   database: Database,
+  retentionDays: number | undefined,
 ): (renamed: readonly RenamedTopic[], options: SessionOptions) => Promise<void> {
-  const details = database.collection<DetailsRecord>(collections.topicDetails);
+  const stores = openDetailsCollections(database, retentionDays);
   const usage = database.collection<UsageRecord>(collections.topicUsage);
   return async (renamed, options) => {
     if (renamed.length === 0) return;
-    await moveRecords(details, { renamed, options }, (record, left, topics) =>
-      toDetailsRecord(toRenamedDetails(fromDetailsRecord(record), left?.version, topics)),
+    const described = await findMoves(stores.details, { renamed, options });
+    const moves = described.moves.map(({ record, left, topics }) => {
+      const [moved, other] = [fromDetailsRecord(record), left && fromDetailsRecord(left)];
+      const next = toRenamedDetails(moved, other, topics);
+      const isLeft = !described.freed.has(topics.to.externalId);
+      const replaced = [
+        ...toReplacedDetails(moved, next, topics.from.id),
+        ...(isLeft ? toReplacedDetails(other, next, undefined) : []),
+      ];
+      return { next, replaced };
+    });
+    await writeReplaced(
+      stores,
+      moves.flatMap(({ replaced }) => replaced),
+      options,
     );
-    await moveRecords(usage, { renamed, options }, (record, _left, { to }) => ({
-      ...record,
-      _id: to.externalId,
-    }));
+    await moveRecords(
+      stores.details,
+      moves.map(({ next }) => toDetailsRecord(next)),
+      described.freed,
+      options,
+    );
+    const used = await findMoves(usage, { renamed, options });
+    const counts = used.moves.map(({ record, topics }) => ({ ...record, _id: topics.to.externalId }));
+    await moveRecords(usage, counts, used.freed, options);
   };
 }
 
@@ -34,20 +54,39 @@ interface Renames {
   readonly options: SessionOptions;
 }
 
-async function moveRecords<R extends { _id: string; version?: number }>(
+interface Moves<R> {
+  readonly moves: readonly {
+    readonly record: R;
+    /** What is stored under the new external id. */
+    readonly left: R | undefined;
+    readonly topics: RenamedTopic;
+  }[];
+  /** What is stored under the old external ids. */
+  readonly freed: ReadonlyMap<string, R>;
+}
+
+async function findMoves<R extends { _id: string }>(
   all: Collection<R>,
   { renamed, options }: Renames,
-  rename: (record: R, left: R | undefined, topics: RenamedTopic) => R,
-): Promise<void> {
+): Promise<Moves<R>> {
   const ids = renamed.flatMap(({ from, to }) => [from.externalId, to.externalId]);
   const found = await all
     .find({ _id: { $in: ids } } as Filter<R>, { ...options, batchSize: ids.length + 1 })
     .toArray();
   const records = new Map((found as R[]).map((record) => [record._id, record]));
-  const moved = renamed.flatMap((topics) => {
+  const moves = renamed.flatMap((topics) => {
     const record = records.get(topics.from.externalId);
-    return record === undefined ? [] : [rename(record, records.get(topics.to.externalId), topics)];
+    return record === undefined ? [] : [{ record, left: records.get(topics.to.externalId), topics }];
   });
+  return { moves, freed: new Map(moves.map(({ record }) => [record._id, record])) };
+}
+
+async function moveRecords<R extends { _id: string; version?: number }>(
+  all: Collection<R>,
+  moved: readonly R[],
+  freed: ReadonlyMap<string, R>,
+  options: SessionOptions,
+): Promise<void> {
   if (moved.length === 0) return;
   const taken = new Set(moved.map(({ _id }) => _id));
   await all.bulkWrite(
@@ -56,10 +95,8 @@ async function moveRecords<R extends { _id: string; version?: number }>(
         replaceOne: { filter: { _id }, replacement, upsert: true },
       })),
       // Without a transaction, what was changed in between stays.
-      ...renamed.flatMap(({ from: { externalId: _id } }) =>
-        records.has(_id) && !taken.has(_id)
-          ? [{ deleteOne: { filter: { _id, version: records.get(_id)?.version ?? null } } }]
-          : [],
+      ...[...freed].flatMap(([_id, { version }]) =>
+        taken.has(_id) ? [] : [{ deleteOne: { filter: { _id, version: version ?? null } } }],
       ),
     ] as AnyBulkWriteOperation<R>[],
     options,

@@ -8,8 +8,7 @@ import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
 import type { SessionOptions } from "./positions.ts";
 import { toNamespaceFilter } from "./queries.ts";
-import type { DetailsRecord } from "./topic-details-records.ts";
-import { writeDetails } from "./topic-details.ts";
+import { openDetailsCollections, writeDetails, writeReplaced } from "./topic-details.ts";
 
 interface SetRecord {
   _id: string;
@@ -32,9 +31,12 @@ interface ApplyRecord {
 
 const maxApplies = 100;
 
-export function createTopicSetStore(database: Database): TopicSetStore {
+export function createTopicSetStore(
+  database: Database,
+  { historyRetentionDays }: { readonly historyRetentionDays?: number | undefined } = {},
+): TopicSetStore {
   const sets = database.collection<SetRecord>(collections.topicSets);
-  const details = database.collection<DetailsRecord>(collections.topicDetails);
+  const stores = openDetailsCollections(database, historyRetentionDays);
 
   /** Replaces the record of a set; a concurrent change of it is a conflict of the transactions. */
   async function record(writes: SetWrites, options: SessionOptions): Promise<void> {
@@ -62,11 +64,12 @@ export function createTopicSetStore(database: Database): TopicSetStore {
 
     async write(writes, transaction) {
       const options = transaction as SessionOptions;
+      await writeReplaced(stores, writes.replacedDetails, options);
       for (const { externalId: _id, version } of writes.removedDetails) {
-        const { deletedCount } = await details.deleteOne({ _id, version }, options);
+        const { deletedCount } = await stores.details.deleteOne({ _id, version }, options);
         if (deletedCount === 0) throw new DetailsConflictError();
       }
-      await writeDetails(details, writes.details, options);
+      await writeDetails(stores, { details: writes.details }, options);
       await record(writes, options).catch((error: unknown) => {
         throw isDuplicate(error) ? new DetailsConflictError({ cause: error }) : error;
       });

@@ -23,6 +23,13 @@ export interface VersionRecord extends Pick<
 
 const msPerDay = 24 * 60 * 60 * 1_000;
 
+/** When MongoDB deletes what ended at a time: never unless a number of days is given. */
+export const toExpiry = (
+  endedOn: Date,
+  retentionDays: number | undefined,
+): Pick<VersionRecord, "expires_on"> =>
+  retentionDays === undefined ? {} : { expires_on: new Date(endedOn.getTime() + retentionDays * msPerDay) };
+
 /** The `_id` of a version. A text, since not every product finds documents by an `_id` that is one. */
 export const toVersionId = (id: string, version: number): string => `${id}-${version}`;
 
@@ -46,9 +53,7 @@ export const toVersionRecord = (
   ended_by: endedBy,
   action,
   ...(isTransient && { is_transient: true }),
-  ...(retentionDays !== undefined && {
-    expires_on: new Date(endedOn.getTime() + retentionDays * msPerDay),
-  }),
+  ...toExpiry(endedOn, retentionDays),
 });
 
 export const fromVersionRecord = ({

@@ -5,7 +5,14 @@ import { toTopicEvent } from "../topics/audit.ts";
 import type { DefinitionChange } from "../topics/definition-change.ts";
 import { ChangesRejectedError } from "../topics/changing.ts";
 import { DetailsConflictError } from "../topics/details-store.ts";
-import { formatDetails, noDetails, toNextDetails, type StoredDetails } from "../topics/details.ts";
+import {
+  formatDetails,
+  noDetails,
+  toNextDetails,
+  toReplacedDetails,
+  type ReplacedDetails,
+  type StoredDetails,
+} from "../topics/details.ts";
 import type { TopicService } from "../topics/service.ts";
 import { isSameDefinition, type Topic, type TopicDefinition } from "../topics/topic.ts";
 import { digestDefinition, digestManaged } from "./desired.ts";
@@ -207,13 +214,15 @@ function toSetWrites(open: readonly OpenChange[], { batch, known, user, on }: Wr
   const { set, origin, plan, revision, total } = batch;
   const details: StoredDetails[] = [];
   const removedDetails: StoredDetails[] = [];
+  const replacedDetails: ReplacedDetails[] = [];
   const namespaces = new Set<string>();
   for (const one of open) {
     const { change, current } = one;
     const { after } = change;
     const id = after?.externalId ?? current.externalId;
     const stored = known.get(id)?.details;
-    if (id !== current.externalId && current.details !== undefined) removedDetails.push(current.details);
+    const moved = id === current.externalId ? undefined : current.details;
+    if (moved !== undefined) removedDetails.push(moved);
     const topic = after?.definition ??
       current.topic ?? { externalId: id, name: "", namespace: stored?.namespace ?? "" };
     namespaces.add(topic.namespace);
@@ -223,18 +232,17 @@ function toSetWrites(open: readonly OpenChange[], { batch, known, user, on }: Wr
       plan,
       on,
     };
-    details.push(
-      toNextDetails(stored, {
-        topic,
-        details: after?.details ?? stored ?? noDetails,
-        membership: after === undefined ? null : { set, path: after.path, applied },
-        by: user,
-        at: on,
-      }),
-    );
+    const next = toNextDetails(stored, {
+      ...{ topic, moved, by: user, at: on },
+      details: after?.details ?? stored ?? noDetails,
+      membership: after === undefined ? null : { set, path: after.path, applied },
+    });
+    details.push(next);
+    for (const one of [stored, moved])
+      replacedDetails.push(...toReplacedDetails(one, next, current.topic?.id));
   }
   return {
-    ...{ set, origin, on, details, removedDetails },
+    ...{ set, origin, on, details, removedDetails, replacedDetails },
     apply: { plan, revision, by: user, total },
     namespaces: [...namespaces],
     applied: open.length,

@@ -1,5 +1,5 @@
 import type { FilterWarning } from "../../schemas/topic-check.ts";
-import type { StoredDetails } from "../topics/details.ts";
+import type { ReplacedDetails, StoredDetails } from "../topics/details.ts";
 import type { StoreTransaction } from "../topics/stores.ts";
 import type { Topic, TopicDefinition } from "../topics/topic.ts";
 import type { Namespaces } from "../users/rights.ts";
@@ -50,6 +50,8 @@ export interface SetWrites {
   readonly details: readonly StoredDetails[];
   /** Details of topics that were renamed. */
   readonly removedDetails: readonly StoredDetails[];
+  /** What the history gets. */
+  readonly replacedDetails: readonly ReplacedDetails[];
 }
 
 /** The store of sets. Every function throws UnavailableError. */

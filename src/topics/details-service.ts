@@ -6,6 +6,7 @@ import {
   findDetailsFaults,
   formatDetails,
   toNextDetails,
+  toReplacedDetails,
   type StoredDetails,
   type TopicDetails,
 } from "./details.ts";
@@ -84,7 +85,7 @@ export function createDetailsService({
         return { listed: { ...listed, details: current }, event: undefined };
       if (version !== undefined && version !== (current?.version ?? 0)) throw new DetailsConflictError();
       await requireSuccessor(change, isVisible ? current : undefined);
-      await topicDetails.replace(next);
+      await topicDetails.replace(next, toReplacedDetails(current, next, listed.topic.id));
       return { listed: { ...listed, details: next }, event: toTopicEvent("described", listed.topic) };
     },
   };

@@ -1,7 +1,7 @@
 import { OutdatedError } from "../lib/errors.ts";
 import type { TopicLifecycle } from "../../schemas/topic-details.ts";
 import type { Namespaces } from "../users/rights.ts";
-import type { StoredDetails } from "./details.ts";
+import type { ReplacedDetails, StoredDetails } from "./details.ts";
 
 /** The stored details do not have the version before the one to be written. */
 export class DetailsConflictError extends OutdatedError {
@@ -36,10 +36,13 @@ export type DetailsSearch = (from: {
 export interface TopicDetailsStore {
   /** Finds the details of these topics, in no order; none for topics without details. */
   find(externalIds: readonly string[]): Promise<StoredDetails[]>;
-  /** Stores the next version of details. Throws DetailsConflictError. */
-  replace(details: StoredDetails): Promise<void>;
-  /** Removes details, unless they were changed since they were read. Returns whether they were removed. */
-  remove(details: StoredDetails): Promise<boolean>;
+  /** Stores the next version of details, and the replaced one in the history. Throws DetailsConflictError. */
+  replace(details: StoredDetails, replaced?: readonly ReplacedDetails[]): Promise<void>;
+  /**
+   * Removes details, unless they were changed since they were read. They stay in the history. Returns whether
+   * they were removed.
+   */
+  remove(removed: ReplacedDetails): Promise<boolean>;
   /** Prepares a search. */
   search(query: DetailsQuery): DetailsSearch;
   /** Streams the members of a set, by external id. */

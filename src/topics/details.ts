@@ -1,5 +1,6 @@
 import type { TopicLifecycle, TopicDetailsBody } from "../../schemas/topic-details.ts";
 import type { Fault } from "../lib/errors.ts";
+import type { RenamedTopic } from "./stores.ts";
 
 interface DeclaredConsumer {
   readonly name: string;
@@ -58,9 +59,20 @@ export interface StoredDetails extends TopicDetails {
   /** See `toDetailsWords`. */
   readonly words: readonly string[];
   readonly membership: SetMembership | undefined;
+  /** When what teams see of them was changed last. */
   readonly changedOn: Date;
-  /** The name of the user. */
+  /** The name of the user who did it. */
   readonly changedBy: string;
+  /** What they replaced then; see `getDetailsId`. */
+  readonly replaces?: string;
+}
+
+/** Details that others have replaced, or that were removed. */
+export interface ReplacedDetails {
+  readonly details: StoredDetails;
+  /** The sys_id of the topic; undefined if there was none. */
+  readonly topicId: string | undefined;
+  readonly endedOn: Date;
 }
 
 /** The details of a topic, as far as their reader may see them. */
@@ -182,6 +194,8 @@ interface DescribedTopic {
 
 interface DetailsChange {
   readonly topic: DescribedTopic;
+  /** What the topic had under another external id, if it is renamed. */
+  readonly moved?: StoredDetails | undefined;
   readonly details: TopicDetails;
   /** The one of before unless given; null ends it. */
   readonly membership?: SetMembership | null;
@@ -190,21 +204,23 @@ interface DetailsChange {
 }
 
 /**
- * The details of a topic that got another external id, under which the version `left` may be stored. Those
- * that are hidden from its readers stay hidden.
+ * The details of a topic that got another external id, under which others may be stored. Those that are
+ * hidden from its readers stay hidden.
  */
 export const toRenamedDetails = (
-  details: StoredDetails,
-  left: number | undefined,
-  { from, to }: { readonly from: DescribedTopic; readonly to: DescribedTopic },
-): StoredDetails => ({
-  ...details,
-  externalId: to.externalId,
-  version: Math.max(details.version, left ?? 0) + 1,
-  namespace: details.namespace === from.namespace ? to.namespace : details.namespace,
-  words: toDetailsWords(to, details),
-  membership: details.membership && toRenamedMembership(details.membership, from.externalId, to.externalId),
-});
+  moved: StoredDetails,
+  left: StoredDetails | undefined,
+  { from, to }: RenamedTopic,
+): StoredDetails => {
+  const { namespace, membership } = moved;
+  const next = toNextDetails(left, {
+    topic: { ...to, namespace: namespace === from.namespace ? to.namespace : namespace },
+    ...{ details: moved, moved, at: to.updatedOn },
+    membership: (membership && toRenamedMembership(membership, from.externalId, to.externalId)) ?? null,
+    by: to.source.kind === "http" ? to.source.user : moved.changedBy,
+  });
+  return { ...next, version: Math.max(next.version, moved.version + 1) };
+};
 
 function toRenamedMembership(membership: SetMembership, from: string, to: string): SetMembership {
   if (membership.applied === undefined) return membership;
@@ -215,16 +231,49 @@ function toRenamedMembership(membership: SetMembership, from: string, to: string
 /** The next version of a topic's details. Times of one topic always increase. */
 export function toNextDetails(
   current: StoredDetails | undefined,
-  { topic, details, membership = current?.membership, by, at }: DetailsChange,
+  { topic, moved, details, membership = current?.membership, by, at }: DetailsChange,
 ): StoredDetails {
-  return {
+  const next = {
     ...details,
     externalId: topic.externalId,
     version: (current?.version ?? 0) + 1,
     namespace: topic.namespace,
     words: toDetailsWords(topic, details),
     membership: membership ?? undefined,
-    changedOn: new Date(Math.max(at.getTime(), (current?.changedOn.getTime() ?? 0) + 1)),
+  };
+  const replaced = moved ?? current;
+  if (replaced !== undefined && isSameDescription(replaced, next)) {
+    const { changedOn, changedBy, replaces } = replaced;
+    return { ...next, changedOn, changedBy, ...(replaces !== undefined && { replaces }) };
+  }
+  const last = Math.max(current?.changedOn.getTime() ?? 0, moved?.changedOn.getTime() ?? 0);
+  return {
+    ...next,
+    changedOn: new Date(Math.max(at.getTime(), last + 1)),
     changedBy: by,
+    ...(replaced && { replaces: getDetailsId(replaced) }),
   };
 }
+
+/** Identifies details among all that an external id ever had: their numbers begin again after a removal. */
+export const getDetailsId = ({ externalId, changedOn }: StoredDetails): string =>
+  `${externalId}-${changedOn.getTime()}`;
+
+/** Whether teams see the same, so that the history of a topic gets no entry. */
+const isSameDescription = (one: DescribedDetails, other: DescribedDetails): boolean =>
+  one.externalId === other.externalId &&
+  formatDetails(one) === formatDetails(other) &&
+  one.membership?.set === other.membership?.set &&
+  one.membership?.path === other.membership?.path;
+
+type DescribedDetails = Pick<StoredDetails, keyof TopicDetails | "externalId" | "membership">;
+
+/** The details that others replace: none if there were none, or if teams see the same. */
+export const toReplacedDetails = (
+  current: StoredDetails | undefined,
+  next: StoredDetails,
+  topicId: string | undefined,
+): readonly ReplacedDetails[] =>
+  current === undefined || getDetailsId(current) === getDetailsId(next)
+    ? []
+    : [{ details: current, topicId, endedOn: next.changedOn }];

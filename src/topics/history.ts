@@ -1,5 +1,7 @@
 import { createCursorFormat } from "../lib/cursor.ts";
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
+import { getDetailsId, type StoredDetails } from "./details.ts";
+import type { TopicDetailsStore } from "./details-store.ts";
 import type { TopicQuery } from "./listing.ts";
 import type { Source, Topic, VersionAction } from "./topic.ts";
 
@@ -18,6 +20,21 @@ export interface TopicVersion {
   /** It was never visible: the batch that stored it replaced it. */
   readonly isTransient: boolean;
 }
+
+/** Details as a user wrote them. */
+export interface Description {
+  readonly details: StoredDetails;
+  /** What they replaced; undefined if that is not known. */
+  readonly before: StoredDetails | undefined;
+}
+
+/** What the descriptions of an external id are sorted by, the latest first. */
+export type DescriptionSortKey = readonly [changedOn: Date, id: string];
+
+export const toDescriptionSortKey = (details: StoredDetails): DescriptionSortKey => [
+  details.changedOn,
+  getDetailsId(details),
+];
 
 /** What the versions of an external id are sorted by, the latest first. */
 export type VersionSortKey = readonly [endedOn: Date, version: number, id: string];
@@ -38,6 +55,13 @@ export interface TopicHistory {
     externalId: string,
     from: { readonly after: VersionSortKey | undefined; readonly limit: number },
   ): Promise<TopicVersion[]>;
+  /** Returns at most `limit` descriptions after a sort key, of the same topics. */
+  readDescriptions(
+    externalId: string,
+    from: { readonly after: DescriptionSortKey | undefined; readonly limit: number },
+  ): Promise<Description[]>;
+  /** Finds the details of these external ids that were in force at a time, in no order. */
+  findDetailsAt(externalIds: readonly string[], at: Date): Promise<StoredDetails[]>;
   /** Finds a version of the topic that has an external id, or had it last. */
   findVersion(externalId: string, version: number): Promise<TopicVersion | undefined>;
   /** Finds the version of a topic that was in force at a time. */
@@ -50,7 +74,7 @@ export interface TopicHistory {
   ): Promise<{ readonly versions: readonly TopicVersion[]; readonly next: string | undefined }>;
 }
 
-const cursors = createCursorFormat("topic-versions", ["date", "integer", "string"]);
+const cursors = createCursorFormat("topic-history", ["date", "integer", "string", "date", "string"]);
 
 interface VersionPage {
   readonly versions: readonly TopicVersion[];
@@ -58,29 +82,74 @@ interface VersionPage {
   readonly next: string | undefined;
 }
 
+/** A version of a topic, or of its details. */
+export type HistoryEntry = TopicVersion | Description;
+
+interface HistoryPage {
+  readonly entries: readonly HistoryEntry[];
+  readonly next: string | undefined;
+}
+
 /** Returns a page of the history of an external id. Throws a RejectionError for a bad cursor. */
-export async function readVersionPage(
-  history: Pick<TopicHistory, "readVersions">,
+export async function readHistoryPage(
+  history: Pick<TopicHistory, "readVersions" | "readDescriptions">,
   externalId: string,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number },
-): Promise<VersionPage> {
-  const key = after === undefined ? undefined : cursors.decode(after);
-  const found: TopicVersion[] = [];
+): Promise<HistoryPage> {
+  let place = after === undefined ? start : toPlace(cursors.decode(after));
+  const entries: HistoryEntry[] = [];
   let [bytes, hasMore] = [0, true];
-  for (let from = key; hasMore && found.length <= limit && bytes < maxPageBytes;) {
-    // One extra version tells whether there is a next page.
-    const wanted = Math.min(limit + 1 - found.length, recordsPerRead);
-    const versions = await history.readVersions(externalId, { after: from, limit: wanted });
-    found.push(...versions);
-    bytes += measureRecords(versions);
-    hasMore = versions.length === wanted;
-    const last = versions.at(-1);
-    from = last && toVersionSortKey(last);
+  while (hasMore && entries.length < limit && bytes < maxPageBytes) {
+    // One extra entry of each kind tells whether there is a next one.
+    const wanted = Math.min(limit - entries.length, recordsPerRead);
+    const [versions, descriptions] = await Promise.all([
+      history.readVersions(externalId, { after: place.version, limit: wanted + 1 }),
+      history.readDescriptions(externalId, { after: place.description, limit: wanted + 1 }),
+    ]);
+    const merged = mergeEntries(versions, descriptions);
+    const some = merged.slice(0, wanted);
+    entries.push(...some);
+    bytes += measureRecords(some);
+    hasMore = merged.length > wanted;
+    place = some.reduce(movePlace, place);
   }
-  const shown = found.slice(0, limit);
-  const last = found.length > limit || hasMore ? shown.at(-1) : undefined;
-  return { versions: shown, next: last && cursors.encode(toVersionSortKey(last)) };
+  return { entries, next: hasMore ? cursors.encode(fromPlace(place)) : undefined };
 }
+
+/** Merges two lists by the time when what they say was stored, the latest first; both keep their order. */
+function mergeEntries(
+  versions: readonly TopicVersion[],
+  descriptions: readonly Description[],
+): HistoryEntry[] {
+  const merged: HistoryEntry[] = [];
+  const left = [...descriptions];
+  for (const version of versions) {
+    const later = left.findIndex(({ details }) => details.changedOn < version.topic.updatedOn);
+    merged.push(...left.splice(0, later === -1 ? left.length : later), version);
+  }
+  return [...merged, ...left];
+}
+
+/** The last entries that were read of both kinds. */
+interface Place {
+  readonly version: VersionSortKey | undefined;
+  readonly description: DescriptionSortKey | undefined;
+}
+
+const start: Place = { version: undefined, description: undefined };
+
+const movePlace = (place: Place, entry: HistoryEntry): Place =>
+  "details" in entry
+    ? { ...place, description: toDescriptionSortKey(entry.details) }
+    : { ...place, version: toVersionSortKey(entry) };
+
+const fromPlace = ({ version = [atEnd, 0, ""], description = [atEnd, ""] }: Place) =>
+  [...version, ...description] as const;
+
+const toPlace = ([endedOn, number, id, changedOn, detailsId]: ReturnType<typeof fromPlace>): Place => ({
+  version: [endedOn, number, id],
+  description: [changedOn, detailsId],
+});
 
 const pastCursors = createCursorFormat("topics-at", ["string"]);
 
@@ -101,6 +170,8 @@ export async function readPageAt(
 
 /** After every time. */
 const never = new Date(Date.UTC(9999, 11, 31));
+/** Before the latest entry in the order of the history. */
+const atEnd = new Date(never.getTime() + 1);
 
 export const toVersionSortKey = ({ topic, ended }: TopicVersion): VersionSortKey => [
   ended?.on ?? never,
@@ -123,3 +194,11 @@ export async function* streamTopicsAt(
 }
 
 const topicsPerPage = 1_000;
+
+/** Finds details as they were at a time. */
+export const toDetailsAt = (
+  history: Pick<TopicHistory, "findDetailsAt">,
+  at: Date,
+): Pick<TopicDetailsStore, "find"> => ({
+  find: (externalIds) => history.findDetailsAt(externalIds, at),
+});

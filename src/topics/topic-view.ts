@@ -1,11 +1,11 @@
 import type { TopicDetailsView } from "../../schemas/topic-details.ts";
 import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
-import type { VersionView } from "../../schemas/topic-versions.ts";
+import { describedMembers, type DescriptionView, type VersionView } from "../../schemas/topic-versions.ts";
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { describeFilter } from "../matching/filter/to-text.ts";
-import type { TopicVersion } from "./history.ts";
-import { showVersion, toDetailsBody, type ShownDetails } from "./details.ts";
+import type { Description, HistoryEntry, TopicVersion } from "./history.ts";
+import { noDetails, showVersion, toDetailsBody, type ShownDetails, type StoredDetails } from "./details.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
@@ -51,12 +51,40 @@ export const toTopicDetail = (listed: ListedTopic, replaced?: TopicDetail["repla
 });
 
 /** Converts a version, which may be the current one, to the topic as it was. */
-export function toPastTopicDetail({ topic, ended }: TopicVersion): TopicDetail {
-  if (ended === undefined) return toTopicDetail({ topic });
+export function toPastTopicDetail({ topic, ended }: TopicVersion, details?: ShownDetails): TopicDetail {
+  if (ended === undefined) return toTopicDetail({ topic, details });
   const { on, by, as } = ended;
   return as === "retired" || as === "disabled"
-    ? toTopicDetail({ topic, retired: { retiredOn: on, retiredBy: by } })
-    : toTopicDetail({ topic }, { on: on.toISOString(), by: toSourceView(by), as });
+    ? toTopicDetail({ topic, details, retired: { retiredOn: on, retiredBy: by } })
+    : toTopicDetail({ topic, details }, { on: on.toISOString(), by: toSourceView(by), as });
+}
+
+export const toEntryView = (entry: HistoryEntry): VersionView | DescriptionView =>
+  "details" in entry ? toDescriptionView(entry) : toVersionView(entry);
+
+const toDescriptionView = ({ details, before }: Description): DescriptionView => ({
+  action: "described",
+  externalId: details.externalId,
+  version: details.version,
+  changedOn: details.changedOn.toISOString(),
+  changedBy: details.changedBy,
+  changes: findChanges(details, before),
+});
+
+function findChanges(details: StoredDetails, before: StoredDetails | undefined): DescriptionView["changes"] {
+  if (before === undefined && details.replaces !== undefined) return null;
+  const [from, to] = [
+    before ?? { ...noDetails, externalId: details.externalId, membership: undefined },
+    details,
+  ].map((one) => ({
+    ...toDetailsBody(one),
+    externalId: one.externalId,
+    set: one.membership?.set ?? null,
+    path: one.membership?.path ?? null,
+  }));
+  return describedMembers
+    .filter((member) => JSON.stringify(from?.[member]) !== JSON.stringify(to?.[member]))
+    .map((member) => ({ member, from: from?.[member], to: to?.[member] }));
 }
 
 export const toVersionView = ({ topic, ended, isTransient }: TopicVersion): VersionView => ({

@@ -1,5 +1,5 @@
 import { addDetails, type TopicSources } from "../../topics/details-search.ts";
-import { streamTopicsAt, type TopicHistory } from "../../topics/history.ts";
+import { streamTopicsAt, toDetailsAt, type TopicHistory } from "../../topics/history.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { streamTopics } from "../../topics/topic-pages.ts";
 import { splitTopics } from "../../topics/usage.ts";
@@ -13,7 +13,7 @@ interface ExportChoice extends TopicChoiceFlags {
   readonly at?: Date;
 }
 
-/** Streams the chosen topics, also as they were. Which set they belong to, and their details, are current. */
+/** Streams the chosen topics, also as they were, with the details that they had. */
 export async function* streamExported(
   sources: ExportSources,
   choice: ExportChoice,
@@ -25,10 +25,11 @@ export async function* streamExported(
     yield* streamTopics(sources, query, { withDetails });
     return;
   }
+  const details = toDetailsAt(sources.topicHistory, at);
   for await (const batch of splitTopics(streamTopicsAt(sources.topicHistory, at, query))) {
     if (!withDetails && set === undefined) yield* batch;
     else
-      for (const one of await addDetails(sources.topicDetails, batch))
+      for (const one of await addDetails(details, batch))
         if (set === undefined || one.details?.membership?.set === set) yield one;
   }
 }

@@ -56,7 +56,8 @@ export async function showTopic(
       throw new Error(
         `the history has no topic "${externalId}" ${which}; \`topicsync topics history\` lists versions`,
       );
-    show(toPastTopicDetail(past), json);
+    const details = at && (await topicHistory.findDetailsAt([past.topic.externalId], at))[0];
+    show(toPastTopicDetail(past, details), json);
     return;
   }
   const found = await topicReader.find(externalId);

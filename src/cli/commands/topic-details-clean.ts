@@ -1,4 +1,5 @@
 import { UnavailableError } from "../../lib/errors.ts";
+import { currentDate } from "../../lib/platform.ts";
 import type { StoredDetails } from "../../topics/details.ts";
 import type { TopicOrder, TopicReader } from "../../topics/listing.ts";
 import type { CommandContext } from "../context.ts";
@@ -35,7 +36,8 @@ export async function cleanDetails(
     for (const details of await keepGone(topicReader, batch)) {
       if (record !== undefined) {
         // Details that were changed since they were read are kept.
-        if (!(await topicDetails.remove(details))) continue;
+        const removed = { details, topicId: undefined, endedOn: currentDate() };
+        if (!(await topicDetails.remove(removed))) continue;
         record({ action: "topic.details-removed", externalId: details.externalId });
       }
       count += 1;

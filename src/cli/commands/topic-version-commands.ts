@@ -32,7 +32,9 @@ export function addVersionCommands(topics: Command): void {
 
   topics
     .command("history")
-    .description("list the versions of a topic, the latest first, with what stored and ended each")
+    .description(
+      "list the versions of a topic and of its details, the latest first, with what stored and ended each",
+    )
     .argument("<external-id>", "its external id, also of a topic that no longer exists")
     .option("--limit <count>", "show at most this many; 100 by default", parseCount)
     .option("--json", "print all of them, one line of JSON each (NDJSON)")

@@ -5,10 +5,10 @@ import { createValidator } from "../../lib/validation.ts";
 import { requireUnmanaged } from "../../topic-sets/guard.ts";
 import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/definition-change.ts";
-import { readVersionPage, type TopicVersion } from "../../topics/history.ts";
+import { readHistoryPage, type TopicVersion } from "../../topics/history.ts";
 import { changeTopic, type ChangeResult } from "../../topics/changing.ts";
 import { restoreTopic } from "../../topics/restoring.ts";
-import { toTopicDetail, toVersionView } from "../../topics/topic-view.ts";
+import { toEntryView, toTopicDetail } from "../../topics/topic-view.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
 import type { ForceFlag, JsonFlag } from "../input/options.ts";
@@ -126,19 +126,19 @@ export async function showHistory(
   const table = json ? undefined : await createTableWriter(output, versionColumns);
   let [count, hasMore] = [0, false];
   for (let after: string | undefined; ;) {
-    const page = await readVersionPage(topicHistory, externalId, {
+    const page = await readHistoryPage(topicHistory, externalId, {
       after,
       limit: Math.min(versionsPerPage, limit - count),
     });
-    for (const version of page.versions) {
-      const view = toVersionView(version);
+    for (const entry of page.entries) {
+      const view = toEntryView(entry);
       const isOpen =
         table === undefined
           ? await output.write(`${JSON.stringify(view)}\n`)
           : await table.add(toVersionRow(view));
       if (!isOpen) return;
     }
-    count += page.versions.length;
+    count += page.entries.length;
     after = page.next;
     hasMore = after !== undefined;
     if (!hasMore || count >= limit) break;

@@ -1,4 +1,4 @@
-import type { VersionView } from "../../../schemas/topic-versions.ts";
+import type { DescriptionView, VersionView } from "../../../schemas/topic-versions.ts";
 import type { SourceView } from "../../../schemas/topic-view.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { classifyChange, type FilterChange } from "../../matching/filter/filter-change.ts";
@@ -20,15 +20,25 @@ export const versionColumns: readonly Column[] = [
   { head: "ended" },
 ];
 
-/** Formats a version as a row of the history. */
-export const toVersionRow = (view: VersionView): readonly string[] => [
-  String(view.version),
-  sanitize(view.externalId),
-  sanitize(view.name),
-  view.validFrom,
-  sanitize(formatAuthor(view.source)),
-  formatEnd(view),
-];
+/** Formats an entry of the history as a row. */
+export const toVersionRow = (view: VersionView | DescriptionView): readonly string[] =>
+  "action" in view
+    ? [
+        `details ${view.version}`,
+        sanitize(view.externalId),
+        view.changes === null ? "" : `(${view.changes.map(({ member }) => member).join(", ")})`,
+        view.changedOn,
+        sanitize(view.changedBy),
+        "",
+      ]
+    : [
+        String(view.version),
+        sanitize(view.externalId),
+        sanitize(view.name),
+        view.validFrom,
+        sanitize(formatAuthor(view.source)),
+        formatEnd(view),
+      ];
 
 function formatEnd({ endedAs, validTo, transient }: VersionView): string {
   if (endedAs === undefined) return "";

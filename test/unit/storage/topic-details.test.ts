@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { writeDetails, createTopicDetailsStore } from "../../../src/storage/topic-details.ts";
+import {
+  createTopicDetailsStore,
+  openDetailsCollections,
+  writeDetails,
+} from "../../../src/storage/topic-details.ts";
 import type { DetailsRecord } from "../../../src/storage/topic-details-records.ts";
 import { noDetails, toDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details.ts";
 import { DetailsConflictError } from "../../../src/topics/details-store.ts";
@@ -75,7 +79,7 @@ describe("stored details", () => {
     assert.ok(session);
     const write = (...details: StoredDetails[]): Promise<void> =>
       database.runTransaction(session, () =>
-        writeDetails(database.collection("topicsync_topic_details"), details, { session }),
+        writeDetails(openDetailsCollections(database, undefined), { details }, { session }),
       );
     try {
       await write(createDetails("in-1", { version: 2 }), createDetails("in-2"));
@@ -101,8 +105,10 @@ describe("stored details", () => {
     const first = createDetails("removed");
     await store.replace(first);
     await store.replace({ ...first, version: 2 });
-    assert.equal(await store.remove(first), false);
-    assert.equal(await store.remove({ ...first, version: 2 }), true);
+    const remove = (details: StoredDetails): Promise<boolean> =>
+      store.remove({ details, topicId: undefined, endedOn: at });
+    assert.equal(await remove(first), false);
+    assert.equal(await remove({ ...first, version: 2 }), true);
     assert.deepEqual(await store.find(["removed"]), []);
   });
 

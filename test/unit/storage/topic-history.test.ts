@@ -3,9 +3,19 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 
 import { createTopicHistory } from "../../../src/storage/topic-history.ts";
+import { createTopicDetailsStore } from "../../../src/storage/topic-details.ts";
+import { createTopicReader } from "../../../src/storage/topic-reader.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
+import { toDetails, toNextDetails } from "../../../src/topics/details.ts";
+import { createDetailsService } from "../../../src/topics/details-service.ts";
+import { DetailsConflictError } from "../../../src/topics/details-store.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
-import { readVersionPage, streamTopicsAt, type TopicVersion } from "../../../src/topics/history.ts";
+import {
+  readHistoryPage,
+  streamTopicsAt,
+  type HistoryEntry,
+  type TopicVersion,
+} from "../../../src/topics/history.ts";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
@@ -58,15 +68,21 @@ async function listAt(at: Date, limit = 1_000): Promise<string[]> {
 }
 const format = ({ externalId, name, id, version }: Topic): string => `${externalId} ${name} ${id} ${version}`;
 
+function formatEntry(entry: HistoryEntry): string {
+  if ("details" in entry) {
+    const { externalId, version, owner, changedBy } = entry.details;
+    return `${externalId} described ${version} by ${changedBy}: ${entry.before?.owner ?? ""} to ${owner}`;
+  }
+  const { topic, ended, isTransient } = entry;
+  return `${topic.externalId} ${topic.name} ${topic.version} ${ended?.as ?? "current"}${isTransient ? " unseen" : ""}`;
+}
+
 const listVersions = async (externalId: string, limit = 100): Promise<string[]> => {
   const lines: string[] = [];
   let after: string | undefined;
   do {
-    const page = await readVersionPage(history, externalId, { after, limit });
-    for (const { topic, ended, isTransient } of page.versions)
-      lines.push(
-        `${topic.externalId} ${topic.name} ${topic.version} ${ended?.as ?? "current"}${isTransient ? " unseen" : ""}`,
-      );
+    const page = await readHistoryPage(history, externalId, { after, limit });
+    lines.push(...page.entries.map(formatEntry));
     after = page.next;
   } while (after !== undefined);
   return lines;
@@ -77,6 +93,8 @@ beforeEach(async () => {
     "svc_api_notif_mgmt_topic",
     "svc_api_notif_mgmt_topic_retired",
     "topicsync_topic_versions",
+    "topicsync_topic_details",
+    "topicsync_topic_descriptions",
   ])
     await db.collection(name).deleteMany({});
   time += 1_000;
@@ -137,6 +155,139 @@ describe("the history of an external id", () => {
     assert.deepEqual(await listVersions("a"), ["a a 1 current"]);
     assert.deepEqual(await listAt(new Date(time)), [format(topic)]);
   });
+});
+
+for (const [what, opened] of [
+  ["with transactions", database],
+  ["without transactions", { ...database, startSession: () => undefined }],
+] as const)
+  describe(`the descriptions of a topic on a store ${what}`, () => {
+    const details = createTopicDetailsStore(opened);
+    const renaming = createTopicService(createTopicStore(opened, log), { now: () => new Date(time) });
+    const service = createDetailsService({
+      ...{ topicReader: createTopicReader(database), topicDetails: details },
+      now: () => new Date(time),
+    });
+    const describeTopic = (externalId: string, owner: string, version?: number) => {
+      time += 1_000;
+      return service.replace({ externalId, details: toDetails({ owner }), version, user: owner || user });
+    };
+    const findOwner = async (externalId: string, at: number): Promise<string | undefined> =>
+      (await history.findDetailsAt([externalId], new Date(at)))[0]?.owner;
+
+    it("are among its versions, by time, in pages of any size", async () => {
+      await topics.create({ externalId: "a", name: "a" }, user);
+      await describeTopic("a", "noc");
+      time += 1_000;
+      await change(toChange("a", "b"));
+      await describeTopic("a", "ran");
+      await describeTopic("a", "ran");
+      const described = time;
+      await describeTopic("a", "");
+      time += 1_000;
+      await change(toChange("a", "c"));
+      const expected = [
+        "a c 3 current",
+        "a described 3 by ann: ran to ",
+        "a described 2 by ran: noc to ran",
+        "a b 2 changed",
+        "a described 1 by noc:  to noc",
+        "a a 1 changed",
+      ];
+      for (const limit of [100, 4, 3, 2, 1]) assert.deepEqual(await listVersions("a", limit), expected);
+      assert.equal(await findOwner("a", described), "ran");
+      assert.equal(await findOwner("a", described - 2_000), "noc");
+      assert.equal(await findOwner("a", described - 4_000), undefined);
+      assert.equal(await findOwner("a", time), "");
+    });
+
+    it("follow a rename, also when topics exchange their external ids", async () => {
+      for (const id of ["a", "b"]) {
+        await topics.create({ externalId: id, name: id }, user);
+        for (const owner of [`${id}1`, `${id}2`]) await describeTopic(id, owner);
+      }
+      const before = time;
+      time += 1_000;
+      await renaming.change([toChange("a", "a", "b"), toChange("b", "b", "a")], { user });
+      assert.deepEqual(
+        (await listVersions("b")).filter((line) => line.includes("described")),
+        [
+          "b described 3 by ann: a2 to a2",
+          "b described 2 by b2: b1 to b2",
+          "b described 1 by b1:  to b1",
+          "a described 2 by a2: a1 to a2",
+          "a described 1 by a1:  to a1",
+        ],
+      );
+      assert.deepEqual([await findOwner("a", before), await findOwner("a", time)], ["a2", "b2"]);
+      assert.equal((await details.find(["a"]))[0]?.changedOn.getTime(), time);
+    });
+
+    it("keep what another topic left under a new external id", async () => {
+      for (const id of ["a", "b"]) await topics.create({ externalId: id, name: id }, user);
+      await describeTopic("b", "left");
+      await describeTopic("a", "moved");
+      await change({ kind: "disable", externalId: "b" });
+      time += 1_000;
+      await renaming.change([toChange("a", "a", "b")], { user });
+      assert.deepEqual(
+        (await listVersions("b")).filter((line) => line.includes("described")),
+        [
+          "b described 2 by ann: moved to moved",
+          "a described 1 by moved:  to moved",
+          "b described 1 by left:  to left",
+        ],
+      );
+      assert.equal(await findOwner("b", time - 1), "left");
+    });
+
+    it("stay when the details are removed, or the topic is retired, and described again", async () => {
+      await announce(["a", "a"]);
+      await describeTopic("a", "noc");
+      await announce(["a", undefined]);
+      await describeTopic("a", "ran");
+      const [removed] = await details.find(["a"]);
+      assert.ok(removed);
+      time += 1_000;
+      await details.remove({ details: removed, topicId: undefined, endedOn: new Date(time) });
+      assert.equal(await findOwner("a", time), undefined);
+      assert.equal(await findOwner("a", time - 1), "ran");
+      await describeTopic("a", "new", 0);
+      assert.deepEqual(
+        (await listVersions("a")).filter((line) => line.includes("described")),
+        [
+          "a described 1 by new:  to new",
+          "a described 2 by ran: noc to ran",
+          "a described 1 by noc:  to noc",
+        ],
+      );
+    });
+
+    it("are stored once by two users at once", async () => {
+      await topics.create({ externalId: "a", name: "a" }, user);
+      await describeTopic("a", "first");
+      const attempts = await Promise.allSettled(["x", "y", "z"].map((owner) => describeTopic("a", owner, 1)));
+      assert.equal(attempts.filter(({ status }) => status === "fulfilled").length, 1);
+      const lines = await listVersions("a");
+      assert.match(lines[0] ?? "", /^a described 2 by ([xyz]): first to \1$/);
+      assert.deepEqual(lines.slice(1), ["a described 1 by first:  to first", "a a 1 current"]);
+    });
+  });
+
+it("details that were not replaced in the end, as after a kill without transactions, are listed once", async () => {
+  await topics.create({ externalId: "a", name: "a" }, user);
+  const details = createTopicDetailsStore(database);
+  const first = toNextDetails(undefined, {
+    topic: { externalId: "a", name: "a", namespace: "" },
+    ...{ details: toDetails({ owner: "noc" }), by: user, at: new Date(time) },
+  });
+  await details.replace(first);
+  const never = { ...first, version: 7, owner: "never" };
+  const replaced = [{ details: first, topicId: undefined, endedOn: new Date(time + 500) }];
+  const unchecked = { ...database, startSession: () => undefined };
+  await assert.rejects(createTopicDetailsStore(unchecked).replace(never, replaced), DetailsConflictError);
+  assert.deepEqual(await listVersions("a"), ["a a 1 current", "a described 1 by ann:  to noc"].toReversed());
+  assert.equal((await history.findDetailsAt(["a"], new Date(time + 900)))[0]?.owner, "noc");
 });
 
 describe("the topics at a time", () => {

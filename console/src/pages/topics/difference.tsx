@@ -42,7 +42,7 @@ export const DefinitionDifference = ({ before, after }: DifferenceProps) => (
 );
 
 interface TextProps {
-  readonly member: DefinitionMember;
+  readonly member: string;
   readonly text: string;
   readonly other: string;
   readonly side: "was" | "now";

@@ -1,7 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 
-import type { VersionList, VersionView } from "../../../../schemas/topic-versions.ts";
+import type {
+  describedMembers,
+  DescriptionView,
+  VersionList,
+  VersionView,
+} from "../../../../schemas/topic-versions.ts";
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import { api } from "../../api.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
@@ -9,10 +14,10 @@ import { formatTime, formatTimeRange, TimeAgo } from "../../components/time-ago.
 import { useAction } from "../../query.ts";
 import { useRight } from "../../session.ts";
 import { Comparison } from "./comparison.tsx";
-import { DefinitionDifference, isSameDefinition } from "./difference.tsx";
+import { DefinitionDifference, isSameDefinition, Text } from "./difference.tsx";
 import { describeEffect } from "./effect.ts";
 import { RestoreButton } from "./restore.tsx";
-import { describeSource, getTopicPath, topicsPath } from "./source.ts";
+import { describeSource, formatUser, getTopicPath, topicsPath } from "./source.ts";
 
 interface HistoryProps {
   readonly topic: TopicDetail;
@@ -21,20 +26,25 @@ interface HistoryProps {
 
 /** The versions of a topic, the latest first, each with what it changed. */
 export function History({ topic, onChange }: HistoryProps) {
-  const { versions, hasMore, busy, error, load } = useVersions(topic);
+  const { entries, hasMore, busy, error, load } = useHistory(topic);
+  const versions = entries.filter((one): one is VersionView => !isDescription(one));
   return (
     <>
       {versions.length > 1 && <Comparison versions={versions} />}
       <ol class="entries">
-        {versions.map((version, at) => (
-          <Version
-            key={`${version.id} ${version.version}`}
-            version={version}
-            before={findBefore(version, versions.slice(at + 1))}
-            topic={topic}
-            onChange={onChange}
-          />
-        ))}
+        {entries.map((entry) =>
+          isDescription(entry) ? (
+            <DescriptionEntry key={`${entry.externalId} ${entry.changedOn}`} description={entry} />
+          ) : (
+            <Version
+              key={`${entry.id} ${entry.version}`}
+              version={entry}
+              before={findBefore(entry, versions.slice(versions.indexOf(entry) + 1))}
+              topic={topic}
+              onChange={onChange}
+            />
+          ),
+        )}
       </ol>
       {error !== undefined && <ErrorMessage error={error} retry={load} />}
       {busy && <p aria-busy="true">Loading …</p>}
@@ -50,18 +60,21 @@ export function History({ topic, onChange }: HistoryProps) {
   );
 }
 
+type HistoryEntry = VersionView | DescriptionView;
+const isDescription = (entry: HistoryEntry): entry is DescriptionView => "action" in entry;
+
 /** The version that another one replaced, if it is loaded. */
 const findBefore = ({ id }: VersionView, older: readonly VersionView[]): VersionView | undefined =>
   older.find((one) => one.id === id);
 
-const versionsPerPage = 20;
+const entriesPerPage = 20;
 
-/** Loads versions page by page; from the first one again when the topic changes. */
-function useVersions(topic: TopicDetail) {
+/** Loads the history page by page; from the latest entry again when the topic changes. */
+function useHistory(topic: TopicDetail) {
   const [loaded, setLoaded] = useState<VersionList>({ versions: [], next: null });
   const { run, busy, error } = useAction();
-  function read(after: string | null, before: readonly VersionView[]): void {
-    const query = new URLSearchParams({ limit: String(versionsPerPage), ...(after !== null && { after }) });
+  function read(after: string | null, before: readonly HistoryEntry[]): void {
+    const query = new URLSearchParams({ limit: String(entriesPerPage), ...(after !== null && { after }) });
     run(
       () => api.get<VersionList>(`${topicsPath}/${getTopicPath(topic)}/versions?${query.toString()}`),
       ({ versions, next }) => {
@@ -71,9 +84,9 @@ function useVersions(topic: TopicDetail) {
   }
   useEffect(() => {
     read(null, []);
-  }, [topic.externalId, topic.version, topic.state]);
+  }, [topic.externalId, topic.version, topic.state, topic.details.version]);
   return {
-    versions: loaded.versions,
+    entries: loaded.versions,
     hasMore: loaded.next !== null,
     busy,
     error,
@@ -127,6 +140,63 @@ function Version({ version, before, topic, onChange }: VersionProps) {
     </li>
   );
 }
+
+/** A change of the details. */
+function DescriptionEntry({ description }: { readonly description: DescriptionView }) {
+  const { version, changedOn, changedBy, changes } = description;
+  return (
+    <li>
+      <div class="with-action">
+        <h2>Details {version}</h2>
+        <span class="quiet">{formatTime(changedOn)}</span>
+      </div>
+      <p>Described by {formatUser(changedBy)}.</p>
+      {changes === null && <p class="quiet">What the details were before is not kept any more, or hidden.</p>}
+      <dl class="difference">
+        {changes?.map(({ member, from, to }) => (
+          <div key={member}>
+            <dt>{detailsLabels[member]}</dt>
+            <dd>
+              <Text member={member} text={formatValue(from)} other={formatValue(to)} side="was" />
+              <Text member={member} text={formatValue(to)} other={formatValue(from)} side="now" />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </li>
+  );
+}
+
+const detailsLabels: Readonly<Record<(typeof describedMembers)[number], string>> = {
+  externalId: "External id",
+  owner: "Owner",
+  description: "Description",
+  contact: "Contact",
+  tags: "Tags",
+  labels: "Labels",
+  lifecycle: "Lifecycle",
+  sunset: "Sunset",
+  replacedBy: "Replaced by",
+  consumers: "Consumers",
+  protected: "Protected",
+  set: "Set",
+  path: "File",
+};
+
+/** Formats the value of a member: lists and labels with one item per line. */
+function formatValue(value: unknown): string {
+  if (Array.isArray(value))
+    return value
+      .map((one: unknown) => (isObject(one) ? Object.values(one).join(" ") : String(one)))
+      .join("\n");
+  if (isObject(value))
+    return Object.entries(value)
+      .map((pair) => pair.join("="))
+      .join("\n");
+  return value === null ? "" : String(value);
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 const starts: Readonly<Record<NonNullable<VersionView["endedAs"]>, string>> = {
   changed: "Changed",

@@ -1,0 +1,94 @@
+import type { Filter } from "mongodb";
+
+import { getDetailsId, type ReplacedDetails, type StoredDetails } from "../topics/details.ts";
+import { toDescriptionSortKey, type Description, type DescriptionSortKey } from "../topics/history.ts";
+import type { Database } from "./database.ts";
+import { collections } from "./names.ts";
+import { compareTexts, findPage } from "./queries.ts";
+import { fromDetailsRecord, toDetailsRecord, type DetailsRecord } from "./topic-details-records.ts";
+import { toExpiry } from "./topic-versions.ts";
+
+/** Details that others have replaced. */
+export interface DescriptionRecord extends Omit<DetailsRecord, "words" | "applied"> {
+  /** See getDetailsId. */
+  _id: string;
+  /** The external id. */
+  topic_id: string;
+  sys_id?: string;
+  valid_to: Date;
+  /** When MongoDB deletes it; absent: never. */
+  expires_on?: Date;
+}
+
+export function toDescriptionRecord(
+  { details, topicId, endedOn }: ReplacedDetails,
+  retentionDays: number | undefined,
+): DescriptionRecord {
+  const { _id: topic_id, words: _words, applied: _applied, ...record } = toDetailsRecord(details);
+  return {
+    ...record,
+    ...{ _id: getDetailsId(details), topic_id, valid_to: endedOn },
+    ...(topicId !== undefined && { sys_id: topicId }),
+    ...toExpiry(endedOn, retentionDays),
+  };
+}
+
+const fromDescriptionRecord = ({ topic_id, ...record }: DescriptionRecord): StoredDetails =>
+  fromDetailsRecord({ ...record, _id: topic_id, words: [] });
+
+const compareDescriptions = (a: StoredDetails, b: StoredDetails): number =>
+  compareKeys(toDescriptionSortKey(a), toDescriptionSortKey(b));
+
+const isAfter = (one: StoredDetails, after: DescriptionSortKey | undefined): boolean =>
+  after === undefined || compareKeys(after, toDescriptionSortKey(one)) < 0;
+
+/** The latest first. */
+const compareKeys = ([onA, idA]: DescriptionSortKey, [onB, idB]: DescriptionSortKey): number =>
+  onB.getTime() - onA.getTime() || compareTexts(idB, idA);
+
+/** Reads the history of details: the current ones are among the details, all others among the descriptions. */
+export function createDescriptions(database: Database) {
+  const current = database.collection<DetailsRecord>(collections.topicDetails);
+  const replaced = database.collection<DescriptionRecord>(collections.topicDescriptions);
+
+  return {
+    /** The descriptions of an external id, and of those that a filter finds, the latest first. */
+    async read(
+      externalId: string,
+      filter: Filter<DescriptionRecord>,
+      { after, limit }: { readonly after: DescriptionSortKey | undefined; readonly limit: number },
+    ): Promise<Description[]> {
+      const [latest, { records }] = await database.run(() =>
+        Promise.all([
+          current.findOne({ _id: externalId }),
+          findPage(replaced, { filter, sort: ["changed_on", "_id"], descending: true, after, limit }),
+        ]),
+      );
+      const first = latest === null ? [] : [fromDetailsRecord(latest)];
+      const ids = new Set(first.map(getDetailsId));
+      const all = [
+        ...first.filter((one) => isAfter(one, after)),
+        // Without transactions, details may be among the descriptions although nothing replaced them.
+        ...records.map(fromDescriptionRecord).filter((one) => !ids.has(getDetailsId(one))),
+      ];
+      const shown = all.toSorted(compareDescriptions).slice(0, limit);
+      const wanted = shown.flatMap(({ replaces }) => replaces ?? []);
+      const found = await database.run(() => replaced.find({ _id: { $in: wanted } }).toArray());
+      const befores = new Map(found.map((record) => [record._id, fromDescriptionRecord(record)]));
+      return shown.map((details) => ({ details, before: befores.get(details.replaces ?? "") }));
+    },
+
+    /** The details of these external ids that were in force at a time. */
+    async findAt(externalIds: readonly string[], at: Date): Promise<StoredDetails[]> {
+      const ids = { $in: [...externalIds] };
+      // Current ones first: what is replaced in between is then found among the descriptions.
+      const latest = await database.run(() => current.find({ _id: ids, changed_on: { $lte: at } }).toArray());
+      const found = await database.run(() =>
+        replaced.find({ topic_id: ids, changed_on: { $lte: at }, valid_to: { $gt: at } }).toArray(),
+      );
+      const all = [...found.map(fromDescriptionRecord), ...latest.map(fromDetailsRecord)];
+      const byId = Map.groupBy(all, ({ externalId }) => externalId);
+      return [...byId.values()].flatMap((some) => some.toSorted(compareDescriptions).slice(0, 1));
+    },
+  };
+}
