@@ -4,7 +4,7 @@ import type { Namespaces } from "../users/rights.ts";
 import type { Database } from "./database.ts";
 
 /** Compares in MongoDB's order: by code point. */
-export const compareTexts = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+export const compareInStore = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** The value of a field that a list is sorted by. */
 export type SortValue = string | number | Date;

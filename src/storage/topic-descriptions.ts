@@ -4,12 +4,12 @@ import { getDetailsId, type ReplacedDetails, type StoredDetails } from "../topic
 import { toDescriptionSortKey, type Description, type DescriptionSortKey } from "../topics/history.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { compareTexts, findPage } from "./queries.ts";
+import { compareInStore, findPage } from "./queries.ts";
 import { fromDetailsRecord, toDetailsRecord, type DetailsRecord } from "./topic-details-records.ts";
 import { toExpiry } from "./topic-versions.ts";
 
 /** Details that others have replaced. */
-export interface DescriptionRecord extends Omit<DetailsRecord, "words" | "applied"> {
+export interface DescriptionRecord extends DetailsRecord {
   /** See getDetailsId. */
   _id: string;
   /** The external id. */
@@ -24,7 +24,8 @@ export function toDescriptionRecord(
   { details, topicId, endedOn }: ReplacedDetails,
   retentionDays: number | undefined,
 ): DescriptionRecord {
-  const { _id: topic_id, words: _words, applied: _applied, ...record } = toDetailsRecord(details);
+  const membership = details.membership && { ...details.membership, applied: undefined };
+  const { _id: topic_id, ...record } = toDetailsRecord({ ...details, membership, words: [] });
   return {
     ...record,
     ...{ _id: getDetailsId(details), topic_id, valid_to: endedOn },
@@ -34,7 +35,7 @@ export function toDescriptionRecord(
 }
 
 const fromDescriptionRecord = ({ topic_id, ...record }: DescriptionRecord): StoredDetails =>
-  fromDetailsRecord({ ...record, _id: topic_id, words: [] });
+  fromDetailsRecord({ ...record, _id: topic_id });
 
 const compareDescriptions = (a: StoredDetails, b: StoredDetails): number =>
   compareKeys(toDescriptionSortKey(a), toDescriptionSortKey(b));
@@ -44,9 +45,9 @@ const isAfter = (one: StoredDetails, after: DescriptionSortKey | undefined): boo
 
 /** The latest first. */
 const compareKeys = ([onA, idA]: DescriptionSortKey, [onB, idB]: DescriptionSortKey): number =>
-  onB.getTime() - onA.getTime() || compareTexts(idB, idA);
+  onB.getTime() - onA.getTime() || compareInStore(idB, idA);
 
-/** Reads the history of details: the current ones are among the details, all others among the descriptions. */
+/** Reads the history of details: current ones are among the details, all others among the descriptions. */
 export function createDescriptions(database: Database) {
   const current = database.collection<DetailsRecord>(collections.topicDetails);
   const replaced = database.collection<DescriptionRecord>(collections.topicDescriptions);

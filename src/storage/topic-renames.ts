@@ -2,6 +2,7 @@ import type { AnyBulkWriteOperation, Collection, Filter } from "mongodb";
 
 import { toRenamedDetails, toReplacedDetails } from "../topics/details.ts";
 import type { RenamedTopic } from "../topics/stores.ts";
+import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import type { SessionOptions } from "./positions.ts";
@@ -24,7 +25,7 @@ export function createRenames(
     const described = await findMoves(stores.details, { renamed, options });
     const moves = described.moves.map(({ record, left, topics }) => {
       const [moved, other] = [fromDetailsRecord(record), left && fromDetailsRecord(left)];
-      const next = toRenamedDetails(moved, other, topics);
+      const next = toRenamedDetails(moved, other, { ...topics, ...toAuthor(topics.to) });
       const isLeft = !described.freed.has(topics.to.externalId);
       const replaced = [
         ...toReplacedDetails(moved, next, topics.from.id),
@@ -48,6 +49,12 @@ export function createRenames(
     await moveRecords(usage, counts, used.freed, options);
   };
 }
+
+/** Only users rename topics. */
+const toAuthor = ({ source, updatedOn }: Topic): { readonly by: string; readonly at: Date } => ({
+  by: source.kind === "http" ? source.user : "",
+  at: updatedOn,
+});
 
 interface Renames {
   readonly renamed: readonly RenamedTopic[];

@@ -1,6 +1,5 @@
 import type { TopicLifecycle, TopicDetailsBody } from "../../schemas/topic-details.ts";
 import type { Fault } from "../lib/errors.ts";
-import type { RenamedTopic } from "./stores.ts";
 
 interface DeclaredConsumer {
   readonly name: string;
@@ -203,6 +202,13 @@ interface DetailsChange {
   readonly at: Date;
 }
 
+interface DetailsRename {
+  readonly from: DescribedTopic;
+  readonly to: DescribedTopic;
+  readonly by: string;
+  readonly at: Date;
+}
+
 /**
  * The details of a topic that got another external id, under which others may be stored. Those that are
  * hidden from its readers stay hidden.
@@ -210,14 +216,13 @@ interface DetailsChange {
 export const toRenamedDetails = (
   moved: StoredDetails,
   left: StoredDetails | undefined,
-  { from, to }: RenamedTopic,
+  { from, to, by, at }: DetailsRename,
 ): StoredDetails => {
   const { namespace, membership } = moved;
   const next = toNextDetails(left, {
     topic: { ...to, namespace: namespace === from.namespace ? to.namespace : namespace },
-    ...{ details: moved, moved, at: to.updatedOn },
+    ...{ details: moved, moved, by, at },
     membership: (membership && toRenamedMembership(membership, from.externalId, to.externalId)) ?? null,
-    by: to.source.kind === "http" ? to.source.user : moved.changedBy,
   });
   return { ...next, version: Math.max(next.version, moved.version + 1) };
 };

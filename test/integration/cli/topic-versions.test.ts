@@ -1,6 +1,8 @@
 /** `topicsync topics change | history | diff | restore`, and topics as they were. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import type { TopicRecord } from "../../../src/storage/topic-records.ts";
@@ -123,6 +125,40 @@ describe("the versions of a topic", () => {
     assert.equal((await topics("restore", "hist", "--version", "9")).code, 1);
     assert.equal((await topics("diff", "hist", "--from", "9")).code, 1);
     assert.equal((await topics("history", "nothing")).code, 1);
+  });
+
+  it("are listed with those of the details", async () => {
+    await add("described");
+    await topics("describe", "described", "--owner", "team-noc", "--tag", "p1");
+    await topics("describe", "described", "--owner", "team-ran");
+    const at = new Date().toISOString();
+    await topics("describe", "described", "--owner", "");
+    const versions = await lines("history", "described");
+    assert.deepEqual(
+      versions.map(({ action, version, changes }) => [action, version, changes]),
+      [
+        ["described", 3, [{ member: "owner", from: "team-ran", to: "" }]],
+        ["described", 2, [{ member: "owner", from: "team-noc", to: "team-ran" }]],
+        [
+          ...["described", 1],
+          [
+            { member: "owner", from: "", to: "team-noc" },
+            { member: "tags", from: [], to: ["p1"] },
+          ],
+        ],
+        [undefined, 1, undefined],
+      ],
+    );
+    const { output } = await topics("history", "described");
+    assert.match(output, /\ndetails 3 +described +\(owner\) +.*\n.*\ndetails 1 +described +\(owner, tags\) /);
+    const { details } = (await json("show", "described", "--at", at)) as { details: { owner: string } };
+    assert.equal(details.owner, "team-ran");
+    const out = join(folder.path, "files");
+    await topics("export", "--format", "yaml", "--out", out, "--at", at);
+    assert.match(
+      readFileSync(join(out, "topics.yaml"), "utf8"),
+      /externalId: described\n +name: described\n +owner: team-ran\n/,
+    );
   });
 
   it("bring back a disabled topic", async () => {

@@ -9,7 +9,7 @@ import { commitOffsets } from "../../support/consumer-groups.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { createEvent, routerStage } from "../../support/router-scene.ts";
-import { addUser, type TestService } from "../../support/service.ts";
+import { addUser, bootstrap, type TestService } from "../../support/service.ts";
 
 const { kafka, routerScene } = routerStage();
 const prefix = unique("to");
@@ -238,6 +238,17 @@ describe("the page of a topic", () => {
     const body = { ...details, lifecycle: "active" };
     const headers = { "If-Match": `"${json.details.version}"` };
     assert.equal((await call(`${path(network)}/details`, { method: "PUT", body, headers })).status, 200);
+  });
+
+  it("shows who changed the details, and how", async () => {
+    const page = await openTopic("History");
+    const entry = page.getByRole("listitem").filter({ hasText: "Details 2" });
+    await entry.getByText(`Described by ${bootstrap.user}`).waitFor();
+    assert.deepEqual(await entry.getByRole("term").allTextContents(), ["Tags", "Lifecycle", "Sunset"]);
+    assert.ok(
+      (await entry.getByRole("definition").allTextContents()).some((text) => text.includes("2027-01-01")),
+    );
+    await assertAccessible(page);
   });
 
   it("shows who reads its events", async () => {

@@ -149,6 +149,69 @@ describe("a condition on the version", () => {
   });
 });
 
+describe("the history of details", () => {
+  const listDescribed = async (id: string, options: Call = {}): Promise<Record<string, unknown>[]> => {
+    const url = `${service.url}${topicsPath}/${id}/versions`;
+    const { json } = await call(url, { method: "GET", ...options });
+    return (json.versions as Record<string, unknown>[]).filter((one) => "action" in one);
+  };
+
+  it("says who changed which members, among the versions", async () => {
+    const id = await createTopic();
+    await put(id, { owner: "ann", tags: ["p1"] });
+    const { json } = await put(id, { owner: "bob", tags: ["p1"], labels: { a: "1" } }, 1);
+    await put(id, { owner: "bob", tags: ["p1"], labels: { a: "1" } }, 2);
+    assertError(await put(id, {}, 1), 412, "VERSION_CONFLICT");
+    const { json: list } = await call(`${service.url}${topicsPath}/${id}/versions`, { method: "GET" });
+    assert.deepEqual(
+      list.versions.map(({ action, version }: { action?: string; version: number }) => [action, version]),
+      [
+        ["described", 2],
+        ["described", 1],
+        [undefined, 1],
+      ],
+    );
+    const [second, first] = list.versions;
+    assert.deepEqual(second, {
+      ...{ action: "described", externalId: id, version: 2 },
+      ...{ changedOn: json.details.changedOn, changedBy: bootstrap.user },
+      changes: [
+        { member: "owner", from: "ann", to: "bob" },
+        { member: "labels", from: {}, to: { a: "1" } },
+      ],
+    });
+    assert.deepEqual(first.changes, [
+      { member: "owner", from: "", to: "ann" },
+      { member: "tags", from: [], to: ["p1"] },
+    ]);
+    const at = async (time: string): Promise<object> => {
+      const url = `${service.url}${topicsPath}/${id}?at=${encodeURIComponent(time)}`;
+      return (await call(url, { method: "GET" })).json.details as object;
+    };
+    assert.partialDeepStrictEqual(await at(first.changedOn), { owner: "ann" });
+    assert.deepEqual(await at(second.changedOn), json.details);
+  });
+
+  it("hides what was written in a foreign namespace", async () => {
+    const id = await createTopic("sales");
+    await put(id, { owner: "team-sales" });
+    await call(`${service.url}${topicsPath}/${id}/disable`);
+    const body = { ...definition(id), namespace: "assurance" };
+    assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body })).status, 201);
+    const key = await createKey(service.url, "topics.read@assurance", "topics.write@assurance");
+    assert.deepEqual(await listDescribed(id, { key }), []);
+    assert.equal((await put(id, { owner: "team-noc" }, 1, { key })).status, 200);
+    const shown = await listDescribed(id, { key });
+    assert.deepEqual(
+      shown.map(({ version, changes }) => [version, changes]),
+      [[2, null]],
+    );
+    assert.deepEqual((await listDescribed(id))[0]?.["changes"], [
+      { member: "owner", from: "team-sales", to: "team-noc" },
+    ]);
+  });
+});
+
 describe("details that are not valid", () => {
   it("are rejected with the member and the rule, and not stored", async () => {
     const id = await createTopic();

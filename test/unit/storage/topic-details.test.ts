@@ -6,6 +6,7 @@ import {
   openDetailsCollections,
   writeDetails,
 } from "../../../src/storage/topic-details.ts";
+import type { DescriptionRecord } from "../../../src/storage/topic-descriptions.ts";
 import type { DetailsRecord } from "../../../src/storage/topic-details-records.ts";
 import { noDetails, toDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details.ts";
 import { DetailsConflictError } from "../../../src/topics/details-store.ts";
@@ -14,6 +15,7 @@ import { connectDatabase } from "../../support/database.ts";
 const { db, database } = await connectDatabase();
 const store = createTopicDetailsStore(database);
 const records = db.collection<DetailsRecord>("topicsync_topic_details");
+const descriptions = db.collection<DescriptionRecord>("topicsync_topic_descriptions");
 
 const at = new Date("2026-11-25T20:00:00Z");
 
@@ -99,6 +101,24 @@ describe("stored details", () => {
       ["in-1", 2],
       ["in-2", 1],
     ]);
+  });
+
+  it("stay as they were, without an entry in the history, if they cannot be replaced", async () => {
+    const first = createDetails("kept");
+    await store.replace(first);
+    const replaced = [{ details: first, topicId: undefined, endedOn: at }];
+    await assert.rejects(store.replace({ ...first, version: 3 }, replaced), DetailsConflictError);
+    assert.equal(
+      await store.remove({ details: { ...first, version: 3 }, topicId: undefined, endedOn: at }),
+      false,
+    );
+    assert.equal(await descriptions.countDocuments({ topic_id: "kept" }), 0);
+    await createTopicDetailsStore(database, { historyRetentionDays: 2 }).replace(
+      { ...first, version: 2 },
+      replaced,
+    );
+    const [found] = await descriptions.find({ topic_id: "kept" }).toArray();
+    assert.deepEqual([found?.valid_to, found?.expires_on], [at, new Date(at.getTime() + 2 * 24 * 3_600_000)]);
   });
 
   it("are removed if they were not changed", async () => {

@@ -17,7 +17,12 @@ import { createDefinition } from "../topics/model.ts";
 
 const { database, db, log } = await connectDatabase();
 const lifecycle = createLifecycle(log);
-const { planSource, applyChanges } = createServices({ config: readConfig({}), database, log, lifecycle });
+const { planSource, applyChanges, topicHistory } = createServices({
+  config: readConfig({}),
+  database,
+  log,
+  lifecycle,
+});
 const topics = db.collection<{ _id: string; topic_id: string; topic_name: string }>(collections.topics);
 
 beforeEach(async () => {
@@ -26,16 +31,27 @@ beforeEach(async () => {
     collections.topicDetails,
     collections.topicSets,
     collections.topicVersions,
+    collections.topicDescriptions,
   ])
     await db.collection(name).deleteMany({});
 });
 
+/** What files say besides the names. */
+interface FileOptions {
+  readonly owner?: string;
+  readonly renamedFrom?: string;
+}
+
 /** Files that name topics, in memory. */
-function toDesiredSet(names: ReadonlyMap<string, string>): DesiredSet {
+function toDesiredSet(
+  names: ReadonlyMap<string, string>,
+  { owner = "", renamedFrom }: FileOptions,
+): DesiredSet {
   const path = "a.yaml";
+  const details = { ...noDetails, owner };
   const all = [...names].map(([externalId, name]) => ({
-    ...{ externalId, definition: createDefinition(externalId, name), details: noDetails, path },
-    ...{ renamedFrom: undefined, isDraft: false },
+    ...{ externalId, definition: createDefinition(externalId, name), details, path },
+    ...{ renamedFrom, isDraft: false },
   }));
   const place = { file: path, line: 1, column: 1 };
   return {
@@ -43,7 +59,7 @@ function toDesiredSet(names: ReadonlyMap<string, string>): DesiredSet {
     topics: new Map(
       all.map((one) => [
         one.externalId,
-        { ...place, digest: digestManaged(one), isDraft: false, renamedFrom: undefined },
+        { ...place, digest: digestManaged(one), isDraft: false, renamedFrom },
       ]),
     ),
     async *read(ids) {
@@ -53,8 +69,8 @@ function toDesiredSet(names: ReadonlyMap<string, string>): DesiredSet {
   };
 }
 
-async function plan(names: ReadonlyMap<string, string>): Promise<TopicPlan> {
-  const { plan: made, blocked } = await createPlan(toDesiredSet(names), planSource, {
+async function plan(names: ReadonlyMap<string, string>, options: FileOptions = {}): Promise<TopicPlan> {
+  const { plan: made, blocked } = await createPlan(toDesiredSet(names, options), planSource, {
     ...{ prune: false, maxDeletes: undefined, allowEmpty: true, adopt: false, takeOver: undefined },
     ...{ origin: undefined, revision: undefined, user: "ann", now: new Date(), egressNaming: undefined },
     ...{ findReaders: undefined, evenIfRead: false },
@@ -97,6 +113,35 @@ describe("a plan with more changes than one batch", () => {
     assert.deepEqual(await apply(changes, "p1"), [0, 0]);
     assert.deepEqual(await read(), ids);
     assert.deepEqual((await plan(name(1))).changes, []);
+  });
+});
+
+describe("an apply", () => {
+  it("adds to the history what it changes of the details, and nothing else", async () => {
+    const list = async (externalId: string): Promise<unknown[]> => {
+      const all = await topicHistory.readDescriptions(externalId, { after: undefined, limit: 99 });
+      return all.map(({ details, before }) => [
+        details.externalId,
+        details.version,
+        `${before?.owner ?? ""} to ${details.owner}`,
+      ]);
+    };
+    const [one, changed] = [new Map([["a", "a"]]), new Map([["a", "changed"]])];
+    await apply(await plan(one, { owner: "noc" }), "p0");
+    assert.deepEqual(await list("a"), [["a", 1, " to noc"]]);
+    await apply(await plan(changed, { owner: "noc" }), "p1");
+    assert.deepEqual(await list("a"), [["a", 2, " to noc"]]);
+    const described = await plan(changed, { owner: "ran" });
+    await apply(described, "p2");
+    await apply(described, "p2");
+    const expected = [
+      ["a", 3, "noc to ran"],
+      ["a", 2, " to noc"],
+    ];
+    assert.deepEqual(await list("a"), expected);
+    const renamed = await plan(new Map([["b", "changed"]]), { owner: "ran", renamedFrom: "a" });
+    await apply(renamed, "p3");
+    assert.deepEqual(await list("b"), [["b", 1, "ran to ran"], ...expected]);
   });
 });
 

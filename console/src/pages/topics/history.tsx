@@ -185,18 +185,19 @@ const detailsLabels: Readonly<Record<(typeof describedMembers)[number], string>>
 
 /** Formats the value of a member: lists and labels with one item per line. */
 function formatValue(value: unknown): string {
-  if (Array.isArray(value))
-    return value
-      .map((one: unknown) => (isObject(one) ? Object.values(one).join(" ") : String(one)))
-      .join("\n");
-  if (isObject(value))
-    return Object.entries(value)
-      .map((pair) => pair.join("="))
-      .join("\n");
-  return value === null ? "" : String(value);
+  if (Array.isArray(value)) return value.map((one: unknown) => toParts(one).join(" ")).join("\n");
+  if (value === null || typeof value !== "object") return toParts(value).join();
+  return Object.entries(value)
+    .map((pair) => pair.join("="))
+    .join("\n");
 }
 
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+/** The parts of a consumer, or of a list of one. */
+function toParts(value: unknown): readonly string[] {
+  if (value === null || value === undefined) return [];
+  if (typeof value === "object") return Object.values(value).flatMap(toParts);
+  return [typeof value === "string" ? value : JSON.stringify(value)];
+}
 
 const starts: Readonly<Record<NonNullable<VersionView["endedAs"]>, string>> = {
   changed: "Changed",
