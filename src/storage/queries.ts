@@ -3,9 +3,6 @@ import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
 import type { Namespaces } from "../users/rights.ts";
 import type { Database } from "./database.ts";
 
-/** Compares in MongoDB's order: by code point. */
-export const compareInStore = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
-
 /** The value of a field that a list is sorted by. */
 export type SortValue = string | number | Date;
 

@@ -1,10 +1,11 @@
 import type { Filter } from "mongodb";
 
+import { compareTexts } from "../matching/filter/compare.ts";
 import { getDetailsId, type ReplacedDetails, type StoredDetails } from "../topics/details.ts";
 import { toDescriptionSortKey, type Description, type DescriptionSortKey } from "../topics/history.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { compareInStore, findPage } from "./queries.ts";
+import { findPage } from "./queries.ts";
 import { fromDetailsRecord, toDetailsRecord, type DetailsRecord } from "./topic-details-records.ts";
 import { toExpiry } from "./topic-versions.ts";
 
@@ -45,7 +46,7 @@ const isAfter = (one: StoredDetails, after: DescriptionSortKey | undefined): boo
 
 /** The latest first. */
 const compareKeys = ([onA, idA]: DescriptionSortKey, [onB, idB]: DescriptionSortKey): number =>
-  onB.getTime() - onA.getTime() || compareInStore(idB, idA);
+  onB.getTime() - onA.getTime() || compareTexts(idB, idA);
 
 /** Reads the history of details: current ones are among the details, all others among the descriptions. */
 export function createDescriptions(database: Database) {

@@ -1,5 +1,6 @@
 import type { Filter } from "mongodb";
 
+import { compareTexts } from "../matching/filter/compare.ts";
 import {
   toVersionSortKey,
   type TopicHistory,
@@ -8,7 +9,7 @@ import {
 } from "../topics/history.ts";
 import type { ListedTopic, Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
-import { compareInStore, findPage } from "./queries.ts";
+import { findPage } from "./queries.ts";
 import { createDescriptions, type DescriptionRecord } from "./topic-descriptions.ts";
 import { fromRetiredRecord, fromTopicRecord, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 import { createTopicReader, toTopicFilter } from "./topic-reader.ts";
@@ -108,12 +109,12 @@ export function createTopicHistory(database: Database): TopicHistory {
       const ends = [active, replaced, ended].flatMap((list) =>
         list.length < limit ? [] : [list.at(-1)?.topic_id ?? ""],
       );
-      const end = ends.toSorted(compareInStore)[0];
+      const end = ends.toSorted(compareTexts)[0];
       const all = [
         ...active.map((record) => toCurrent(fromTopicRecord(record))),
         ...replaced.map(fromVersionRecord),
         ...ended.map(toEnded),
-      ].filter(({ topic }) => end === undefined || compareInStore(topic.externalId, end) <= 0);
+      ].filter(({ topic }) => end === undefined || compareTexts(topic.externalId, end) <= 0);
       return { versions: keepFirst(all), next: end };
     },
   };
@@ -158,7 +159,7 @@ const isInForce = ({ topic, ended }: TopicVersion, at: Date): boolean =>
 
 /** The latest first. */
 function compareKeys([onA, versionA, idA]: VersionSortKey, [onB, versionB, idB]: VersionSortKey): number {
-  return onB.getTime() - onA.getTime() || versionB - versionA || compareInStore(idB, idA);
+  return onB.getTime() - onA.getTime() || versionB - versionA || compareTexts(idB, idA);
 }
 
 const compareVersions = (a: TopicVersion, b: TopicVersion): number =>
@@ -170,5 +171,5 @@ const isAfter = (one: TopicVersion, after: VersionSortKey | undefined): boolean 
 /** One version of each external id, the first one given, sorted. */
 function keepFirst(versions: readonly TopicVersion[]): TopicVersion[] {
   const byId = new Map(versions.toReversed().map((one) => [one.topic.externalId, one]));
-  return [...byId.values()].toSorted((a, b) => compareInStore(a.topic.externalId, b.topic.externalId));
+  return [...byId.values()].toSorted((a, b) => compareTexts(a.topic.externalId, b.topic.externalId));
 }
