@@ -49,6 +49,9 @@ export function createTopicSetStore(
 
   return {
     getDatabaseId: () => database.getId(),
+    getPrimary: () => database.getPrimary(),
+    confirmReads: (primary) =>
+      database.run(() => database.confirmReads(primary, [collections.topics, collections.topicDetails])),
 
     find: (name) =>
       database.run(async () => {

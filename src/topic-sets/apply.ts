@@ -47,7 +47,7 @@ export type ApplyChanges = (batch: ApplyBatch, options: ApplyOptions) => Promise
 interface ApplyStores {
   readonly topics: Pick<TopicService, "change">;
   readonly source: Pick<PlanSource, "findKnown">;
-  readonly sets: Pick<TopicSetStore, "getDatabaseId" | "write">;
+  readonly sets: Pick<TopicSetStore, "getDatabaseId" | "getPrimary" | "confirmReads" | "write">;
   readonly now: () => Date;
 }
 
@@ -62,9 +62,12 @@ export function createApply({ topics, source, sets, now }: ApplyStores): ApplyCh
   return async (batch, { user, check }) => {
     if (batch.database !== sets.getDatabaseId()) throw createDatabaseError();
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const primary = sets.getPrimary();
       const known = await findTouched(batch, source);
       const { open, stale } = sortOut(batch, known);
       if (stale.length > 0) throw createStaleError(stale);
+      // An election may have lost what counts as made.
+      if (open.length < batch.changes.length && !(await sets.confirmReads(primary))) continue;
       if (open.length === 0) return { applied: 0, events: [] };
       const label = { set: batch.set, plan: batch.plan, ...(batch.revision && { revision: batch.revision }) };
       for (const { change, current } of open) {

@@ -58,6 +58,13 @@ export interface SetWrites {
 export interface TopicSetStore {
   /** The UUID of the database. */
   getDatabaseId(): string;
+  /** See `confirmReads`. */
+  getPrimary(): string | undefined;
+  /**
+   * Waits until everything of topics and details that was read from this primary is majority-committed.
+   * Returns false if an election may have rolled some of it back.
+   */
+  confirmReads(primary: string | undefined): Promise<boolean>;
   find(name: string): Promise<TopicSet | undefined>;
   /** Lists sets with topics in these namespaces, by name. */
   list(namespaces: Namespaces): Promise<TopicSet[]>;

@@ -59,10 +59,9 @@ export async function changeStoredTopics(
     if ("rejections" in decision) throw new ChangesRejectedError(decision.rejections);
     const { results, writes } = decision;
     const made = results.filter(({ outcome }) => outcome !== "unchanged");
-    if (made.length === 0 && further === undefined) {
-      if (await store.confirmReads(primary)) return { results, events: [] };
-      continue;
-    }
+    // An election may have lost what counts as done.
+    if (made.length < results.length && !(await store.confirmReads(primary))) continue;
+    if (made.length === 0 && further === undefined) return { results, events: [] };
     try {
       await store.change(writes, further);
     } catch (error) {
