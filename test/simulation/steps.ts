@@ -43,6 +43,7 @@ const ordinary = new Set<string>([
   "create",
   "disable",
   "enable",
+  "apply",
   "end transaction",
   "register",
   "remove",

@@ -11,7 +11,7 @@ import type { SyncAction } from "./sync-steps.ts";
 import { formatId, toDefinition } from "./sync-topic.ts";
 import type { World } from "./world.ts";
 
-interface OperatedService {
+export interface OperatedService {
   readonly topics: TopicService;
   readonly store: Pick<TopicStore, "findByExternalIds" | "findLatestRetired">;
 }
@@ -21,7 +21,7 @@ export type Operation = Extract<
   { readonly do: "create" | "disable" | "enable" | "change" | "restore" | "exchange" }
 >;
 
-const user = "admin";
+export const user = "admin";
 
 /** Lets a process do what a step says, and checks what it acknowledges. */
 export function operate<Service extends OperatedService>(
@@ -39,7 +39,7 @@ export function operate<Service extends OperatedService>(
     switch (action.do) {
       case "create": {
         const { topic } = await service.topics.create(toDefinition(action.id, action.variant), user);
-        if (isReplicaSet) oracle.onCreated(topic.id, server.getMajority());
+        if (isReplicaSet) oracle.operations.onCreated(topic.id, server.getMajority());
         break;
       }
       case "disable":
@@ -105,7 +105,7 @@ async function prepare(
     : [{ kind: "create", definition: wanted }];
 }
 
-const toDefinitionOf = ({
+export const toDefinitionOf = ({
   name,
   namespace,
   headerQuery,
@@ -118,7 +118,7 @@ const toDefinitionOf = ({
 });
 
 /** Errors that users see although nothing is wrong. */
-const isExpected = (error: unknown): boolean =>
+export const isExpected = (error: unknown): boolean =>
   error instanceof RejectionError ||
   error instanceof ChangesRejectedError ||
   error instanceof UnavailableError ||

@@ -37,6 +37,7 @@ import {
 } from "./sync-explanation.ts";
 import { derivePosition } from "./sync-derived.ts";
 import { HistoryOracle } from "./sync-history.ts";
+import { OperationOracle } from "./sync-operation-oracle.ts";
 import type { IdentifiedLog } from "./sync-topic.ts";
 import { Violation } from "./violation.ts";
 
@@ -65,12 +66,11 @@ export class SyncOracle {
   readonly #options: OracleOptions;
   readonly letters: ReturnType<typeof createLetterOracle>;
   readonly history: HistoryOracle;
+  readonly operations: OperationOracle;
   readonly #reports: ReturnType<typeof createReportOracle>;
   #versions: Version[] = [initial];
   /** What each process was delivered, by partition. */
   readonly #delivered = new Map<string, FetchedRecords[]>();
-  /** The first commit that stored each sys_id over HTTP: a disabled topic is enabled under its own. */
-  readonly #createdBy = new Map<string, number>();
   /** By epoch: an epoch is that of one topic id for ever, also if an election loses what was stored of it. */
   readonly #topicIds = new Map<number, string>();
   #checks = 0;
@@ -85,6 +85,7 @@ export class SyncOracle {
     });
     this.#reports = createReportOracle(fail);
     this.history = new HistoryOracle(fail);
+    this.operations = new OperationOracle({ listVersions: (from) => this.#listVersions(from), fail });
   }
 
   onDelivered(host: Host, partition: number, fetched: FetchedRecords): void {
@@ -106,7 +107,7 @@ export class SyncOracle {
     this.#versions = this.#versions.filter(({ commit }) => commit <= lastKept);
     this.#reports.onRollback(lastKept);
     this.history.onRollback(lastKept);
-    for (const [id, commit] of this.#createdBy) if (commit > lastKept) this.#createdBy.delete(id);
+    this.operations.onRollback(lastKept);
   }
 
   onReported(host: Host, partition: number, counts: Counts): void {
@@ -114,20 +115,9 @@ export class SyncOracle {
     this.#reports.onReported(host, partition, counts);
   }
 
-  /** Checks an acknowledged request: the topic is stored on a majority. */
-  onCreated(sysId: string, majority: number): void {
-    const commit = this.#createdBy.get(sysId);
-    if (commit === undefined || commit > majority)
-      this.#fail(
-        `the topic ${sysId} was acknowledged, but ${commit === undefined ? "is not stored" : "may be lost"}`,
-      );
-  }
-
   /** Checks an acknowledged request: the topic was active, or was not, at some moment since the call. */
   onSwitched(externalId: string, isActive: boolean, during: { from: number; majority: number }): void {
-    const first = this.#versions.findLastIndex(({ commit }) => commit <= during.from);
-    const held = this.#versions
-      .slice(Math.max(first, 0))
+    const held = this.#listVersions(during.from)
       .some(({ commit, topics }) => commit <= during.majority && topics.has(externalId) === isActive);
     if (!held)
       this.#fail(
@@ -155,6 +145,12 @@ export class SyncOracle {
 
   countChecks(): number {
     return this.#checks;
+  }
+
+  /** The versions that were stored at a commit and since. */
+  #listVersions(from: number): readonly Version[] {
+    const first = this.#versions.findLastIndex(({ commit }) => commit <= from);
+    return this.#versions.slice(Math.max(first, 0));
   }
 
   #getLast(): Version {
@@ -310,28 +306,6 @@ export class SyncOracle {
     return { ...last, commit, positions, movedBy: new Map(last.movedBy).set(partition, commit) };
   }
 
-  /** What users do over HTTP. */
-  #checkOperation({ number, changes }: Commit): Version {
-    const last = this.#getLast();
-    const actual = toEffect(changes);
-    for (const [id, { topic, sysId }] of actual.topics) {
-      if (topic === undefined) {
-        if (last.topics.get(id)?.owner === "channel")
-          this.#fail(`the topic ${id} of the channel was disabled`);
-        continue;
-      }
-      if (topic.owner !== "http") this.#fail(`the topic ${id} changed without a move of its position`);
-      if (last.topics.get(id)?.owner === "channel")
-        this.#fail(`the topic ${id} of the channel was changed over HTTP`);
-      if (last.topics.has(id) && last.ids.get(id) !== sysId)
-        this.#fail(`the topic ${id} was replaced over HTTP`);
-      if (sysId !== undefined && !this.#createdBy.has(sysId)) this.#createdBy.set(sysId, number);
-    }
-    if (actual.retired.size > 0)
-      this.#fail("a topic was retired by the channel without a move of its position");
-    return { ...applyEffect(last, actual, (message) => this.#fail(message)), commit: number };
-  }
-
   /** Returns what is stored after a commit; undefined where nothing that counts has changed. */
   #checkCommit(commit: Commit): Version | undefined {
     const { number, client, changes } = commit;
@@ -340,7 +314,7 @@ export class SyncOracle {
       const changed = findPositionChange(changes);
       return changed && this.#startAt(number, changed.partition, changed.after);
     }
-    const absent = findFalseRetirement(changes, (sysId) => this.#createdBy.has(sysId));
+    const absent = findFalseRetirement(changes, (sysId) => this.operations.wasStored(sysId));
     if (absent !== undefined) this.#fail(`the topic ${absent} was retired, although it was not there`);
     const move = findMove(changes);
     if (move !== undefined)
@@ -348,7 +322,7 @@ export class SyncOracle {
         ? this.#startAt(number, move.partition, move.after)
         : this.#checkBatch(commit, move);
     return touches(collections.topics) || touches(collections.retiredTopics)
-      ? this.#checkOperation(commit)
+      ? this.operations.check(commit, this.#getLast())
       : undefined;
   }
 }

@@ -13,6 +13,7 @@ import {
   type SetOffset,
 } from "./cluster-steps.ts";
 import type { LinkFault } from "./network.ts";
+import { createApplies, type ApplyAction } from "./sync-apply-steps.ts";
 import {
   below,
   createFaults,
@@ -92,6 +93,7 @@ export type SyncAction =
       readonly id: number;
       readonly variant: number;
     }
+  | ApplyAction
   /** Somebody sets the position in the database. */
   | { readonly do: "set position"; readonly partition: number; readonly share: number }
   | { readonly do: "lose position"; readonly partition: number }
@@ -284,6 +286,14 @@ const users = fc.oneof(
   ...lossyElections,
   weighted(15, createElectionAtLookUp("topics")),
 );
+const applies = fc.oneof(
+  ...storeFaults,
+  ...lossyElections,
+  weighted(60, createApplies(4, 3)),
+  ...createSending({ id: below(4), variant: below(3) }),
+  weighted(10, createOperation({ id: below(4), variant: below(3) })),
+  weighted(5, createElectionAtLookUp("topics")),
+);
 /** Nothing else goes wrong, so that much is decided. */
 const lookUps = fc.oneof(
   ...createSending(few),
@@ -318,4 +328,5 @@ export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> =>
     weighted(2, createSteps<SyncAction>(logs, length)),
     weighted(3, createSteps<SyncAction>(reading, length)),
     weighted(1, createSteps<SyncAction>(houses, length)),
+    weighted(3, createSteps<SyncAction>(applies, length)),
   );

@@ -23,6 +23,7 @@ import { injectLastingFault, lastingFaults, recoveryMs, type LastingFault } from
 import { createRandom, type Random } from "./random.ts";
 import type { Step } from "./steps.ts";
 import { Administration } from "./sync-administration.ts";
+import { applyChanges } from "./sync-applies.ts";
 import { operate } from "./sync-operations.ts";
 import { formatChanges } from "./sync-changes.ts";
 import type { Counts } from "./sync-explanation.ts";
@@ -79,6 +80,7 @@ class SyncWorld {
   /** What is denied in the end. */
   readonly #right: Right | "none";
   #denialsTold = 0;
+  #applies = 0;
 
   constructor(seed: number, onTrace: OnTrace | undefined) {
     this.#world = this.#createWorld(seed, onTrace);
@@ -331,6 +333,10 @@ class SyncWorld {
       case "restore":
       case "exchange":
         operate(action, this.#world, this.#oracle);
+        break;
+      case "apply":
+        this.#applies += 1;
+        applyChanges(action, `plan ${this.#applies}`, this.#world, this.#oracle);
         break;
       case "set position":
       case "lose position":
