@@ -121,7 +121,9 @@ export class OperationOracle {
       });
       const other = written.find((one) => one !== version);
       if (other !== undefined)
-        fail(`a plan changed another version than its user has read: ${name}, ${other} instead of ${version}`);
+        fail(
+          `a plan changed another version than its user has read: ${name}, ${other} instead of ${version}`,
+        );
     }
   }
 }
@@ -150,7 +152,8 @@ function isDone(change: DefinitionChange, sysId: string | undefined, { topics, i
       const { definition } = change;
       const topic = topics.get(definition.externalId);
       return (
-        topic !== undefined && toCombination(topic) === toCombination({ ...definition, owner: "http", offset: -1 })
+        topic !== undefined &&
+        toCombination(topic) === toCombination({ ...definition, owner: "http", offset: -1 })
       );
     }
   }

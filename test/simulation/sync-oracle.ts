@@ -117,8 +117,9 @@ export class SyncOracle {
 
   /** Checks an acknowledged request: the topic was active, or was not, at some moment since the call. */
   onSwitched(externalId: string, isActive: boolean, during: { from: number; majority: number }): void {
-    const held = this.#listVersions(during.from)
-      .some(({ commit, topics }) => commit <= during.majority && topics.has(externalId) === isActive);
+    const held = this.#listVersions(during.from).some(
+      ({ commit, topics }) => commit <= during.majority && topics.has(externalId) === isActive,
+    );
     if (!held)
       this.#fail(
         `the topic ${externalId} was acknowledged as ${isActive ? "enabled" : "disabled"}, but may not be`,

@@ -14,6 +14,7 @@ import {
 } from "./cluster-steps.ts";
 import type { LinkFault } from "./network.ts";
 import { createApplies, type ApplyAction } from "./sync-apply-steps.ts";
+import { createSending, type Meant, type SentRecord } from "./sync-sending.ts";
 import {
   below,
   createFaults,
@@ -28,17 +29,6 @@ import {
   type Step,
 } from "./steps.ts";
 import type { MessageName } from "./wire/messages.ts";
-
-/**
- * What a producer sends. `variant` selects one of few definitions, so that topics compete for combinations.
- */
-export interface SentRecord {
-  readonly id: number;
-  readonly kind: "define" | "retire" | "malformed" | "keyless tombstone";
-  readonly variant: number;
-  /** How far its timestamp is off, where timestamps may be. */
-  readonly skewMs: number;
-}
 
 /** What happens to the announcements topic. */
 export type TopicAction =
@@ -115,41 +105,6 @@ export type SyncAction =
   | { readonly do: "expire offsets" }
   | RefuseTopics
   | { readonly do: "revoke right" | "grant right"; readonly right: Right };
-
-/** Which topics users and producers mean, and with which definitions. */
-interface Meant {
-  readonly id: fc.Arbitrary<number>;
-  readonly variant: fc.Arbitrary<number>;
-}
-
-const createRecord = (meant: Meant): fc.Arbitrary<SentRecord> =>
-  fc.record<SentRecord>({
-    ...meant,
-    kind: fc.constantFrom<SentRecord["kind"]>(
-      "define",
-      "define",
-      "define",
-      "define",
-      "retire",
-      "retire",
-      "malformed",
-      "keyless tombstone",
-    ),
-    skewMs: fc.integer({ min: -100_000, max: 100_000 }),
-  });
-
-const createSending = (meant: Meant) => [
-  weighted(
-    30,
-    fc.record({
-      do: fc.constant("produce"),
-      partition,
-      records: fc.array(createRecord(meant), { minLength: 1, maxLength: 6 }),
-      transaction: fc.constantFrom("none", "none", "none", "commit", "abort", "leave open"),
-    }),
-  ),
-  weighted(4, fc.record({ do: fc.constant("end transaction"), partition, commit: fc.boolean() })),
-];
 
 const topicActions = [
   weighted(2, fc.record({ do: fc.constant("compact"), partition })),

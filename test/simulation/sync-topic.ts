@@ -4,7 +4,8 @@ import type { NewRecord } from "./cluster/foreign-producers.ts";
 import type { PartitionLog } from "./cluster/log.ts";
 import type { Partition } from "./cluster/topics.ts";
 import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";
-import type { SentRecord, TopicAction } from "./sync-steps.ts";
+import type { SentRecord } from "./sync-sending.ts";
+import type { TopicAction } from "./sync-steps.ts";
 import { startOfTime } from "./world.ts";
 
 export interface SyncTopicOptions extends InputTopicOptions {

@@ -2,20 +2,10 @@
  * A world for the sync: processes that run the product's reader, service, storage and Kafka client unchanged,
  * with kafkajs itself, over simulated connections to a simulated Kafka cluster and a simulated store.
  */
-import { createAnnouncementHandler } from "../../consumers/announcements/handler.ts";
-import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import { readConfig } from "../../src/config.ts";
-import type { Broker } from "../../src/kafka/client.ts";
 import { ConfigurationError } from "../../src/lib/errors.ts";
-import { retryUntilAvailable } from "../../src/lib/retry.ts";
-import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
-import { createTopicStore } from "../../src/storage/topics.ts";
-import type { RecordProducer } from "../../src/sync/records.ts";
-import type { TopicStore } from "../../src/topics/stores.ts";
-import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { createHost, type Host } from "./clock.ts";
-import { createClaimCheck } from "./claim-check.ts";
 import type { Delivery } from "./cluster/fetches.ts";
 import type { Partition } from "./cluster/topics.ts";
 import { KafkaWorld } from "./kafka-world.ts";
@@ -27,37 +17,19 @@ import { applyChanges } from "./sync-applies.ts";
 import { operate } from "./sync-operations.ts";
 import { formatChanges } from "./sync-changes.ts";
 import type { Counts } from "./sync-explanation.ts";
+import { electAtRead } from "./sync-elections.ts";
 import { SyncOracle } from "./sync-oracle.ts";
 import { findLag } from "./sync-recovery.ts";
+import { announcementsTopic, deadLetterTopic, groupId, startService, type Service } from "./sync-service.ts";
 import type { Right, SyncAction } from "./sync-steps.ts";
+import { createOtherTopics, topicOfOthers } from "./sync-other-topics.ts";
 import { SyncTopic } from "./sync-topic.ts";
 import { withSimulatedTimers } from "./timers.ts";
 import { Violation } from "./violation.ts";
 import { World, type OnTrace, type Process, type WorldResult } from "./world.ts";
 
-interface Service {
-  readonly topics: TopicService;
-  readonly store: TopicStore;
-  readonly broker: Broker;
-  readonly deadLetters: RecordProducer;
-  readonly consumer: GroupConsumer;
-}
-
-const groupId = "topicsync";
-const announcementsTopic = "announcements";
-const deadLetterTopic = "dead-letters";
-const topicOfOthers = "others";
 const denialMs = 40_000;
 const quietMs = 20_000;
-
-type Settings = readonly [name: string, value: string][];
-/** Some reject what has no key, or is old. */
-const deadLetterSettings: readonly [Settings, ...Settings[]] = [
-  [],
-  [],
-  [["cleanup.policy", "compact"]],
-  [["message.timestamp.before.max.ms", "50000"]],
-];
 
 /** Runs steps in a world that the seed determines. Throws a Violation. */
 export const runSyncWorld = (
@@ -113,7 +85,7 @@ class SyncWorld {
       partitions: random.between(1, maxPartitions + 1),
       hasOddTimestamps: random.chance(0.5),
     });
-    this.#createOtherTopics();
+    createOtherTopics(cluster.registry, random.pick([1, 2]), limits);
     this.#right = limits.pick(["none", "none", "none", "none", "fetch", "read", "group"]);
     const operator = createHost("operator");
     this.#administration = new Administration({
@@ -185,16 +157,6 @@ class SyncWorld {
     });
   }
 
-  #createOtherTopics(): void {
-    const { registry } = this.#kafka.cluster;
-    const partitions = this.#world.random.pick([1, 2]);
-    if (this.#limits.chance(0.8)) {
-      const settings = new Map(this.#limits.pick(deadLetterSettings));
-      registry.create({ name: deadLetterTopic, partitions, settings });
-    }
-    registry.create({ name: topicOfOthers, partitions: 1 });
-  }
-
   #observeStore(): void {
     const { server, trace, runCheck } = this.#world;
     server.observe({
@@ -248,57 +210,21 @@ class SyncWorld {
     const end = (error: unknown): void => {
       this.#endProcess(process, error);
     };
-    await this.#startService(process, end).catch(end);
-  }
-
-  async #startService(process: Process<Service>, end: (error: unknown) => void): Promise<void> {
-    const { log, openDatabase, runCheck } = this.#world;
-    const { host } = process;
-    const { signal: abort } = new AbortController();
-    const settings = { ...readConfig({}).kafka, groupId, announcementsTopic, deadLetterTopic };
-    const broker = this.#kafka.createBroker(settings);
-    const database = openDatabase(host);
-    const store = createTopicStore(database, log);
-    const topics = createTopicService(store);
-    const deadLetters = broker.createProducer(deadLetterTopic);
-    const member = broker.createMember({ topic: announcementsTopic, groupId, commitsOffsets: true });
-    const watchClaims = createClaimCheck(member, runCheck);
-    const consumer = createGroupConsumer({
-      member,
-      watch: broker.watch(announcementsTopic),
-      logs: createLogStore(database),
-      consumer: "announcements",
-      createHandler: (partition) => {
-        const handler = createAnnouncementHandler(partition, {
-          ...{ groupId, topics, store, log },
-          deadLetters: this.#watchSending(host, deadLetters),
-          applied: ({ decision: { counts } }) => {
-            this.#onReported(host, partition.partition, counts);
-          },
-          tracing: undefined,
-        });
-        const maxRecordsPerWrite = this.#maxRecordsPerWrite;
-        return { ...watchClaims(partition.partition, handler), maxRecordsPerWrite };
-      },
-      log,
-      onDied: end,
-    });
-    process.service = { topics, store, broker, deadLetters, consumer };
-    await database.connect(abort);
-    await broker.connect(abort);
-    await retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
-  }
-
-  #watchSending(host: Host, deadLetters: RecordProducer): Pick<RecordProducer, "send"> {
-    return {
-      send: (records) => {
+    await startService(process, {
+      world: this.#world,
+      kafka: this.#kafka,
+      maxRecordsPerWrite: this.#maxRecordsPerWrite,
+      onSending: (host, records) => {
         if (this.#isChecked)
           this.#world.runCheck(() => {
             this.#oracle.letters.onSending(host, records);
           });
-        return deadLetters.send(records);
       },
-    };
+      onReported: (host, partition, counts) => {
+        this.#onReported(host, partition, counts);
+      },
+      onDied: end,
+    }).catch(end);
   }
 
   #onReported(host: Host, partition: number, counts: Counts): void {
@@ -310,7 +236,6 @@ class SyncWorld {
   }
 
   #act(action: SyncAction): void {
-    const { server } = this.#world;
     switch (action.do) {
       case "produce":
       case "end transaction":
@@ -347,40 +272,13 @@ class SyncWorld {
       case "grant right":
         this.#administration.act(action);
         break;
-      case "elect at look-up": {
-        const { lookUps: reads, downMs } = action;
-        server.stallReplication(action.stallMs);
-        server.electAfterReads({ collection: collections[action.of], reads, downMs });
-        break;
-      }
+      case "elect at look-up":
       case "elect at unreplicated epoch":
-        this.#electAtUnreplicatedEpoch(action);
+        electAtRead(action, this.#world);
         break;
       default:
         this.#kafka.act(action);
     }
-  }
-
-  #electAtUnreplicatedEpoch({
-    stallMs,
-    downMs,
-  }: {
-    readonly stallMs: number;
-    readonly downMs: number;
-  }): void {
-    const { server, network, storeHost } = this.#world;
-    server.electAfterReads({
-      collection: collections.logs,
-      reads: 1,
-      downMs,
-      unreplicated: {
-        stallMs,
-        // Otherwise its driver would write the same again.
-        onElected: (writer) => {
-          network.cut(writer, storeHost, stallMs);
-        },
-      },
-    });
   }
 
   /** Lets everything be read to its end, while one fault may last. */
