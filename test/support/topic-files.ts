@@ -31,6 +31,7 @@ const collectionNames = [
   "svc_api_notif_mgmt_topic_retired",
   "topicsync_topic_versions",
   "topicsync_topic_details",
+  "topicsync_topic_descriptions",
   "topicsync_topic_sets",
 ];
 

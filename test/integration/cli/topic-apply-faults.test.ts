@@ -6,10 +6,13 @@ import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { describe, it } from "node:test";
 
+import type { Document } from "mongodb";
+
 import type { TopicPlanFile } from "../../../schemas/topic-plan.ts";
 import { nodeOptions } from "../../support/commands.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
+import { createRandom, randomSeed } from "../../support/random.ts";
 import { cli, environment } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 import { entry, toActions, toFile, useTopicFiles } from "../../support/topic-files.ts";
@@ -25,20 +28,30 @@ interface Moment {
   readonly nth: number;
 }
 
+/** Finds the command that an apply sends when it is killed. */
+type FindMoment = (sent: Document) => boolean;
+
+function countDown({ command, collection, nth }: Moment): FindMoment {
+  let left = nth;
+  return (sent) => {
+    if (!(command in sent) || (collection !== undefined && sent[command] !== collection)) return false;
+    left -= 1;
+    return left === 0;
+  };
+}
+
 /**
  * Applies a plan in a process of its own, which is killed when it sends a command. Aborts the transaction
- * that it leaves open, which would hold its topics for a minute, and slow the store down.
+ * that it leaves open, which would hold its topics for a minute, and slow the store down. Returns whether it
+ * was killed before it ended.
  */
-async function killApplyAt({ command, collection, nth }: Moment, file: string, { db }: Scene): Promise<void> {
-  let left = nth;
+async function killApply(isMoment: FindMoment, file: string, { db }: Scene): Promise<boolean> {
   let session: unknown;
   const started: ChildProcess[] = [];
   const proxy = await startMongoProxy(getPort(sharedStack().mongodb), {
     onCommand(sent) {
       if (sent["startTransaction"] === true) session = sent["lsid"];
-      if (!(command in sent) || (collection !== undefined && sent[command] !== collection)) return;
-      left -= 1;
-      if (left === 0) for (const child of started) child.kill("SIGKILL");
+      if (isMoment(sent)) for (const child of started) child.kill("SIGKILL");
     },
   });
   const child = spawn(process.execPath, [...nodeOptions, cli, "topics", "apply", file], {
@@ -47,9 +60,13 @@ async function killApplyAt({ command, collection, nth }: Moment, file: string, {
   });
   started.push(child);
   await once(child, "exit");
-  assert.equal(child.signalCode, "SIGKILL", `it ended with ${child.exitCode} before ${command} ${nth}`);
   assert.ok(session !== undefined, "it had begun a transaction");
   await db.admin().command({ killSessions: [session] });
+  return child.signalCode === "SIGKILL";
+}
+
+async function killApplyAt(moment: Moment, file: string, scene: Scene): Promise<void> {
+  assert.ok(await killApply(countDown(moment), file, scene), `it ended before ${moment.command}`);
 }
 
 const topicCollection = "svc_api_notif_mgmt_topic";
@@ -67,6 +84,7 @@ const writes: readonly Omit<Moment, "nth">[] = [
   { command: "delete", collection: "topicsync_topic_details" },
   { command: "insert", collection: "topicsync_topic_details" },
   { command: "update", collection: "topicsync_topic_details" },
+  { command: "update", collection: "topicsync_topic_descriptions" },
   { command: "update", collection: "topicsync_topic_sets" },
   { command: "update", collection: "topicsync_topic_usage" },
   { command: "delete", collection: "topicsync_topic_usage" },
@@ -98,6 +116,47 @@ describe("an apply that is killed", { concurrency: 3 }, () => {
         new Set(["create", "change", "rename", "describe", "disable"]),
       );
     });
+});
+
+/** How often an apply is killed at random. */
+const kills = Number(process.env["APPLY_KILLS"] ?? 2);
+
+describe("an apply of 500 changes", () => {
+  it("has made all or none, whenever it is killed", async (test) => {
+    const scene = createScene();
+    const random = createRandom(randomSeed());
+    const fill = (round: number): void => {
+      const ids = Array.from({ length: 500 }, (_, at) => `t${at}`);
+      const more = { contentQuery: `a=${round}`, owner: `owner ${round}` };
+      scene.write({ "a.yaml": toFile(ids.map((id) => entry(id, more))) });
+    };
+    fill(0);
+    await scene.apply();
+    const outcomes: string[] = [];
+    for (let round = 1; outcomes.length < kills; round += 1) {
+      fill(round);
+      const file = await scene.planTo();
+      // The first transaction only shows whether the store has them.
+      let left = random.between(3, 10);
+      const wasKilled = await killApply(
+        ({ autocommit }) => autocommit === false && (left -= 1) === 0,
+        file,
+        scene,
+      );
+      const [query, ...others] = await scene.stored.distinct("content_query");
+      assert.deepEqual(others, []);
+      const isMade = query === `a=${round}`;
+      assert.deepEqual(await scene.details.distinct("owner"), [query?.replace("a=", "owner ")]);
+      const versions = await scene.stored.distinct("version");
+      assert.ok(versions.length <= 1);
+      const replaced = await scene.db.collection("topicsync_topic_versions").countDocuments();
+      assert.equal(replaced, 500 * ((versions[0] ?? 1) - 1));
+      assert.equal(await scene.db.collection("topicsync_topic_descriptions").countDocuments(), replaced);
+      if (wasKilled) outcomes.push(isMade ? "all" : "none");
+      else assert.ok(isMade);
+    }
+    test.diagnostic(outcomes.toSorted().join(" "));
+  });
 });
 
 describe("a killed apply", () => {

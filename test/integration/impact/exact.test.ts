@@ -32,7 +32,7 @@ import { createInputProducer } from "../chaos/producer.ts";
 const seed = Number(process.env["IMPACT_SEED"] ?? randomSeed());
 const random = createRandom(seed);
 const partitions = 3;
-const eventCount = 4_000;
+const eventCount = Number(process.env["IMPACT_EVENTS"] ?? 4_000);
 const eventsPerRequest = 150;
 const topicCount = 200;
 
@@ -69,7 +69,8 @@ const changedIds = proposed.filter((one, at) => stored[at] !== one).map(({ exter
 const file = join(folder.path, "topics.ndjson");
 const entries: LogEntry[] = [];
 const source = { kafka: broker, topic: kafkaTopic, maxEventBytes: 1_048_576, proofKey: undefined };
-const selection = { kind: "last", count: 100_000 } as const;
+/** More than there are. */
+const selection = { kind: "last", count: 10 * eventCount } as const;
 const { signal: never } = new AbortController();
 
 before(async () => {
@@ -165,7 +166,7 @@ function assertExact(result: ImpactResult): void {
 
 describe("topicsync topics impact", () => {
   it("counts exactly what an independent evaluator counts", async () => {
-    const { result } = await preview();
+    const { result } = await preview("--last", String(selection.count));
     assert.equal(result.complete, true);
     assert.deepEqual(
       result.topics.map(({ externalId }) => externalId),
