@@ -87,7 +87,7 @@ const versionSchema = {
 } as const;
 
 export const describedMembers = [
-  ...["externalId", "owner", "description", "contact", "tags", "labels", "lifecycle", "sunset"],
+  ...["externalId", "namespace", "owner", "description", "contact", "tags", "labels", "lifecycle", "sunset"],
   ...["replacedBy", "consumers", "protected", "set", "path"],
 ] as const;
 

@@ -267,11 +267,12 @@ export const getDetailsId = ({ externalId, changedOn }: StoredDetails): string =
 /** Whether teams see the same, so that the history of a topic gets no entry. */
 const isSameDescription = (one: DescribedDetails, other: DescribedDetails): boolean =>
   one.externalId === other.externalId &&
+  one.namespace === other.namespace &&
   formatDetails(one) === formatDetails(other) &&
   one.membership?.set === other.membership?.set &&
   one.membership?.path === other.membership?.path;
 
-type DescribedDetails = Pick<StoredDetails, keyof TopicDetails | "externalId" | "membership">;
+type DescribedDetails = Pick<StoredDetails, keyof TopicDetails | "externalId" | "namespace" | "membership">;
 
 /** The details that others replace: none if there were none, or if teams see the same. */
 export const toReplacedDetails = (

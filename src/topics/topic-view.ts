@@ -73,15 +73,16 @@ const toDescriptionView = ({ details, before }: Description): DescriptionView =>
 
 function findChanges(details: StoredDetails, before: StoredDetails | undefined): DescriptionView["changes"] {
   if (before === undefined && details.replaces !== undefined) return null;
-  const [from, to] = [
-    before ?? { ...noDetails, externalId: details.externalId, membership: undefined },
-    details,
-  ].map((one) => ({
-    ...toDetailsBody(one),
-    externalId: one.externalId,
-    set: one.membership?.set ?? null,
-    path: one.membership?.path ?? null,
-  }));
+  const { externalId, namespace } = details;
+  const [from, to] = [before ?? { ...noDetails, externalId, namespace, membership: undefined }, details].map(
+    (one) => ({
+      ...toDetailsBody(one),
+      externalId: one.externalId,
+      namespace: one.namespace,
+      set: one.membership?.set ?? null,
+      path: one.membership?.path ?? null,
+    }),
+  );
   return describedMembers
     .filter((member) => JSON.stringify(from?.[member]) !== JSON.stringify(to?.[member]))
     .map((member) => ({ member, from: from?.[member], to: to?.[member] }));

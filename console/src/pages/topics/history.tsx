@@ -169,6 +169,7 @@ function DescriptionEntry({ description }: { readonly description: DescriptionVi
 
 const detailsLabels: Readonly<Record<(typeof describedMembers)[number], string>> = {
   externalId: "External id",
+  namespace: "Namespace",
   owner: "Owner",
   description: "Description",
   contact: "Contact",
