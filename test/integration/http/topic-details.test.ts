@@ -214,12 +214,12 @@ describe("the history of details", () => {
 
   it("does not tell whether somebody guessed what is hidden", async () => {
     const id = await createTopic("sales");
-    const hidden = (await put(id, { owner: "team-sales" })).json.details;
+    const hidden = (await put(id, { owner: "team-unseen" })).json.details;
     await call(`${service.url}${topicsPath}/${id}/disable`);
     const body = { ...definition(id), namespace: "assurance" };
     await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body });
     const key = await createKey(service.url, "topics.read@assurance", "topics.write@assurance");
-    const guessed = (await put(id, { owner: "team-sales" }, 1, { key })).json.details;
+    const guessed = (await put(id, { owner: "team-unseen" }, 1, { key })).json.details;
     assert.notEqual(guessed.changedBy, hidden.changedBy);
     assert.ok(guessed.changedOn > hidden.changedOn);
   });
