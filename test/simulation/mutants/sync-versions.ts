@@ -65,6 +65,13 @@ export const syncVersionMutants: readonly Mutant[] = [
     by: "  if (expected !== undefined && topic.version === 0) throw",
   },
   {
+    name: "versions: new topics are stored outside the transaction",
+    world: "sync",
+    file: topicWrites,
+    replace: "    await topics.insertMany(created.map(toTopicRecord), options);",
+    by: "    await topics.insertMany(created.map(toTopicRecord), {});",
+  },
+  {
     name: "versions: changes are made although another one of the request cannot be made",
     world: "sync",
     file: "src/topics/changes.ts",
