@@ -10,17 +10,13 @@ import { toDetails, toNextDetails } from "../../../src/topics/details.ts";
 import { createDetailsService } from "../../../src/topics/details-service.ts";
 import { DetailsConflictError } from "../../../src/topics/details-store.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
-import {
-  readHistoryPage,
-  streamTopicsAt,
-  type HistoryEntry,
-  type TopicVersion,
-} from "../../../src/topics/history.ts";
+import { streamTopicsAt, type TopicVersion } from "../../../src/topics/history.ts";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectDatabase } from "../../support/database.ts";
+import { listHistory } from "../../support/history-lines.ts";
 import { unique } from "../../support/names.ts";
 import { createRandom } from "../../support/random.ts";
 import { createDefinition } from "../topics/model.ts";
@@ -68,25 +64,8 @@ async function listAt(at: Date, limit = 1_000): Promise<string[]> {
 }
 const format = ({ externalId, name, id, version }: Topic): string => `${externalId} ${name} ${id} ${version}`;
 
-function formatEntry(entry: HistoryEntry): string {
-  if ("details" in entry) {
-    const { externalId, version, owner, changedBy } = entry.details;
-    return `${externalId} described ${version} by ${changedBy}: ${entry.before?.owner ?? ""} to ${owner}`;
-  }
-  const { topic, ended, isTransient } = entry;
-  return `${topic.externalId} ${topic.name} ${topic.version} ${ended?.as ?? "current"}${isTransient ? " unseen" : ""}`;
-}
-
-const listVersions = async (externalId: string, limit = 100): Promise<string[]> => {
-  const lines: string[] = [];
-  let after: string | undefined;
-  do {
-    const page = await readHistoryPage(history, externalId, { after, limit });
-    lines.push(...page.entries.map(formatEntry));
-    after = page.next;
-  } while (after !== undefined);
-  return lines;
-};
+const listVersions = (externalId: string, limit = 100): Promise<string[]> =>
+  listHistory(history, externalId, limit);
 
 beforeEach(async () => {
   for (const name of [
