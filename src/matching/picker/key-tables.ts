@@ -9,15 +9,19 @@ export class KeyTables {
    * By slot number. Each table is listed under one of its slots: an event without a value there cannot match.
    */
   readonly #tablesBySlot: KeyTable[][] = [];
+  /** Often the next topic has a key of the same slots. */
+  #latest: KeyTable | undefined;
   /** Reused for every look-up. */
   #key = new Int32Array(16);
 
   /** Returns the table for keys of these slots, in this order. */
   getOrAdd(slots: readonly Slot[]): KeyTable {
+    if (this.#latest !== undefined && hasSlots(this.#latest, slots)) return this.#latest;
     const name = formatName(slots);
     const known = this.#byName.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined) return (this.#latest = known);
     const table = new KeyTable(slots);
+    this.#latest = table;
     this.#byName.set(name, table);
     const [first = 0, ...others] = slots.map(({ number }) => number);
     const count = (slot: number): number => this.#tablesBySlot[slot]?.length ?? 0;
@@ -31,6 +35,7 @@ export class KeyTables {
   }
 
   delete(table: KeyTable): void {
+    this.#latest = undefined;
     this.#byName.delete(formatName(table.slots));
     for (const { number } of table.slots) {
       const at = this.#tablesBySlot[number]?.indexOf(table) ?? -1;
@@ -110,6 +115,12 @@ function countKeys({ slots }: KeyTable, event: EventValues): number {
     count *= event.all(number)?.length ?? 1;
   }
   return count;
+}
+
+function hasSlots({ slots: known }: KeyTable, slots: readonly Slot[]): boolean {
+  if (known.length !== slots.length) return false;
+  for (let at = 0; at < slots.length; at += 1) if (known[at] !== slots[at]) return false;
+  return true;
 }
 
 const formatName = (slots: readonly Slot[]): string => slots.map(({ number }) => number).join();
