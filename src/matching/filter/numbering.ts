@@ -19,7 +19,7 @@ export class Numbering {
   #mask = initialPlaces - 1;
   #size = 0;
   /** Of one text after another. Those that are not in use any more are removed when they are half of all. */
-  #characters = new Uint16Array(initialCharacters);
+  #characters: Characters = new Uint8Array(initialCharacters);
   #usedCharacters = 0;
   #freeCharacters = 0;
   // By number:
@@ -120,33 +120,37 @@ export class Numbering {
   #store(text: string, number: number): void {
     const start = this.#usedCharacters;
     const end = start + text.length;
-    if (end > this.#characters.length) {
-      const larger = new Uint16Array(Math.max(end, 2 * this.#characters.length));
-      larger.set(this.#characters);
-      this.#characters = larger;
+    if (end > this.#characters.length) this.#copyCharacters(Math.max(end, 2 * this.#characters.length));
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code > 0xff && this.#characters instanceof Uint8Array)
+        this.#characters = new Uint16Array(this.#characters);
+      this.#characters[start + at] = code;
     }
-    const characters = this.#characters;
-    for (let at = 0; at < text.length; at += 1) characters[start + at] = text.charCodeAt(at);
     this.#usedCharacters = end;
     this.#starts[number] = start;
     this.#lengths[number] = text.length;
     this.#maxLength = Math.max(this.#maxLength, text.length);
   }
 
+  #copyCharacters(length: number): void {
+    const copy = this.#characters instanceof Uint8Array ? new Uint8Array(length) : new Uint16Array(length);
+    copy.set(this.#characters.subarray(0, length));
+    this.#characters = copy;
+  }
+
   /** Removes the characters of texts that are not in use. */
   #compact(): void {
-    const characters = new Uint16Array(
-      Math.max(initialCharacters, 2 * (this.#usedCharacters - this.#freeCharacters)),
-    );
+    const old = this.#characters;
+    this.#copyCharacters(Math.max(initialCharacters, 2 * (this.#usedCharacters - this.#freeCharacters)));
     let end = 0;
     for (let number = 1; number < this.#count; number += 1) {
       if (this.#uses[number] === 0) continue;
-      const start = this.#starts[number] ?? 0;
-      characters.set(this.#characters.subarray(start, start + (this.#lengths[number] ?? 0)), end);
+      const [start = 0, length = 0] = [this.#starts[number], this.#lengths[number]];
+      this.#characters.set(old.subarray(start, start + length), end);
       this.#starts[number] = end;
-      end += this.#lengths[number] ?? 0;
+      end += length;
     }
-    this.#characters = characters;
     this.#usedCharacters = end;
     this.#freeCharacters = 0;
   }
@@ -194,6 +198,9 @@ export class Numbering {
     places[placeSize * gap] = 0;
   }
 }
+
+/** Of a byte each while all are in Latin-1. */
+type Characters = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
 
 /** A call with many more arguments would need too much of the stack. */
 const charactersPerCall = 1_000;

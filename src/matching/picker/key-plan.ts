@@ -65,20 +65,22 @@ export function sortFew<T>(list: T[], compare: (one: T, other: T) => number): vo
 
 /** A value of an equality is a text, and a number if it is one in another notation. */
 function toAlternatives(values: readonly string[]): Alternative[] {
-  const [first = ""] = values;
-  // The usual case, for a million topics.
-  if (values.length === 1 && toNumberText(first) === undefined) return [{ kind: "text", text: first }];
-  const distinct = new Set(values);
-  const alternatives: Alternative[] = [...distinct].map((text) => ({ kind: "text", text }));
-  const numbers = new Set<string>();
+  const distinct = values.length === 1 ? values : findDistinct(values);
+  const alternatives: Alternative[] = [];
+  for (const text of distinct) alternatives.push({ kind: "text", text });
+  let numbers: Set<string> | undefined;
   for (const value of distinct) {
     const text = toNumberText(value);
     // A number that prints as one of the values is found by that.
-    if (text !== undefined && !distinct.has(text)) numbers.add(text);
+    if (text !== undefined && !distinct.includes(text)) (numbers ??= new Set()).add(text);
   }
-  for (const text of numbers) alternatives.push({ kind: "number", text });
+  for (const text of numbers ?? []) alternatives.push({ kind: "number", text });
   return alternatives;
 }
+
+/** A set takes much more memory than two values. */
+const findDistinct = (values: readonly string[]): readonly string[] =>
+  values.length === 2 && values[0] !== values[1] ? values : [...new Set(values)];
 
 function planOtherKey(conditions: readonly RootedCondition[]): KeyPlan {
   const indexed = conditions.flatMap((condition) => toPatternKey(condition) ?? []);

@@ -14,9 +14,10 @@ export class KeyTables {
   /** Reused for every look-up. */
   #key = new Int32Array(16);
 
-  /** Returns the table for keys of these slots, in this order. */
-  getOrAdd(slots: readonly Slot[]): KeyTable {
-    if (this.#latest !== undefined && hasSlots(this.#latest, slots)) return this.#latest;
+  /** Returns the table for keys of the slots of these parts, in this order. */
+  getOrAdd(parts: readonly { readonly slot: Slot }[]): KeyTable {
+    if (this.#latest !== undefined && hasSlots(this.#latest, parts)) return this.#latest;
+    const slots = parts.map(({ slot }) => slot);
     const name = formatName(slots);
     const known = this.#byName.get(name);
     if (known !== undefined) return (this.#latest = known);
@@ -117,9 +118,9 @@ function countKeys({ slots }: KeyTable, event: EventValues): number {
   return count;
 }
 
-function hasSlots({ slots: known }: KeyTable, slots: readonly Slot[]): boolean {
-  if (known.length !== slots.length) return false;
-  for (let at = 0; at < slots.length; at += 1) if (known[at] !== slots[at]) return false;
+function hasSlots({ slots }: KeyTable, parts: readonly { readonly slot: Slot }[]): boolean {
+  if (slots.length !== parts.length) return false;
+  for (let at = 0; at < parts.length; at += 1) if (slots[at] !== parts[at]?.slot) return false;
   return true;
 }
 

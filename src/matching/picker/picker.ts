@@ -1,3 +1,4 @@
+import { Numbering } from "../filter/numbering.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
 import { Namespaces } from "./namespaces.ts";
@@ -75,10 +76,10 @@ export const createCountingPicker = (): CountingPicker => new KeyedPicker();
  * would take longer to collect garbage around than the topic to add.
  */
 class KeyedPicker implements CountingPicker {
-  readonly #numbers = new Map<string, number>();
-  readonly #freeNumbers: number[] = [];
+  /** Numbers the topics by their external ids. */
+  readonly #numbering = new Numbering();
   // By topic number, as stored in the key tables:
-  readonly #externalIds: string[] = [];
+  readonly #externalIds: string[] = [""];
   /** Undefined for a topic without conditions. */
   readonly #tableOf: (KeyTable | undefined)[] = [];
   /** The topic's last entry in its table, or its index in `#unconditional`. */
@@ -100,12 +101,11 @@ class KeyedPicker implements CountingPicker {
 
   set(externalId: string, topic: PickedTopic): void {
     const conditions = readFilters(topic);
-    let number = this.#numbers.get(externalId);
-    if (number !== undefined) this.#remove(number);
+    const { number, isNew } = this.#numbering.acquire(externalId);
+    if (isNew) this.#externalIds[number] = externalId;
     else {
-      number = this.#freeNumbers.pop() ?? this.#externalIds.length;
-      this.#numbers.set(externalId, number);
-      this.#externalIds[number] = externalId;
+      this.#numbering.release(number);
+      this.#remove(number);
     }
     this.#namespaces.set(number, topic.namespace ?? "");
     if (conditions.length > 0) this.#add(number, conditions);
@@ -113,14 +113,13 @@ class KeyedPicker implements CountingPicker {
   }
 
   delete(externalId: string): boolean {
-    const number = this.#numbers.get(externalId);
-    if (number === undefined) return false;
+    const number = this.#numbering.find(externalId);
+    if (number === 0) return false;
     this.#remove(number);
     this.#counts.take(number);
     this.#namespaces.delete(number);
-    this.#numbers.delete(externalId);
+    this.#numbering.release(number);
     this.#externalIds[number] = "";
-    this.#freeNumbers.push(number);
     return true;
   }
 
@@ -150,8 +149,8 @@ class KeyedPicker implements CountingPicker {
   }
 
   count(externalId: string, matches: number): void {
-    const number = this.#numbers.get(externalId);
-    if (number !== undefined) this.#counts.add(number, matches, this.#externalIds.length);
+    const number = this.#numbering.find(externalId);
+    if (number !== 0) this.#counts.add(number, matches, this.#externalIds.length);
   }
 
   *takeCounts(): Generator<MatchCount, void, undefined> {
@@ -162,12 +161,11 @@ class KeyedPicker implements CountingPicker {
   }
 
   getNamespace(externalId: string): string {
-    const number = this.#namespaces.size === 0 ? undefined : this.#numbers.get(externalId);
-    return number === undefined ? "" : this.#namespaces.get(number);
+    return this.#namespaces.size === 0 ? "" : this.#namespaces.get(this.#numbering.find(externalId));
   }
 
   get size(): number {
-    return this.#numbers.size;
+    return this.#numbering.size;
   }
 
   get unconditional(): number {
@@ -198,8 +196,8 @@ class KeyedPicker implements CountingPicker {
       parts.push({ slot: this.#slots.acquire(place, kind), alternatives });
       if (alternatives.length > 1) hasSeveralKeys = true;
     }
-    sortFew(parts, (one, other) => one.slot.number - other.slot.number);
-    const table = this.#tables.getOrAdd(parts.map(({ slot }) => slot));
+    sortFew(parts, compareSlots);
+    const table = this.#tables.getOrAdd(parts);
     this.#tableOf[number] = table;
     this.#places[number] = addKeys(table, parts, number);
     this.#checksOf[number] =
@@ -257,6 +255,9 @@ interface SlotAlternatives {
   readonly slot: Slot;
   readonly alternatives: readonly Alternative[];
 }
+
+const compareSlots = (one: SlotAlternatives, other: SlotAlternatives): number =>
+  one.slot.number - other.slot.number;
 
 /** Adds an entry for every way to take one alternative of each part. Returns the last one. */
 function addKeys(table: KeyTable, parts: readonly SlotAlternatives[], topic: number): number {
