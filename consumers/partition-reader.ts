@@ -245,6 +245,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   /** Nothing arrives from a new log that ends at the position, or after the position was moved back. */
   async #checkWhileIdle(): Promise<void> {
     const { watch, partition, handler } = this.#options;
+    const writer = this.#writer;
     while (!this.#hasEnded()) {
       const reading = this.#mode;
       const next = reading.kind === "reading" ? reading.next : undefined;
@@ -262,11 +263,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
       const [log, position] = found;
       if (isReplaced(reading, log)) this.#pause("the log is a new one");
       // One that is lost is no decision of a person.
-      else if (
-        position !== undefined &&
-        !this.#writer.isWriting &&
-        !isSamePosition(position, this.#writer.stored)
-      )
+      else if (position !== undefined && !writer.isWriting && !isSamePosition(position, writer.stored))
         this.#pause("the position was set by another process");
     }
   }

@@ -14,10 +14,8 @@ type DecodedEvent =
  * Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. What has
  * more than `maxBytes` is not parsed: its JSON may take twenty times as much memory.
  */
-export function decodeEvent(
-  { key, value, headers, skippedBatch }: LogRecord,
-  maxBytes: number,
-): DecodedEvent {
+export function decodeEvent(record: LogRecord, maxBytes: number): DecodedEvent {
+  const { value, headers, skippedBatch } = record;
   if (skippedBatch !== undefined) return { rejection: createBatchRejection(skippedBatch) };
   try {
     if (value === null) throw new RejectionError("UNDECODABLE", "The event has no value.");
@@ -27,7 +25,7 @@ export function decodeEvent(
     }
     const { json, location, attributes } = openEnvelopes(value, headers, "event");
     const checked = checkEvent(json);
-    if (checked.ok) return { event: checked.value, record: createEventRecord({ key, headers }, attributes) };
+    if (checked.ok) return { event: checked.value, record: new DecodedRecord(record, attributes) };
     throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid TMF688 event.", checked.faults);
   } catch (error) {
     if (error instanceof RejectionError) return { rejection: error };
@@ -36,21 +34,31 @@ export function decodeEvent(
   }
 }
 
-/** What filters see of a record. Converted when a filter asks. */
-const createEventRecord = (
-  { key, headers }: Pick<LogRecord, "key" | "headers">,
-  attributes: (() => Readonly<Record<string, unknown>>) | undefined,
-): EventRecord => ({
-  get $key() {
-    return key?.toString();
-  },
-  get $header() {
-    return readHeaders(headers);
-  },
-  get $ce() {
-    return attributes?.();
-  },
-});
+/** What filters see of a record. Converted when a filter asks: most filters look at the event alone. */
+class DecodedRecord implements EventRecord {
+  readonly #record: Pick<LogRecord, "key" | "headers">;
+  readonly #attributes: (() => Readonly<Record<string, unknown>>) | undefined;
+
+  constructor(
+    record: Pick<LogRecord, "key" | "headers">,
+    attributes: (() => Readonly<Record<string, unknown>>) | undefined,
+  ) {
+    this.#record = record;
+    this.#attributes = attributes;
+  }
+
+  get $key(): string | undefined {
+    return this.#record.key?.toString();
+  }
+
+  get $header(): Record<string, string[]> {
+    return readHeaders(this.#record.headers);
+  }
+
+  get $ce(): Readonly<Record<string, unknown>> | undefined {
+    return this.#attributes?.();
+  }
+}
 
 /** Malformed UTF-8 is replaced; headers without a value are absent. */
 const readHeaders = (headers: RecordHeaders): Record<string, string[]> =>

@@ -218,25 +218,33 @@ function createPreview({ config: { kafka }, services, abort }: Context, brokers:
 
 /** Waits for database and broker, and starts the consumers. */
 async function becomeReady(context: Context, { consumers, router, deadLetters }: Consumers): Promise<void> {
-  const { config, database, broker, services, audit, lifecycle, abort, log } = context;
+  const { lifecycle, abort, log } = context;
+  await Promise.all([connectDatabase(context), connectBroker(context)]);
+  lifecycle.onStop("readers of dead letters", deadLetters.start());
+  const all = [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])];
+  await Promise.all(
+    all.map((consumer) => retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log })),
+  );
+}
+
+async function connectDatabase(context: Context): Promise<void> {
+  const { config, database, services, audit, abort, log } = context;
   await database.connect(abort);
   const stores = { users: services.userStore, catalog: services.catalogStore };
-  const waiting = { abort, log };
   await retryUntilAvailable(() => bootstrap(config, { ...stores, audit, log }), {
     what: "MongoDB",
-    ...waiting,
+    abort,
+    log,
   });
   log.info("mongodb connected, indexes in place");
   const { maxUnseenDays } = config.push;
   if (maxUnseenDays !== undefined) startTokenExpiry(maxUnseenDays, context);
   if (config.pickerLoad === "start") services.topicIndex.start();
+}
+
+async function connectBroker({ broker, abort, log }: Context): Promise<void> {
   await broker.connect(abort);
   log.info("kafka connected, topics in place");
-  lifecycle.onStop("readers of dead letters", deadLetters.start());
-  const all = [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])];
-  await Promise.all(
-    all.map((consumer) => retryUntilAvailable(() => consumer.start(), { what: "Kafka", ...waiting })),
-  );
 }
 
 function reloadCertificate(servers: readonly HttpServer[], files: TlsFiles, log: Logger): void {

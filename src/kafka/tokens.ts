@@ -1,5 +1,3 @@
-import { decodeJwt } from "jose";
-
 import { mskSigner, type ClientCredentials, type KafkaSaslConfig } from "../kafka-security.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -75,14 +73,12 @@ function shareToken(fetchToken: () => Promise<Token>, log: Logger): GetToken {
 /** The file is read for each connection. Its token may be opaque, so that its expiry is unknown. */
 function readTokens(tokenFile: Secret, log: Logger): GetToken {
   const getToken = followSecret(tokenFile, log);
-  return () => {
+  return async () => {
     const token = getToken().trim();
-    const expiresAt = findExpiry(token);
-    if (expiresAt === undefined || expiresAt > now()) return Promise.resolve(token);
+    const expiresAt = await findExpiry(token);
+    if (expiresAt === undefined || expiresAt > now()) return token;
     const since = new Date(expiresAt).toISOString();
-    return Promise.reject(
-      new LoginError(`the token in ${tokenFile.setting} expired at ${since}: have the file renewed`),
-    );
+    throw new LoginError(`the token in ${tokenFile.setting} expired at ${since}: have the file renewed`);
   };
 }
 
@@ -108,7 +104,7 @@ async function requestToken(
   try {
     const tokens = await client.clientCredentialsGrant(provider, scope === undefined ? {} : { scope });
     const lifetimeMs = (tokens.expiresIn() ?? 0) * 1_000;
-    const expiresAt = lifetimeMs > 0 ? fetchedAt + lifetimeMs : findExpiry(tokens.access_token);
+    const expiresAt = lifetimeMs > 0 ? fetchedAt + lifetimeMs : await findExpiry(tokens.access_token);
     return {
       value: tokens.access_token,
       fetchedAt,
@@ -126,7 +122,8 @@ async function requestToken(
 }
 
 /** The `exp` of a JWT, in milliseconds; undefined for other tokens. */
-function findExpiry(token: string): number | undefined {
+async function findExpiry(token: string): Promise<number | undefined> {
+  const { decodeJwt } = await import("jose");
   try {
     const { exp } = decodeJwt(token);
     return exp === undefined ? undefined : exp * 1_000;

@@ -1,4 +1,4 @@
-import { MongoServerError, type Db, type IndexDescriptionInfo } from "mongodb";
+import { MongoServerError, type Db, type IndexDescription, type IndexDescriptionInfo } from "mongodb";
 
 import { ConfigurationError, DatabaseConflictError, getErrorMessage } from "../lib/errors.ts";
 import { classify } from "./failures.ts";
@@ -176,8 +176,11 @@ const indexKeySpecsConflict = 86;
  */
 export async function ensureIndexes(db: Db): Promise<void> {
   try {
-    for (const collection of Object.values(collections)) await ensureCollection(db, collection);
-    for (const index of indexes) await ensureIndex(db, index);
+    for (const collection of Object.values(collections)) {
+      const declared = indexes.filter((index) => index.collection === collection);
+      if (declared.length === 0) await ensureCollection(db, collection);
+      else await ensureIndexesOf(db, collection, declared);
+    }
   } catch (error) {
     if (classify(error) !== "forbidden") throw error;
     const missing = await findMissing(db);
@@ -198,25 +201,48 @@ async function ensureCollection(db: Db, name: CollectionName): Promise<void> {
   }
 }
 
-async function ensureIndex(db: Db, { collection, key, ...options }: DeclaredIndex): Promise<void> {
+/** Sends one command for the whole collection, which also creates it: a start waits for each response. */
+async function ensureIndexesOf(
+  db: Db,
+  collection: CollectionName,
+  declared: readonly DeclaredIndex[],
+): Promise<void> {
   try {
-    await db.collection(collection).createIndex(key, options, {});
+    await db.collection(collection).createIndexes(declared.map(toDescription));
   } catch (error) {
-    if (!(error instanceof MongoServerError)) throw error;
+    if (!isConflict(error)) throw error;
+    // The response does not say which index is in conflict.
+    for (const index of declared) await ensureIndex(db, index);
+  }
+}
+
+const toDescription = ({ key, name, unique, expireAfterSeconds }: DeclaredIndex): IndexDescription => ({
+  key,
+  name,
+  unique,
+  ...(expireAfterSeconds !== undefined && { expireAfterSeconds }),
+});
+
+const isConflict = (error: unknown): error is MongoServerError =>
+  error instanceof MongoServerError &&
+  (classify(error) === "duplicate" ||
+    error.code === indexOptionsConflict ||
+    error.code === indexKeySpecsConflict);
+
+async function ensureIndex(db: Db, index: DeclaredIndex): Promise<void> {
+  const { collection, key, name } = index;
+  try {
+    await db.collection(collection).createIndexes([toDescription(index)]);
+  } catch (error) {
+    if (!isConflict(error)) throw error;
     const fields = Object.keys(key).join(", ");
-    if (classify(error) === "duplicate") {
-      throw new DatabaseConflictError(
-        `The collection ${collection} contains records with the same ${fields}, which must be unique ` +
-          `(${error.message}). Remove the duplicates and start again.`,
-      );
-    }
-    if (error.code === indexOptionsConflict || error.code === indexKeySpecsConflict) {
-      throw new DatabaseConflictError(
-        `The collection ${collection} has another index on ${fields} or named ${options.name} (${error.message}). ` +
-          `Drop that index and start again.`,
-      );
-    }
-    throw error;
+    throw new DatabaseConflictError(
+      classify(error) === "duplicate"
+        ? `The collection ${collection} contains records with the same ${fields}, which must be unique ` +
+            `(${error.message}). Remove the duplicates and start again.`
+        : `The collection ${collection} has another index on ${fields} or named ${name} (${error.message}). ` +
+            `Drop that index and start again.`,
+    );
   }
 }
 

@@ -7,7 +7,7 @@ import type { NewRecord } from "./cluster/foreign-producers.ts";
 import { toKey } from "./cluster/requests.ts";
 import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";
 import type { RouterPositions } from "./router-positions.ts";
-import type { EventsAction, SentEvent } from "./router-steps.ts";
+import type { EventsAction, SentEvent } from "./router-actions.ts";
 
 export interface EventsTopicOptions extends InputTopicOptions {
   /** What creates the topic. */

@@ -4,27 +4,17 @@
  */
 import type { Logger } from "pino";
 import type { EventHandlerOptions } from "../../consumers/events/handler.ts";
-import { UnavailableError } from "../../src/lib/errors.ts";
-import { currentDate } from "../../src/lib/platform.ts";
 import type { TopicFeed } from "../../src/matching/feed.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import type { Database } from "../../src/storage/database.ts";
-import { collections } from "../../src/storage/names.ts";
 import { createTopicFeed } from "../../src/storage/topic-feed.ts";
-import {
-  toRetiredId,
-  toRetiredRecord,
-  toTopicRecord,
-  type RetiredRecord,
-  type TopicRecord,
-} from "../../src/storage/topic-records.ts";
-import type { RetiredTopic, Topic } from "../../src/topics/topic.ts";
 import { createHost, type Clock, type Host } from "./clock.ts";
 import type { MongoServer } from "./mongo/server.ts";
 import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
 import { createIndexWatch, type IndexWatch } from "./router-index.ts";
-import type { RouterAction } from "./router-steps.ts";
+import type { RouterAction } from "./router-actions.ts";
+import { TopicChanges, type Writer } from "./router-topic-changes.ts";
 import { createTopicVersions, namespaces, type TopicVersion } from "./router-versions.ts";
 import { Violation } from "./violation.ts";
 
@@ -41,12 +31,6 @@ export interface Knowledges {
 }
 
 type Race = Extract<RouterAction, { do: "race topic" }>;
-
-interface Writer {
-  readonly host: Host;
-  readonly database: Database;
-  readonly changed: LiveTopicIndex["changed"];
-}
 
 interface RouterTopicsOptions {
   readonly clock: Clock;
@@ -79,7 +63,7 @@ export class RouterTopics {
   readonly ids: readonly string[];
   readonly namespaces = namespaces;
   readonly #databases = new Map<Host, Database>();
-  readonly #updateTimes = new Map<string, number>();
+  readonly #changes: TopicChanges;
   readonly #writers = new Map<Host, Writer>();
   readonly #watches = new Map<Host, IndexWatch>();
   /** How many requests of a process are slow when it loads the topics next. */
@@ -110,6 +94,7 @@ export class RouterTopics {
       this.#count,
     );
     this.ids = this.#versions.ids;
+    this.#changes = new TopicChanges(options, this.#versions);
     this.isCalm = options.random.chance(0.4);
     this.#noticeMs = options.server.options.isReplicaSet && this.isCalm ? 2_000 : 13_000;
   }
@@ -120,17 +105,17 @@ export class RouterTopics {
     const own = this.#options.random.chance(0.5)
       ? alive[this.#options.random.between(0, alive.length)]
       : undefined;
-    this.#start(own ?? this.#others, index, { variant });
+    this.#changes.start(own ?? this.#others, index, { variant });
   }
 
   /** A process and somebody else change a topic at about the same time. */
   race({ id, variant, other, pauseMs, answerMs }: Race): void {
     const alive = this.#listAlive();
-    this.#start(alive[this.#options.random.between(0, alive.length)] ?? this.#others, id, {
+    this.#changes.start(alive[this.#options.random.between(0, alive.length)] ?? this.#others, id, {
       variant,
       answerMs,
     });
-    this.#start(this.#others, id, { variant: other, pauseMs });
+    this.#changes.start(this.#others, id, { variant: other, pauseMs });
   }
 
   /** The next loads of the processes have some slow requests. */
@@ -264,67 +249,6 @@ export class RouterTopics {
     return database;
   }
 
-  /** Each version of a record has a later time, also if it is removed and stored again in between. */
-  #getUpdateTime(id: string): Date {
-    const time = Math.max(currentDate().getTime(), (this.#updateTimes.get(id) ?? 0) + 1);
-    this.#updateTimes.set(id, time);
-    return new Date(time);
-  }
-
-  /**
-   * Stores a version, or removes the topic. Reports it to the process that wrote it, some time after it is
-   * acknowledged.
-   */
-  async #write(
-    { database, ...writer }: Writer,
-    id: string,
-    variant: number | undefined,
-    answerMs = 0,
-  ): Promise<void> {
-    const changed: Writer["changed"] = (writes) => {
-      this.#options.clock.schedule(writer.host, answerMs, () => {
-        writer.changed(writes);
-      });
-    };
-    const topics = database.collection<TopicRecord>(collections.topics);
-    const source = { kind: "http", user: "admin" } as const;
-    if (variant !== undefined) {
-      const at = this.#getUpdateTime(id);
-      const topic: Topic = {
-        ...this.#versions.define(id, variant),
-        version: 1,
-        source,
-        createdOn: at,
-        updatedOn: at,
-      };
-      const { _id, ...fields } = toTopicRecord(topic);
-      await database.run(() => topics.replaceOne({ _id }, fields, { upsert: true }));
-      changed({ updated: [topic] });
-      return;
-    }
-    const stored = await database.run(() => topics.findOne({ _id: id }));
-    if (stored === null) return;
-    const updatedOn = stored.sys_updated_on;
-    const topic = { ...this.#versions.define(id, 0), version: 1, source, createdOn: updatedOn, updatedOn };
-    // Another process, whose clock is behind, may store the topic again with an earlier time.
-    const retired: RetiredTopic = { topic, retiredOn: currentDate(), retiredBy: source };
-    const remove = async (options: object): Promise<void> => {
-      await database
-        .collection<RetiredRecord>(collections.retiredTopics)
-        .replaceOne({ _id: toRetiredId(retired) }, toRetiredRecord(retired), { ...options, upsert: true });
-      // Without a transaction, the process may end in between, and another one removes the topic later.
-      if (!this.#options.server.options.isReplicaSet && this.#options.random.chance(0.3))
-        await new Promise<void>((resolve) => {
-          this.#options.clock.schedule(writer.host, this.#options.random.between(1_000, 15_000), resolve);
-        });
-      await topics.deleteOne({ _id: id }, options);
-    };
-    const session = database.startSession();
-    if (session === undefined) await database.run(() => remove({}));
-    else await database.runTransaction(session, () => remove({ session }));
-    changed({ retired: [retired] });
-  }
-
   /** Checks the index of a process once it has taken in what was read. */
   #checkSoon(host: Host): void {
     this.#options.clock.schedule(host, 0, () => {
@@ -340,21 +264,5 @@ export class RouterTopics {
     return [...this.#writers.values()].filter(
       ({ host }) => host.alive && host.frozenUntil <= this.#options.clock.getTime(),
     );
-  }
-
-  #start(
-    writer: Writer,
-    index: number,
-    {
-      variant,
-      pauseMs = 0,
-      answerMs,
-    }: { readonly variant: number | undefined; readonly pauseMs?: number; readonly answerMs?: number },
-  ): void {
-    this.#options.clock.schedule(writer.host, pauseMs, () => {
-      this.#write(writer, this.ids[index % this.#count] ?? "", variant, answerMs).catch((error: unknown) => {
-        if (!(error instanceof UnavailableError)) this.#options.clock.fail(error);
-      });
-    });
   }
 }

@@ -22,7 +22,7 @@ import { EventsTopic } from "./router-events.ts";
 import { RouterOracle } from "./router-oracle.ts";
 import { RouterPositions } from "./router-positions.ts";
 import { recover, routerLastingFaults, type RouterLastingFault } from "./router-recovery.ts";
-import type { RouterAction } from "./router-steps.ts";
+import type { RouterAction } from "./router-actions.ts";
 import { RouterTopics, settleMs } from "./router-topics.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { Step } from "./steps.ts";

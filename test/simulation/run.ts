@@ -6,7 +6,8 @@ import fc from "fast-check";
 
 import { runRegistrationWorld } from "./registration-world.ts";
 import { runRouterWorld } from "./router-world.ts";
-import { routerSteps, type RouterAction } from "./router-steps.ts";
+import type { RouterAction } from "./router-actions.ts";
+import { routerSteps } from "./router-steps.ts";
 import { registrationSteps, type RegistrationAction, type Step } from "./steps.ts";
 import { syncSteps, type SyncAction } from "./sync-steps.ts";
 import { runSyncWorld } from "./sync-world.ts";

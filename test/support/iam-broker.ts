@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
 
-import { formatServerProperties } from "../../src/embedded/kafka-settings.ts";
-import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
 import { createAuthority } from "./authority.ts";
-import { startKafkaNode } from "./kafka-node.ts";
+import { createBrokerFolder, describeKeystore, startGuardedBroker } from "./guarded-broker.ts";
 import { keepSecret } from "./secrets.ts";
 import { createInternalTopics } from "./two-brokers.ts";
 
@@ -32,38 +27,19 @@ const region = "eu-central-1";
 
 /** Starts the broker, stopped after the tests of this file. */
 export async function startIamBroker(): Promise<IamBroker> {
-  const folder = mkdtempSync(join(tmpdir(), "topicsync-iam-broker-"));
-  const write = (name: string, text: string): string => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  };
+  const { folder, writeFile } = createBrokerFolder();
   const authority = await createAuthority();
-  const server = await authority.issue("broker");
-  const [port, iamPort, controllerPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
-  const [address, guarded] = [`${localhost}:${port}`, `${localhost}:${iamPort}`];
-  const listeners = `PLAINTEXT://${address},IAM://${guarded}`;
   const options = Object.entries({
     accessKey: aws.AWS_ACCESS_KEY_ID,
     secretKey: aws.AWS_SECRET_ACCESS_KEY,
     sessionToken: aws.AWS_SESSION_TOKEN,
     region,
   });
-  const broker = await startKafkaNode(
+  const { address, addresses } = await startGuardedBroker(
     folder,
+    { IAM: { protocol: "SASL_SSL" } },
     [
-      formatServerProperties({
-        logs: join(folder, "logs"),
-        metadata: join(folder, "metadata"),
-        port,
-        controllerPort,
-      }),
-      `listeners=${listeners},CONTROLLER://${localhost}:${controllerPort}`,
-      `advertised.listeners=${listeners}`,
-      "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,IAM:SASL_SSL",
-      "inter.broker.listener.name=PLAINTEXT",
-      "ssl.keystore.type=PEM",
-      `ssl.keystore.location=${write("server.pem", `${server.key}\n${server.cert}`)}`,
+      ...describeKeystore(await authority.issue("broker"), writeFile),
       "listener.name.iam.sasl.enabled.mechanisms=OAUTHBEARER",
       "listener.name.iam.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
       "listener.name.iam.oauthbearer.sasl.server.callback.handler.class=IamBroker$Validator",
@@ -73,17 +49,13 @@ export async function startIamBroker(): Promise<IamBroker> {
       flags: options.map(([name, value]) => `-Diam.${name}=${value}`),
     },
   );
-  after(async () => {
-    await broker.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
   await createInternalTopics(address);
   return {
     address,
     settings: {
-      KAFKA_BROKERS: guarded,
+      KAFKA_BROKERS: addresses.IAM,
       KAFKA_TLS: "true",
-      KAFKA_TLS_CA: write("ca.pem", authority.cert),
+      KAFKA_TLS_CA: writeFile("ca.pem", authority.cert),
       KAFKA_SASL_MECHANISM: "aws-msk-iam",
       AWS_REGION: region,
       ...aws,

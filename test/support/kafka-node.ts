@@ -25,7 +25,7 @@ interface Node {
   readonly flags: readonly string[];
 }
 
-interface JavaOptions {
+export interface JavaOptions {
   /** Options of Java itself. */
   readonly flags?: readonly string[];
   /** A class, or a source file. */

@@ -1,24 +1,25 @@
 import { pbkdf2Sync, randomBytes, randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { networkInterfaces, tmpdir } from "node:os";
-import { join } from "node:path";
+import { networkInterfaces } from "node:os";
 import { after } from "node:test";
 
 import kafkajs, { type Kafka } from "kafkajs";
 
-import { formatServerProperties } from "../../src/embedded/kafka-settings.ts";
-import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
+import { localhost } from "../../src/embedded/tcp-port.ts";
 import { failOnError, sendRequest, type RequestTarget } from "../../src/kafka/protocol/request.ts";
 import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
 import { createAuthority, type Authority } from "./authority.ts";
+import {
+  createBrokerFolder,
+  describeKeystore,
+  startGuardedBroker,
+  type WriteFile,
+} from "./guarded-broker.ts";
 import { startIssuer, type Issuer } from "./issuer.ts";
-import { startKafkaNode } from "./kafka-node.ts";
 import { withCluster } from "./kafkajs-cluster.ts";
 import { keepSecret } from "./secrets.ts";
 import { createInternalTopics } from "./two-brokers.ts";
 
-const listenerNames = ["PLAIN", "IPV6", "SCRAM256", "SCRAM512", "MTLS", "OAUTH", "SHORT"] as const;
-type Listener = (typeof listenerNames)[number];
+type Listener = "PLAIN" | "IPV6" | "SCRAM256" | "SCRAM512" | "MTLS" | "OAUTH" | "SHORT";
 
 /** A broker with a listener for each way to log in, over TLS with a private authority. */
 export interface SecureBroker {
@@ -39,7 +40,7 @@ export interface SecureBroker {
   /** Allows everything to the client with a certificate for this name, or no longer. */
   setClientRights(commonName: string, isAllowed: boolean): Promise<void>;
   /** Writes a file that is removed with the broker, and returns its path. */
-  writeFile(name: string, text: string): string;
+  readonly writeFile: WriteFile;
 }
 
 export const user = "ann";
@@ -55,15 +56,9 @@ const ipv6Host = hasIpv6 ? "[::1]" : localhost;
 
 /** Starts the broker, stopped after the tests of this file. */
 export async function startSecureBroker(): Promise<SecureBroker> {
-  const folder = mkdtempSync(join(tmpdir(), "topicsync-secure-broker-"));
-  const writeFile = (name: string, text: string): string => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  };
+  const { folder, writeFile } = createBrokerFolder();
   const authority = await createAuthority();
   const issuer = await startIssuer();
-  const server = await authority.issue("broker");
   const passphrase = "a passphrase for the tests";
   keepSecret(passphrase);
   const client = await authority.issue(user, { passphrase });
@@ -71,34 +66,16 @@ export async function startSecureBroker(): Promise<SecureBroker> {
   const password = `the password of ${randomBytes(6).toString("hex")}`;
   keepSecret(password);
 
-  const [port, controllerPort] = [await findFreePort(), await findFreePort()];
-  const address = `${localhost}:${port}`;
-  const addresses = {} as Record<Listener, string>;
-  for (const name of listenerNames)
-    addresses[name] = `${name === "IPV6" ? ipv6Host : localhost}:${await findFreePort()}`;
-  const listeners = [
-    `PLAINTEXT://${address}`,
-    ...listenerNames.map((name) => `${name}://${addresses[name]}`),
-  ];
   const keysUrl = `${issuer.url}/keys`;
-  const broker = await startKafkaNode(
+  const overTls = { protocol: "SASL_SSL" } as const;
+  const { address, addresses } = await startGuardedBroker<Listener>(
     folder,
+    {
+      ...{ PLAIN: overTls, IPV6: { ...overTls, host: ipv6Host }, SHORT: overTls, OAUTH: overTls },
+      ...{ SCRAM256: overTls, SCRAM512: overTls, MTLS: { protocol: "SSL" } },
+    },
     [
-      formatServerProperties({
-        logs: join(folder, "logs"),
-        metadata: join(folder, "metadata"),
-        port,
-        controllerPort,
-      }),
-      `listeners=${listeners.join(",")},CONTROLLER://${localhost}:${controllerPort}`,
-      `advertised.listeners=${listeners.join(",")}`,
-      `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,MTLS:SSL,${listenerNames
-        .filter((name) => name !== "MTLS")
-        .map((name) => `${name}:SASL_SSL`)
-        .join(",")}`,
-      "inter.broker.listener.name=PLAINTEXT",
-      "ssl.keystore.type=PEM",
-      `ssl.keystore.location=${writeFile("server.pem", `${server.key}\n${server.cert}`)}`,
+      ...describeKeystore(await authority.issue("broker"), writeFile),
       "ssl.truststore.type=PEM",
       `ssl.truststore.location=${ca}`,
       "listener.name.mtls.ssl.client.auth=required",
@@ -121,10 +98,6 @@ export async function startSecureBroker(): Promise<SecureBroker> {
     ],
     { flags: [`-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=${keysUrl}`] },
   );
-  after(async () => {
-    await broker.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
 
   await createInternalTopics(address);
   stopIdleChecks();

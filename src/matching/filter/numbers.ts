@@ -111,7 +111,6 @@ export function removeTrailingZeros(digits: string): string {
 
 /** What a number of at least 16 digits, or with a large exponent, looks like in JSON, or in a string. */
 const longNumber = String.raw`(?:^|[:,[])\s*(-?(?:[\d.]{16}[\d.]*(?:[Ee][+-]?\d+)?|\d[\d.]*[Ee][+-]?\d{3}\d*))`;
-const mayHaveLongNumber = new RegExp(longNumber, "u");
 const longNumbers = new RegExp(longNumber, "gu");
 
 /**
@@ -124,9 +123,30 @@ export function parseEvent(json: string): unknown {
 }
 
 function hasLongNumber(json: string): boolean {
-  if (!mayHaveLongNumber.test(json)) return false;
+  if (!hasLongDigits(json) && !largeExponent.test(json)) return false;
   for (const [, text = ""] of json.matchAll(longNumbers)) if (toLongNumber(text) !== undefined) return true;
   return false;
+}
+
+const largeExponent = /\d[Ee][+-]?\d{3}/u;
+const minLongDigits = 16;
+
+/** Looks at every 16th character first, unlike an expression for 16 characters in a row. */
+function hasLongDigits(json: string): boolean {
+  for (let at = minLongDigits - 1; at < json.length; at += minLongDigits) {
+    if (!isDigitOrPoint(json, at)) continue;
+    let [from, to] = [at, at + 1];
+    while (at - from < minLongDigits && isDigitOrPoint(json, from - 1)) from -= 1;
+    while (to - from < minLongDigits && isDigitOrPoint(json, to)) to += 1;
+    if (to - from >= minLongDigits) return true;
+  }
+  return false;
+}
+
+/** False before and after the text, where the code is NaN. */
+function isDigitOrPoint(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e;
 }
 
 function toLongNumber(text: string): LongNumber | undefined {

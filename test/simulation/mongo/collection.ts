@@ -135,10 +135,13 @@ export class SimulatedCollection {
     };
   }
 
-  createIndex(key: Document, { name, unique = false }: { name: string; unique?: boolean }): Promise<void> {
+  createIndexes(
+    indexes: readonly { readonly key: Document; readonly name: string; readonly unique: boolean }[],
+  ): Promise<void> {
     return this.#options.connection.send(
       (primary) => {
-        primary.createIndex(this.collectionName, name, Object.keys(key), unique);
+        for (const { key, name, unique } of indexes)
+          primary.createIndex(this.collectionName, name, Object.keys(key), unique);
       },
       { canRetry: true },
     );

@@ -1,5 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 import { registrationsMutants } from "./registrations.ts";
+import { routerEgressMutants } from "./router-egress.ts";
 import { routerIndexMutants } from "./router-index.ts";
 import { routerMutants } from "./router.ts";
 import { syncKafkaMutants } from "./sync-kafka.ts";
@@ -17,5 +18,6 @@ export const mutants: readonly Mutant[] = [
   ...syncVersionMutants,
   ...registrationsMutants,
   ...routerMutants,
+  ...routerEgressMutants,
   ...routerIndexMutants,
 ];

@@ -5,8 +5,6 @@ const routedRequests = "src/kafka/routed-requests.ts";
 const events = "consumers/events/handler.ts";
 const reader = "consumers/partition-reader.ts";
 const startPosition = "consumers/start-position.ts";
-const plan = "src/routing/plan.ts";
-const egressTopics = "src/kafka/admin/egress-topics.ts";
 const lostEnds = "src/kafka/lost-ends.ts";
 
 export const routerMutants: readonly Mutant[] = [
@@ -93,13 +91,6 @@ export const routerMutants: readonly Mutant[] = [
     file: "consumers/events/copy-sender.ts",
     replace: "await transaction.sendAll(plan.copies(found, (topic) => !held.has(topic)));",
     by: "await transaction.sendAll([]);",
-  },
-  {
-    name: "Kafka topics are named when events are sent",
-    world: "router",
-    file: plan,
-    replace: "    this.#known.set(externalId, found);\n",
-    by: "",
   },
   {
     name: "acknowledgements by partition are not checked",
@@ -255,88 +246,10 @@ export const routerMutants: readonly Mutant[] = [
     by: 'if (proofKey !== undefined && names.includes("topicsync.replay-of")) return record;',
   },
   {
-    name: "the limit of copies is ignored",
-    world: "router",
-    file: plan,
-    replace: "if (wanted.length > maxCopies)",
-    by: "if (wanted.length > maxCopies * 1_000)",
-  },
-  {
-    name: "names that no Kafka topic can have are looked up",
-    world: "router",
-    file: plan,
-    replace: "naming.findFault(name) === undefined ? name : undefined;",
-    by: "name;",
-  },
-  {
-    name: "copies are spread without a look at their key",
-    world: "router",
-    file: plan,
-    replace: "(key === null ? partition % partitions : choosePartition(key, partitions))",
-    by: "partition % partitions",
-  },
-  {
-    name: "copies lose the headers of their event",
-    world: "router",
-    file: plan,
-    replace: "{ ...headers, [routedEventHeader.topic]: externalId,",
-    by: "{ [routedEventHeader.topic]: externalId,",
-  },
-  {
-    name: "a dead letter does not name the topics that it is for",
-    world: "router",
-    file: plan,
-    replace: "const isPartial = parts.length < event.topics.length &&",
-    by: "const isPartial = parts.length < 0 &&",
-  },
-  {
-    name: "a Kafka topic that cannot be created at the moment counts as one that never can",
-    world: "router",
-    file: egressTopics,
-    replace: "if (!isFinal) throw",
-    by: "if (reason === undefined) throw",
-  },
-  {
-    name: "one look-up that does not find a Kafka topic is enough",
-    world: "router",
-    file: egressTopics,
-    replace: "if (unknown.every((name) => this.#missing.has(name))) return unknown;",
-    by: "return unknown;",
-  },
-  {
-    name: "a Kafka topic that another partition forgets counts as missing",
-    world: "router",
-    file: egressTopics,
-    replace: "if (!missing.includes(name))",
-    by: "if (missing.length < 0)",
-    schedule: "kafka-topic-forgotten-while-another-is-looked-up",
-  },
-  {
-    name: "a Kafka topic that was created is not looked up",
-    world: "router",
-    file: egressTopics,
-    replace: "return this.#lookUpTwice(names.filter((name) => this.#findRefusal(name) === undefined));",
-    by: "return names;",
-  },
-  {
     name: "without a position, reading begins at the end",
     world: "router",
     file: startPosition,
     replace: "if (stored === undefined) return { position: { offset: low,",
     by: "if (stored === undefined) return { position: { offset: high,",
-  },
-  {
-    name: "a Kafka topic that the router may not create pauses it",
-    world: "router",
-    file: "src/kafka/admin/egress-creation.ts",
-    replace: '  "TOPIC_AUTHORIZATION_FAILED",\n',
-    by: "",
-  },
-  {
-    name: "a Kafka topic that the router may not see pauses it",
-    world: "router",
-    file: egressTopics,
-    replace: "  errorCodes.topicAuthorizationFailed,\n",
-    by: "",
   },
 ];

@@ -109,7 +109,7 @@ export const syncPositionMutants: readonly Mutant[] = [
     name: "an idle reader does not look at its position",
     world: "sync",
     file: reader,
-    replace: "!isSamePosition(position, this.#writer.stored)",
+    replace: "!isSamePosition(position, writer.stored)",
     by: "position.offset < 0",
   },
   {
