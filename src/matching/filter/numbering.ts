@@ -7,8 +7,8 @@ const initialNumbers = 8;
 const initialCharacters = 64;
 
 /**
- * Numbers, from 1, for texts in use; counted by use. A hash table in typed arrays, as there may be millions: a
- * look-up reads few places in memory, and the garbage collector visits none.
+ * Numbers, from 1, for texts in use; counted by use. A hash table in typed arrays, as there may be millions:
+ * a look-up reads few places in memory, and the garbage collector visits none.
  *
  * Invariant: a text is in the first place from its hash on that was free (linear probing), and no place
  * between them is free.

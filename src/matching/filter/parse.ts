@@ -206,7 +206,7 @@ interface Name extends Pick<Condition, "path" | "ofRecord"> {
   readonly suffix: string | undefined;
 }
 
-/** Names that were parsed, as they are written. A million filters have the same few, and share their paths. */
+/** Names that were parsed, as they are written. A million filters share a few names and their paths. */
 const knownNames = { headerQuery: new Map<string, Name>(), contentQuery: new Map<string, Name>() };
 const maxKnownNames = 1_000;
 const maxKnownLength = 64;

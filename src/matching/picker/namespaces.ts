@@ -4,7 +4,7 @@ import { Numbering } from "../filter/numbering.ts";
  * The namespaces of topics, by the numbers of topics. Many topics share one, which is kept once, for as long
  * as a topic has it.
  */
-export class Namespaces {
+export class TopicNamespaces {
   readonly #numbering = new Numbering();
   readonly #texts: string[] = [""];
   /** By topic; 0 for a topic without one. */

@@ -1,7 +1,7 @@
 import { Numbering } from "../filter/numbering.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
-import { Namespaces } from "./namespaces.ts";
+import { TopicNamespaces } from "./namespaces.ts";
 import { Checks, type Check } from "./checks.ts";
 import { EventValues } from "./event-values.ts";
 import { planKeys, sortFew } from "./key-plan.ts";
@@ -87,7 +87,7 @@ class KeyedPicker implements CountingPicker {
   readonly #checksOf: (TopicChecks | undefined)[] = [];
   /** The last event that found it: an event with lists may find it by each of several keys. */
   readonly #lastEvents: number[] = [];
-  readonly #namespaces = new Namespaces();
+  readonly #namespaces = new TopicNamespaces();
   readonly #counts = new MatchCounts();
   /** The external ids of topics without conditions, and their numbers. */
   readonly #unconditional: string[] = [];

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { Namespaces } from "../../../../src/matching/picker/namespaces.ts";
+import { TopicNamespaces } from "../../../../src/matching/picker/namespaces.ts";
 
 describe("the namespaces of topics", () => {
   it("are kept once, for as long as a topic has them", () => {
-    const namespaces = new Namespaces();
+    const namespaces = new TopicNamespaces();
     namespaces.set(1, "sales");
     namespaces.set(2, "sales");
     namespaces.set(2, "sales");
@@ -20,7 +20,7 @@ describe("the namespaces of topics", () => {
   });
 
   it("do not pile up while topics come and go", () => {
-    const namespaces = new Namespaces();
+    const namespaces = new TopicNamespaces();
     for (let i = 0; i < 1_000; i += 1) {
       namespaces.set(1, `namespace ${i}`);
       if (i % 2 === 0) namespaces.delete(1);
