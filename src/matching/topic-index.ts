@@ -3,7 +3,6 @@ import type { Logger } from "../lib/logger.ts";
 import type { IndexedTopic } from "./feed.ts";
 import { FilterSyntaxError } from "./filter/filter.ts";
 import type { EventRecord } from "./filter/record.ts";
-import { createNamespaces } from "./namespaces.ts";
 import { createCountingPicker } from "./picker/picker.ts";
 
 export interface IndexStatus {
@@ -33,7 +32,6 @@ export interface Load {
 /** A picker that leaves out topics whose filters cannot be read. */
 export function createTopicIndex(log: Logger) {
   const picker = createCountingPicker();
-  const namespaces = createNamespaces();
   const unreadable = new Set<string>();
   return {
     set(topic: IndexedTopic): void {
@@ -41,7 +39,6 @@ export function createTopicIndex(log: Logger) {
       try {
         picker.set(externalId, topic);
         unreadable.delete(externalId);
-        namespaces.set(externalId, topic.namespace);
       } catch (error) {
         if (!(error instanceof FilterSyntaxError)) throw error;
         picker.delete(externalId);
@@ -52,7 +49,6 @@ export function createTopicIndex(log: Logger) {
     delete(externalId: string): void {
       picker.delete(externalId);
       unreadable.delete(externalId);
-      namespaces.delete(externalId);
     },
     pick: (event: unknown, record?: EventRecord): string[] => picker.pick(event, record),
     countPicked: (): void => {
@@ -62,7 +58,7 @@ export function createTopicIndex(log: Logger) {
       picker.count(externalId, matches);
     },
     takeCounts: () => picker.takeCounts(),
-    getNamespace: (externalId: string): string => namespaces.get(externalId),
+    getNamespace: (externalId: string): string => picker.getNamespace(externalId),
     status: () => ({
       topics: picker.size,
       unconditional: picker.unconditional,

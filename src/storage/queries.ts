@@ -1,6 +1,7 @@
 import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
 
 import type { Namespaces } from "../users/rights.ts";
+import { scheduleSoon } from "../lib/platform.ts";
 import type { Database } from "./database.ts";
 
 /** The value of a field that a list is sorted by. */
@@ -111,6 +112,8 @@ export async function* streamBatches<R, T>(
       const records = cursor.readBufferedDocuments();
       // The store prepares the next records while these are consumed.
       fetched = fetchNext();
+      // The driver sends the request at the end of this turn, not while the records are converted.
+      await new Promise<void>((resolve) => scheduleSoon(resolve));
       yield records.map(convert);
     }
   } finally {

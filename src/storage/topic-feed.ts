@@ -8,12 +8,12 @@ import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
 import { collections } from "./names.ts";
 import { streamBatches } from "./queries.ts";
+import { readIndexed } from "./raw-topics.ts";
 import { TopicPoll } from "./topic-poll.ts";
 import {
   findByExternalIds,
   indexedFields,
   pickedFields,
-  toIndexed,
   toPickable,
   type TopicRecord,
 } from "./topic-records.ts";
@@ -37,11 +37,11 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
 
   return {
     streamAll: (): AsyncIterable<readonly IndexedTopic[]> => {
-      const cursor = topics.find(
+      const cursor = topics.find<Buffer>(
         {},
-        { ...getReadOptions(), projection: indexedFields, batchSize: topicsPerBatch },
+        { ...getReadOptions(), projection: indexedFields, batchSize: topicsPerBatch, raw: true },
       );
-      return streamBatches(database, cursor, toIndexed);
+      return streamBatches(database, cursor, readIndexed);
     },
 
     find: async (externalIds) =>

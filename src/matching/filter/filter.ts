@@ -103,10 +103,9 @@ export type FilterMember = "headerQuery" | "contentQuery";
 /** Merges the equalities of each name into one condition: together they are OR (TMF630). */
 export function mergeEquals(filter: Filter): Filter {
   const { conditions } = filter;
-  const equals = conditions.filter(({ operator }) => operator === "eq");
   // Few filters repeat a name, and a million are read at the start.
-  const hasRepeated = equals.some((one, at) => equals.some((other, i) => i < at && hasSamePath(one, other)));
-  if (!hasRepeated) return filter;
+  if (!hasRepeatedEquals(conditions)) return filter;
+  const equals = conditions.filter(({ operator }) => operator === "eq");
   const byPath = Map.groupBy(equals, (one) => equals.findIndex((other) => hasSamePath(one, other)));
   const merged = [...byPath.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : { ...first, values: [first, ...others].flatMap(({ values }) => values) },
@@ -114,7 +113,22 @@ export function mergeEquals(filter: Filter): Filter {
   return { conditions: [...merged, ...conditions.filter(({ operator }) => operator !== "eq")] };
 }
 
-export const hasSamePath = (one: Condition, other: Condition): boolean =>
-  one.ofRecord === other.ofRecord &&
-  one.path.length === other.path.length &&
-  one.path.every((name, at) => name === other.path[at]);
+function hasRepeatedEquals(conditions: readonly Condition[]): boolean {
+  for (let at = 1; at < conditions.length; at += 1) {
+    const one = conditions[at];
+    if (one?.operator !== "eq") continue;
+    for (let before = 0; before < at; before += 1) {
+      const other = conditions[before];
+      if (other?.operator === "eq" && hasSamePath(one, other)) return true;
+    }
+  }
+  return false;
+}
+
+export function hasSamePath(one: Condition, other: Condition): boolean {
+  const [path, otherPath] = [one.path, other.path];
+  if (one.ofRecord !== other.ofRecord || path.length !== otherPath.length) return false;
+  // Paths of one event often begin alike.
+  for (let at = path.length - 1; at >= 0; at -= 1) if (path[at] !== otherPath[at]) return false;
+  return true;
+}

@@ -89,10 +89,20 @@ export function createComparison(operand: Comparable, operator: Comparison): (va
 
 /** Returns the plain meaning of a condition: whether an event satisfies it. */
 export function createConditionTest({ path, operator, values }: Condition): (event: unknown) => boolean {
-  if (operator === "exists") return (event) => readValues(event, path).length > 0 === (values[0] === "true");
+  if (operator === "exists") {
+    const wanted = values[0] === "true";
+    return (event) => someValue(event, path, () => true) === wanted;
+  }
   const test = createValueTest({ operator, values });
   return (event) =>
-    readValues(event, path).some((value) => isScalar(value) && test(printScalar(value), isNumber(value)));
+    someValue(event, path, (value) => isScalar(value) && test(printScalar(value), isNumber(value)));
+}
+
+/** Lists are seldom on a path: collecting the values of a path takes several times as long as reading one. */
+function someValue(event: unknown, path: readonly string[], test: (value: unknown) => boolean): boolean {
+  const value = readValue(event, path);
+  if (value === listOnPath) return readValues(event, path).some(test);
+  return value !== undefined && test(value);
 }
 
 /** Returned for a path through a list, where an event may have several values. */

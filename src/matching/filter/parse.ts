@@ -50,20 +50,10 @@ export function parseFilter(text: string, member: FilterMember = "headerQuery"):
     const { condition, end } = parseCondition(text, start, member);
     values += condition.values.length;
     if (values > limits.values) throw new FilterSyntaxError(`has more than ${limits.values} values`, start);
-    conditions.push(member === "contentQuery" ? removeEventPrefix(condition) : condition);
+    conditions.push(condition);
     start = end + 1;
   }
   return { conditions };
-}
-
-/**
- * Removes a leading `event.`, unless the rest begins with `event.` as well: parsing it again would remove
- * that, too.
- */
-function removeEventPrefix(condition: Condition): Condition {
-  const { path } = condition;
-  if (path[0] !== "event" || path.length === 1) return condition;
-  return path[1] === "event" && path.length > 2 ? condition : { ...condition, path: path.slice(1) };
 }
 
 function parseCondition(
@@ -72,7 +62,7 @@ function parseCondition(
   member: FilterMember,
 ): { condition: Condition; end: number } {
   let sign = findSign(text, start);
-  const { path, ofRecord, suffix } = parseName(text, start, sign.start, member);
+  const { path, ofRecord, suffix } = readName(text, start, sign.start, member);
   // After a suffix, "~" belongs to the value.
   if (suffix !== undefined && text[sign.end - 1] === "~")
     sign = { ...sign, operator: "eq", end: sign.end - 1 };
@@ -216,6 +206,23 @@ interface Name extends Pick<Condition, "path" | "ofRecord"> {
   readonly suffix: string | undefined;
 }
 
+/** Names that were parsed, as they are written. A million filters share a few names and their paths. */
+const knownNames = { headerQuery: new Map<string, Name>(), contentQuery: new Map<string, Name>() };
+const maxKnownNames = 1_000;
+const maxKnownLength = 64;
+
+function readName(text: string, start: number, end: number, member: FilterMember): Name {
+  const known = knownNames[member];
+  const written = text.slice(start, end);
+  const name = known.get(written);
+  if (name !== undefined) return name;
+  const parsed = parseName(text, start, end, member);
+  if (written.length > maxKnownLength) return parsed;
+  if (known.size === maxKnownNames) known.clear();
+  known.set(written, parsed);
+  return parsed;
+}
+
 function parseName(text: string, from: number, to: number, member: FilterMember): Name {
   const start = trimStart(text, from, to);
   const end = trimEnd(text, start, to);
@@ -234,7 +241,17 @@ function parseName(text: string, from: number, to: number, member: FilterMember)
     throw new FilterSyntaxError(`has a path of more than ${limits.depth} names`, start);
   }
   const emptyProblem = "has an empty name in a path; expected a name between the dots";
-  return { path: split(text, { start, end: namesEnd, separator: codes.dot, emptyProblem }), suffix };
+  const path = split(text, { start, end: namesEnd, separator: codes.dot, emptyProblem });
+  return { path: member === "contentQuery" ? removeEventPrefix(path) : path, suffix };
+}
+
+/**
+ * Removes a leading `event.`, unless the rest begins with `event.` as well: parsing it again would remove
+ * that, too.
+ */
+function removeEventPrefix(path: readonly string[]): readonly string[] {
+  if (path[0] !== "event" || path.length === 1) return path;
+  return path[1] === "event" && path.length > 2 ? path : path.slice(1);
 }
 
 /** The operator after the last dot of a name. */

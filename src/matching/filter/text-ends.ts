@@ -1,3 +1,5 @@
+import { addToHash, createSeed } from "./text-hash.ts";
+
 const initialCapacity = 8;
 
 /**
@@ -10,8 +12,7 @@ const initialCapacity = 8;
  */
 export class TextEnds {
   readonly #isReversed: boolean;
-  /** Random, so that nobody can choose texts that all have the same hash. */
-  readonly #seed = Math.trunc(Math.random() * 2 ** 32);
+  readonly #seed = createSeed();
   /** 0 in a free place. */
   #numbers = new Int32Array(initialCapacity);
   #hashes = new Int32Array(initialCapacity);
@@ -126,8 +127,3 @@ export class TextEnds {
 }
 
 const createTexts = (length: number): string[] => Array.from({ length }, () => "");
-
-function addToHash(hash: number, code: number): number {
-  const mixed = Math.imul(hash ^ code, 0x9e3779b1);
-  return mixed ^ (mixed >>> 15);
-}

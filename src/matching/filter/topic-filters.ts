@@ -85,7 +85,12 @@ function parseMemberFilter(member: FilterMember, text: string): ReturnType<typeo
   }
 }
 
+/** By the path without the prefix, which many conditions share (parse.ts). */
+const prefixedPaths = new WeakMap<readonly string[], readonly string[]>();
+
 function addEventPrefix(member: FilterMember, path: readonly string[]): readonly string[] {
-  if (member === "headerQuery") return path;
-  return path[0] === "event" && path.length > 1 ? path : ["event", ...path];
+  if (member === "headerQuery" || (path[0] === "event" && path.length > 1)) return path;
+  let prefixed = prefixedPaths.get(path);
+  if (prefixed === undefined) prefixedPaths.set(path, (prefixed = ["event", ...path]));
+  return prefixed;
 }

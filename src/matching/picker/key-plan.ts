@@ -34,7 +34,7 @@ export function planKeys(conditions: readonly RootedCondition[]): KeyPlan {
     if (condition.operator === "eq")
       equalities.push({ place: condition, kind: "equal", alternatives: toAlternatives(condition.values) });
   if (equalities.length === 0) return planOtherKey(conditions);
-  equalities.sort((a, b) => a.alternatives.length - b.alternatives.length);
+  sortFew(equalities, (one, other) => one.alternatives.length - other.alternatives.length);
   let keyed = 0;
   let keyCount = 1;
   for (const { alternatives } of equalities) {
@@ -48,15 +48,39 @@ export function planKeys(conditions: readonly RootedCondition[]): KeyPlan {
   return { keyParts, checked: conditions.filter((condition) => !inKeys.has(condition)) };
 }
 
+/** Sorts a list of at most a hundred, which is usually in order, without the memory that `sort` takes. */
+export function sortFew<T>(list: T[], compare: (one: T, other: T) => number): void {
+  for (let at = 1; at < list.length; at += 1) {
+    const moved = list[at];
+    if (moved === undefined) continue;
+    let to = at;
+    for (; to > 0; to -= 1) {
+      const before = list[to - 1];
+      if (before === undefined || compare(before, moved) <= 0) break;
+      list[to] = before;
+    }
+    list[to] = moved;
+  }
+}
+
 /** A value of an equality is a text, and a number if it is one in another notation. */
 function toAlternatives(values: readonly string[]): Alternative[] {
-  const distinct = values.length === 1 ? values : [...new Set(values)];
-  const alternatives: Alternative[] = distinct.map((text) => ({ kind: "text", text }));
-  const numbers = new Set(distinct.flatMap((value) => toNumberText(value) ?? []));
-  // A number that prints as one of the values is found by that.
-  for (const text of numbers) if (!distinct.includes(text)) alternatives.push({ kind: "number", text });
+  const distinct = values.length === 1 ? values : findDistinct(values);
+  const alternatives: Alternative[] = [];
+  for (const text of distinct) alternatives.push({ kind: "text", text });
+  let numbers: Set<string> | undefined;
+  for (const value of distinct) {
+    const text = toNumberText(value);
+    // A number that prints as one of the values is found by that.
+    if (text !== undefined && !distinct.includes(text)) (numbers ??= new Set()).add(text);
+  }
+  for (const text of numbers ?? []) alternatives.push({ kind: "number", text });
   return alternatives;
 }
+
+/** A set takes much more memory than two values. */
+const findDistinct = (values: readonly string[]): readonly string[] =>
+  values.length === 2 && values[0] !== values[1] ? values : [...new Set(values)];
 
 function planOtherKey(conditions: readonly RootedCondition[]): KeyPlan {
   const indexed = conditions.flatMap((condition) => toPatternKey(condition) ?? []);

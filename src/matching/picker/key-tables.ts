@@ -9,15 +9,20 @@ export class KeyTables {
    * By slot number. Each table is listed under one of its slots: an event without a value there cannot match.
    */
   readonly #tablesBySlot: KeyTable[][] = [];
+  /** Often the next topic has a key of the same slots. */
+  #latest: KeyTable | undefined;
   /** Reused for every look-up. */
   #key = new Int32Array(16);
 
-  /** Returns the table for keys of these slots, in this order. */
-  getOrAdd(slots: readonly Slot[]): KeyTable {
+  /** Returns the table for keys of the slots of these parts, in this order. */
+  getOrAdd(parts: readonly { readonly slot: Slot }[]): KeyTable {
+    if (this.#latest !== undefined && hasSlots(this.#latest, parts)) return this.#latest;
+    const slots = parts.map(({ slot }) => slot);
     const name = formatName(slots);
     const known = this.#byName.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined) return (this.#latest = known);
     const table = new KeyTable(slots);
+    this.#latest = table;
     this.#byName.set(name, table);
     const [first = 0, ...others] = slots.map(({ number }) => number);
     const count = (slot: number): number => this.#tablesBySlot[slot]?.length ?? 0;
@@ -31,6 +36,7 @@ export class KeyTables {
   }
 
   delete(table: KeyTable): void {
+    this.#latest = undefined;
     this.#byName.delete(formatName(table.slots));
     for (const { number } of table.slots) {
       const at = this.#tablesBySlot[number]?.indexOf(table) ?? -1;
@@ -110,6 +116,12 @@ function countKeys({ slots }: KeyTable, event: EventValues): number {
     count *= event.all(number)?.length ?? 1;
   }
   return count;
+}
+
+function hasSlots({ slots }: KeyTable, parts: readonly { readonly slot: Slot }[]): boolean {
+  if (slots.length !== parts.length) return false;
+  for (let at = 0; at < parts.length; at += 1) if (slots[at] !== parts[at]?.slot) return false;
+  return true;
 }
 
 const formatName = (slots: readonly Slot[]): string => slots.map(({ number }) => number).join();

@@ -1,5 +1,5 @@
 /** A collection as the driver offers it, as far as the product uses it. */
-import { MongoBulkWriteError, WriteConcern } from "mongodb";
+import { BSON, MongoBulkWriteError, WriteConcern } from "mongodb";
 
 import { clientOptions } from "../../../src/storage/client-options.ts";
 import type { Host } from "../clock.ts";
@@ -24,6 +24,8 @@ interface FindOptions extends SessionOptions {
   readonly limit?: number;
   /** Ignored. */
   readonly batchSize?: number;
+  /** Of the batches of a cursor. */
+  readonly raw?: boolean;
 }
 
 type BulkOperation =
@@ -72,7 +74,7 @@ export class SimulatedCollection {
       async *[Symbol.asyncIterator]() {
         yield* await findAll();
       },
-      ...createBatches(() => this.#find(filter, {})),
+      ...createBatches(() => this.#find(filter, {}), options.raw),
     };
   }
 
@@ -215,7 +217,7 @@ const toUpdate = (filter: Filter, update: Document, { upsert = false }: WriteOpt
  * The part of a cursor that `streamBatches` uses. Each batch is a read of its own, so a scan does not see a
  * snapshot.
  */
-function createBatches(find: () => Promise<readonly Document[]>) {
+function createBatches(find: () => Promise<readonly Document[]>, raw = false) {
   const seen = new Set<string>();
   let buffered: readonly Document[] = [];
   return {
@@ -229,7 +231,7 @@ function createBatches(find: () => Promise<readonly Document[]>) {
     readBufferedDocuments() {
       const documents = buffered;
       buffered = [];
-      return documents;
+      return raw ? documents.map((one) => Buffer.from(BSON.serialize(one))) : documents;
     },
     close: () => Promise.resolve(),
   };
