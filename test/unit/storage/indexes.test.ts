@@ -65,7 +65,7 @@ describe("a user without the privilege to create indexes", () => {
     forbid();
     await assert.rejects(connect(db.databaseName), (error: Error) => {
       assert.ok(error instanceof ConfigurationError);
-      assert.match(error.message, /not authorized to execute create\b/);
+      assert.match(error.message, /not authorized to execute createIndexes/);
       const lost = indexes.filter(({ collection }) => collection === "topicsync_sessions");
       const missing = ["sys_user.unique_user_name", ...lost.map(({ name }) => `topicsync_sessions.${name}`)];
       assert.ok(error.message.includes(` missing: ${missing.join(", ")}. `), error.message);
