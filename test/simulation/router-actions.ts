@@ -46,6 +46,28 @@ export type EventsAction =
   | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
   | { readonly do: "grow events" };
 
+/** What happens to the Kafka topics that events are forwarded to. */
+export type EgressAction =
+  | {
+      readonly do: "create egress topic" | "delete egress topic" | "revoke right" | "grant right";
+      readonly number: number;
+    }
+  | {
+      readonly do: "grow egress topic";
+      readonly number: number;
+      /** The broker that hears of it late. */
+      readonly broker?: number;
+      readonly unnoticedMs?: number;
+      /** Whether the group joins again at once, so that its members look the topic up. */
+      readonly rebalances?: boolean;
+    }
+  | {
+      readonly do: "move egress leader";
+      readonly number: number;
+      readonly partition: number;
+      readonly to: number;
+    };
+
 export type RouterAction =
   | Fault
   | ClusterAction
@@ -79,24 +101,13 @@ export type RouterAction =
       readonly fault: LinkFault;
       readonly count: number;
     }
-  | {
-      readonly do: "create egress topic" | "delete egress topic" | "revoke right" | "grant right";
-      readonly number: number;
-    }
-  | {
-      readonly do: "grow egress topic";
-      readonly number: number;
-      /** The broker that hears of it late. */
-      readonly broker?: number;
-      readonly unnoticedMs?: number;
-      /** Whether the group joins again at once, so that its members look the topic up. */
-      readonly rebalances?: boolean;
-    }
-  | {
-      readonly do: "move egress leader";
-      readonly number: number;
-      readonly partition: number;
-      readonly to: number;
-    }
+  | EgressAction
   | { readonly do: "grow dead letters" }
   | RefuseTopics;
+
+/** Whether an action can delay what a process knows of the topics. */
+export const disturbsStore = (action: RouterAction): boolean =>
+  ["elect", "stall replication", "freeze", "race topic", "disturb store", "disturb streams"].includes(
+    action.do,
+  ) ||
+  ("server" in action && action.server === "store");

@@ -2,6 +2,7 @@
  * The Kafka topics that events are forwarded to: what they are named by a rule of the world's own, which
  * existed when, how many partitions they had, and what they take.
  */
+import type { EgressAction } from "./router-actions.ts";
 import type { Clock } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { PartitionLog } from "./cluster/log.ts";
@@ -107,20 +108,40 @@ export class EgressInventory {
     return definition === undefined ? "" : this.#formatName(definition.topic);
   }
 
-  create(number: number): void {
+  act(action: EgressAction): void {
+    switch (action.do) {
+      case "create egress topic":
+        this.#create(action.number);
+        break;
+      case "delete egress topic":
+        this.#delete(action.number);
+        break;
+      case "grow egress topic":
+        this.#grow(action.number);
+        break;
+      case "move egress leader":
+        this.#moveLeader(action.number, action.partition, action.to);
+        break;
+      case "revoke right":
+      case "grant right":
+        this.setRight(action.number, action.do === "grant right");
+    }
+  }
+
+  #create(number: number): void {
     const known = this.#find(number);
     if (known?.createdAt === Infinity) this.#createTopic(known);
   }
 
   /** For good, so not where the processes would create it again. */
-  delete(number: number): void {
+  #delete(number: number): void {
     const known = this.#options.isCreating ? undefined : this.#find(number);
     if (known?.topic === undefined || known.deletedAt !== Infinity) return;
     known.deletedAt = this.#options.clock.getTime();
     this.#options.cluster.deleteTopic(known.name);
   }
 
-  grow(number: number): void {
+  #grow(number: number): void {
     const known = this.#find(number);
     if (known?.topic === undefined || known.deletedAt !== Infinity) return;
     const count = known.topic.partitions.length + 1;
@@ -160,7 +181,7 @@ export class EgressInventory {
     };
   }
 
-  moveLeader(number: number, partition: number, to: number): void {
+  #moveLeader(number: number, partition: number, to: number): void {
     const known = this.#find(number);
     const count = known?.topic?.partitions.length ?? 0;
     if (known !== undefined && count > 0) this.#options.cluster.moveLeader(known.name, partition % count, to);

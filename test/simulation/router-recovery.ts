@@ -107,3 +107,27 @@ function createNeeds(
     return needed.includes(name);
   };
 }
+
+/** The member of the group, the admin and the look-up of offsets. */
+const clientsPerProcess = 3;
+
+interface Connections {
+  /** Of the process. */
+  readonly name: string;
+  /** How many clients are connected. */
+  readonly clients: number;
+  /** How many partitions it reads: each has a producer. */
+  readonly partitions: number;
+}
+
+/** Waits until the processes have closed what they do not need. Throws a Violation. */
+export async function waitForConnections(clock: Clock, list: () => readonly Connections[]): Promise<void> {
+  const listLeaks = (): string[] =>
+    list().flatMap(({ name, clients, partitions }) =>
+      clients > clientsPerProcess + partitions
+        ? [`${name} has ${clients} clients that are connected, for ${partitions} partitions`]
+        : [],
+    );
+  await clock.runUntil(clock.getTime() + 60_000, () => listLeaks().length === 0);
+  if (listLeaks().length > 0) throw new Violation(listLeaks().join(", "));
+}

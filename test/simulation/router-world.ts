@@ -21,13 +21,17 @@ import { EgressInventory, templates, type NamedBy } from "./router-egress.ts";
 import { EventsTopic } from "./router-events.ts";
 import { RouterOracle } from "./router-oracle.ts";
 import { RouterPositions } from "./router-positions.ts";
-import { recover, routerLastingFaults, type RouterLastingFault } from "./router-recovery.ts";
-import type { RouterAction } from "./router-actions.ts";
+import {
+  recover,
+  routerLastingFaults,
+  waitForConnections,
+  type RouterLastingFault,
+} from "./router-recovery.ts";
+import { disturbsStore, type RouterAction } from "./router-actions.ts";
 import { RouterTopics, settleMs } from "./router-topics.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { Step } from "./steps.ts";
 import { withSimulatedTimers } from "./timers.ts";
-import { Violation } from "./violation.ts";
 import { World, type OnTrace, type Process, type WorldResult } from "./world.ts";
 
 interface Service {
@@ -35,8 +39,6 @@ interface Service {
   readonly consumer: GroupConsumer;
 }
 
-/** The member of the group, the admin and the look-up of offsets. */
-const clientsPerProcess = 3;
 const groupId = "router";
 const eventsTopic = "events";
 const deadLetterTopic = "dead-letters";
@@ -290,24 +292,18 @@ class RouterWorld {
         for (let request = 0; request < action.count; request += 1)
           this.#world.injectFault({ ...action, do: "disturb", server: "store" });
         break;
-      case "create egress topic":
-        this.#inventory.create(action.number);
-        break;
-      case "delete egress topic":
-        this.#inventory.delete(action.number);
-        break;
       case "grow egress topic":
         if (action.unnoticedMs !== undefined && action.unnoticedMs > 0)
           this.#letLag(action.broker ?? 0, action.unnoticedMs);
-        this.#inventory.grow(action.number);
+        this.#inventory.act(action);
         if (action.rebalances === true) this.#kafka.cluster.groups.get(groupId).rebalance();
         break;
+      case "create egress topic":
+      case "delete egress topic":
       case "revoke right":
       case "grant right":
-        this.#inventory.setRight(action.number, action.do === "grant right");
-        break;
       case "move egress leader":
-        this.#inventory.moveLeader(action.number, action.partition, action.to);
+        this.#inventory.act(action);
         break;
       case "refuse topics":
         this.#kafka.cluster.refuseTopics(action.ms);
@@ -331,26 +327,12 @@ class RouterWorld {
       ...{ topics: this.#topics, unmatchedTopic: this.#unmatchedTopic, lasting: this.#lasting },
       random: this.#limits,
     });
-    await clock.runUntil(clock.getTime() + 60_000, () => this.#listLeaks().length === 0);
-    if (this.#listLeaks().length > 0) throw new Violation(this.#listLeaks().join(", "));
-  }
-
-  /** A process has some clients, and one producer for each partition that it reads. */
-  #listLeaks(): string[] {
-    return [0, 1].flatMap((index) => {
-      const { host, service } = this.#world.getProcess(index);
-      const owned = service?.consumer.status().partitions.length ?? 0;
-      const open = this.#kafka.sockets.countClients(host);
-      return open > clientsPerProcess + owned
-        ? [`${host.name} has ${open} clients that are connected, for ${owned} partitions`]
-        : [];
-    });
+    await waitForConnections(clock, () =>
+      [0, 1].map((index) => {
+        const { host, service } = this.#world.getProcess(index);
+        const partitions = service?.consumer.status().partitions.length ?? 0;
+        return { name: host.name, clients: this.#kafka.sockets.countClients(host), partitions };
+      }),
+    );
   }
 }
-
-/** Whether an action can delay what a process knows of the topics. */
-const disturbsStore = (action: RouterAction): boolean =>
-  ["elect", "stall replication", "freeze", "race topic", "disturb store", "disturb streams"].includes(
-    action.do,
-  ) ||
-  ("server" in action && action.server === "store");
