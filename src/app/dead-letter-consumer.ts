@@ -144,17 +144,14 @@ export async function readToEnd(
   const observer = broker.observe({ topic, groupId });
   let consumer: DeadLetterConsumer | undefined;
   let first: number | undefined;
-  let last = Infinity;
-  let movedAt = elapsed();
+  const stall = new StallWatch();
   let checkedAt = -Infinity;
   try {
     const unread = await progress.waitUntilStored(Infinity, async (unread) => {
       first ??= unread;
       onProgress(first - unread, first);
       if (consumer?.failure !== undefined) throw createNotStoredError(unread, consumer.failure);
-      if (unread < last) movedAt = elapsed();
-      else if (elapsed() - movedAt > stallTimeoutMs) throw createNotStoredError(unread, stalled);
-      last = unread;
+      stall.check(unread);
       if (consumer !== undefined || elapsed() - checkedAt < ownerCheckIntervalMs) return;
       checkedAt = elapsed();
       if ((await observer.fetchOwners()).size === 0) consumer = new DeadLetterConsumer(options);
@@ -163,5 +160,17 @@ export async function readToEnd(
     return unread;
   } finally {
     await consumer?.stop();
+  }
+}
+
+class StallWatch {
+  #last = Infinity;
+  #movedAt = elapsed();
+
+  /** Throws NotLoadedError when the number has not become smaller for too long. */
+  check(unread: number): void {
+    if (unread < this.#last) this.#movedAt = elapsed();
+    else if (elapsed() - this.#movedAt > stallTimeoutMs) throw createNotStoredError(unread, stalled);
+    this.#last = unread;
   }
 }
