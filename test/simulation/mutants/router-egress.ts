@@ -61,14 +61,6 @@ export const routerEgressMutants: readonly Mutant[] = [
     by: "return unknown;",
   },
   {
-    name: "a Kafka topic that another partition forgets counts as missing",
-    world: "router",
-    file: egressTopics,
-    replace: "if (!missing.includes(name))",
-    by: "if (missing.length < 0)",
-    schedule: "kafka-topic-forgotten-while-another-is-looked-up",
-  },
-  {
     name: "a Kafka topic that was created is not looked up",
     world: "router",
     file: egressTopics,
