@@ -4,11 +4,20 @@ import type { Mutant } from "./mutant.ts";
 const client = "src/kafka/client.ts";
 const logRequests = "src/kafka/log-requests.ts";
 const fetches = "src/kafka/workarounds/fetches.ts";
+const member = "src/kafka/consumer.ts";
 const aborted = "src/kafka/workarounds/aborted-transactions.ts";
 
 const world = "sync";
 
 export const syncKafkaMutants: readonly Mutant[] = [
+  {
+    name: "a connection that is not set up in time ends the process",
+    world,
+    file: member,
+    replace: "    error instanceof kafkajs.KafkaJSLockTimeout ||\n",
+    by: "",
+    schedule: "connection-that-is-not-set-up-in-time",
+  },
   {
     name: "a member without an id is not told to join",
     world,
