@@ -280,8 +280,8 @@ export class TransactionCoordinator {
     const offsets = [...groups]
       .flatMap((id) => [...(this.#options.getOffsets(id).getOpen(producerId) ?? [])])
       .filter(([, offset]) => !this.#decided.has(offset));
-    // It only writes the markers that were lost.
-    if (producer.lostEnd !== undefined && records.length === 0 && offsets.length === 0) return;
+    // It only writes markers that are missing: they were lost, or are late.
+    if (records.length === 0 && offsets.length === 0) return;
     for (const [, offset] of offsets) this.#decided.add(offset);
     this.#options.onDecided({
       ...{ transactionalId, commit: isCommitted, process, beganAt, movedAt, records },
