@@ -194,7 +194,7 @@ export async function ensureIndexes(db: Db): Promise<void> {
     for (const collection of Object.values(collections)) {
       const declared = indexes.filter((index) => index.collection === collection);
       if (declared.length === 0) await ensureCollection(db, collection);
-      else await ensureIndexesOf(db, collection, declared);
+      else await ensureCollectionIndexes(db, collection, declared);
     }
   } catch (error) {
     if (classify(error) !== "forbidden") throw error;
@@ -217,7 +217,7 @@ async function ensureCollection(db: Db, name: CollectionName): Promise<void> {
 }
 
 /** Sends one command for the whole collection, which also creates it: a start waits for each response. */
-async function ensureIndexesOf(
+async function ensureCollectionIndexes(
   db: Db,
   collection: CollectionName,
   declared: readonly DeclaredIndex[],

@@ -27,12 +27,17 @@ export function createTopicHistory(database: Database): TopicHistory {
   const reader = createTopicReader(database);
   const descriptions = createDescriptions(database);
 
+  /** The topic that has an external id, or had it last, and where its history is. */
+  async function findNamed(externalId: string) {
+    const found = await reader.find(externalId);
+    const named = found?.topic.externalId === externalId ? found : undefined;
+    return { named, filter: toHistoryFilter(externalId, named) };
+  }
+
   /** The current version of an external id, all that were retired under it, and where the others are. */
   async function findAround(externalId: string) {
-    const found = await reader.find(externalId);
-    const isNamed = found?.topic.externalId === externalId;
-    const active = isNamed && found.retired === undefined ? found.topic : undefined;
-    const filter = toHistoryFilter(externalId, isNamed ? found : undefined);
+    const { named, filter } = await findNamed(externalId);
+    const active = named?.retired === undefined ? named?.topic : undefined;
     const ended = await database.run(() => retired.find(filter.retired).toArray());
     return { active, filter, ended: ended.map(toEnded) };
   }
@@ -52,9 +57,7 @@ export function createTopicHistory(database: Database): TopicHistory {
     },
 
     async readDescriptions(externalId, from) {
-      const found = await reader.find(externalId);
-      const isNamed = found?.topic.externalId === externalId;
-      const filter = toHistoryFilter(externalId, isNamed ? found : undefined);
+      const { filter } = await findNamed(externalId);
       return descriptions.read(externalId, filter.descriptions, from);
     },
 

@@ -2,7 +2,7 @@
 import type { DefinitionChange } from "../../src/topics/definition-change.ts";
 import type { ApplyAction, SentChange } from "./sync-apply-steps.ts";
 import type { WantedChange } from "./sync-operation-oracle.ts";
-import { isExpected, toDefinitionOf, user, type OperatedService } from "./sync-operations.ts";
+import { isExpected, pickDefinition, user, type OperatedService } from "./sync-operations.ts";
 import type { SyncOracle } from "./sync-oracle.ts";
 import { formatId, toDefinition } from "./sync-topic.ts";
 import type { World } from "./world.ts";
@@ -74,7 +74,7 @@ async function prepare(
     const expected = { version: topic.version, definition: topic };
     const toChange = (): DefinitionChange => {
       if (kind === "disable" || kind === "enable") return { kind, externalId, expected };
-      const next = kind === "rename" ? { ...toDefinitionOf(topic), externalId: formatId(to) } : definition;
+      const next = kind === "rename" ? { ...pickDefinition(topic), externalId: formatId(to) } : definition;
       return { kind: "change", externalId, expected, definition: next };
     };
     return [{ change: toChange(), sysId: topic.id }];

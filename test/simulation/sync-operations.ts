@@ -1,7 +1,6 @@
 /** What users do over HTTP in the sync's world. */
 import { RejectionError, UnavailableError } from "../../src/lib/errors.ts";
-import { UnknownTopicError } from "../../src/topics/definition-change.ts";
-import type { DefinitionChange } from "../../src/topics/definition-change.ts";
+import { UnknownTopicError, type DefinitionChange } from "../../src/topics/definition-change.ts";
 import { ChangesRejectedError, changeTopic } from "../../src/topics/changing.ts";
 import type { TopicStore } from "../../src/topics/stores.ts";
 import type { Topic, TopicDefinition } from "../../src/topics/topic.ts";
@@ -85,8 +84,8 @@ async function prepare(
   const [one, other] = found;
   if (action.do === "exchange" && one !== undefined && other !== undefined)
     return [
-      toChange(one, { ...toDefinitionOf(other), externalId: one.externalId }),
-      toChange(other, { ...toDefinitionOf(one), externalId: other.externalId }),
+      toChange(one, { ...pickDefinition(other), externalId: one.externalId }),
+      toChange(other, { ...pickDefinition(one), externalId: other.externalId }),
     ];
   const wanted = toDefinition(action.id, action.variant);
   if (one !== undefined) {
@@ -94,7 +93,7 @@ async function prepare(
     return [
       toChange(
         one,
-        action.do === "restore" && previous ? { ...wanted, ...toDefinitionOf(previous) } : wanted,
+        action.do === "restore" && previous ? { ...wanted, ...pickDefinition(previous) } : wanted,
       ),
     ];
   }
@@ -105,7 +104,7 @@ async function prepare(
     : [{ kind: "create", definition: wanted }];
 }
 
-export const toDefinitionOf = ({
+export const pickDefinition = ({
   name,
   namespace,
   headerQuery,

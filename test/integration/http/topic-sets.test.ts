@@ -84,11 +84,11 @@ describe("plans over HTTP", () => {
 
   it("take over topics that a picker finds all the time", async () => {
     const [one, two, topic, value] = [unique("set"), unique("set"), unique("topic"), unique("value")];
-    const createFileOf = (set: string): string =>
+    const createFileFor = (set: string): string =>
       createFile(set, "space", [entry(topic, { contentQuery: `a=${value}`, owner: set })]);
     const apply = (file: string, ...more: string[]) =>
       run(["apply", file, "--yes", "--origin", "here", ...more], asUser);
-    assert.equal((await apply(createFileOf(one))).code, 0);
+    assert.equal((await apply(createFileFor(one))).code, 0);
     const id = (await get(`/topics/${topic}`)).json.id as string;
     const isPicked = async (): Promise<boolean> => {
       const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;
@@ -100,7 +100,7 @@ describe("plans over HTTP", () => {
       [one, two],
       [two, one],
     ] as const) {
-      const applied = apply(createFileOf(set), "--take-over", from);
+      const applied = apply(createFileFor(set), "--take-over", from);
       const state = { isApplied: false };
       const end = applied.finally(() => {
         state.isApplied = true;

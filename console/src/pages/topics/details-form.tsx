@@ -70,7 +70,7 @@ const toBody = ({ tags, labels, lifecycle, sunset, consumers, ...others }: Enter
   }),
 });
 
-const names = {
+export const detailsNames = {
   owner: "Owner",
   description: "Description",
   contact: "Contact",
@@ -82,7 +82,7 @@ const names = {
   consumers: "Declared consumers",
   protected: "Protected",
 } as const satisfies Record<keyof Entered, string>;
-const members = Object.keys(names) as (keyof Entered)[];
+const members = Object.keys(detailsNames) as (keyof Entered)[];
 
 const lifecycles = { active: "Active", deprecated: "Deprecated" } as const;
 
@@ -168,7 +168,7 @@ function Changes({ before, after }: { readonly before: Entered; readonly after: 
         .filter((member) => before[member] !== after[member])
         .map((member) => (
           <div key={member}>
-            <dt>{names[member]}, now</dt>
+            <dt>{detailsNames[member]}, now</dt>
             <dd>
               <pre class="query now">{String(after[member])}</pre>
             </dd>
@@ -192,7 +192,7 @@ function Fields({ entered, set }: FieldsProps) {
       <Line member="tags" hint="In lower case, with spaces between them." entered={entered} set={set} />
       <Lines member="labels" rows={2} hint="One per line: cost-center=4711" entered={entered} set={set} />
       <SelectField
-        label={names.lifecycle}
+        label={detailsNames.lifecycle}
         options={lifecycles}
         value={entered.lifecycle}
         onChange={(value) => {
@@ -202,7 +202,7 @@ function Fields({ entered, set }: FieldsProps) {
       {entered.lifecycle === "deprecated" && (
         <>
           <TextField
-            label={names.sunset}
+            label={detailsNames.sunset}
             hint="The day from which on the topic may be gone."
             type="date"
             value={entered.sunset}
@@ -246,7 +246,7 @@ interface FieldProps extends FieldsProps {
 
 const Line = ({ member, hint, entered, set }: FieldProps) => (
   <TextField
-    label={names[member]}
+    label={detailsNames[member]}
     hint={hint}
     value={entered[member]}
     onChange={(value) => {
@@ -257,7 +257,7 @@ const Line = ({ member, hint, entered, set }: FieldProps) => (
 
 const Lines = ({ member, hint, rows, entered, set }: FieldProps & { readonly rows: number }) => (
   <label>
-    {names[member]}
+    {detailsNames[member]}
     <textarea
       rows={rows}
       value={entered[member]}

@@ -14,6 +14,7 @@ import { formatTime, formatTimeRange, TimeAgo } from "../../components/time-ago.
 import { useAction } from "../../query.ts";
 import { useRight } from "../../session.ts";
 import { Comparison } from "./comparison.tsx";
+import { detailsNames } from "./details-form.tsx";
 import { DefinitionDifference, isSameDefinition, Text } from "./difference.tsx";
 import { describeEffect } from "./effect.ts";
 import { RestoreButton } from "./restore.tsx";
@@ -170,16 +171,8 @@ function DescriptionEntry({ description }: { readonly description: DescriptionVi
 const detailsLabels: Readonly<Record<(typeof describedMembers)[number], string>> = {
   externalId: "External id",
   namespace: "Namespace",
-  owner: "Owner",
-  description: "Description",
-  contact: "Contact",
-  tags: "Tags",
-  labels: "Labels",
-  lifecycle: "Lifecycle",
-  sunset: "Sunset",
-  replacedBy: "Replaced by",
+  ...detailsNames,
   consumers: "Consumers",
-  protected: "Protected",
   set: "Set",
   path: "File",
 };
