@@ -64,7 +64,7 @@ const longFiles = [
   "integration/docs/commands",
   "integration/router/broker-loss",
   "integration/sync/faults",
-  "simulation/conformance/cluster",
+  "simulated-servers/conformance/cluster",
   "integration/sync/outages",
   "integration/chaos/",
   "integration/sync/broker-outages",
