@@ -17,7 +17,7 @@ import { connectBroker } from "../../support/broker.ts";
 import { useFolder } from "../../support/folder.ts";
 import { createKafkaTopics, waitForTransactions } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
-import { createRandom, randomSeed } from "../../support/random.ts";
+import { chooseSeed, createRandom } from "../../support/random.ts";
 import { runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
@@ -29,9 +29,7 @@ import { popularType, unwantedType } from "../chaos/events/vocabulary.ts";
 import { connectKafka, readLog, type LogEntry } from "../chaos/log.ts";
 import { createInputProducer } from "../chaos/producer.ts";
 
-const seed = Number(process.env["IMPACT_SEED"] ?? randomSeed());
-/** Repeats the run. */
-const hint = `IMPACT_SEED=${seed}`;
+const { seed, hint } = chooseSeed("IMPACT_SEED");
 const random = createRandom(seed);
 const partitions = 3;
 const eventCount = Number(process.env["IMPACT_EVENTS"] ?? 4_000);
