@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { createApply, type ApplyBatch } from "../../../src/topic-sets/apply.ts";
+import { createApply, type ApplyBatch, type ApplyOptions } from "../../../src/topic-sets/apply.ts";
 import { createPlan, type SetPlanOptions } from "../../../src/topic-sets/create-plan.ts";
 import { createDatabaseSource } from "../../../src/topic-sets/database-source.ts";
 import { digestManaged, type DesiredSet, type DesiredTopic } from "../../../src/topic-sets/desired.ts";
@@ -25,6 +25,12 @@ export interface StoredState {
   readonly details: ReadonlyMap<string, StoredDetails>;
 }
 
+interface RunOptions extends Pick<ApplyOptions, "check"> {
+  /** The digest of the plan. */
+  readonly plan?: string;
+  readonly set?: string;
+}
+
 /** Topics, details and sets in memory, and what plans and applies them. */
 export function createMemorySets() {
   let details: ReadonlyMap<string, StoredDetails> = new Map();
@@ -44,7 +50,8 @@ export function createMemorySets() {
     details = next;
   });
 
-  function write({ set, origin, details: written, removedDetails, on }: SetWrites): void {
+  async function write({ set, origin, details: written, removedDetails, on }: SetWrites): Promise<void> {
+    await Promise.resolve();
     const next = new Map(details);
     for (const { externalId, version } of removedDetails) {
       if (next.get(externalId)?.version !== version) throw new DetailsConflictError();
@@ -64,7 +71,7 @@ export function createMemorySets() {
     confirmReads: () => Promise.resolve(true),
     find: (name: string) => Promise.resolve(sets.get(name)),
     list: () => Promise.resolve([...sets.values()]),
-    write: (writes: SetWrites) => Promise.resolve(write(writes)),
+    write,
   };
   const source = createDatabaseSource({
     topics: table,
@@ -82,7 +89,7 @@ export function createMemorySets() {
         },
     },
     eventTypes: {
-      findWarnings: ({ contentQuery }) =>
+      findWarnings: ({ contentQuery = "" }) =>
         Promise.resolve([
           {
             code: "UNKNOWN_PATH",
@@ -95,12 +102,14 @@ export function createMemorySets() {
     },
   });
   const topics = createTopicService(table, { now });
-  const apply = createApply({ topics, source, sets: setStore, now });
+  const stores = { topics, source, sets: setStore, now };
+  const apply = createApply(stores);
 
   return {
     table,
     source,
     topics,
+    stores,
     read: (): StoredState => ({
       topics: new Map(table.topics.map((topic) => [topic.externalId, topic])),
       details,
@@ -122,9 +131,12 @@ export function createMemorySets() {
         ...{ findReaders: undefined, evenIfRead: false, ...options },
       }),
     /** Applies changes together, and returns how many were made. */
-    apply: async (changes: ApplyBatch["changes"], { plan = "p", set = "noc" } = {}): Promise<number> => {
+    apply: async (
+      changes: ApplyBatch["changes"],
+      { plan = "p", set = "noc", check }: RunOptions = {},
+    ): Promise<number> => {
       const batch = { database: "database", origin: undefined, revision: undefined, set, plan, changes };
-      const { applied } = await apply({ ...batch, total: changes.length }, { user: "ann" });
+      const { applied } = await apply({ ...batch, total: changes.length }, { user: "ann", check });
       return applied;
     },
   };
