@@ -11,8 +11,8 @@ export class UnknownVersionError extends Error {
 }
 
 interface RestoringServices {
-  readonly topics: TopicService;
-  readonly topicReader: TopicReader;
+  readonly topics: Pick<TopicService, "change">;
+  readonly topicReader: Pick<TopicReader, "find">;
   readonly topicHistory: Pick<TopicHistory, "findVersion">;
 }
 
