@@ -16,6 +16,7 @@ const copied = [
   "src",
   "consumers",
   "schemas",
+  "test/simulated-servers",
   "test/simulation",
   "test/unit/topics/model.ts",
 ];

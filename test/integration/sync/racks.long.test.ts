@@ -26,12 +26,12 @@ describe("an instance with a rack", () => {
     await createKafkaTopics(admin, { topic: at.topic, replicaAssignment });
     const service = await at.start();
     await at.announce(0, 300);
-    await at.inStep(240_000);
+    await at.inStep();
     const follows = (node: number) =>
       service.log.some(({ msg }) => msg === `kafkajs: Preferred read replica is now ${node}`);
     await until("the follower is preferred", () => Promise.resolve(follows(second.id)));
     await at.announce(300, 600);
-    await at.inStep(240_000);
+    await at.inStep();
 
     const beyond = { topic: at.topic, partitions: [{ partition: 0, fetchOffset: "9000", maxBytes: 1 }] };
     const count = async (nodeId: number): Promise<number | undefined> =>
@@ -48,12 +48,12 @@ describe("an instance with a rack", () => {
     second.freeze();
     try {
       await at.announce(600, 900);
-      await at.inStep(240_000);
+      await at.inStep();
     } finally {
       second.thaw();
     }
     await at.announce(900, 1_200);
-    await at.inStep(240_000);
+    await at.inStep();
     assert.equal(await service.stop(), 0);
   });
 });

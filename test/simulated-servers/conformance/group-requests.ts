@@ -1,5 +1,5 @@
 /** Single requests to the coordinator of a group, and what it answers. */
-import { codes } from "../cluster/errors.ts";
+import { codes } from "../kafka/errors.ts";
 import { nameError, type BrokerIndex, type ClusterUnderTest } from "./cluster-under-test.ts";
 
 export interface Membership {

@@ -17,9 +17,8 @@ import {
   type RouterScene,
 } from "../../support/router-scene.ts";
 import { sharedStack } from "../../support/stack.ts";
-import { startTwoBrokers } from "../../support/two-brokers.ts";
+import { brokers } from "./brokers.ts";
 
-const brokers = await startTwoBrokers();
 const { kafka, admin, routerScene } = routerStage({ ...sharedStack(), kafka: brokers.addresses });
 const leader = brokers.second;
 

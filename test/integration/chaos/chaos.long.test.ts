@@ -4,16 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { randomSeed } from "../../support/random.ts";
+import { chooseSeed } from "../../support/random.ts";
 import { runChaos } from "./run.ts";
 
-/** Random by default; set `CHAOS_SEED` to repeat a run. */
-const seed = Number(process.env["CHAOS_SEED"] ?? randomSeed());
+const { seed, hint } = chooseSeed("CHAOS_SEED");
 
 describe("the sync under chaos", () => {
   it("ends in the state that the model predicts, whichever processes were killed", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "topicsync-chaos-"));
-    const label = `CHAOS_SEED=${seed}, logs in ${folder}`;
+    const label = `${hint}, logs in ${folder}`;
     t.diagnostic(label);
     const { differences, outcomes } = await runChaos({
       seed,

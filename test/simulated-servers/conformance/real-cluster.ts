@@ -12,7 +12,7 @@ import {
   type Node,
   type TwoBrokers,
 } from "../../support/two-brokers.ts";
-import type { CoordinatorKind } from "../cluster/coordination.ts";
+import type { CoordinatorKind } from "../kafka/coordination.ts";
 import {
   describeTopic,
   findCoordinator,

@@ -1,6 +1,6 @@
 import { createWireClient, type WireClient } from "./wire-client.ts";
-import type { CoordinatorKind } from "../cluster/coordination.ts";
-import type { BrokerNode } from "../cluster/topics.ts";
+import type { CoordinatorKind } from "../kafka/coordination.ts";
+import type { BrokerNode } from "../kafka/topics.ts";
 import type { BrokerIndex, ClusterUnderTest, Settings } from "./cluster-under-test.ts";
 import { onStage, type Stage } from "./simulated-kafka.ts";
 

@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { before, it } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { spareBusyPartitions } from "../../../../src/kafka/workarounds/busy-partitions.ts";
-import { createKafkaTopics } from "../../../support/kafka-topics.ts";
-import { unique } from "../../../support/names.ts";
-import { until } from "../../../support/poll.ts";
-import { testKafka } from "../../../support/stack.ts";
-import { startTwoBrokers } from "../../../support/two-brokers.ts";
+import { spareBusyPartitions } from "../../../src/kafka/workarounds/busy-partitions.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { testKafka } from "../../support/stack.ts";
+import { brokers } from "./brokers.ts";
 
-const { first, second, addresses } = await startTwoBrokers({
-  settings: ["broker.session.timeout.ms=60000"],
-});
+const { first, second, addresses } = brokers;
 const { admin } = testKafka(addresses);
-await admin.connect();
+before(() => admin.connect());
 
 /**
  * Moves the leader of a partition while a batch of it is processed. Returns how often it is fetched in vain.

@@ -2,7 +2,7 @@
  * What survives when a coordinator is killed, and what brokers answer while it is away and after it has come
  * back.
  */
-import type { CoordinatorKind } from "../cluster/coordination.ts";
+import type { CoordinatorKind } from "../kafka/coordination.ts";
 import {
   fetchByName,
   findCoordinator,

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
-import { codes } from "../cluster/errors.ts";
+import { codes } from "../kafka/errors.ts";
 
 type Row =
   /** A scene of cluster.test.ts provokes it. */

@@ -1,7 +1,6 @@
 /** A collection as the driver offers it, as far as the product uses it. */
-import { BSON, MongoBulkWriteError, WriteConcern } from "mongodb";
+import { BSON, MongoBulkWriteError, type WriteConcern } from "mongodb";
 
-import { clientOptions } from "../../../src/storage/client-options.ts";
 import type { Host } from "../clock.ts";
 import { ChangeStream, type StreamFilter } from "./change-stream.ts";
 import { noMatch, type Statement, type StatementResult, type WriteResult } from "./commands.ts";
@@ -43,9 +42,9 @@ export interface CollectionOptions {
   readonly host: Host;
   readonly connection: MongoConnection;
   readonly isReplicaSet: boolean;
+  readonly writeConcern: WriteConcern | undefined;
 }
 
-export const writeConcern = WriteConcern.fromOptions(clientOptions);
 export const isMajority = (concern: { readonly w?: unknown } | undefined): boolean =>
   concern?.w === "majority";
 
@@ -55,11 +54,12 @@ const noResult = { getWriteConcernError: () => undefined };
 export class SimulatedCollection {
   readonly #options: CollectionOptions;
   readonly collectionName: string;
-  readonly writeConcern = writeConcern;
+  readonly writeConcern: WriteConcern | undefined;
 
   constructor(options: CollectionOptions) {
     this.#options = options;
     this.collectionName = options.name;
+    this.writeConcern = options.writeConcern;
   }
 
   async findOne(filter: Filter, options: FindOptions = {}): Promise<Document | null> {
@@ -177,7 +177,7 @@ export class SimulatedCollection {
           ordered,
           retryId,
           maxTimeMs: maxTimeMS,
-          awaitsMajority: isMajority(writeConcern),
+          awaitsMajority: isMajority(this.writeConcern),
           transaction,
         }),
       { canRetry: isRetried, isInTransaction: transaction !== undefined },

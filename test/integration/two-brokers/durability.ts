@@ -5,9 +5,8 @@ import { it } from "node:test";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
 import { sharedStack } from "../../support/stack.ts";
-import { startTwoBrokers } from "../../support/two-brokers.ts";
+import { brokers } from "./brokers.ts";
 
-const brokers = await startTwoBrokers();
 const { admin, scene } = stage({ ...sharedStack(), kafka: brokers.addresses });
 
 it("warns about each Kafka topic that can lose what was acknowledged, with value and cure", async () => {

@@ -2,14 +2,15 @@
 
 import { BSON, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 
+import { clientOptions } from "../../../src/storage/client-options.ts";
 import { classify, getWriteErrors, type FailureKind } from "../../../src/storage/failures.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { collections } from "../../../src/storage/names.ts";
 import type { PositionRecord } from "../../../src/storage/position-records.ts";
 import { createClock, createHost } from "../clock.ts";
-import { createMongoClient } from "../mongo/client.ts";
-import type { Dialect } from "../mongo/commands.ts";
-import { MongoServer } from "../mongo/server.ts";
+import { createMongoClient } from "../mongodb/client.ts";
+import type { Dialect } from "../mongodb/commands.ts";
+import { MongoServer } from "../mongodb/server.ts";
 import { Network } from "../network.ts";
 import { createRandom } from "../random.ts";
 
@@ -111,7 +112,8 @@ export async function playSimulated(scene: Scene, dialect: Dialect = "mongodb"):
     { isReplicaSet: true, dialect, canKillSessions: true },
   );
   const host = createHost("client");
-  const client = createMongoClient({ clock, random, network, server, host });
+  const { writeConcern } = clientOptions;
+  const client = createMongoClient({ clock, random, network, server, host, writeConcern });
   let notes: readonly Note[] | undefined;
   clock.schedule(host, 0, () => {
     play(scene, { client, isSecantus: false }).then((all) => {

@@ -2,8 +2,8 @@
  * What a scene needs of a cluster with two brokers, real or simulated. It observes responses to single
  * requests.
  */
-import type { CoordinatorKind } from "../cluster/coordination.ts";
-import { codes } from "../cluster/errors.ts";
+import type { CoordinatorKind } from "../kafka/coordination.ts";
+import { codes } from "../kafka/errors.ts";
 import { createBatch, readHeader, readRecords, type BatchRecord } from "../wire/batches.ts";
 import type { MessageName, Request, Response } from "../wire/messages.ts";
 

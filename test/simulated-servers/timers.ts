@@ -1,5 +1,4 @@
 import { now, schedule, type Cancel } from "../../src/lib/platform.ts";
-import { dropUnusedBytes } from "../../src/lib/sys-id.ts";
 import { createRandom } from "./random.ts";
 
 const maxDelayMs = 2 ** 31 - 1;
@@ -80,7 +79,6 @@ export async function withSimulatedTimers<T>(seed: number, run: () => Promise<T>
       return bytes;
     },
   });
-  dropUnusedBytes();
   try {
     return await run();
   } finally {

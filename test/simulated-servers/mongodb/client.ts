@@ -1,7 +1,7 @@
 /** The part of the driver's interface that the product uses, over a simulated network. */
-import type { MongoClient } from "mongodb";
+import { WriteConcern, type MongoClient, type WriteConcernSettings } from "mongodb";
 
-import { isMajority, SimulatedCollection, toWriteErrors, writeConcern } from "./collection.ts";
+import { isMajority, SimulatedCollection, toWriteErrors } from "./collection.ts";
 import type { Statement } from "./commands.ts";
 import { MongoConnection, type ConnectionOptions, type TopologyEvent } from "./connection.ts";
 import { copy, formatValue, type Document, type Filter } from "./documents.ts";
@@ -15,10 +15,15 @@ interface UpdateCommand {
   readonly writeConcern?: object;
 }
 
+export interface ClientOptions extends ConnectionOptions {
+  readonly writeConcern: WriteConcernSettings;
+}
+
 /** Creates the client of a host. */
-export function createMongoClient(options: ConnectionOptions): MongoClient {
+export function createMongoClient(options: ClientOptions): MongoClient {
   const { host } = options;
   const { isReplicaSet } = options.server.options;
+  const writeConcern = WriteConcern.fromOptions({ writeConcern: options.writeConcern });
   const connection = new MongoConnection(options);
 
   async function update(command: UpdateCommand) {
@@ -54,7 +59,8 @@ export function createMongoClient(options: ConnectionOptions): MongoClient {
     );
 
   const db = {
-    collection: (name: string) => new SimulatedCollection({ name, host, connection, isReplicaSet }),
+    collection: (name: string) =>
+      new SimulatedCollection({ name, host, connection, isReplicaSet, writeConcern }),
     createCollection: () => Promise.resolve(),
     command: (command: UpdateCommand | { readonly ping: 1 }) =>
       "ping" in command ? ping() : update(command),
@@ -76,15 +82,15 @@ export function createMongoClient(options: ConnectionOptions): MongoClient {
     db: () => db,
     connect: () => connection.sendOnce(() => undefined, false),
     close: () => Promise.resolve(),
-    startSession: () => createClientSession(connection),
+    startSession: () => createClientSession(connection, isMajority(writeConcern)),
   };
   return client as unknown as MongoClient;
 }
 
-const createClientSession = (connection: MongoConnection): Session =>
+const createClientSession = (connection: MongoConnection, awaitsMajority: boolean): Session =>
   createSession({
     commit: (transaction) =>
-      connection.send((primary) => primary.commit(transaction, isMajority(writeConcern)), { canRetry: true }),
+      connection.send((primary) => primary.commit(transaction, awaitsMajority), { canRetry: true }),
     abort: (transaction) =>
       connection.send(
         (primary) => {

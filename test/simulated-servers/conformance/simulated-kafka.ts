@@ -3,15 +3,14 @@ import { createBroker, type Broker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { replacePlatform } from "../../../src/lib/platform.ts";
 import { createClock, createHost, type Clock, type Host } from "../clock.ts";
-import { Cluster, type ClusterOptions } from "../cluster/cluster.ts";
+import { Cluster, type ClusterOptions } from "../kafka/cluster.ts";
 import { createRandom } from "../random.ts";
 import { SocketNetwork } from "../sockets.ts";
 import type { MessageName } from "../wire/messages.ts";
 import { withSimulatedTimers } from "../timers.ts";
-import { createSimulatedPlatform } from "../world.ts";
+import { createSimulatedPlatform, startOfTime } from "../platform.ts";
 import type { KafkaUnderTest, TestRecord } from "./kafka-under-test.ts";
 
-const startOfTime = Date.UTC(2026, 0, 1);
 const hourMs = 3_600_000;
 const pollIntervalMs = 10;
 const limitMs = 600_000;

@@ -13,9 +13,9 @@ import { withCluster } from "../../support/kafkajs-cluster.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
-import { startTwoBrokers } from "../../support/two-brokers.ts";
+import { brokers } from "./brokers.ts";
 
-const { first, second, addresses } = await startTwoBrokers();
+const { first, second, addresses } = brokers;
 const { admin, routerScene } = routerStage({ ...sharedStack(), kafka: addresses });
 const { kafka, admin: observer } = testKafka(addresses);
 const requests = createRequests(() => createCluster(kafka, () => undefined));

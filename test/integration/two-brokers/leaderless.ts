@@ -8,9 +8,9 @@ import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
 import type { TestService } from "../../support/service.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
-import { startTwoBrokers } from "../../support/two-brokers.ts";
+import { brokers } from "./brokers.ts";
 
-const { first: own, second: others, addresses } = await startTwoBrokers();
+const { first: own, second: others, addresses } = brokers;
 const { admin, routerScene } = routerStage({ ...sharedStack(), kafka: addresses });
 /** A client of its own: the requests of the other one would fail with the Kafka topics that it has used. */
 const { admin: foreignAdmin } = testKafka(addresses);
