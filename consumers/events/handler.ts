@@ -48,8 +48,8 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly getProofKey: () => Promise<Buffer>;
   /** The size of the largest value that is read. */
   readonly maxEventBytes: number;
-  /** Called with each event. Must not throw. Undefined: nothing is learned from events. */
-  readonly learn?: ((event: Event) => void) | undefined;
+  /** Called once with each event that is forwarded. Must not throw. Undefined: nothing is learned. */
+  readonly learn: ((event: Event) => void) | undefined;
   /** Called with each batch that is forwarded. */
   readonly routed: (batch: RoutedBatch) => void;
   readonly tracing: Tracing | undefined;
@@ -189,9 +189,11 @@ function addEvent(
   if ("rejection" in decoded) throw decoded.rejection;
   const picked = index.pickNow(decoded.event, decoded.record);
   if (picked === undefined) return "not loaded";
-  learn?.(decoded.event);
   const isAdded = plan.add(toRoutedEvent(record, { partition, epoch, picked }));
-  if (isAdded && counted.add(record.offset, epoch)) index.countPicked();
+  if (isAdded && counted.add(record.offset, epoch)) {
+    index.countPicked();
+    learn?.(decoded.event);
+  }
   return isAdded;
 }
 
