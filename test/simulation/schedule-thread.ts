@@ -6,15 +6,20 @@ import { getSteps, type RunOptions, type Schedule } from "./run.ts";
 import type { ScheduleReport } from "./schedule-worker.ts";
 import type { WorldResult } from "./world.ts";
 
+export interface ScheduleThread {
+  /** Throws what a check found. */
+  readonly runSteps: (schedule: Schedule) => Promise<WorldResult>;
+  readonly runSeed: (options: Omit<RunOptions, "onTrace">) => Promise<WorldResult>;
+}
+
 /**
  * Returns functions that run one schedule at a time in a thread of their own, until the tests of this file
  * end. In the thread of the tests `node:test` follows each promise, which takes as long as the simulation.
  */
-export function useScheduleThread() {
+export function useScheduleThread(): ScheduleThread {
   const worker = new Worker(new URL("schedule-worker.ts", import.meta.url));
   after(() => worker.terminate());
 
-  /** Throws what a check found. */
   async function runSteps(schedule: Schedule): Promise<WorldResult> {
     worker.postMessage(schedule);
     const [report] = (await once(worker, "message")) as [ScheduleReport];

@@ -1,48 +1,22 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, it } from "node:test";
 
 import { mutants } from "./mutants/index.ts";
 import { readRegressions } from "./regressions.ts";
-import { chooseWorld } from "./run.ts";
 import { useScheduleThread } from "./schedule-thread.ts";
+import { testSeeds } from "./seed-tests.ts";
 
-const seeds = 240;
-const routerSeeds = 60;
-const length = 150;
 const regressions = readRegressions();
-const { runSeed, runSteps } = useScheduleThread();
+const thread = useScheduleThread();
 
 describe("the simulation", () => {
-  it(`finds no violation in the first ${seeds} seeds`, async () => {
-    for (let seed = 1; seed <= seeds; seed += 1)
-      await runSeed({ seed, world: chooseWorld(seed), length }).catch((error: unknown) => {
-        assert.fail(`seed ${seed}: ${String(error)}. Repeat it with \`npm run simulate -- --seed ${seed}\`.`);
-      });
-  });
-
-  it(`finds no violation in the first ${routerSeeds} seeds of the router`, async () => {
-    for (let seed = 1; seed <= routerSeeds; seed += 1)
-      await runSeed({ seed, world: "router", length }).catch((error: unknown) => {
-        assert.fail(
-          `seed ${seed}: ${String(error)}. Repeat it with \`npm run simulate -- --world router --seed ${seed}\`.`,
-        );
-      });
-  });
-
-  it("is the same whenever a seed is repeated", async () => {
-    for (const seed of [1, 2, 3, 4, 8]) {
-      const options = { seed, world: chooseWorld(seed), length };
-      const [first, second] = [await runSeed(options), await runSeed(options)];
-      assert.equal(first.digest, second.digest);
-    }
-  });
+  testSeeds(thread, { all: 8, router: 2, repeated: [2, 3, 4], short: 1 });
 
   for (const regression of regressions)
     it(`finds no violation in a schedule: ${regression.name}`, async () => {
-      await runSteps(regression);
+      await thread.runSteps(regression);
     });
 
   it("has mutants whose text occurs in the product, and whose schedules exist", () => {
@@ -52,12 +26,5 @@ describe("the simulation", () => {
       const source = readFileSync(resolve(import.meta.dirname, "../..", file), "utf8");
       assert.equal(source.split(replace).length, 2, `${name}: ${file}`);
     }
-  });
-
-  it("finds a mutant, and says so with its exit code", () => {
-    const args = ["test/simulation/simulate.ts", "--mutants", "the position moves outside the transaction"];
-    const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
-    assert.match(stdout, /^found: the position moves outside the transaction$/m);
-    assert.equal(status, 0);
   });
 });
