@@ -43,6 +43,12 @@ describe("a plan", () => {
     await assert.rejects(plan(large, 106, { count: 13 }), PlanError);
     assert.equal((await plan(large, 60, { percent: 50 })).plan.changes.length, 60);
     await assert.rejects(plan(large, 59, { percent: 50 }), PlanError);
+    const disabled = range(120).slice(100);
+    await large.topics.change(
+      disabled.map(({ externalId }) => ({ kind: "disable", externalId })),
+      { user: "bob" },
+    );
+    await assert.rejects(plan(large, 89), /11 of the 100 topics of the set, and at most 10/);
   });
 
   it("has files with topics, of one origin", async () => {
