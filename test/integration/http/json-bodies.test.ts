@@ -4,7 +4,17 @@ import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
 import { assertError } from "../../support/http.ts";
-import { register, remove, topic, pick, send, sendBytes, getFaultPaths } from "./malicious-requests.ts";
+import { service } from "../../support/shared-service.ts";
+import {
+  assertIntact,
+  register,
+  remove,
+  topic,
+  pick,
+  send,
+  sendBytes,
+  getFaultPaths,
+} from "./malicious-requests.ts";
 
 describe("ambiguous or malformed JSON", () => {
   it("is rejected with a duplicate member, at any depth and in any spelling", async () => {
@@ -89,3 +99,5 @@ describe("a compressed body", () => {
     }
   });
 });
+
+it("the service survives all of it", () => assertIntact(service.log));

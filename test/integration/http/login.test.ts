@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
+import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
@@ -113,5 +114,20 @@ describe("failed logins", () => {
       assertError(response, 503, "OVERLOADED");
       assert.match(response.headers.get("retry-after") ?? "", /^\d+$/);
     }
+  });
+});
+
+describe("guessed API keys", () => {
+  it("lead to 429 beyond a hundred, but not for a key in use", async () => {
+    const from = { "X-Forwarded-For": "192.0.2.99" };
+    const whoAmI = (key: string): Promise<HttpResponse> =>
+      call(`${service.url}/api/topicsync/v1/session`, { method: "GET", key, headers: from });
+    const own = await createKey(service.url, "topics.read");
+    assert.equal((await whoAmI(own)).status, 200);
+    await until("further ones are rejected unchecked", async () => {
+      const responses = await Promise.all(Array.from({ length: 20 }, () => whoAmI(`tsk_${unique("guess")}`)));
+      return responses.some(({ status }) => status === 429);
+    });
+    assert.equal((await whoAmI(own)).status, 200);
   });
 });

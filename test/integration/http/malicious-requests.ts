@@ -1,12 +1,10 @@
-/** A service for malicious requests, which must survive each of them. */
+/** Malicious requests, which the service must survive. */
 import assert from "node:assert/strict";
-import { afterEach } from "node:test";
 
 import { call, type HttpResponse, type Call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { useService } from "../../support/scene.ts";
-
-export const service = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
+import type { LogLine } from "../../support/service.ts";
+import { service } from "../../support/shared-service.ts";
 
 export const register = "/api/now/push/App/installation";
 export const remove = "/api/now/push/App/removeInstallation";
@@ -23,14 +21,14 @@ export const sendBytes = (
 ): Promise<HttpResponse> =>
   request(path, { body, headers: { "Content-Type": "application/json", ...headers } });
 
-/** The service still accepts a valid request and has logged no error. */
-afterEach(async () => {
+/** Asserts that the service still accepts a valid request and has logged no error. */
+export async function assertIntact(log: readonly LogLine[]): Promise<void> {
   assert.equal((await send(register, { platform: "ios", token: unique("token") })).status, 200);
   assert.deepEqual(
-    service.log.filter(({ level }) => level >= 50),
+    log.filter(({ level }) => level >= 50),
     [],
   );
-});
+}
 
 export const getFaultPaths = ({ json }: HttpResponse): string[] =>
   (json.error.details as { path: string }[]).map(({ path }) => path);

@@ -8,11 +8,10 @@ import { assertError, call } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { useService } from "../../support/scene.ts";
+import { service } from "../../support/shared-service.ts";
 import { bootstrap, runCli } from "../../support/service.ts";
 import { entry, toActions, toFile } from "../../support/topic-files.ts";
 
-const service = useService();
 const folder = useFolder();
 const v1 = (): string => `${service.url}/api/topicsync/v1`;
 const get = (path: string, key?: string) =>

@@ -4,10 +4,10 @@ import { describe, it } from "node:test";
 import { assertError, call, toBasicAuthorization, type HttpResponse } from "../../support/http.ts";
 import { until } from "../../support/poll.ts";
 import { unique } from "../../support/names.ts";
-import { definition, useService } from "../../support/scene.ts";
+import { definition } from "../../support/scene.ts";
+import { service } from "../../support/shared-service.ts";
 import { bootstrap } from "../../support/service.ts";
 
-const service = useService();
 const records = service.db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 const topicUrl = (path = "/api/svc_api_notif_mgmt/topic"): string => `${service.url}${path}`;
 const create = (body: unknown): Promise<HttpResponse> => call(topicUrl(), { body });
@@ -118,12 +118,12 @@ describe("creating a topic", () => {
     assert.match(messages[1], /unique combination/);
   });
 
-  it("creates one topic when the same one is sent 64 times concurrently", async () => {
+  it("creates one topic when the same one is sent many times concurrently", async () => {
     const body = definition();
-    const responses = await Promise.all(Array.from({ length: 64 }, () => create(body)));
+    const responses = await Promise.all(Array.from({ length: 16 }, () => create(body)));
     assert.equal(responses.filter(({ status }) => status === 201).length, 1);
     const rejected = responses.filter(({ status }) => status !== 201);
-    assert.equal(rejected.length, 63);
+    assert.equal(rejected.length, 15);
     for (const response of rejected) {
       assertError(response, 400, "DUPLICATE_EXTERNAL_ID");
       assert.match(response.json.error.message, /unique topic external id/);

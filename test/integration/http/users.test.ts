@@ -6,11 +6,10 @@ import { hashPassword } from "../../../src/users/password.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { useService } from "../../support/scene.ts";
+import { service } from "../../support/shared-service.ts";
 import { keepSecret } from "../../support/secrets.ts";
 import { bootstrap } from "../../support/service.ts";
 
-const service = useService();
 const users = service.db.collection("sys_user");
 const path = "/api/topicsync/v1/users";
 const password = "a password of a user";

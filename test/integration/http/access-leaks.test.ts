@@ -1,0 +1,223 @@
+/**
+ * All that is stored of one namespace has a mark, and no answer to a caller who is limited to another one
+ * contains it. The requests follow from the declarations of the operations.
+ */
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { operations } from "../../../docs/contracts.ts";
+import type { Operation } from "../../../http/framework/operation.ts";
+import { limitableRights } from "../../../schemas/rights.ts";
+import { collections } from "../../../src/storage/names.ts";
+import { toDay } from "../../../src/topics/usage.ts";
+import { call } from "../../support/http.ts";
+import { createKey } from "../../support/keys.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { service } from "../../support/shared-service.ts";
+
+const v1 = "/api/topicsync/v1";
+
+const [mine, mark] = [unique("mine"), unique("mark")];
+/** Numbers and event types have no namespace in their names. */
+const [markedCount, markedType] = [987_654_321, unique("Escalation")];
+const marks = [mark, String(markedCount), `${markedType}Created`];
+
+/** Moved from one namespace to the other, and given anew after it was disabled there. */
+const ids = {
+  ...{ own: unique("own"), foreign: `${mark}-topic`, moved: unique("moved"), reused: unique("reused") },
+  ...{ set: unique("set"), foreignSet: `${mark}-set` },
+};
+const keys = { limited: "", unlimited: "" };
+/** What a path or a body can name. */
+const named = {
+  topics: [ids.own, ids.foreign, ids.moved, ids.reused],
+  sets: [ids.set, ids.foreignSet],
+  deadLetters: [] as string[],
+};
+
+const toTopic = (externalId: string, namespace: string) => {
+  const text = namespace === mine ? unique("text") : `${mark}-${externalId}`;
+  return { externalId, name: text, namespace, headerQuery: "a=1", contentQuery: `b=1&c.in=1,${text}` };
+};
+
+async function send(method: string, path: string, body?: object): Promise<void> {
+  const headers = { "If-Match": "*" };
+  const { status, text } = await call(service.url + path, {
+    ...{ method, ...(method === "PUT" && { headers }), ...(body !== undefined && { body }) },
+  });
+  assert.ok(status < 300, `${path}: ${text}`);
+}
+
+const create = (externalId: string, namespace: string) =>
+  send("POST", "/api/svc_api_notif_mgmt/topic", toTopic(externalId, namespace));
+const change = (externalId: string, namespace: string) =>
+  send("PUT", `${v1}/topics/${externalId}`, toTopic(externalId, namespace));
+const describeTopic = (externalId: string, text: string) =>
+  send("PUT", `${v1}/topics/${externalId}/details`, { owner: text, description: text, tags: [text] });
+
+async function apply(set: string, ...after: readonly { readonly externalId: string }[]): Promise<void> {
+  const { json } = await call(`${service.url}${v1}/database`, { method: "GET" });
+  const change = { action: "create", expects: null, detailsVersion: 0, warnings: [], notes: [] };
+  await send("POST", `${v1}/topic-sets/${set}/changes`, {
+    ...{ database: json.id, plan: "0123456789abcdef", total: after.length },
+    changes: after.map((one) => ({ ...change, externalId: one.externalId, after: one })),
+  });
+}
+
+async function storeTopics(): Promise<void> {
+  await create(ids.own, mine);
+  for (const externalId of [ids.foreign, ids.moved, ids.reused]) {
+    await create(externalId, mark);
+    await change(externalId, mark);
+    await describeTopic(externalId, mark);
+  }
+  await change(ids.moved, mine);
+  await send("POST", `${v1}/topics/${ids.reused}/disable`);
+  await create(ids.reused, mine);
+  const toMember = (externalId: string, namespace: string) => {
+    return { ...toTopic(externalId, namespace), path: `${namespace}.yaml`, owner: namespace };
+  };
+  const [first, second, third] = [unique("member"), `${mark}-member`, `${mark}-other`];
+  await apply(ids.set, toMember(first, mine), toMember(second, mark));
+  await apply(ids.foreignSet, toMember(third, mark));
+  // Drift, which a set shows.
+  await send("PUT", `${v1}/topics/${second}?force=true`, { ...toTopic(second, mark), headerQuery: "" });
+  named.topics.push(first, second, third);
+  for (const namespace of [mine, mark]) {
+    const { json } = await call(`${service.url}${v1}/topics?namespace=${namespace}`, { method: "GET" });
+    const sysIds = (json.topics as { id: string }[]).map(({ id }) => id);
+    named.topics.push(...sysIds);
+    if (namespace === mark) marks.push(...sysIds);
+  }
+}
+
+async function storeDeadLetters(): Promise<void> {
+  const toRejected = (externalId: string, namespace: string) => ({
+    ...{ ...toTopic(externalId, namespace), contentQuery: `(((${namespace}` },
+  });
+  await service.send(toRejected(ids.own, mine), toRejected(ids.own, mark), toRejected(ids.foreign, mark));
+  await service.caughtUp();
+  await until("the dead letters are listed", async () => {
+    const { json } = await call(`${service.url}${v1}/dead-letters?limit=200`, { method: "GET" });
+    const found = json.deadLetters as { id: string; externalId: string }[];
+    const sent = found.filter(({ externalId }) => [ids.own, ids.foreign].includes(externalId));
+    named.deadLetters = sent.map(({ id }) => id);
+    return sent.length === 3;
+  });
+}
+
+async function storeEvents(): Promise<void> {
+  const now = new Date();
+  await service.db.collection<{ _id: string }>(collections.topicUsage).insertOne({
+    ...{ _id: ids.foreign, last_on: now, days: { [toDay(now)]: markedCount } },
+  });
+  const times = { first_on: now, last_on: now };
+  const generation = { ...times, events: 1_000, sampled: 1_000, complete: true, path_count: 0, paths: [] };
+  await service.db.collection<{ _id: string }>(collections.eventTypes).insertOne({
+    ...{ _id: `${markedType}Created`, version: 1, events: 1_000, first_on: now, generations: [generation] },
+  });
+}
+
+async function store(): Promise<void> {
+  await storeTopics();
+  await storeDeadLetters();
+  await storeEvents();
+  keys.limited = await createKey(service.url, ...limitableRights.map((right) => `${right}@${mine}`));
+  keys.unlimited = await createKey(service.url, "admin", ...limitableRights);
+}
+
+/** Queries of operations that show more with one. */
+const queries: Readonly<Record<string, () => readonly string[]>> = {
+  listTopics: () => [
+    ...["?limit=999", "?state=disabled", `?q=${mark}`, `?owner=${mark}`, `?tag=${mark}`, `?set=${ids.set}`],
+    ...[`?search=${mark}`, `?namespace=${mark}`, "?sort=-name", "?sort=changed", "?unusedFor=1m"],
+    `?at=${new Date().toISOString()}`,
+  ],
+  getTopic: () => ["", "?version=1", "?version=2", `?at=${new Date().toISOString()}`],
+  getDeadLetter: () => [""],
+};
+
+const toDraft = (externalId: string) => ({
+  ...{ ...toTopic(externalId, mine), headerQuery: `eventType=${markedType}Create` },
+});
+
+/** The bodies of operations that read by POST. */
+const bodies: Readonly<Record<string, () => readonly object[]>> = {
+  checkTopic: () => named.topics.map(toDraft),
+  previewImpact: () => named.topics.map((externalId) => ({ changes: [{ externalId }] })),
+  pickTopics: () => [{ event: { b: "1", c: "1" }, a: "1" }],
+  lookUpTopics: () => [
+    ...named.sets.map((set) => ({ set })),
+    { externalIds: named.topics, definitions: [toTopic(ids.foreign, mark), ...named.topics.map(toDraft)] },
+  ],
+  getReplayOutcomes: () => [{ ids: named.deadLetters }],
+  replayDeadLetters: () => [{ ids: named.deadLetters, again: true, dryRun: true }],
+};
+
+interface Read {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object;
+}
+
+function getNames(path: string): readonly string[] {
+  if (!path.includes("{")) return [""];
+  return path.includes("/topic-sets/")
+    ? named.sets
+    : path.includes("/topics/")
+      ? named.topics
+      : named.deadLetters;
+}
+
+/** Every request of an operation. */
+function toReads({ id, method, paths: [path = ""] }: Operation): Read[] {
+  const asked = getNames(path).flatMap((name) =>
+    (queries[id]?.() ?? [""]).map((query) => path.replace(/\{\w+\}/, encodeURIComponent(name)) + query),
+  );
+  const sent = bodies[id]?.() ?? [undefined];
+  return asked.flatMap((one) => sent.map((body) => ({ method, path: one, ...(body && { body }) })));
+}
+
+/** The marks in an answer, apart from what the request names. */
+async function findMarks(read: Read, key: string): Promise<{ found: string[]; text: string }> {
+  const { text } = await call(service.url + read.path, { ...read, key });
+  const sent = decodeURIComponent(JSON.stringify(read));
+  const told = Object.values(named)
+    .flat()
+    .filter((one) => sent.includes(one))
+    .toSorted((one, other) => other.length - one.length)
+    .reduce((rest, one) => rest.replaceAll(one, ""), text);
+  return { found: marks.filter((one) => told.includes(one)), text };
+}
+
+describe("a read", () => {
+  before(store);
+
+  const reads = operations.filter(
+    ({ id, method, access, perNamespace = access === "user" }) =>
+      perNamespace && (method === "GET" || bodies[id] !== undefined) && id !== "streamOverview",
+  );
+  /** These need a router, or repeat the ids of the request. */
+  const unmarked = ["previewImpact", "getTopicConsumers", "replayDeadLetters", "getReplayOutcomes"];
+
+  it("is every operation for limited rights that is not a change", () => {
+    for (const { id, access, perNamespace } of operations)
+      if (perNamespace === true && access !== "topics.write")
+        assert.ok(
+          reads.some((one) => one.id === id),
+          id,
+        );
+  });
+
+  for (const one of reads)
+    it(`shows nothing of foreign namespaces: ${one.id}`, async () => {
+      let isShown = one.perNamespace !== true || unmarked.includes(one.id);
+      for (const read of toReads(one)) {
+        const { found, text } = await findMarks(read, keys.limited);
+        assert.deepEqual(found, [], `${JSON.stringify(read)}: ${text}`);
+        isShown ||= (await findMarks(read, keys.unlimited)).found.length > 0;
+      }
+      assert.ok(isShown, "not even to those who may see it");
+    });
+});
