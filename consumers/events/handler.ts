@@ -48,7 +48,7 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly getProofKey: () => Promise<Buffer>;
   /** The size of the largest value that is read. */
   readonly maxEventBytes: number;
-  /** Called with each event. Must not throw. Undefined: nothing is learned from events. */
+  /** Called once with each event that is routed. Must not throw. Undefined: nothing is learned from events. */
   readonly learn?: ((event: Event) => void) | undefined;
   /** Called with each batch that is forwarded. */
   readonly routed: (batch: RoutedBatch) => void;
@@ -189,9 +189,11 @@ function addEvent(
   if ("rejection" in decoded) throw decoded.rejection;
   const picked = index.pickNow(decoded.event, decoded.record);
   if (picked === undefined) return "not loaded";
-  learn?.(decoded.event);
   const isAdded = plan.add(toRoutedEvent(record, { partition, epoch, picked }));
-  if (isAdded && counted.add(record.offset, epoch)) index.countPicked();
+  if (isAdded && counted.add(record.offset, epoch)) {
+    index.countPicked();
+    learn?.(decoded.event);
+  }
   return isAdded;
 }
 
