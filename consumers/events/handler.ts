@@ -48,8 +48,8 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly getProofKey: () => Promise<Buffer>;
   /** The size of the largest value that is read. */
   readonly maxEventBytes: number;
-  /** Called once with each event that is routed. Must not throw. Undefined: nothing is learned from events. */
-  readonly learn?: ((event: Event) => void) | undefined;
+  /** Called once with each event that is forwarded. Must not throw. Undefined: nothing is learned. */
+  readonly learn: ((event: Event) => void) | undefined;
   /** Called with each batch that is forwarded. */
   readonly routed: (batch: RoutedBatch) => void;
   readonly tracing: Tracing | undefined;

@@ -248,6 +248,7 @@ class RouterWorld {
             this.#oracle.onReported(host, batch);
           });
         },
+        learn: undefined,
         tracing: undefined,
       }),
       maxRecordsPerWrite: this.#maxRecordsPerWrite,

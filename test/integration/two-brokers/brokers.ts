@@ -1,4 +1,3 @@
 import { startTwoBrokers } from "../../support/two-brokers.ts";
 
-/** A broker that computes for long keeps its partitions. */
-export const brokers = await startTwoBrokers({ settings: ["broker.session.timeout.ms=60000"] });
+export const brokers = await startTwoBrokers();

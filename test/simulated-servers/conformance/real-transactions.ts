@@ -5,6 +5,9 @@ import { until } from "../../support/poll.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
 import type { TransactionsUnderTest } from "./kafka-transaction-scenes.ts";
 
+/** The records of scenes are older than a broker keeps them by default. */
+const keepRecords = { name: "retention.ms", value: "-1" };
+
 /** Connects to the shared broker; runs each scene with new topics and a new group. */
 export async function createRealTransactions() {
   const { admin } = testKafka(sharedStack().kafka);
@@ -27,11 +30,11 @@ export async function createRealTransactions() {
     await createKafkaTopics(
       admin,
       { topic: events, numPartitions: 1 },
-      { topic, numPartitions: 2 },
+      { topic, numPartitions: 2, configEntries: [keepRecords] },
       {
         topic: smallTopic,
         numPartitions: 1,
-        configEntries: [{ name: "max.message.bytes", value: "1000" }],
+        configEntries: [keepRecords, { name: "max.message.bytes", value: "1000" }],
       },
     );
     const groupId = unique("router");

@@ -6,13 +6,13 @@ import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
 import { codes } from "../kafka/errors.ts";
 
 type Row =
-  /** A scene of cluster.test.ts provokes it. */
+  /** A scene of cluster.long.test.ts provokes it. */
   | { readonly code: number }
   /** Another test with a real broker does, or none can. */
   | { readonly reason: string };
 
 const denied: Row = {
-  reason: "denials.test.ts has a broker with access control",
+  reason: "denials.long.test.ts has a broker with access control",
 };
 
 const rejectedLogin: Row = {
@@ -24,7 +24,7 @@ export const treatedErrors: Readonly<Record<string, Row>> = {
   CORRUPT_MESSAGE: { code: codes.corruptMessage },
   UNKNOWN_TOPIC_OR_PARTITION: { code: codes.unknownTopicOrPartition },
   LEADER_NOT_AVAILABLE: {
-    reason: "in Metadata while the only copy of a partition is away: cluster-failures.test.ts",
+    reason: "in Metadata while the only copy of a partition is away: cluster-failures.long.test.ts",
   },
   NOT_LEADER_OR_FOLLOWER: { code: codes.notLeader },
   UNSUPPORTED_SASL_MECHANISM: rejectedLogin,

@@ -42,6 +42,8 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
   const calls: (readonly [method: string, records: readonly string[]])[] = [];
   const routed: RoutedBatch[] = [];
   const denied: string[] = [];
+  const learned: Event[] = [];
+  let picked = 0;
   const describeRecord = ({ topic, headers }: RoutedRecord): string =>
     `${topic} ${getHeaderText(headers, "topicsync.code") ?? getHeaderText(headers, "topicsync.event")?.split("-").at(-1) ?? ""}`;
   const transactions: RoutingTransactions = {
@@ -94,7 +96,7 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
       status: () => ({ state: "live", topics: topics.length, unreadable: 0 }) as never,
       pickNow: (event) => [...(pick?.(event as Event) ?? topics)],
       getNamespace: () => "",
-      countPicked: () => undefined,
+      countPicked: () => void (picked += 1),
     },
     naming: createEgressNaming("to.{externalId}", new Set()),
     transactions,
@@ -105,6 +107,7 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
     maxCopies: 10_000,
     getProofKey: () => Promise.resolve(proofKey),
     choosePartition: () => 0,
+    learn: (event) => void learned.push(event),
     routed: (batch) => void routed.push(batch),
     tracing: undefined,
   });
@@ -112,6 +115,8 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
     calls,
     routed,
     denied,
+    learned,
+    counted: () => picked,
     handler,
     /** Prepares and writes the records, as the reader does. Returns how many were taken. */
     handle: async (...records: readonly LogRecord[]): Promise<number> => {
@@ -148,6 +153,22 @@ describe("a batch of events", () => {
       routed.map(({ events }) => events.length),
       [11, 11, 8],
     );
+  });
+
+  it("is counted and learned from once, though it ended early and is prepared again", () => {
+    const topics = Array.from({ length: 9_000 }, (_, number) => `t${number}`);
+    const { handler, learned, counted } = createScene({ topics });
+    const records = Array.from({ length: 13 }, (_, offset) => ({
+      ...createRecord(offset),
+      value: Buffer.from(`{"eventId":"${offset}","eventType":"E","event":{}}`),
+    }));
+    for (const start of [0, 0, 11])
+      assert.equal(handler.prepare(records.slice(start), 1).records.length, start === 0 ? 11 : 2);
+    assert.deepEqual(
+      learned.map(({ eventId }) => Number(eventId)),
+      records.map(({ offset }) => offset),
+    );
+    assert.equal(counted(), records.length);
   });
 
   it("has a dead letter for an event with too many copies, and none of its copies", async () => {

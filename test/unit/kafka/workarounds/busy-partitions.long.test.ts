@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
-import { before, it } from "node:test";
+import { it } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { spareBusyPartitions } from "../../../src/kafka/workarounds/busy-partitions.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
-import { unique } from "../../support/names.ts";
-import { until } from "../../support/poll.ts";
-import { testKafka } from "../../support/stack.ts";
-import { brokers } from "./brokers.ts";
+import { spareBusyPartitions } from "../../../../src/kafka/workarounds/busy-partitions.ts";
+import { createKafkaTopics } from "../../../support/kafka-topics.ts";
+import { unique } from "../../../support/names.ts";
+import { until } from "../../../support/poll.ts";
+import { testKafka } from "../../../support/stack.ts";
+import { startTwoBrokers } from "../../../support/two-brokers.ts";
 
-const { first, second, addresses } = brokers;
+const { first, second, addresses } = await startTwoBrokers({
+  settings: ["broker.session.timeout.ms=60000"],
+});
 const { admin } = testKafka(addresses);
-before(() => admin.connect());
+await admin.connect();
 
 /**
  * Moves the leader of a partition while a batch of it is processed. Returns how often it is fetched in vain.
