@@ -42,7 +42,7 @@ type Mode =
   | {
       readonly kind: "joined";
       readonly assigned: ReadonlySet<number>;
-      /** Offsets to commit, by partition. */
+      /** Offsets to commit, by partition. They stay until a commit has succeeded. */
       readonly uncommitted: Map<number, number>;
       lastHeartbeatAt: number;
     };
@@ -62,6 +62,8 @@ export class KafkaMember implements GroupMember {
   /** Prevents that kafkajs restarts a member that is stopped while it joins. */
   #isStopping = false;
   #stopCommits: Cancel = () => undefined;
+  /** The commit in progress. kafkajs repeats a commit for more than a minute. */
+  #committing: Promise<void> | undefined;
 
   constructor({ kafka, dropConnection }: KafkaClient, options: MemberOptions) {
     const { groupId, topic, rack } = options;
@@ -131,8 +133,7 @@ export class KafkaMember implements GroupMember {
     this.#isStopping = true;
     this.#stopCommits();
     if (this.#mode.kind === "outside") this.#mode.cancelRestart?.();
-    // During an outage, kafkajs retries the commit for more than a minute.
-    await waitAtMost(commitTimeoutMs, this.#flushCommits());
+    await waitAtMost(commitTimeoutMs, (this.#committing ?? Promise.resolve()).then(this.#flushCommits));
     // The broker may delay the response until killed members expire; there is no need to wait for it.
     await waitAtMost(leaveTimeoutMs, this.#consumer.disconnect());
   }
@@ -227,18 +228,30 @@ export class KafkaMember implements GroupMember {
     if (!this.#isStopping) this.#stopCommits = repeat(commitIntervalMs, () => void this.#flushCommits());
   }
 
-  async #flushCommits(): Promise<void> {
+  readonly #flushCommits = (): Promise<void> => {
+    this.#committing ??= this.#commitOffsets().finally(() => {
+      this.#committing = undefined;
+    });
+    return this.#committing;
+  };
+
+  async #commitOffsets(): Promise<void> {
     if (this.#mode.kind === "outside" || this.#mode.uncommitted.size === 0) return;
-    const offsets = [...this.#mode.uncommitted].map(([partition, offset]) => ({
+    const { uncommitted } = this.#mode;
+    const committed = [...uncommitted];
+    const offsets = committed.map(([partition, offset]) => ({
       topic: this.#options.topic,
       partition,
       offset: String(offset),
     }));
-    this.#mode.uncommitted.clear();
-    // Positions are stored in the database; committed offsets are for lag monitoring only.
-    await this.#consumer.commitOffsets(offsets).catch((error: unknown) => {
+    try {
+      // Positions are stored in the database; committed offsets are for lag monitoring only.
+      await this.#consumer.commitOffsets(offsets);
+      for (const [partition, offset] of committed)
+        if (uncommitted.get(partition) === offset) uncommitted.delete(partition);
+    } catch (error) {
       this.#options.log.debug({ reason: getErrorMessage(error) }, "offset commit failed");
-    });
+    }
   }
 }
 

@@ -16,10 +16,18 @@ type Retry = (options: { readonly retries: number }) => (attempt: () => Promise<
 const log = await createLogger("silent");
 
 /** A member whose consumer answers without a broker. */
-function createScene(options: { readonly commitsOffsets: boolean }) {
+function createScene({
+  onCommit,
+  ...options
+}: {
+  readonly commitsOffsets: boolean;
+  /** Answers a commit, the first one with 1; undefined: never. */
+  readonly onCommit?: (count: number) => Promise<void>;
+}) {
   const listeners = new Map<string, (event: object) => void>();
   const counts = { runs: 0, commits: 0, disconnects: 0 };
   const sought: object[] = [];
+  const commits: string[] = [];
   const consumer = {
     events: {
       GROUP_JOIN: "join",
@@ -31,9 +39,10 @@ function createScene(options: { readonly commitsOffsets: boolean }) {
     on: (event: string, listener: (event: object) => void) => listeners.set(event, listener),
     connect: () => Promise.resolve(),
     subscribe: () => Promise.resolve(),
-    commitOffsets() {
+    commitOffsets(offsets: readonly { readonly partition: number; readonly offset: string }[]) {
       counts.commits += 1;
-      return Promise.withResolvers<undefined>().promise;
+      commits.push(offsets.map(({ partition, offset }) => `${partition}: ${offset}`).join());
+      return onCommit?.(counts.commits) ?? Promise.withResolvers<undefined>().promise;
     },
     pause: (partitions: readonly object[]) => sought.push({ paused: partitions }),
     seek: (position: object) => sought.push(position),
@@ -61,7 +70,7 @@ function createScene(options: { readonly commitsOffsets: boolean }) {
     onDied: (reason) => died.push(reason),
   };
   const emit = (event: string, payload: object): void => listeners.get(event)?.({ payload });
-  return { member, listener, emit, counts, sought, died };
+  return { member, listener, emit, counts, commits, sought, died };
 }
 
 /** Runs a member, lets its consumer crash, and returns how often it ran and what it died of. */
@@ -111,6 +120,41 @@ it("stops although the last commit of offsets gets no response", async () => {
   member.commit({ topic: "topic", partition: 0 }, 1);
   await member.stop();
   assert.deepEqual([counts.commits, counts.disconnects], [1, 1]);
+});
+
+it("commits an offset until that has succeeded, and never an older one after it", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { member, listener, emit, commits } = createScene({
+    commitsOffsets: true,
+    onCommit(count) {
+      if (count < 3) return Promise.reject(new Error(count === 1 ? "no coordinator" : "too slow"));
+      // The next batch is stored in between.
+      if (count === 3) member.commit(first, 3);
+      return Promise.resolve();
+    },
+  });
+  const [first, second] = [0, 1].map((partition) => ({ topic: "topic", partition })) as [
+    Partition,
+    Partition,
+  ];
+  const nextCommits = async (): Promise<readonly string[]> => {
+    t.mock.timers.tick(1_000);
+    await new Promise((resolve) => void setImmediate(resolve));
+    return commits.splice(0);
+  };
+  await member.run(listener);
+  emit("join", { memberAssignment: { topic: [0, 1] } });
+  member.commit(first, 1);
+  member.commit(second, 7);
+  assert.deepEqual(await nextCommits(), ["0: 1,1: 7"]);
+  member.commit(first, 2);
+  assert.deepEqual(await nextCommits(), ["0: 2,1: 7"]);
+  assert.deepEqual(await nextCommits(), ["0: 2,1: 7"]);
+  assert.deepEqual(await nextCommits(), ["0: 3"]);
+  assert.deepEqual(await nextCommits(), []);
+  member.commit(first, 4);
+  await member.stop();
+  assert.deepEqual(commits, ["0: 4"]);
 });
 
 it("seeks in its own partitions only, and in none outside the group", async () => {

@@ -14,6 +14,7 @@ import {
   type RoutingTransactions,
 } from "../../../../src/routing/transactions.ts";
 import type { RoutedBatch } from "../../../../src/routing/tally.ts";
+import { FencedError } from "../../../../src/sync/positions.ts";
 import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/sync/records.ts";
 
 const partition = { topic: "events", partition: 0 };
@@ -313,6 +314,17 @@ describe("an event that fails for no foreseen reason", () => {
     await assert.rejects(scene.handle(createRecord(0)), TypeError);
   });
 
+  it("is tried on while its failures differ", async () => {
+    let failures = 0;
+    const scene = createScene({
+      onSend({ topic }) {
+        if (topic !== "letters") throw new TypeError(`failure ${(failures += 1)}`);
+      },
+    });
+    for (let times = 0; times < 20; times += 1)
+      await assert.rejects(scene.handle(createRecord(0)), TypeError);
+  });
+
   it("does not hold up the events before it if it cannot even be routed", async () => {
     const scene = createScene({
       pick(event) {
@@ -328,8 +340,12 @@ describe("an event that fails for no foreseen reason", () => {
     assert.deepEqual(scene.calls.at(-1), ["each", ["letters UNEXPECTED_ERROR"]]);
   });
 
-  it("is tried for ever in an outage, and while a right is missing", async () => {
-    for (const error of [new KafkaUnavailableError("away"), new ConfigurationError("denied")]) {
+  it("is tried for ever in an outage, while a right is missing, and for another owner", async () => {
+    for (const error of [
+      new KafkaUnavailableError("away"),
+      new ConfigurationError("denied"),
+      new FencedError("another process took over"),
+    ]) {
       const scene = createScene({ onSend: fail(error) });
       for (let failures = 0; failures < 20; failures += 1)
         await assert.rejects(scene.handle(createRecord(0)), { message: error.message });
