@@ -21,7 +21,7 @@ export interface RestoreRequest {
   readonly version: number;
   readonly expected?: ExpectedTopic | undefined;
   /** Throws if the caller may not store a topic with the definition of the version. */
-  readonly checkDefinition?: ((definition: TopicDefinition) => void) | undefined;
+  readonly checkDefinition: ((definition: TopicDefinition) => void) | undefined;
 }
 
 /**
