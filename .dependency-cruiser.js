@@ -99,6 +99,33 @@ export default {
       from: { path: "^(src|http|consumers|schemas)/" },
       to: { path: "^(test|bench|demo)/" },
     },
+    {
+      name: "simulated-servers-have-one-face",
+      severity: "error",
+      from: { path: "^test/", pathNot: "^test/simulated-servers/" },
+      to: { path: "^test/simulated-servers/", pathNot: "^test/simulated-servers/index\\.ts$" },
+    },
+    {
+      name: "simulated-servers-stand-alone",
+      comment: "they replace the product's time and sockets, and know nothing else of it.",
+      severity: "error",
+      from: { path: "^test/simulated-servers/", pathNot: "^test/simulated-servers/conformance/" },
+      to: {
+        path: "^(src|http|consumers|schemas|test|bench|demo)/",
+        pathNot: "^test/simulated-servers/(?!conformance/)|^src/lib/platform\\.ts$|^src/kafka/sockets\\.ts$",
+      },
+    },
+    {
+      name: "conformance-uses-clients-and-errors",
+      comment: "scenes talk to both kinds of servers by the product's clients, and read errors as it does.",
+      severity: "error",
+      from: { path: "^test/simulated-servers/conformance/" },
+      to: {
+        path: "^(src|http|consumers|schemas|test|bench|demo)/",
+        pathNot:
+          "^test/(simulated-servers|support)/|^test/unit/embedded/local\\.ts$|^src/(kafka|storage|lib)/|^src/config\\.ts$|^src/embedded/kafka-java\\.ts$|^src/(sync/records|routing/transactions)\\.ts$",
+      },
+    },
     { name: "no-unresolvable", severity: "error", from: {}, to: { couldNotResolve: true } },
     {
       name: "no-orphans",

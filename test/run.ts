@@ -1,6 +1,7 @@
 /**
- * `npm test`: starts a broker and stores by the project's own resolver, runs every test, and stops them.
- * `npm test -- integration/http` runs the files whose path contains one of the words.
+ * `npm test`: starts a broker and stores by the project's own resolver, runs the tests, and stops them.
+ * `npm run test:long` does the same for the files named `*.long.test.ts`, which are long by nature. With words,
+ * such as `npm test -- integration/http`, both run only their files whose path contains one of the words.
  */
 import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +22,8 @@ import { findOnPath } from "./support/path.ts";
 import { findLeaks } from "./support/secrets.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const words = process.argv.slice(2);
+const isLong = process.argv[2] === "--long";
+const words = process.argv.slice(isLong ? 3 : 2);
 /** Tests wait twice as long as they compute: six files at a time keep two cores busy. */
 const maxConcurrentFiles = 6;
 /** One store for each: SecantusDB executes one command at a time. */
@@ -43,28 +45,30 @@ const fileTimeoutMs = 900_000;
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
+/** The files of both commands whose path contains one of the words, or all. */
+const matchingFiles = globSync("test/**/*.test.ts", { cwd: root })
+  .toSorted()
+  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
+const isLongFile = (file: string): boolean => file.endsWith(".long.test.ts");
+
+/** The files to run, the slowest first: whatever ends last, it is short. */
 function findTestFiles(): string[] {
-  const files = globSync("test/**/*.test.ts", { cwd: root }).toSorted();
-  const chosen =
-    words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word)));
-  const long = longFiles.flatMap((name) => chosen.filter((file) => file.includes(name)));
-  return [...long, ...spread(chosen.filter((file) => !long.includes(file)))];
+  const chosen = matchingFiles.filter((file) => isLongFile(file) === isLong);
+  const slow = slowFiles.flatMap((name) => chosen.filter((file) => file.includes(name)));
+  return [...slow, ...spread(chosen.filter((file) => !slow.includes(file)))];
 }
 
-/**
- * These start first, in this order, in which those that wait stand between those that compute: whatever else
- * ends last, it is short.
- */
-const longFiles = [
+/** Of each command, in an order in which those that wait stand between those that compute. */
+const slowFiles = [
   "integration/http/schemathesis",
   "integration/sync/kafka-security",
-  "simulation/simulation.test",
+  "simulation/simulation.",
   "integration/release/",
   "integration/sync/racks",
   "integration/docs/commands",
   "integration/router/broker-loss",
   "integration/sync/faults",
-  "simulation/conformance/cluster",
+  "conformance/cluster",
   "integration/sync/outages",
   "integration/chaos/",
   "integration/sync/broker-outages",
@@ -237,7 +241,11 @@ async function stop(running: Running): Promise<void> {
 
 const files = findTestFiles();
 if (files.length === 0) {
-  print(`No test file has ${words.join(" or ")} in its path ${relative(process.cwd(), root)}.`);
+  print(`No file of \`${isLong ? "npm run test:long" : "npm test"}\` has ${words.join(" or ")} in its path.`);
+  if (matchingFiles.length > 0)
+    print(
+      `Run \`${isLong ? "npm test" : "npm run test:long"} -- ${words.join(" ")}\` for ${matchingFiles.join(", ")}.`,
+    );
   process.exitCode = 1;
 } else {
   try {

@@ -19,11 +19,12 @@ import {
 import { createValidator } from "../../src/lib/validation.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import type { Topic } from "../../src/topics/topic.ts";
-import { getNamespaces, includesNamespace, mayReadEvents } from "../../src/users/rights.ts";
+import { includesNamespace, mayReadEvents } from "../../src/users/rights.ts";
 import { describeError, toErrorBody } from "../framework/error-response.ts";
-import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
+import { HttpError, requireNamespace } from "../framework/errors.ts";
 import type { Events } from "../framework/event-stream.ts";
 import { eventStreamType, operation, type Call, type Operation } from "../framework/operation.ts";
+import { createHiddenError } from "./topic-rules.ts";
 
 const checkBody = createValidator<ImpactBody>(impactBodySchema);
 const defaultExamples = 3;
@@ -98,15 +99,13 @@ async function readJob({ topicReader }: ImpactServices, call: Call<ImpactBody>):
 function checkAccess(
   { externalId, namespace, disable }: ProposedTopic,
   stored: Topic | undefined,
-  { user, namespaces }: Pick<Call, "user" | "namespaces">,
+  caller: Pick<Call, "user" | "namespaces">,
 ): void {
-  if (stored !== undefined && !includesNamespace(namespaces, stored.namespace)) {
-    const isVisible = includesNamespace(getNamespaces(user, "topics.read"), stored.namespace);
-    throw createForbiddenError(user, "topics.write", isVisible ? stored.namespace : undefined);
-  }
+  if (stored !== undefined && !includesNamespace(caller.namespaces, stored.namespace))
+    throw createHiddenError(caller, stored.namespace);
   if (stored === undefined && disable === true)
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
-  requireNamespace({ user, namespaces }, "topics.write", namespace ?? stored?.namespace ?? "");
+  requireNamespace(caller, "topics.write", namespace ?? stored?.namespace ?? "");
 }
 
 /** Throws a RejectionError unless at most one way to select events is given. */

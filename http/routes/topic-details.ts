@@ -6,10 +6,10 @@ import type { DetailsService } from "../../src/topics/details-service.ts";
 import type { TopicDetailsStore } from "../../src/topics/details-store.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { toTopicDetail } from "../../src/topics/topic-view.ts";
-import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { requireIfMatch, toEtag } from "../framework/if-match.ts";
 import {
+  canSee,
   createTopicCheck,
   findExternalId,
   forceParameter,
@@ -54,8 +54,7 @@ const describeTopic = ({ detailsService, topicDetails, topicReader }: DetailsSer
         version: requireIfMatch(call),
         check: createTopicCheck(call),
         // What is hidden from the caller must not be found out by replacing it.
-        canSee: (namespace: string) =>
-          [namespaces, getNamespaces(user, "topics.read")].some((one) => includesNamespace(one, namespace)),
+        canSee: (namespace: string) => canSee(call, namespace),
       };
       const { listed, event } = await detailsService.replace(change).catch((error: unknown) => {
         throw toHttpProblem(error);

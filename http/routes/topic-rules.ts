@@ -20,13 +20,21 @@ import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
 type Caller = Pick<Call, "user" | "namespaces">;
 
+/** Whether the caller may know about a topic in a namespace. */
+export const canSee = ({ user, namespaces }: Caller, namespace: string): boolean =>
+  [namespaces, getNamespaces(user, "topics.read")].some((one) => includesNamespace(one, namespace));
+
+/** The error for a topic in a namespace that is named only if the caller may know about it. */
+export const createHiddenError = (caller: Caller, namespace: string): HttpError =>
+  createForbiddenError(caller.user, "topics.write", canSee(caller, namespace) ? namespace : undefined);
+
 /** Throws unless the caller may change a topic. One that the caller may not read does not exist. */
 export const createTopicCheck =
-  ({ user, namespaces }: Caller) =>
+  (caller: Caller) =>
   ({ externalId, namespace }: Topic): void => {
-    if (includesNamespace(namespaces, namespace)) return;
-    throw includesNamespace(getNamespaces(user, "topics.read"), namespace)
-      ? createForbiddenError(user, "topics.write", namespace)
+    if (includesNamespace(caller.namespaces, namespace)) return;
+    throw canSee(caller, namespace)
+      ? createForbiddenError(caller.user, "topics.write", namespace)
       : new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
   };
 
@@ -122,13 +130,10 @@ export async function replyWithTopic(
 export async function findExternalId(
   topicReader: Pick<TopicReader, "find">,
   id: string,
-  { user, namespaces }: Caller,
+  caller: Caller,
 ): Promise<string> {
   const topic = isSysId(id) ? (await topicReader.find(id))?.topic : undefined;
-  const isVisible =
-    topic !== undefined &&
-    [namespaces, getNamespaces(user, "topics.read")].some((one) => includesNamespace(one, topic.namespace));
-  return isVisible ? topic.externalId : id;
+  return topic !== undefined && canSee(caller, topic.namespace) ? topic.externalId : id;
 }
 
 /** Finds a topic, active or not, in the caller's namespaces. Throws a NOT_FOUND error. */

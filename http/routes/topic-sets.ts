@@ -26,9 +26,10 @@ import { toKnownView, toSetView } from "../../src/topic-sets/view.ts";
 import { showVersion } from "../../src/topics/details.ts";
 import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
 import { hasRight, includesNamespace, type Namespaces } from "../../src/users/rights.ts";
-import { createForbiddenError, HttpError, requireFound } from "../framework/errors.ts";
+import { HttpError, requireFound, requireNamespace } from "../framework/errors.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
+import { createHiddenError } from "./topic-rules.ts";
 
 const checkSetQuery = createValidator<TopicSetQuery>(topicSetQuerySchema);
 const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
@@ -185,10 +186,11 @@ const changeSet = ({ applyChanges, egressNaming }: TopicSetServices): Operation 
 
 /** Throws for a topic that the caller may not change, or to which no events could be forwarded. */
 const createCheck =
-  ({ user, namespaces }: Pick<Call, "user" | "namespaces">, naming: EgressNaming | undefined) =>
+  (caller: Pick<Call, "user" | "namespaces">, naming: EgressNaming | undefined) =>
   (topic: Pick<TopicDefinition, "externalId" | "namespace">, isNew: boolean): void => {
-    if (!includesNamespace(namespaces, topic.namespace))
-      throw createForbiddenError(user, "topics.write", topic.namespace);
+    if (isNew) requireNamespace(caller, "topics.write", topic.namespace);
+    else if (!includesNamespace(caller.namespaces, topic.namespace))
+      throw createHiddenError(caller, topic.namespace);
     const { egressFault } = isNew ? toEgressView(naming, topic) : {};
     if (egressFault !== undefined)
       throw new RejectionError(

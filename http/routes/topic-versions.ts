@@ -31,6 +31,7 @@ import { parseIfMatch, toEtag } from "../framework/if-match.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import {
+  canSee,
   changeRejections,
   createTopicCheck,
   findExternalId,
@@ -179,6 +180,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
       const mark = await requireUnmanagedFor(call, services.topicDetails, [externalId]);
       const request = {
         ...{ externalId, version: body.version, expected: version === undefined ? undefined : { version } },
+        canSee: (namespace: string) => canSee(call, namespace),
         checkDefinition(definition: TopicDefinition): void {
           requireStorable(call, services.egressNaming, definition);
         },

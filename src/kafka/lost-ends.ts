@@ -2,7 +2,7 @@
  * Fault of Kafka 4 (KAFKA-20734, seen in 4.3.1): a coordinator of transactions takes a partition that has no
  * leader at the moment for a deleted one. It reports the transaction as complete, although the partition has
  * not got the marker that ends it. An offset without a marker stays unstable for ever.
- * The test in test/integration/router/lost-ends.test.ts shows it.
+ * The test in test/integration/two-brokers/lost-ends.ts shows it.
  */
 
 import { elapsed, sleep } from "../lib/platform.ts";

@@ -64,17 +64,13 @@ export function createApply({ topics, source, sets, now }: ApplyStores): ApplyCh
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const primary = sets.getPrimary();
       const known = await findTouched(batch, source);
+      if (check !== undefined) checkTouched(batch, known, check);
       const { open, stale } = sortOut(batch, known);
       if (stale.length > 0) throw createStaleError(stale);
       // An election may have lost what counts as made.
       if (open.length < batch.changes.length && !(await sets.confirmReads(primary))) continue;
       if (open.length === 0) return { applied: 0, events: [] };
       const label = { set: batch.set, plan: batch.plan, ...(batch.revision && { revision: batch.revision }) };
-      for (const { change, current } of open) {
-        const [before, after] = [current.topic ?? current.details, change.after?.definition];
-        if (before !== undefined) check?.(before, false);
-        if (after !== undefined) check?.(after, true);
-      }
       const writes = toSetWrites(open, { batch, known, user, on: now() });
       try {
         const { events } = await topics.change(open.flatMap(toTopicChanges), {
@@ -106,6 +102,22 @@ async function findTouched({ changes }: ApplyBatch, source: ApplyStores["source"
     changes.flatMap(({ externalId, after }) => [externalId, after?.externalId ?? externalId]),
   );
   return new Map((await source.findKnown([...ids])).map((one) => [one.externalId, one]));
+}
+
+/** Runs before anything is said about a topic; also for one whose external id a change takes. */
+function checkTouched(
+  { changes }: ApplyBatch,
+  known: Known,
+  check: NonNullable<ApplyOptions["check"]>,
+): void {
+  for (const { externalId, after } of changes) {
+    for (const id of new Set([externalId, after?.externalId ?? externalId])) {
+      const { topic, details } = known.get(id) ?? {};
+      const before = topic ?? details;
+      if (before !== undefined) check(before, false);
+    }
+    if (after?.definition !== undefined) check(after.definition, true);
+  }
 }
 
 /** A change that is to be made, and the topic that it is about. */

@@ -140,7 +140,9 @@ async function decideAll(
     const before = topic.renamedFrom === undefined ? undefined : known.get(topic.renamedFrom);
     const isRenamed = own?.topic === undefined && before?.topic !== undefined;
     if (isRenamed) renamed.add(before.externalId);
-    const decision = decideChange(topic, isRenamed ? before : own, { ...options, set });
+    const decision = isRenamed
+      ? decideChange(topic, before, { ...options, set }, own)
+      : decideChange(topic, own, { ...options, set });
     if (decision !== undefined) decisions.push(decision);
   }
   return { decisions, leftovers: leftovers.filter(({ externalId }) => !renamed.has(externalId)) };

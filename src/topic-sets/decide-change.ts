@@ -15,15 +15,16 @@ export interface OwnershipOptions {
 
 /**
  * Decides what to do with a topic in the files: nothing if it is as stored. `known` is what is stored under
- * its external id, or under the one that it had before.
+ * its external id, or under the one that it had before; `left` is what it would then replace.
  */
 export function decideChange(
   desired: DesiredTopic,
   known: KnownTopic | undefined,
   options: OwnershipOptions,
+  left?: KnownTopic,
 ): PlannedChange | Blocked | undefined {
   const { topic, details } = known ?? {};
-  const block = findBlock(desired, known, options);
+  const block = findOwner(desired, left, options) ?? findBlock(desired, known, options);
   if (block !== undefined) return block;
   const after: PlannedState = { ...toState(desired), set: options.set };
   if (known === undefined || (topic === undefined && desired.definition !== undefined))
@@ -55,13 +56,14 @@ export function decideRemoval(known: KnownTopic): PlannedChange | Blocked {
 /** The change that makes a topic a member of a set, and no other one. */
 export function decideAdoption(
   known: KnownTopic,
-  { set, takeOver }: OwnershipOptions,
+  options: OwnershipOptions,
 ): PlannedChange | Blocked | undefined {
   const { externalId, topic, details } = known;
-  const owner = details?.membership?.set;
+  const { set } = options;
   if (topic === undefined) return { externalId, code: "UNKNOWN_TOPIC", message: "does not exist" };
-  if (owner === set) return undefined;
-  if (owner !== undefined && owner !== takeOver) return createOwnedBlock(externalId, owner);
+  if (details?.membership?.set === set) return undefined;
+  const block = findOwner(known, known, options);
+  if (block !== undefined) return block;
   const before = toKnownState(known, true);
   return createChange("adopt", known, { ...before, set }, before);
 }
@@ -70,27 +72,37 @@ export function decideAdoption(
 export const decideRelease = (known: KnownTopic): PlannedChange =>
   createChange("release", known, undefined, toKnownState(known, true));
 
-const createOwnedBlock = (externalId: string, owner: string): Blocked => ({
-  externalId,
-  code: "OWNED_BY_SET",
-  message: `belongs to the set "${owner}"; with --take-over ${owner} it is adopted`,
-});
+/** The block if a topic, or what it left, belongs to another set. */
+function findOwner(
+  { externalId }: Pick<DesiredTopic, "externalId">,
+  known: KnownTopic | undefined,
+  { set, takeOver }: OwnershipOptions,
+): Blocked | undefined {
+  const owner = known?.details?.membership?.set;
+  if (owner === undefined || owner === set || owner === takeOver) return undefined;
+  const message = `belongs to the set "${owner}"; with --take-over ${owner} it is adopted`;
+  return { externalId, code: "OWNED_BY_SET", message };
+}
 
 function findBlock(
-  { externalId, definition }: DesiredTopic,
+  desired: DesiredTopic,
   known: KnownTopic | undefined,
-  { set, adopt, takeOver }: OwnershipOptions,
+  options: OwnershipOptions,
 ): Blocked | undefined {
+  const { externalId, definition } = desired;
   const block = (code: BlockedCode, message: string): Blocked => ({ externalId, code, message });
   const { topic, details } = known ?? {};
   const owner = details?.membership?.set;
-  if (owner !== undefined && owner !== set && owner !== takeOver) return createOwnedBlock(externalId, owner);
+  const owned = findOwner(desired, known, options);
+  if (owned !== undefined) return owned;
   if (topic === undefined) {
-    if (definition !== undefined || owner === set) return undefined;
+    if (definition !== undefined || owner === options.set) return undefined;
     return block("UNKNOWN_TOPIC", "does not exist; to create it, add its `name` and filters");
   }
   if (topic.source.kind === "announcement") {
-    if (definition === undefined || isSameDefinition(topic, definition)) return undefined;
+    const isSame =
+      definition === undefined ? topic.externalId === externalId : isSameDefinition(topic, definition);
+    if (isSame) return undefined;
     const position = formatRecordPosition(topic.source);
     return block(
       "EXTERNAL_ID_TAKEN",
@@ -102,7 +114,7 @@ function findBlock(
       "DEFINITION_MISSING",
       "was not announced, so that its `name` and filters must be in the file",
     );
-  if (owner === undefined && !adopt)
+  if (owner === undefined && !options.adopt)
     return block("NOT_IN_SET", "exists and belongs to no set; with --adopt it is adopted");
   return undefined;
 }

@@ -29,19 +29,24 @@ interface DriftPage {
   readonly next: string | undefined;
 }
 
-/** How many members a page compares: a request must not take long. */
 const membersPerPage = 1_000;
 
 /** Finds drift among the next members of a set that the caller may see. */
 export async function readDriftPage(
   source: Pick<PlanSource, "streamMembers">,
   set: string,
-  from: { readonly after: string | undefined; readonly namespaces: Namespaces },
+  from: {
+    readonly after: string | undefined;
+    readonly namespaces: Namespaces;
+    /** How many members to compare: a request must not take long. */
+    readonly limit?: number;
+  },
 ): Promise<DriftPage> {
+  const { limit = membersPerPage } = from;
   const drift: Drift[] = [];
   let [count, last] = [0, from.after];
   for await (const known of source.streamMembers(set, from)) {
-    if (count === membersPerPage) return { drift, next: last };
+    if (count === limit) return { drift, next: last };
     count += 1;
     last = known.externalId;
     const namespace = known.topic?.namespace ?? known.details?.namespace ?? "";

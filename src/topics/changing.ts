@@ -5,7 +5,7 @@ import { toTopicEvent } from "./audit.ts";
 import type { DefinitionChange } from "./definition-change.ts";
 import { decideChanges, type ChangedTopic, type ChangeSet, type RejectedChange } from "./changes.ts";
 import type { TopicWrites } from "./snapshot.ts";
-import { TopicGoneError, UniqueViolationError, type FurtherWrites, type TopicStore } from "./stores.ts";
+import { TopicGoneError, UniqueViolationError, type FurtherWrites, type TopicTable } from "./stores.ts";
 import type { ChangeLabel, Topic, TopicDefinition } from "./topic.ts";
 
 export interface ChangeOptions {
@@ -37,7 +37,7 @@ export class ChangesRejectedError extends Error {
 }
 
 interface ChangingContext {
-  readonly store: TopicStore;
+  readonly store: TopicTable;
   readonly now: () => Date;
   readonly changed: (writes: Partial<TopicWrites>) => void;
 }
@@ -102,7 +102,7 @@ export async function changeTopic(
 
 /** Looks up the topics that the changes name, and the holders of the values that they want. */
 async function load(
-  store: TopicStore,
+  store: TopicTable,
   changes: readonly DefinitionChange[],
   check: ChangeOptions["check"],
 ): Promise<Pick<ChangeSet, "stored" | "retired">> {

@@ -2,7 +2,7 @@ import type { TopicBody } from "../../schemas/topic.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { RejectionError } from "../lib/errors.ts";
 import { createTopicService } from "./service.ts";
-import { UniqueViolationError, type TopicStore } from "./stores.ts";
+import { UniqueViolationError, type TopicTable } from "./stores.ts";
 import {
   createCombinationRejection,
   externalIdFault,
@@ -36,7 +36,7 @@ interface TopicImportOptions {
 }
 
 export function createTopicImport(
-  stored: TopicStore,
+  stored: TopicTable,
   { user, dryRun, onCreated }: TopicImportOptions,
 ): ImportTopics {
   const store = dryRun ? createDryRunStore(stored) : stored;
@@ -78,15 +78,15 @@ export function createTopicImport(
 }
 
 /** A view of a store in which new topics are kept in memory, for a dry run of an import. */
-function createDryRunStore(store: TopicStore): TopicStore {
+function createDryRunStore(store: TopicTable): TopicTable {
   const byExternalId = new Map<string, Topic>();
   const byCombination = new Map<string, Topic>();
 
-  const findByExternalIds: TopicStore["findByExternalIds"] = async (externalIds) => [
+  const findByExternalIds: TopicTable["findByExternalIds"] = async (externalIds) => [
     ...(await store.findByExternalIds(externalIds)),
     ...externalIds.flatMap((id) => byExternalId.get(id) ?? []),
   ];
-  const findByCombinations: TopicStore["findByCombinations"] = async (definitions) => [
+  const findByCombinations: TopicTable["findByCombinations"] = async (definitions) => [
     ...(await store.findByCombinations(definitions)),
     ...definitions.flatMap((definition) => byCombination.get(getCombination(definition)) ?? []),
   ];

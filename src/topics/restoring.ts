@@ -11,8 +11,8 @@ export class UnknownVersionError extends Error {
 }
 
 interface RestoringServices {
-  readonly topics: TopicService;
-  readonly topicReader: TopicReader;
+  readonly topics: Pick<TopicService, "change">;
+  readonly topicReader: Pick<TopicReader, "find">;
   readonly topicHistory: Pick<TopicHistory, "findVersion">;
 }
 
@@ -20,6 +20,8 @@ export interface RestoreRequest {
   readonly externalId: string;
   readonly version: number;
   readonly expected?: ExpectedTopic | undefined;
+  /** Whether the caller may know about a namespace; about every one unless given. */
+  readonly canSee?: (namespace: string) => boolean;
   /** Throws if the caller may not store a topic with the definition of the version. */
   readonly checkDefinition: ((definition: TopicDefinition) => void) | undefined;
 }
@@ -31,7 +33,7 @@ export interface RestoreRequest {
  */
 export async function restoreTopic(
   { topics, topicReader, topicHistory }: RestoringServices,
-  { externalId, version, expected, checkDefinition }: RestoreRequest,
+  { externalId, version, expected, canSee = () => true, checkDefinition }: RestoreRequest,
   options: ChangeOptions,
 ): Promise<ChangeResult> {
   const found = await topicReader.find(externalId);
@@ -39,7 +41,7 @@ export async function restoreTopic(
     throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
   options.check?.(found.topic);
   const restored = await topicHistory.findVersion(externalId, version);
-  if (restored === undefined)
+  if (restored === undefined || !canSee(restored.topic.namespace))
     throw new UnknownVersionError(
       `the history of the topic "${externalId}" has no version ${version}; its last one is ${found.topic.version}`,
     );

@@ -11,7 +11,7 @@ import type { DefinitionChange } from "./definition-change.ts";
 import { decide, type Batch, type Decision } from "./decide.ts";
 import { findDuplicates, insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
-import type { TopicStore } from "./stores.ts";
+import type { TopicTable } from "./stores.ts";
 import { isSameDefinition, toDefinition, type Topic, type TopicDefinition } from "./topic.ts";
 
 /** A topic that was stored, and its audit event. */
@@ -66,7 +66,7 @@ export interface TopicServiceOptions {
 }
 
 export function createTopicService(
-  store: TopicStore,
+  store: TopicTable,
   { now = currentDate, changed = () => undefined }: TopicServiceOptions = {},
 ): TopicService {
   /** The level that was enough for the last batch is likely to be enough for the next. */
@@ -126,7 +126,7 @@ export function createTopicService(
 
 /** Looks up what a level says. */
 async function load(
-  store: TopicStore,
+  store: TopicTable,
   announcements: readonly Announcement[],
   level: LookupLevel,
 ): Promise<Pick<Batch, "stored" | "unchanged">> {
@@ -146,7 +146,7 @@ async function load(
 }
 
 /** Splits the stored topics by whether they have their announced definition. Returns their external ids. */
-async function compareStored(store: TopicStore, definitions: readonly TopicDefinition[]) {
+async function compareStored(store: TopicTable, definitions: readonly TopicDefinition[]) {
   const announced = new Map(definitions.map((definition) => [definition.externalId, definition]));
   const unchanged = new Set<string>();
   const changed: string[] = [];

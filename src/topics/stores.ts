@@ -47,13 +47,10 @@ export interface StoreTransaction {
 /** Writes of another store, to be part of a transaction. May be called again after a conflict. */
 export type FurtherWrites = (transaction: StoreTransaction) => Promise<void>;
 
-/**
- * The store of topics, active and retired. Every function throws UnavailableError while the store does not
- * respond. A batch's `write` throws UniqueViolationError when a unique index rejects it, and TopicGoneError
- * when a topic to update is gone. A missing position is derived from the stored topics, where batches are all
- * or nothing.
- */
-export interface TopicStore extends BatchStore<TopicWrites> {
+/** Topics, active and retired. Every function throws UnavailableError while the store does not respond. */
+export interface TopicTable {
+  /** Identifies the primary and its term; changes with each election. Undefined if unknown. */
+  getPrimary(): string | undefined;
   /**
    * Waits until everything read from this primary is majority-committed. Returns false if an election may
    * have rolled some of it back.
@@ -77,3 +74,10 @@ export interface TopicStore extends BatchStore<TopicWrites> {
    */
   findLatestRetired(externalIds: readonly string[]): Promise<RetiredTopic[]>;
 }
+
+/**
+ * Topics, and how far the channel was read. A batch's `write` throws UniqueViolationError when a unique index
+ * rejects it, and TopicGoneError when a topic to update is gone. A missing position is derived from the
+ * stored topics, where batches are all or nothing.
+ */
+export interface TopicStore extends BatchStore<TopicWrites>, TopicTable {}

@@ -1,11 +1,8 @@
 /** The steps of every world with Kafka brokers. */
 import fc from "fast-check";
 
-import type { CoordinatorKind } from "./cluster/coordination.ts";
-import type { LinkFault } from "./network.ts";
-import type { SocketFault } from "./simulated-socket.ts";
+import type { CoordinatorKind, LinkFault, MessageName, SocketFault } from "../simulated-servers/index.ts";
 import { below, partition, process, upTo, weighted } from "./steps.ts";
-import type { MessageName } from "./wire/messages.ts";
 
 /** What happens to the brokers. */
 export type ClusterAction =

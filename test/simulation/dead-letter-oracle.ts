@@ -2,9 +2,7 @@
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { collections } from "../../src/storage/names.ts";
 import type { OutgoingRecord } from "../../src/sync/records.ts";
-import type { Host } from "./clock.ts";
-import type { StoredRecord } from "./cluster/log-batches.ts";
-import type { Read } from "./mongo/commands.ts";
+import type { Host, Read, StoredRecord } from "../simulated-servers/index.ts";
 import { beginning, epochSize, format, isAt, toPosition, type Position } from "./sync-changes.ts";
 import {
   explain,

@@ -1,10 +1,12 @@
-import type { Clock } from "./clock.ts";
+import {
+  startOfTime,
+  type Clock,
+  type Cluster,
+  type NewRecord,
+  type Partition,
+  type PartitionLog,
+} from "../simulated-servers/index.ts";
 import type { InputAction, SentIn } from "./cluster-steps.ts";
-import type { Cluster } from "./cluster/cluster.ts";
-import type { NewRecord } from "./cluster/foreign-producers.ts";
-import type { PartitionLog } from "./cluster/log.ts";
-import type { Partition } from "./cluster/topics.ts";
-import { startOfTime } from "./world.ts";
 
 export interface InputTopicOptions {
   readonly clock: Clock;

@@ -1,9 +1,8 @@
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
-import { Cluster, type ClusterOptions } from "./cluster/cluster.ts";
+import { Cluster, SocketNetwork, startOfTime, type ClusterOptions } from "../simulated-servers/index.ts";
 import type { ClusterAction } from "./cluster-steps.ts";
-import { SocketNetwork } from "./sockets.ts";
 import type { Fault } from "./steps.ts";
-import { startOfTime, type World, type WorldResult } from "./world.ts";
+import type { World, WorldResult } from "./world.ts";
 
 type Observers = Pick<ClusterOptions, "onDelivered" | "onDecided" | "onProduced" | "onCreated">;
 type Limits = Pick<

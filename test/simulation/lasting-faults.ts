@@ -1,6 +1,5 @@
 /** Faults that last while everything else has to catch up. */
-import type { Cluster } from "./cluster/cluster.ts";
-import type { Random } from "./random.ts";
+import type { Cluster, Random } from "../simulated-servers/index.ts";
 
 /**
  * Once faults stop, processes must have caught up within this time: the lifetime of a transaction, and some

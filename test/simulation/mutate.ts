@@ -8,7 +8,7 @@ import Table from "cli-table3";
 
 import { mutants, type Mutant } from "./mutants/index.ts";
 import { recordResults, type MutantResult } from "./mutants/table.ts";
-import type { Summary, WorldName } from "./run.ts";
+import type { Summary } from "./run.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const copied = [
@@ -16,6 +16,7 @@ const copied = [
   "src",
   "consumers",
   "schemas",
+  "test/simulated-servers",
   "test/simulation",
   "test/unit/topics/model.ts",
 ];
@@ -57,12 +58,8 @@ async function runSeeds(folder: string, { world, isEquivalent }: Mutant): Promis
 }
 
 async function runSchedule(folder: string, name: string): Promise<Omit<Outcome, "mutant">> {
-  const source = readFileSync(join(root, `test/simulation/regressions/${name}.json`), "utf8");
-  const { seed, world, steps } = JSON.parse(source) as { seed: number; world: WorldName; steps: unknown };
-  writeFileSync(join(folder, "steps.json"), JSON.stringify(steps));
-  const options = ["--seed", String(seed), "--world", world, "--steps", "steps.json"];
   // After a change to the product, the random numbers of a seed decide other things.
-  const output = await run(folder, [...options, "--tries", String(maxTries)]);
+  const output = await run(folder, ["--schedule", name, "--tries", String(maxTries)]);
   return { failure: /steps: (?:Violation: )?(.*)/.exec(output)?.[1], seeds: 0, seconds: 0 };
 }
 

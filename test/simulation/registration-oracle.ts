@@ -3,9 +3,7 @@
  * end is what one of the operations did that no acknowledged operation came after.
  */
 import { collections } from "../../src/storage/names.ts";
-import type { Clock, Host } from "./clock.ts";
-import type { Document } from "./mongo/documents.ts";
-import type { Commit } from "./mongo/commands.ts";
+import type { Clock, Commit, Document, Host } from "../simulated-servers/index.ts";
 import { Violation } from "./violation.ts";
 
 export type Operation =

@@ -2,7 +2,7 @@
  * What must hold for reports: a process reports each batch that it stored at most once, in order, and no
  * other.
  */
-import type { Host } from "./clock.ts";
+import type { Host } from "../simulated-servers/index.ts";
 import type { Counts } from "./sync-explanation.ts";
 
 /** A stored batch that its process has not reported yet. */

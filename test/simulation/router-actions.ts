@@ -1,6 +1,6 @@
 /** What can happen in the router's world. */
 import type { ClusterAction, InputAction, RefuseTopics, SentIn, SetOffset } from "./cluster-steps.ts";
-import type { LinkFault } from "./network.ts";
+import type { LinkFault } from "../simulated-servers/index.ts";
 import type { Fault } from "./steps.ts";
 
 /** An event as a producer sends it, or what is none. */

@@ -3,8 +3,7 @@
  */
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
-import type { StoredRecord } from "./cluster/log-batches.ts";
-import type { WrittenRecord } from "./cluster/transactions.ts";
+import type { StoredRecord, WrittenRecord } from "../simulated-servers/index.ts";
 import type { EventContent } from "./router-versions.ts";
 
 type Headers = StoredRecord["headers"];

@@ -3,11 +3,7 @@
  * existed when, how many partitions they had, and what they take.
  */
 import type { EgressAction } from "./router-actions.ts";
-import type { Clock } from "./clock.ts";
-import type { Cluster } from "./cluster/cluster.ts";
-import type { PartitionLog } from "./cluster/log.ts";
-import type { Topic } from "./cluster/topics.ts";
-import type { Random } from "./random.ts";
+import type { Clock, Cluster, PartitionLog, Random, Topic } from "../simulated-servers/index.ts";
 import type { Prospect } from "./router-event-check.ts";
 import type { RouterTopics } from "./router-topics.ts";
 import type { TopicVersion } from "./router-versions.ts";

@@ -1,8 +1,7 @@
 /** What a transaction has to do with one event, by the topics that its process could know. */
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
-import type { StoredRecord } from "./cluster/log-batches.ts";
-import type { WrittenRecord } from "./cluster/transactions.ts";
+import type { StoredRecord, WrittenRecord } from "../simulated-servers/index.ts";
 import { choosePartition, findChange, getCodeOfUnusable, getText, parseEvent } from "./router-copies.ts";
 import type { Knowledges, RouterTopics } from "./router-topics.ts";
 import type { TopicVersion } from "./router-versions.ts";

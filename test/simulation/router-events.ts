@@ -2,9 +2,7 @@
  * The events topic of the router's world: what producers send, and what happens to its logs and to the
  * offsets of its group.
  */
-import type { Host } from "./clock.ts";
-import type { NewRecord } from "./cluster/foreign-producers.ts";
-import { toKey } from "./cluster/requests.ts";
+import { toKey, type Host, type NewRecord } from "../simulated-servers/index.ts";
 import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";
 import type { RouterPositions } from "./router-positions.ts";
 import type { EventsAction, SentEvent } from "./router-actions.ts";

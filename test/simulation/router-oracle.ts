@@ -5,10 +5,13 @@
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
-import type { Host } from "./clock.ts";
-import type { PartitionLog } from "./cluster/log.ts";
-import type { StoredRecord } from "./cluster/log-batches.ts";
-import type { DecidedTransaction, WrittenRecord } from "./cluster/transactions.ts";
+import type {
+  DecidedTransaction,
+  Host,
+  PartitionLog,
+  StoredRecord,
+  WrittenRecord,
+} from "../simulated-servers/index.ts";
 import { getText, parseEvent } from "./router-copies.ts";
 import {
   EventCheck,

@@ -2,9 +2,7 @@
  * Where the router's group is in each partition, and what the ids of events stand for. The events topic may
  * be deleted and created again, lose its end, and have the offsets of its group set by hand or lost.
  */
-import type { PartitionLog } from "./cluster/log.ts";
-import type { StoredRecord } from "./cluster/log-batches.ts";
-import type { Topic } from "./cluster/topics.ts";
+import type { PartitionLog, StoredRecord, Topic } from "../simulated-servers/index.ts";
 import { Violation } from "./violation.ts";
 
 /** An offset of the group. */

@@ -1,8 +1,6 @@
 /** What the router must reach when faults have ended, also while one of them lasts. */
-import type { Clock } from "./clock.ts";
-import type { Cluster } from "./cluster/cluster.ts";
+import type { Clock, Cluster, Random } from "../simulated-servers/index.ts";
 import { injectLastingFault, lastingFaults, recoveryMs, type LastingFault } from "./lasting-faults.ts";
-import type { Random } from "./random.ts";
 import { parseEvent } from "./router-copies.ts";
 import type { EgressInventory } from "./router-egress.ts";
 import type { EventsTopic } from "./router-events.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 
 import { broker, clusterFaults, createRequestFaults, setOffset, share } from "./cluster-steps.ts";
-import type { LinkFault } from "./network.ts";
+import type { LinkFault } from "../simulated-servers/index.ts";
 import type { RouterAction, SentEvent } from "./router-actions.ts";
 import {
   below,

@@ -12,9 +12,7 @@ import {
   type TopicRecord,
 } from "../../src/storage/topic-records.ts";
 import type { RetiredTopic, Topic } from "../../src/topics/topic.ts";
-import type { Clock, Host } from "./clock.ts";
-import type { MongoServer } from "./mongo/server.ts";
-import type { Random } from "./random.ts";
+import type { Clock, Host, MongoServer, Random } from "../simulated-servers/index.ts";
 import type { createTopicVersions } from "./router-versions.ts";
 
 export interface Writer {

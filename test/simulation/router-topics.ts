@@ -8,10 +8,14 @@ import type { TopicFeed } from "../../src/matching/feed.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { createTopicFeed } from "../../src/storage/topic-feed.ts";
-import { createHost, type Clock, type Host } from "./clock.ts";
-import type { MongoServer } from "./mongo/server.ts";
-import type { Network } from "./network.ts";
-import type { Random } from "./random.ts";
+import {
+  createHost,
+  type Clock,
+  type Host,
+  type MongoServer,
+  type Network,
+  type Random,
+} from "../simulated-servers/index.ts";
 import { createIndexWatch, type IndexWatch } from "./router-index.ts";
 import type { RouterAction } from "./router-actions.ts";
 import { TopicChanges, type Writer } from "./router-topic-changes.ts";

@@ -2,10 +2,7 @@
 import { newId } from "../../src/lib/sys-id.ts";
 import { collections } from "../../src/storage/names.ts";
 import type { Topic } from "../../src/topics/topic.ts";
-import type { Clock } from "./clock.ts";
-import type { Commit } from "./mongo/commands.ts";
-import type { Document } from "./mongo/documents.ts";
-import type { MongoServer } from "./mongo/server.ts";
+import type { Clock, Commit, Document, MongoServer } from "../simulated-servers/index.ts";
 
 /** The members of an event that filters look at. */
 export interface EventContent {

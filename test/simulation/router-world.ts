@@ -13,9 +13,14 @@ import { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { createEgressNaming } from "../../src/routing/egress.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import type { Partition } from "../../src/sync/records.ts";
-import type { Host } from "./clock.ts";
-import type { Delivery } from "./cluster/fetches.ts";
-import type { DecidedTransaction } from "./cluster/transactions.ts";
+import {
+  createRandom,
+  withSimulatedTimers,
+  type DecidedTransaction,
+  type Delivery,
+  type Host,
+  type Random,
+} from "../simulated-servers/index.ts";
 import { KafkaWorld } from "./kafka-world.ts";
 import { EgressInventory, templates, type NamedBy } from "./router-egress.ts";
 import { EventsTopic } from "./router-events.ts";
@@ -29,9 +34,7 @@ import {
 } from "./router-recovery.ts";
 import { disturbsStore, type RouterAction } from "./router-actions.ts";
 import { RouterTopics, settleMs } from "./router-topics.ts";
-import { createRandom, type Random } from "./random.ts";
 import type { Step } from "./steps.ts";
-import { withSimulatedTimers } from "./timers.ts";
 import { World, type OnTrace, type Process, type WorldResult } from "./world.ts";
 
 interface Service {

@@ -2,7 +2,7 @@ import { describe, it } from "node:test";
 
 import { getSteps, type AnyStep, type WorldName } from "./run.ts";
 import { useScheduleThread } from "./schedule-thread.ts";
-import { messages, type MessageName } from "./wire/messages.ts";
+import { messages, type MessageName } from "../simulated-servers/index.ts";
 
 const names = Object.keys(messages) as MessageName[];
 const seedsPerWorld = 12;

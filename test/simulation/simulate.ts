@@ -1,5 +1,4 @@
 /** `npm run simulate`: runs simulated worlds, and repeats and shortens failing ones. */
-import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -7,13 +6,14 @@ import { Worker } from "node:worker_threads";
 import { Option, program } from "commander";
 
 import { runMutants } from "./mutate.ts";
+import { formatRegression, readRegressions } from "./regressions.ts";
 import {
   chooseWorld,
   getSteps,
   runSteps,
   shrink,
-  type AnyStep,
   type RunOptions,
+  type Schedule,
   type Summary,
   type WorldName,
 } from "./run.ts";
@@ -21,7 +21,7 @@ import type { WorkerReport, WorkerTask } from "./worker.ts";
 
 interface Options {
   readonly seed?: string;
-  readonly steps?: string;
+  readonly schedule?: string;
   readonly tries: string;
   readonly from: string;
   readonly seeds: string;
@@ -34,16 +34,16 @@ interface Options {
   readonly json?: true;
 }
 
-const { seed, steps, tries, from, seeds, minutes, world, length, trace, mutants, record, json } = program
+const { seed, schedule, tries, from, seeds, minutes, world, length, trace, mutants, record, json } = program
   .name("npm run simulate --")
   .description(
     "Runs the sync, the registrations and the router in simulated worlds, in which time, network, broker, store and every fault follow from a seed. " +
       "Exits with 1 if one of the checks fails.",
   )
   .option("--seed <number>", "run one seed, and shorten its schedule if it fails")
-  .option("--steps <file>", "with --seed: run this schedule, a JSON array as printed for a failing seed")
-  .option("--tries <count>", "with --steps: run the schedule with so many seeds, until one fails", "1")
-  .option("--trace", "with --seed: print everything that happens")
+  .option("--schedule <name>", "run a schedule of test/simulation/regressions.jsonl")
+  .option("--tries <count>", "with --schedule: run it with so many seeds, until one fails", "1")
+  .option("--trace", "with --seed or --schedule: print everything that happens")
   .option("--from <number>", "the first seed", "1")
   .option("--seeds <count>", "how many seeds to run", "400")
   .option("--minutes <number>", "run as many seeds as this time allows")
@@ -132,40 +132,51 @@ function printSummary(summary: Summary): void {
   );
 }
 
-const formatSteps = (schedule: readonly AnyStep[]): string =>
-  `[\n${schedule.map((step) => `  ${JSON.stringify(step)}`).join(",\n")}\n]`;
-
-async function runOne(options: RunOptions): Promise<boolean> {
-  const schedule =
-    steps === undefined ? getSteps(options) : (JSON.parse(readFileSync(steps, "utf8")) as AnyStep[]);
+/** Runs steps, and prints the outcome. Returns whether no check failed. */
+async function runAndPrint({ seed, world, steps }: Schedule): Promise<boolean> {
   try {
-    const { lines, ...result } = await runSteps(options, schedule);
+    const { lines, ...result } = await runSteps({ seed, world, onTrace: trace && console.log }, steps);
     console.log(
       json === undefined ? { ...result, lines: Object.fromEntries(lines) } : JSON.stringify(result),
     );
     return true;
   } catch (error) {
-    console.log(`seed ${options.seed} (${options.world}), ${schedule.length} steps: ${String(error)}`);
+    console.log(`seed ${seed} (${world}), ${steps.length} steps: ${String(error)}`);
+    return false;
   }
-  if (steps !== undefined) return false;
+}
+
+async function runOneSeed(options: RunOptions): Promise<boolean> {
+  const { seed, world } = options;
+  if (await runAndPrint({ seed, world, steps: getSteps(options) })) return true;
   console.log("looking for a shorter schedule");
-  const shortest = await shrink({ ...options, onTrace: undefined });
-  if (shortest === undefined) throw new Error("the seed failed, but does not fail again");
+  const steps = await shrink(options);
+  if (steps === undefined) throw new Error("the seed failed, but does not fail again");
+  const name = `${world} ${seed}`;
   console.log(
-    `${shortest.length} steps; save them to a file to run them with --seed ${options.seed} --world ${options.world} --steps FILE:\n${formatSteps(shortest)}`,
+    `${steps.length} steps; run them with --schedule "${name}" once test/simulation/regressions.jsonl has this line:\n` +
+      formatRegression({ name, world, seed, steps }),
   );
   return false;
 }
 
+async function runSchedule(name: string): Promise<boolean> {
+  const found = readRegressions().find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no schedule is named "${name}"`);
+  for (let tried = 0; tried < Number(tries); tried += 1)
+    if (!(await runAndPrint({ ...found, seed: found.seed + tried }))) return false;
+  return true;
+}
+
 async function main(): Promise<boolean> {
   if (mutants !== undefined) return runMutants(mutants === true ? "" : mutants, { json, record });
-  if (seed !== undefined) {
-    const options = { world: world ?? chooseWorld(Number(seed)), length: Number(length) };
-    for (let tried = 0; tried < Number(tries); tried += 1)
-      if (!(await runOne({ ...options, seed: Number(seed) + tried, onTrace: trace && console.log })))
-        return false;
-    return true;
-  }
+  if (schedule !== undefined) return runSchedule(schedule);
+  if (seed !== undefined)
+    return runOneSeed({
+      seed: Number(seed),
+      world: world ?? chooseWorld(Number(seed)),
+      length: Number(length),
+    });
   const summary = await runMany();
   if (json === undefined) printSummary(summary);
   else console.log(JSON.stringify(summary));

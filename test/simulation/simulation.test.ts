@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { describe, it } from "node:test";
 
-import { chooseWorld, type Schedule } from "./run.ts";
 import { mutants } from "./mutants/index.ts";
+import { readRegressions } from "./regressions.ts";
+import { chooseWorld } from "./run.ts";
 import { useScheduleThread } from "./schedule-thread.ts";
 
 const seeds = 240;
 const routerSeeds = 60;
 const length = 150;
-const folder = resolve(import.meta.dirname, "regressions");
+const regressions = readRegressions();
 const { runSeed, runSteps } = useScheduleThread();
 
 describe("the simulation", () => {
@@ -39,14 +40,15 @@ describe("the simulation", () => {
     }
   });
 
-  // A schedule once failed, or fails with a mutant.
-  for (const name of readdirSync(folder))
-    it(`finds no violation in a schedule: ${name.replace(".json", "").replaceAll("-", " ")}`, async () => {
-      await runSteps(JSON.parse(readFileSync(join(folder, name), "utf8")) as Schedule);
+  for (const regression of regressions)
+    it(`finds no violation in a schedule: ${regression.name}`, async () => {
+      await runSteps(regression);
     });
 
-  it("has mutants whose text occurs in the product", () => {
-    for (const { name, file, replace } of mutants) {
+  it("has mutants whose text occurs in the product, and whose schedules exist", () => {
+    const schedules = new Set(regressions.map(({ name }) => name));
+    for (const { name, file, replace, schedule } of mutants) {
+      if (schedule !== undefined) assert.ok(schedules.has(schedule), name);
       const source = readFileSync(resolve(import.meta.dirname, "../..", file), "utf8");
       assert.equal(source.split(replace).length, 2, `${name}: ${file}`);
     }

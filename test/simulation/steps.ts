@@ -1,7 +1,7 @@
 /** The steps of a run, as data: what users and producers do, and what goes wrong. */
 import fc from "fast-check";
 
-import type { LinkFault } from "./network.ts";
+import type { LinkFault } from "../simulated-servers/index.ts";
 
 /** What goes wrong with processes, the network and the store. */
 export type Fault =

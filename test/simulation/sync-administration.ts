@@ -7,17 +7,20 @@ import { collections } from "../../src/storage/names.ts";
 import type { PositionRecord } from "../../src/storage/position-records.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import { setPosition, type PositionedConsumer } from "../../src/sync/set-positions.ts";
-import type { Clock, Host } from "./clock.ts";
-import type { Cluster } from "./cluster/cluster.ts";
-import { nameFetching } from "./cluster/lookups.ts";
-import type { Document } from "./mongo/documents.ts";
-import type { Random } from "./random.ts";
-import { creation } from "./cluster/data-requests.ts";
+import {
+  startOfTime,
+  creation,
+  nameFetching,
+  type Clock,
+  type Cluster,
+  type Document,
+  type Host,
+  type Random,
+} from "../simulated-servers/index.ts";
 import type { Position } from "./sync-changes.ts";
 import type { Right, SyncAction } from "./sync-steps.ts";
 import { findOffset } from "./input-topic.ts";
 import type { SyncTopic } from "./sync-topic.ts";
-import { startOfTime } from "./world.ts";
 
 export interface AdministrationOptions {
   readonly clock: Clock;

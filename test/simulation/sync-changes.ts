@@ -1,9 +1,7 @@
 /** The store's records of topics and positions in the terms of the model. */
 import { collections } from "../../src/storage/names.ts";
 import type { ModelAnnouncement, ModelTopic, ModelVersion } from "../unit/topics/model.ts";
-import type { StoredRecord } from "./cluster/log-batches.ts";
-import type { Document } from "./mongo/documents.ts";
-import type { Change } from "./mongo/commands.ts";
+import type { Change, Document, StoredRecord } from "../simulated-servers/index.ts";
 
 export interface Position {
   readonly offset: number;

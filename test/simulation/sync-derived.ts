@@ -3,8 +3,7 @@
  * tells of.
  */
 import { collections } from "../../src/storage/names.ts";
-import type { Change } from "./mongo/commands.ts";
-import { formatValue, type Document } from "./mongo/documents.ts";
+import { formatValue, type Change, type Document } from "../simulated-servers/index.ts";
 import { epochSize, type Position } from "./sync-changes.ts";
 
 interface StoredSource {

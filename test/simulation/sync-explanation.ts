@@ -1,6 +1,6 @@
 /** What the contract says that a batch does, at one version of what is stored. */
 import { applyOneToModel, putInModel, type Model, type ModelTopic } from "../unit/topics/model.ts";
-import type { StoredRecord } from "./cluster/log-batches.ts";
+import type { StoredRecord } from "../simulated-servers/index.ts";
 import type { IdentifiedLog } from "./sync-topic.ts";
 import {
   describe,

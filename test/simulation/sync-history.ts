@@ -3,8 +3,7 @@
  * that it replaces; what was acknowledged is never lost or skipped.
  */
 import { collections } from "../../src/storage/names.ts";
-import type { Change, Commit } from "./mongo/commands.ts";
-import type { Document } from "./mongo/documents.ts";
+import type { Change, Commit, Document } from "../simulated-servers/index.ts";
 import { fromRecord, isEnd, toCombination } from "./sync-changes.ts";
 
 /** A version that was stored, visible or not. */

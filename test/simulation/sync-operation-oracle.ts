@@ -1,8 +1,7 @@
 /** What must hold for what users do over HTTP: single operations, and changes of several topics at once. */
 import { collections } from "../../src/storage/names.ts";
 import type { DefinitionChange } from "../../src/topics/definition-change.ts";
-import type { Commit } from "./mongo/commands.ts";
-import type { Document } from "./mongo/documents.ts";
+import type { Commit, Document } from "../simulated-servers/index.ts";
 import { toCombination, toEffect } from "./sync-changes.ts";
 import { applyEffect, type Version } from "./sync-explanation.ts";
 

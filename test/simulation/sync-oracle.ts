@@ -4,12 +4,9 @@
  * (test/unit/topics/model.ts).
  */
 import { collections } from "../../src/storage/names.ts";
-import type { Clock, Host } from "./clock.ts";
+import type { Clock, Commit, Document, Host, PartitionLog } from "../simulated-servers/index.ts";
 import { createLetterOracle } from "./dead-letter-oracle.ts";
 import { createReportOracle } from "./report-oracle.ts";
-import type { PartitionLog } from "./cluster/log.ts";
-import type { Document } from "./mongo/documents.ts";
-import type { Commit } from "./mongo/commands.ts";
 import {
   describe,
   findFalseRetirement,

@@ -1,6 +1,5 @@
 /** The Kafka topics of the sync's world besides that of the announcements. */
-import type { TopicRegistry } from "./cluster/topics.ts";
-import type { Random } from "./random.ts";
+import type { Random, TopicRegistry } from "../simulated-servers/index.ts";
 import { deadLetterTopic } from "./sync-service.ts";
 
 export const topicOfOthers = "others";

@@ -1,7 +1,6 @@
 /** How far the sync is behind. */
 import { collections } from "../../src/storage/names.ts";
-import type { Partition } from "./cluster/topics.ts";
-import type { Document } from "./mongo/documents.ts";
+import type { Document, Partition } from "../simulated-servers/index.ts";
 import type { IdentifiedLog, SyncTopic } from "./sync-topic.ts";
 
 export interface LagOptions {

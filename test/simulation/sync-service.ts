@@ -10,7 +10,7 @@ import type { RecordProducer } from "../../src/sync/records.ts";
 import type { TopicStore } from "../../src/topics/stores.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { createClaimCheck } from "./claim-check.ts";
-import type { Host } from "./clock.ts";
+import type { Host } from "../simulated-servers/index.ts";
 import type { KafkaWorld } from "./kafka-world.ts";
 import type { Counts } from "./sync-explanation.ts";
 import type { Process, World } from "./world.ts";

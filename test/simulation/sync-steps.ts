@@ -12,7 +12,7 @@ import {
   type SentIn,
   type SetOffset,
 } from "./cluster-steps.ts";
-import type { LinkFault } from "./network.ts";
+import type { LinkFault, MessageName } from "../simulated-servers/index.ts";
 import { createApplies, type ApplyAction } from "./sync-apply-steps.ts";
 import { createSending, type Meant, type SentRecord } from "./sync-sending.ts";
 import {
@@ -28,7 +28,6 @@ import {
   type Server,
   type Step,
 } from "./steps.ts";
-import type { MessageName } from "./wire/messages.ts";
 
 /** What happens to the announcements topic. */
 export type TopicAction =

@@ -1,12 +1,14 @@
 /** The announcements topic of the sync's world: what producers send, and what happens to its logs. */
-import type { Host } from "./clock.ts";
-import type { NewRecord } from "./cluster/foreign-producers.ts";
-import type { PartitionLog } from "./cluster/log.ts";
-import type { Partition } from "./cluster/topics.ts";
+import {
+  startOfTime,
+  type Host,
+  type NewRecord,
+  type Partition,
+  type PartitionLog,
+} from "../simulated-servers/index.ts";
 import { findOffset, InputTopic, type InputTopicOptions } from "./input-topic.ts";
 import type { SentRecord } from "./sync-sending.ts";
 import type { TopicAction } from "./sync-steps.ts";
-import { startOfTime } from "./world.ts";
 
 export interface SyncTopicOptions extends InputTopicOptions {
   /** What creates the topic. */

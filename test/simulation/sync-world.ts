@@ -5,12 +5,17 @@
 import { readConfig } from "../../src/config.ts";
 import { ConfigurationError } from "../../src/lib/errors.ts";
 import { collections } from "../../src/storage/names.ts";
-import { createHost, type Host } from "./clock.ts";
-import type { Delivery } from "./cluster/fetches.ts";
-import type { Partition } from "./cluster/topics.ts";
+import {
+  createHost,
+  createRandom,
+  withSimulatedTimers,
+  type Delivery,
+  type Host,
+  type Partition,
+  type Random,
+} from "../simulated-servers/index.ts";
 import { KafkaWorld } from "./kafka-world.ts";
 import { injectLastingFault, lastingFaults, recoveryMs, type LastingFault } from "./lasting-faults.ts";
-import { createRandom, type Random } from "./random.ts";
 import type { Step } from "./steps.ts";
 import { Administration } from "./sync-administration.ts";
 import { applyChanges } from "./sync-applies.ts";
@@ -24,7 +29,6 @@ import { announcementsTopic, deadLetterTopic, groupId, startService, type Servic
 import type { Right, SyncAction } from "./sync-steps.ts";
 import { createOtherTopics, topicOfOthers } from "./sync-other-topics.ts";
 import { SyncTopic } from "./sync-topic.ts";
-import { withSimulatedTimers } from "./timers.ts";
 import { Violation } from "./violation.ts";
 import { World, type OnTrace, type Process, type WorldResult } from "./world.ts";
 

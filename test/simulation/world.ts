@@ -4,15 +4,25 @@
  */
 import type { Logger } from "pino";
 
-import { replacePlatform, type Platform } from "../../src/lib/platform.ts";
+import { replacePlatform } from "../../src/lib/platform.ts";
+import { dropUnusedBytes } from "../../src/lib/sys-id.ts";
+import { clientOptions } from "../../src/storage/client-options.ts";
 import { toDatabase, type Database } from "../../src/storage/database.ts";
-import { createClock, createHost, type Clock, type Host } from "./clock.ts";
-import { createMongoClient } from "./mongo/client.ts";
-import type { Dialect, ServerOptions } from "./mongo/commands.ts";
-import { MongoServer } from "./mongo/server.ts";
-import { Network } from "./network.ts";
+import {
+  createClock,
+  createHost,
+  createMongoClient,
+  createRandom,
+  createSimulatedPlatform,
+  MongoServer,
+  Network,
+  type Clock,
+  type Dialect,
+  type Host,
+  type Random,
+  type ServerOptions,
+} from "../simulated-servers/index.ts";
 import { Violation } from "./violation.ts";
-import { createRandom, type Random } from "./random.ts";
 import { isFault, type Fault, type Step } from "./steps.ts";
 
 export interface WorldResult {
@@ -51,25 +61,6 @@ export interface WorldOptions<Service> {
 
 type End = Extract<Fault, { readonly noticedMs: number }>;
 
-export const startOfTime = Date.UTC(2026, 0, 1);
-
-/**
- * Time and randomness of a simulated world. `ids`: a separate generator for ids, so that they do not change
- * with other random choices.
- */
-export const createSimulatedPlatform = (
-  clock: Clock,
-  { random, ids }: { readonly random: Random; readonly ids: Random },
-): Platform => ({
-  now: () => startOfTime + Math.floor(clock.getTime() + clock.getHost().skewMs),
-  elapsed: clock.getTime,
-  schedule: (delayMs, action) => clock.schedule(clock.getHost(), delayMs, action),
-  scheduleSoon: (action) => clock.schedule(clock.getHost(), 0, action),
-  random: random.next,
-  fillRandom(bytes) {
-    for (let index = 0; index < bytes.length; index += 1) bytes[index] = ids.between(0, 256);
-  },
-});
 /** The generators, store and network of a world, and the processes that run in it. */
 export class World<Service> {
   readonly #options: WorldOptions<Service>;
@@ -101,6 +92,7 @@ export class World<Service> {
     this.network = new Network(clock, random);
     this.server = new MongoServer({ clock, random, host }, storeSettings);
     replacePlatform(createSimulatedPlatform(clock, { random, ids: createRandom(seed + 1) }));
+    dropUnusedBytes();
     this.log = createLog(this.#onLine, (details, message) => {
       if (mayLogError(message)) this.#onLine(details, message);
       else clock.fail(new Violation(`${message}: ${String(details.err)}`, { cause: details.err }));
@@ -133,7 +125,8 @@ export class World<Service> {
   /** Creates the access of a machine to the store. */
   readonly openDatabase = (host: Host): Database => {
     const { clock, random, network, server } = this;
-    return toDatabase(createMongoClient({ clock, random, network, server, host }), this.log);
+    const { writeConcern } = clientOptions;
+    return toDatabase(createMongoClient({ clock, random, network, server, host, writeConcern }), this.log);
   };
 
   getProcess(index: number): Process<Service> {

@@ -5,12 +5,13 @@ import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { importCheapHashes } from "./cheap-hashes.ts";
+import { importPatience } from "./patience.ts";
 
 /** The program, as its sources. */
 export const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
-/** Node's options for a process of a test: cheap hashes, and few garbage collections while it starts. */
-export const nodeOptions = [importCheapHashes, "--min-semi-space-size=16"] as const;
+/** Node's options for a process of a test: also few garbage collections while it starts. */
+export const nodeOptions = [importCheapHashes, importPatience, "--min-semi-space-size=16"] as const;
 
 /** A command, and everything that its process gets. */
 export interface Command {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-const defaultLimitMs = 150_000;
+/** Only ends a wait for something that never happens; nothing that happens takes as long on a busy machine. */
+const limitMs = 300_000;
 
 /** The pause before the next attempt. It grows: polling may cost the store more than the awaited work. */
 const firstWaitMs = 25;
@@ -22,7 +23,6 @@ export function addWaitContext(witness: () => string): void {
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
-  limitMs = defaultLimitMs,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   let last: unknown;

@@ -14,6 +14,12 @@ export interface Random {
 
 export const randomSeed = (): number => Math.floor(Math.random() * 2 ** 32);
 
+/** A random seed, or the one of an environment variable. Tests show `hint`, which repeats a run, if they fail. */
+export function chooseSeed(variable: string): { readonly seed: number; readonly hint: string } {
+  const seed = Number(process.env[variable] ?? randomSeed());
+  return { seed, hint: `${variable}=${seed}` };
+}
+
 /** Uses mulberry32, which accepts every 32-bit seed. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;

@@ -91,14 +91,13 @@ export function routerStage(addresses?: StackAddresses) {
       start: async (overrides?: Readonly<Record<string, string>>): Promise<TestService> =>
         (service = await own.start(overrides)),
       /** Also waits until the last router that was started knows the topics, which it does a little later. */
-      async stored(expected: number, limitMs?: number): Promise<void> {
-        await own.stored(expected, limitMs);
+      async stored(expected: number): Promise<void> {
+        await own.stored(expected);
         const started = service;
         if (started === undefined) throw new Error("no router was started");
         await until(
           `the router knows ${expected} topics`,
           async () => (await getSyncStatus(started)).router?.index?.topics === expected,
-          limitMs,
         );
       },
       createTopics: (partitions = 1, egressPartitions = partitions) =>
@@ -131,7 +130,7 @@ export function routerStage(addresses?: StackAddresses) {
           })),
         });
       },
-      routed: (limitMs?: number) => until(`all ${produced} events are forwarded`, isAtEnd, limitMs),
+      routed: () => until(`all ${produced} events are forwarded`, isAtEnd),
       readAll,
       countCopies: async (): Promise<number> => (await readAll(egress)).length,
       /** Asserts that each event was forwarded to each of the topics once, in the order of its partition. */

@@ -121,7 +121,7 @@ export function stage(stack: StackAddresses = sharedStack()) {
       });
     }
 
-    const caughtUp = (limitMs?: number) => until("every position is at the end of the log", isAtEnd, limitMs);
+    const caughtUp = () => until("every position is at the end of the log", isAtEnd);
 
     return {
       settings,
@@ -166,8 +166,8 @@ export function stage(stack: StackAddresses = sharedStack()) {
       count,
       applied,
       deadLetters,
-      stored: (expected: number, limitMs?: number) =>
-        until(`${expected} topics are stored`, async () => (await count()) === expected, limitMs),
+      stored: (expected: number) =>
+        until(`${expected} topics are stored`, async () => (await count()) === expected),
       reached: (offset: number) =>
         until(
           `the position is ${offset}`,
@@ -179,8 +179,8 @@ export function stage(stack: StackAddresses = sharedStack()) {
        * Waits until every position is at the end of the log; then asserts that the topics are those
        * announced.
        */
-      inStep: async (limitMs?: number): Promise<void> => {
-        await caughtUp(limitMs);
+      inStep: async (): Promise<void> => {
+        await caughtUp();
         const records = await topics.find({}).toArray();
         const found = new Map(records.map((record) => [record.topic_id, record.topic_name]));
         assert.equal(records.length, found.size, "an external id is stored twice");
@@ -264,8 +264,8 @@ export async function waitUntilNotReady(
   assert.equal(status, 200);
 }
 
-export async function waitUntilReady(service: TestService, limitMs?: number): Promise<void> {
-  await until("the service is ready", async () => (await getReadiness(service)).status === 200, limitMs);
+export async function waitUntilReady(service: TestService): Promise<void> {
+  await until("the service is ready", async () => (await getReadiness(service)).status === 200);
 }
 
 export async function getSyncStatus(service: Pick<TestService, "url">): Promise<SyncStatus> {

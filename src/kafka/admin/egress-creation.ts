@@ -18,11 +18,8 @@ const finalRefusals = [
   "CLUSTER_AUTHORIZATION_FAILED",
 ];
 
-/** Kafka topics that another process has created are in neither part. */
-export interface Creation {
-  readonly successful: readonly string[];
-  readonly failures: ReadonlyMap<string, CreationFailure>;
-}
+/** Why Kafka topics were not created, by name. Those that another process has created are not among them. */
+export type CreationFailures = ReadonlyMap<string, CreationFailure>;
 
 interface CreationFailure {
   readonly reason: string;
@@ -32,13 +29,19 @@ interface CreationFailure {
 /** A refusal without a failure means that the Kafka topic exists. */
 type Refusal = readonly [topic: string, failure: CreationFailure | undefined];
 
+interface CreationOptions {
+  readonly create: NewEgress;
+  /** Called with those that each request has created, also if a later one fails. */
+  readonly onCreated: (names: readonly string[]) => void;
+  readonly log: Logger;
+}
+
 /** Creates Kafka topics for events. Throws UnavailableError in an outage. */
 export async function createEgress(
   admin: Admin,
   names: readonly string[],
-  { create, log }: { readonly create: NewEgress; readonly log: Logger },
-): Promise<Creation> {
-  const successful: string[] = [];
+  { create, onCreated, log }: CreationOptions,
+): Promise<CreationFailures> {
   const failures = new Map<string, CreationFailure>();
   const { partitions: numPartitions = -1, replication: replicationFactor = -1 } = create;
   for (let first = 0; first < names.length; first += maxTopicsPerRequest) {
@@ -52,12 +55,12 @@ export async function createEgress(
     );
     const refused = new Set(refusals.map(([topic]) => topic));
     const added = topics.map(({ topic }) => topic).filter((topic) => !refused.has(topic));
-    successful.push(...added);
     for (const [topic, failure] of refusals) if (failure !== undefined) failures.set(topic, failure);
-    if (added.length > 0)
-      log.info({ count: added.length, topics: added.slice(0, 10) }, "egress topics created");
+    if (added.length === 0) continue;
+    log.info({ count: added.length, topics: added.slice(0, 10) }, "egress topics created");
+    onCreated(added);
   }
-  return { successful, failures };
+  return failures;
 }
 
 /** Finds the Kafka topics that the broker refused to create. Throws UnavailableError in an outage. */

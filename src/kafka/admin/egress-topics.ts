@@ -6,7 +6,7 @@ import type { EgressObstacle, EgressTopics } from "../../routing/transactions.ts
 import { toKafkaError } from "../errors.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
 import { failOnError } from "../protocol/request.ts";
-import { createEgress, type Creation } from "./egress-creation.ts";
+import { createEgress, type CreationFailures } from "./egress-creation.ts";
 import type { AdminClients } from "./topics.ts";
 
 /** The Kafka topics that are created because an event needs them, not on a person's command. */
@@ -70,6 +70,8 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
   /** Those that cannot be written to or created. */
   readonly #refused = new Map<string, Refusal>();
   #createdCount = 0;
+  /** One creation at a time, or several partitions would exceed the limit together. */
+  #creation: Promise<unknown> = Promise.resolve();
   #isLimitLogged = false;
 
   constructor(options: EgressTopicsOptions) {
@@ -97,7 +99,7 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
   }
 
   async create(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const { failures } = await this.#createTopics(names);
+    const failures = await this.#createTopics(names, () => undefined);
     return new Map([...failures].map(([name, { reason }]) => [name, reason]));
   }
 
@@ -155,38 +157,56 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
     return confirmed;
   }
 
-  async #createTopics(names: readonly string[]): Promise<Creation> {
+  async #createTopics(
+    names: readonly string[],
+    onCreated: (names: readonly string[]) => void,
+  ): Promise<CreationFailures> {
     const { admin, create, log } = this.#options;
-    return create === undefined
-      ? { successful: [], failures: new Map() }
-      : createEgress(admin, names, { create, log });
+    return create === undefined ? new Map() : createEgress(admin, names, { create, onCreated, log });
   }
 
   /** Returns those that are still missing. Throws UnavailableError if they may be created in a moment. */
   async #createMissing(names: readonly string[]): Promise<readonly string[]> {
-    const { create, automatic } = this.#options;
-    if (names.length === 0 || create === undefined) return names;
-    const { successful, failures } = await this.#createTopics(this.#refuseSurplus(names));
-    this.#createdCount += successful.length;
-    if (successful.length > 0) automatic?.onCreated(successful);
-    for (const [name, { reason, isFinal }] of failures) {
-      if (!isFinal) throw new KafkaUnavailableError(`the Kafka topic "${name}" is missing, and ${reason}`);
-      this.#refuse(name, { code: "NO_EGRESS_TOPIC", reason });
+    if (names.length === 0 || this.#options.create === undefined) return names;
+    // Another partition may create some of them until then.
+    const created = this.#creation.then(() =>
+      this.#createUnknown(names.filter((name) => !this.#isKnown(name))),
+    );
+    this.#creation = created.catch(() => undefined);
+    return created;
+  }
+
+  async #createUnknown(names: readonly string[]): Promise<readonly string[]> {
+    const { maxTopics = Infinity } = this.#options.automatic ?? {};
+    let rest = names;
+    while (rest.length > 0 && this.#createdCount < maxTopics) {
+      const next = rest.slice(0, maxTopics - this.#createdCount);
+      rest = rest.slice(next.length);
+      await this.#createSome(next);
     }
+    this.#refuseSurplus(rest, maxTopics);
     for (const name of names) this.#missing.delete(name);
     return this.#lookUpTwice(names.filter((name) => this.#findRefusal(name) === undefined));
   }
 
-  /** Refuses those above the limit, and returns the others. */
-  #refuseSurplus(names: readonly string[]): readonly string[] {
-    const { automatic: { maxTopics = Infinity } = {}, log } = this.#options;
-    const surplus = names.slice(Math.max(0, maxTopics - this.#createdCount));
+  /** Throws UnavailableError if they may be created in a moment. */
+  async #createSome(names: readonly string[]): Promise<void> {
+    const failures = await this.#createTopics(names, (created) => {
+      this.#createdCount += created.length;
+      this.#options.automatic?.onCreated(created);
+    });
+    for (const [name, { reason, isFinal }] of failures) {
+      if (!isFinal) throw new KafkaUnavailableError(`the Kafka topic "${name}" is missing, and ${reason}`);
+      this.#refuse(name, { code: "NO_EGRESS_TOPIC", reason });
+    }
+  }
+
+  #refuseSurplus(names: readonly string[], maxTopics: number): void {
     const reason = `it does not exist, and KAFKA_EGRESS_MAX_CREATED (${maxTopics}) Kafka topics have been created`;
-    for (const name of surplus) this.#refuse(name, { code: "NO_EGRESS_TOPIC", reason });
-    if (surplus.length > 0 && !this.#isLimitLogged)
-      log.warn({ maxTopics, topics: surplus.slice(0, 10) }, "no more egress topics are created");
-    this.#isLimitLogged ||= surplus.length > 0;
-    return names.slice(0, names.length - surplus.length);
+    for (const name of names) this.#refuse(name, { code: "NO_EGRESS_TOPIC", reason });
+    if (names.length > 0 && !this.#isLimitLogged)
+      this.#options.log.warn({ maxTopics, topics: names.slice(0, 10) }, "no more egress topics are created");
+    this.#isLimitLogged ||= names.length > 0;
   }
 }
 

@@ -3,7 +3,7 @@
  * again on the same connection, which the broker takes for an illegal state. It authenticates again ten
  * seconds before a session ends (network/connection.js:62): in shorter sessions, before every request,
  * without an error.
- * The tests in test/integration/sync/kafka-security.test.ts fail when kafkajs no longer needs this.
+ * The tests in test/integration/sync/kafka-security.long.test.ts fail when kafkajs no longer needs this.
  */
 
 import type { Socket } from "node:net";

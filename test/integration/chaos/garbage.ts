@@ -193,8 +193,9 @@ const envelopeSpoilers: readonly (readonly [weight: number, spoil: Spoiler])[] =
   ],
 ];
 
-/** A record that is probably rejected. */
-export function createGarbage(definition: TopicDefinition, random: Random): EncodedRecord {
-  const spoil = random.pickWeighted(random.chance(0.6) ? plainSpoilers : envelopeSpoilers);
-  return spoil(definition, random);
+/** Creates records that are probably rejected: first one of each kind, in any order, then random ones. */
+export function createGarbageGenerator(random: Random): (definition: TopicDefinition) => EncodedRecord {
+  const firsts = random.shuffle([...plainSpoilers, ...envelopeSpoilers]).map(([, spoil]) => spoil);
+  const pick = (): Spoiler => random.pickWeighted(random.chance(0.6) ? plainSpoilers : envelopeSpoilers);
+  return (definition) => (firsts.pop() ?? pick())(definition, random);
 }

@@ -1,6 +1,6 @@
 import type { TopicDefinition } from "../../../src/topics/topic.ts";
 import { encodeDefinition, pickEnvelope, encodeTombstone, type EncodedRecord } from "./envelopes.ts";
-import { createGarbage } from "./garbage.ts";
+import { createGarbageGenerator } from "./garbage.ts";
 import type { Random } from "../../support/random.ts";
 import { createScenario, type Step, type ScenarioOptions } from "./scenario.ts";
 
@@ -21,6 +21,7 @@ export const moveHeader = "chaos-move";
 export function createGenerator(random: Random, options: ScenarioOptions) {
   const scenario = createScenario(random.fork(), options);
   const encoding = random.fork();
+  const createGarbage = createGarbageGenerator(encoding);
 
   function toRecord(step: Step): GeneratedRecord {
     const envelope = step.kind === "garbage" ? "plain" : pickEnvelope(encoding);
@@ -36,7 +37,7 @@ export function createGenerator(random: Random, options: ScenarioOptions) {
       case "retire":
         return encodeTombstone(envelope, step.externalId, encoding);
       case "garbage":
-        return createGarbage(step.definition, encoding);
+        return createGarbage(step.definition);
     }
   }
 

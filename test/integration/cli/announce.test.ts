@@ -5,6 +5,7 @@ import { before, describe, it } from "node:test";
 import { useFolder } from "../../support/folder.ts";
 import { unique } from "../../support/names.ts";
 import { toNdjson } from "../../support/ndjson.ts";
+import { impatient } from "../../support/patience.ts";
 import { definition, stage } from "../../support/scene.ts";
 import { runCli } from "../../support/service.ts";
 
@@ -127,10 +128,7 @@ describe("topicsync announce", () => {
   it("reports a broker that does not respond within a time limit", async () => {
     const { code, errors } = await runCli(
       ["announce", folder.createFile("x.ndjson", toNdjson(createDefinition()))],
-      {
-        ...settings,
-        KAFKA_BROKERS: "127.0.0.1:1",
-      },
+      { ...settings, ...impatient, KAFKA_BROKERS: "127.0.0.1:1" },
     );
     assert.equal(code, 69);
     assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not respond within 10 s: .*ECONNREFUSED/);

@@ -3,6 +3,7 @@ import { before, describe, it } from "node:test";
 
 import { deadLetter, deadLetterStage } from "../../support/dead-letter-scene.ts";
 import { unique } from "../../support/names.ts";
+import { impatient } from "../../support/patience.ts";
 import { until } from "../../support/poll.ts";
 import { definition } from "../../support/scene.ts";
 import { runCli } from "../../support/service.ts";
@@ -181,7 +182,7 @@ describe("the dead-letters command", { concurrency: true }, () => {
 
   it("names the address that does not respond", async () => {
     const { settings } = createScene();
-    const elsewhere = { ...settings, KAFKA_BROKERS: "127.0.0.1:1" };
+    const elsewhere = { ...settings, ...impatient, KAFKA_BROKERS: "127.0.0.1:1" };
     const { code, errors } = await runCli(["dead-letters", "list"], elsewhere);
     assert.equal(code, 69);
     assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not respond within 10 s: .*ECONNREFUSED/);
@@ -192,7 +193,8 @@ describe("the dead-letters command", { concurrency: true }, () => {
     silent.freeze();
     const address = `127.0.0.1:${silent.port}`;
     const { settings } = createScene();
-    const { code, errors } = await runCli(["dead-letters", "list"], { ...settings, KAFKA_BROKERS: address });
+    const nowhere = { ...settings, ...impatient, KAFKA_BROKERS: address };
+    const { code, errors } = await runCli(["dead-letters", "list"], nowhere);
     assert.equal(errors, `topicsync: Kafka at ${address} did not respond within 10 s: no response\n`);
     assert.equal(code, 69);
   });

@@ -39,7 +39,7 @@ it("`keys` creates a key with the operator's full rights, lists it, and deletes 
   const deleted = await runCli(["keys", "delete", id], service.settings);
   assert.equal(deleted.output, `deleted the key ${name} (${id})\n`);
   assert.notEqual((await runCli(["keys", "delete", id], service.settings)).code, 0);
-  await until("the key is rejected", async () => (await whoAmI(key)).status === 401, 35_000);
+  await until("the key is rejected", async () => (await whoAmI(key)).status === 401);
 });
 
 it("`keys create` rejects bad names, rights and durations", async () => {

@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { createCertificate } from "../../support/certificate.ts";
+import { impatient } from "../../support/patience.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 import { bootstrap, runCli, runJson } from "../../support/service.ts";
@@ -110,14 +111,18 @@ describe("topicsync status", () => {
   });
 
   it("shows the rest when MongoDB or Kafka is down", async () => {
-    const noStore = await runCli(["status"], { ...settings, MONGODB_URI: "mongodb://127.0.0.1:1/x" });
+    const noStore = await runCli(["status"], {
+      ...settings,
+      ...impatient,
+      MONGODB_URI: "mongodb://127.0.0.1:1/x",
+    });
     assert.equal(noStore.code, 0, noStore.errors);
     assert.match(noStore.output, /partly unknown/);
     assert.match(
       noStore.output,
       /Unknown: the positions: MongoDB at 127\.0\.0\.1:1 did not respond.*ECONNREFUSED/,
     );
-    const noBroker = await runCli(["status"], { ...settings, KAFKA_BROKERS: "127.0.0.1:1" });
+    const noBroker = await runCli(["status"], { ...settings, ...impatient, KAFKA_BROKERS: "127.0.0.1:1" });
     assert.equal(noBroker.code, 0, noBroker.errors);
     assert.match(noBroker.output, /Unknown: the log: Kafka at 127\.0\.0\.1:1 did not respond.*ECONNREFUSED/);
   });

@@ -10,6 +10,6 @@ export interface Mutant {
   readonly by: string;
   /** Why it breaks nothing that is checked; only where that is so. */
   readonly isEquivalent?: string;
-  /** The schedule in `regressions` that finds it, where random ones do so too rarely. */
+  /** The schedule in regressions.jsonl that finds it, where random ones do so too rarely. */
   readonly schedule?: string;
 }

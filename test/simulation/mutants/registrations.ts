@@ -48,7 +48,7 @@ export const registrationsMutants: readonly Mutant[] = [
     file: installations,
     replace: "sys_updated_on: { $not: { $gte: updatedOn } }",
     by: "sys_updated_on: { $not: { $gt: updatedOn } }",
-    schedule: "late-registration-undoes-a-removal-by-a-process-whose-clock-is-behind",
+    schedule: "late registration undoes a removal by a process whose clock is behind",
   },
   {
     name: "the time of a record goes back when it is deactivated",
@@ -56,7 +56,7 @@ export const registrationsMutants: readonly Mutant[] = [
     file: "src/storage/installation-records.ts",
     replace: "deactivated_reason: reason },\n  $max: { sys_updated_on: updatedOn },",
     by: "deactivated_reason: reason, sys_updated_on: updatedOn },",
-    schedule: "late-registration-undoes-a-removal-by-a-process-whose-clock-is-behind",
+    schedule: "late registration undoes a removal by a process whose clock is behind",
   },
   {
     name: "a late removal deactivates a token that was registered again",
@@ -85,7 +85,7 @@ export const registrationsMutants: readonly Mutant[] = [
     file: "src/storage/database.ts",
     replace: "return primary === topology.getPrimary();",
     by: "return true;",
-    schedule: "removal-of-all-spares-a-token-that-an-election-reactivates",
+    schedule: "removal of all spares a token that an election reactivates",
   },
   {
     name: "a late removal of all deactivates a token that was registered again",
@@ -164,7 +164,7 @@ export const registrationsMutants: readonly Mutant[] = [
     replace:
       "  const primary = database.getPrimary();\n  const targets = await readTargets(\n    installations,\n    attempts.map(({ write }) => write),\n    maxRemovedPerBatch,\n  );\n",
     by: "  const targets = await readTargets(\n    installations,\n    attempts.map(({ write }) => write),\n    maxRemovedPerBatch,\n  );\n  const primary = database.getPrimary();\n",
-    schedule: "removal-spares-a-token-that-an-election-reactivates",
+    schedule: "removal spares a token that an election reactivates",
   },
   {
     name: "the primary is asked for after all tokens are removed",
@@ -172,7 +172,7 @@ export const registrationsMutants: readonly Mutant[] = [
     file: deactivation,
     replace: "    primary = database.getPrimary();\n    await work();\n",
     by: "    await work();\n    primary = database.getPrimary();\n",
-    schedule: "removal-of-all-spares-a-token-that-an-election-reactivates",
+    schedule: "removal of all spares a token that an election reactivates",
   },
   {
     name: "a removal deactivates a token that belongs to another user by now",

@@ -48,7 +48,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: index,
     replace: "    await Promise.race([this.#rereads.catchUp(), lost]);\n",
     by: "",
-    schedule: "topic-read-slowly-at-the-end-of-a-load",
+    schedule: "topic read slowly at the end of a load",
   },
   {
     name: "a load takes what has changed since it began",
@@ -56,7 +56,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: index,
     replace: "if (!applied.has(topic.externalId) || this.#rereads.has(topic.externalId)) index.set(topic);",
     by: "index.set(topic);",
-    schedule: "topic-changed-during-a-slow-load",
+    schedule: "topic changed during a slow load",
   },
   {
     name: "a topic that cannot be read is forgotten",
@@ -64,7 +64,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: rereads,
     replace: "        this.restart();\n",
     by: "        this.#reading.clear();\n",
-    schedule: "topic-that-cannot-be-read-again",
+    schedule: "topic that cannot be read again",
   },
   {
     name: "a look-up from before the feed was followed counts as read",
@@ -72,7 +72,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: index,
     replace: "        this.#rereads.restart();\n",
     by: "",
-    schedule: "look-up-that-ends-while-topics-are-loaded-again",
+    schedule: "look up that ends while topics are loaded again",
   },
   {
     name: "a late own write is not read again",
@@ -80,7 +80,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: index,
     replace: "apply(externalId, topic, updatedOn);",
     by: "apply(externalId, topic);",
-    schedule: "own-write-reported-late",
+    schedule: "own write reported late",
   },
   {
     name: "a late own removal is not read again",
@@ -88,7 +88,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: index,
     replace: "apply(topic.externalId, undefined, retiredOn);",
     by: "apply(topic.externalId, undefined);",
-    schedule: "own-removal-reported-late",
+    schedule: "own removal reported late",
   },
   {
     name: "a changed topic is read only once",
@@ -96,7 +96,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: index,
     replace: "      this.#rereads.add(ids);\n    }, secondReadDelayMs)",
     by: "    }, secondReadDelayMs)",
-    schedule: "own-write-reported-after-a-newer-one-was-read",
+    schedule: "own write reported after a newer one was read",
   },
   {
     name: "an election does not end the feed",
@@ -104,6 +104,6 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: streams,
     replace: "      this.#end(electionError);\n",
     by: "",
-    schedule: "topic-read-before-an-election-loses-it",
+    schedule: "topic read before an election loses it",
   },
 ];

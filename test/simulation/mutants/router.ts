@@ -119,7 +119,7 @@ export const routerMutants: readonly Mutant[] = [
     file: "src/kafka/workarounds/joins.ts",
     replace: "          this.generationId = noGeneration;\n",
     by: "",
-    schedule: "member-that-lost-the-response-with-its-partitions",
+    schedule: "member that lost the response with its partitions",
   },
   {
     name: "offsets are committed without their epoch and topic id",
@@ -169,7 +169,7 @@ export const routerMutants: readonly Mutant[] = [
     file: "src/storage/logs.ts",
     replace: "count === undefined || partition >= count || read.includes(partition);",
     by: "count === undefined || partition >= count || read.length > 0;",
-    schedule: "partition-that-was-empty-in-another-cluster",
+    schedule: "partition that was empty in another cluster",
   },
   {
     name: "a partition that is closed while its last transaction is looked up gets a producer",
@@ -177,7 +177,7 @@ export const routerMutants: readonly Mutant[] = [
     file: "src/kafka/transactions.ts",
     replace: "      this.#requireOpen();\n      await this.#initialise();",
     by: "      await this.#initialise();",
-    schedule: "partition-closed-before-its-producer-is-created",
+    schedule: "partition closed before its producer is created",
   },
   {
     name: "a transaction whose end was lost is not ended",
@@ -199,7 +199,7 @@ export const routerMutants: readonly Mutant[] = [
     file: lostEnds,
     replace: "if (open.length > 0) await coordinator.addPartitionsToTxn(",
     by: "if (open.length > 1_000) await coordinator.addPartitionsToTxn(",
-    schedule: "end-lost-in-partitions-of-several-topics",
+    schedule: "end lost in partitions of several topics",
   },
   {
     name: "a position that was set by hand is ignored",

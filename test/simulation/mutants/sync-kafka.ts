@@ -16,7 +16,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
     file: member,
     replace: "    error instanceof kafkajs.KafkaJSLockTimeout ||\n",
     by: "",
-    schedule: "connection-that-is-not-set-up-in-time",
+    schedule: "connection that is not set up in time",
   },
   {
     name: "a member without an id is not told to join",
@@ -24,7 +24,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
     file: "src/kafka/workarounds/joins.ts",
     replace: "!joins.has(this)",
     by: "joins.has(this)",
-    schedule: "member-that-cannot-join-after-its-group-forgot-it",
+    schedule: "member that cannot join after its group forgot it",
   },
   {
     name: "commit and abort markers are confused",
@@ -162,7 +162,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
     file: logRequests,
     replace: "views.every((view)",
     by: "views.some((view)",
-    schedule: "former-leader-that-does-not-know-of-the-next",
+    schedule: "former leader that does not know of the next",
   },
   {
     name: "a minority of the brokers agrees on a log",
@@ -170,6 +170,6 @@ export const syncKafkaMutants: readonly Mutant[] = [
     file: logRequests,
     replace: "views.length * 2 > brokers.length &&",
     by: "brokers.length > 0 &&",
-    schedule: "former-leader-while-the-next-cannot-be-asked",
+    schedule: "former leader while the next cannot be asked",
   },
 ];

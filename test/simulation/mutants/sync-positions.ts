@@ -53,7 +53,7 @@ export const syncPositionMutants: readonly Mutant[] = [
     file: positions,
     replace: "      this.#requirePrimary();\n      const { session }",
     by: "      const { session }",
-    schedule: "elections-while-topics-are-looked-up",
+    schedule: "elections while topics are looked up",
   },
   {
     name: "the primary is asked for after the decision",
@@ -103,7 +103,7 @@ export const syncPositionMutants: readonly Mutant[] = [
     file: reader,
     replace: "if (isReplaced(reading, log))",
     by: "if (log.high < 0)",
-    schedule: "log-replaced-by-one-that-ends-at-the-position",
+    schedule: "log replaced by one that ends at the position",
   },
   {
     name: "an idle reader does not look at its position",
@@ -132,7 +132,7 @@ export const syncPositionMutants: readonly Mutant[] = [
     file: startPosition,
     replace: "if ((epoch ?? 0) <= stored.epoch)",
     by: "if ((epoch ?? 0) < 0)",
-    schedule: "broker-that-lags-shows-a-log-that-was-replaced",
+    schedule: "broker that lags shows a log that was replaced",
   },
   {
     name: "a position without a topic id counts as one of another log",
@@ -169,7 +169,7 @@ export const syncPositionMutants: readonly Mutant[] = [
     replace:
       'logs.findOneAndUpdate(\n      { kafka_topic: topic, kafka_topic_id: topicId },\n      { $set: { last_claimed_on: currentDate() }, $addToSet: { read_partitions: partition } },\n      { returnDocument: "after", maxTimeMS: maxUpdateMs },\n    );',
     by: "logs.findOne({ kafka_topic: topic, kafka_topic_id: topicId });",
-    schedule: "epoch-that-is-read-before-an-election-loses-it",
+    schedule: "epoch that is read before an election loses it",
   },
   {
     name: "an update that finds no epoch counts as done",

@@ -51,7 +51,7 @@ export const syncTopicMutants: readonly Mutant[] = [
     replace:
       "export const toExactFilter = (topic: Topic): Filter<TopicRecord> => ({\n  ...toVersionFilter(topic),\n",
     by: "export const toExactFilter = (topic: Topic): Filter<TopicRecord> => ({\n  _id: topic.id,\n",
-    schedule: "topic-adopted-while-it-is-disabled",
+    schedule: "topic adopted while it is disabled",
   },
   {
     name: "errors around an election count as unforeseen",
@@ -66,7 +66,7 @@ export const syncTopicMutants: readonly Mutant[] = [
     file: topicWrites,
     replace: "    if (deletedCount < removed.length) throw createGoneError();\n",
     by: "    if (deletedCount < 0) throw createGoneError();\n",
-    schedule: "topic-disabled-while-the-channel-retires-it",
+    schedule: "topic disabled while the channel retires it",
   },
   {
     name: "a replacement that finds nothing counts as done",
@@ -74,7 +74,7 @@ export const syncTopicMutants: readonly Mutant[] = [
     file: topicWrites,
     replace: "    if (matchedCount < updated.length) throw createGoneError();\n",
     by: "    if (matchedCount < 0) throw createGoneError();\n",
-    schedule: "topic-disabled-while-the-channel-adopts-it",
+    schedule: "topic disabled while the channel adopts it",
   },
   {
     name: "an announcement of a new log counts as an earlier one",

@@ -40,7 +40,7 @@ export const syncVersionMutants: readonly Mutant[] = [
     file: topicChanges,
     replace: "    if (matchedCount === 0) throw createGoneError();\n",
     by: "    if (matchedCount < 0) throw createGoneError();\n",
-    schedule: "topic-enabled-twice-while-it-is-disabled",
+    schedule: "topic enabled twice while it is disabled",
   },
   {
     name: "versions: a change that is uncertain is acknowledged",
@@ -53,7 +53,7 @@ export const syncVersionMutants: readonly Mutant[] = [
     name: "versions: a change that was read as stored is acknowledged at once",
     world: "sync",
     file: "src/topics/changing.ts",
-    schedule: "change-that-counts-as-done-although-an-election-loses-it",
+    schedule: "change that counts as done although an election loses it",
     replace: "if (made.length < results.length && !(await store.confirmReads(primary))) continue;",
     by: "if (primary === null) continue;",
   },

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 
 import { cached } from "../../../src/lib/cached.ts";
-import { until } from "../../support/poll.ts";
 
 /** Creates a fetch that counts its calls and waits until it is released. */
 function createFetch() {
@@ -22,8 +21,25 @@ function createFetch() {
   };
 }
 
+/** Time that passes only when the test says so. */
+function useClock(t: TestContext) {
+  let time = performance.now();
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  t.mock.method(performance, "now", () => time);
+  return {
+    pass(ms: number): void {
+      time += ms;
+      // lru-cache reads the clock once in a millisecond.
+      t.mock.timers.tick(ms);
+    },
+  };
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 describe("a cached value", () => {
-  it("is fetched once for concurrent callers, and again a second after an error", async () => {
+  it("is fetched once for concurrent callers, and again a second after an error", async (t) => {
+    const { pass } = useClock(t);
     let calls = 0;
     const get = cached(
       () => {
@@ -34,57 +50,62 @@ describe("a cached value", () => {
     );
     const failed = await Promise.allSettled(Array.from({ length: 100 }, get));
     assert.ok(failed.every(({ status }) => status === "rejected"));
+    pass(999);
     await assert.rejects(get(), /away/);
     assert.equal(calls, 1);
-    await until("it is fetched again", () => get().catch(() => undefined));
+    pass(2);
     assert.deepEqual(await Promise.all(Array.from({ length: 100 }, get)), Array(100).fill({ calls: 2 }));
   });
 
-  it("makes callers wait once it has expired", async () => {
+  it("makes callers wait once it has expired", async (t) => {
+    const { pass } = useClock(t);
     let calls = 0;
-    const get = cached(() => Promise.resolve({ call: (calls += 1) }), { ttlMs: 1 });
+    const get = cached(() => Promise.resolve({ call: (calls += 1) }), { ttlMs: 100 });
     assert.deepEqual(await get(), { call: 1 });
-    await until("it is fetched again", async () => (await get()).call === 2);
+    pass(99);
+    assert.deepEqual(await get(), { call: 1 });
+    pass(2);
+    assert.deepEqual(await get(), { call: 2 });
   });
 
-  it("is returned while the next one is fetched, if configured", async () => {
+  it("is returned while the next one is fetched, if configured", async (t) => {
+    const { pass } = useClock(t);
     const { fetch, release, calls } = createFetch();
-    const get = cached(fetch, { ttlMs: 1, staleWhileRevalidate: true });
+    const get = cached(fetch, { ttlMs: 100, staleWhileRevalidate: true });
     const first = get();
     release();
     assert.deepEqual(await first, { call: 1 });
-    await until("it is fetched again", async () => {
-      assert.deepEqual(await get(), { call: 1 });
-      return calls() === 2;
-    });
-    assert.deepEqual(await get(), { call: 1 });
+    pass(101);
+    for (let times = 0; times < 2; times += 1) assert.deepEqual(await get(), { call: 1 });
+    assert.equal(calls(), 2);
     release();
-    await until("the next one is there", async () => (await get()).call === 2);
+    await nextTurn();
+    assert.deepEqual(await get(), { call: 2 });
   });
 
-  it("never expires without a time to live", async () => {
+  it("never expires without a time to live", async (t) => {
+    const { pass } = useClock(t);
     let calls = 0;
     const get = cached(() => Promise.resolve({ call: (calls += 1) }), {});
-    const startedAt = performance.now();
-    await until("a moment has passed", async () => {
-      assert.deepEqual(await get(), { call: 1 });
-      return performance.now() - startedAt > 1_100;
-    });
+    await get();
+    pass(1e9);
+    assert.deepEqual(await get(), { call: 1 });
   });
 
-  it("lives longer if fetching it takes long", async () => {
+  it("lives longer if fetching it takes long", async (t) => {
+    const { pass } = useClock(t);
     let calls = 0;
     const get = cached(
-      async () => {
-        const startedAt = performance.now();
-        await until("a moment has passed", () => performance.now() - startedAt > 5);
-        return { call: (calls += 1) };
+      () => {
+        pass(50);
+        return Promise.resolve({ call: (calls += 1) });
       },
-      { ttlMs: 1, restFactor: 100_000 },
+      { ttlMs: 100, restFactor: 10 },
     );
     await get();
-    const startedAt = performance.now();
-    await until("the time to live has passed", () => performance.now() - startedAt > 50);
+    pass(499);
     assert.deepEqual(await get(), { call: 1 });
+    pass(2);
+    assert.deepEqual(await get(), { call: 2 });
   });
 });

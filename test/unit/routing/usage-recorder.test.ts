@@ -56,7 +56,7 @@ describe("the recorder of usage", () => {
     for (const id of [...ids, ...ids.slice(0, 10)]) index.count(id, 1);
     await recorder.stop();
     // A slow store takes longer than a stop waits.
-    await until("all are stored", async () => (await sum(ids)) === 460, 30_000);
+    await until("all are stored", async () => (await sum(ids)) === 460);
   });
 });
 

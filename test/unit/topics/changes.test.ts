@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { newId } from "../../../src/lib/sys-id.ts";
-import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
+import { UnknownTopicError, type DefinitionChange } from "../../../src/topics/definition-change.ts";
 import { decideChanges, type ChangeDecision, type ChangeSet } from "../../../src/topics/changes.ts";
 import type { RetiredTopic, Source, Topic, TopicDefinition } from "../../../src/topics/topic.ts";
 import { applyWrites } from "./apply-writes.ts";
@@ -45,6 +45,13 @@ const listProblems = (decision: ChangeDecision): unknown[] =>
         index,
         "code" in problem ? problem.code : problem.name,
       ])
+    : [];
+
+const listUnknown = (decision: ChangeDecision): string[] =>
+  "rejections" in decision
+    ? decision.rejections.flatMap(({ problem }) =>
+        problem instanceof UnknownTopicError ? [problem.message] : [],
+      )
     : [];
 
 const change = (
@@ -124,19 +131,19 @@ describe("changing topics", () => {
     ]);
   });
 
-  it("does not know what is absent or disabled", () => {
+  it("does not know what is absent or disabled, and says which of them it is", () => {
     const definition = createDefinition("a", "x");
-    assert.deepEqual(listProblems(decide([change("a", definition)], [])), [[0, "UnknownTopicError"]]);
-    const disabled = disable(createStored("a"));
-    assert.deepEqual(listProblems(decide([change("a", definition)], [], [disabled])), [
-      [0, "UnknownTopicError"],
-    ]);
-    assert.deepEqual(listProblems(decide([{ kind: "disable", externalId: "a" }], [])), [
-      [0, "UnknownTopicError"],
-    ]);
-    assert.deepEqual(listProblems(decide([{ kind: "enable", externalId: "a" }], [])), [
-      [0, "UnknownTopicError"],
-    ]);
+    const absent = 'there is no topic with the external id "a"';
+    for (const one of [
+      change("a", definition),
+      { kind: "disable", externalId: "a" } as const,
+      { kind: "enable", externalId: "a" } as const,
+    ])
+      assert.deepEqual(listUnknown(decide([one], [])), [absent]);
+    const list = (by: Source) =>
+      listUnknown(decide([change("a", definition)], [], [disable(createStored("a"), by)]));
+    assert.deepEqual(list(source), ['the topic "a" is disabled; enable or restore it first']);
+    assert.deepEqual(list(byChannel), [absent]);
   });
 
   it("enables a topic after its retirement, under its sys_id and with another definition", () => {

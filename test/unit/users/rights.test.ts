@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { isGrant, rights, rightsOfRole } from "../../../schemas/rights.ts";
+import fc from "fast-check";
+
+import { isGrant, rights, rightsOfRole, type Right } from "../../../schemas/rights.ts";
 import {
   findExcess,
   getNamespaces,
@@ -9,6 +11,7 @@ import {
   hasRightSomewhere,
   includesNamespace,
   listRights,
+  mayReadEvents,
 } from "../../../src/users/rights.ts";
 import { everyRole } from "../../../src/users/user.ts";
 
@@ -69,6 +72,18 @@ describe("the rights of a user", () => {
   });
 });
 
+describe("events", () => {
+  it("are shown to those who may read any content and are administrators", () => {
+    for (const [grants, expected] of [
+      [["admin", "dead-letters.read-content"], true],
+      [["admin", "dead-letters.read-content@a"], false],
+      [["admin", "dead-letters.read"], false],
+      [["dead-letters.read-content"], false],
+    ] as const)
+      assert.equal(mayReadEvents(withRoles(...grants)), expected, grants.join());
+  });
+});
+
 describe("a limit to namespaces", () => {
   it("covers the namespace, and with .* those below it", () => {
     const covered = (grant: string, namespace: string | undefined) =>
@@ -110,5 +125,40 @@ describe("what exceeds the rights of a user", () => {
       undefined,
     );
     assert.equal(findExcess(user, []), undefined);
+  });
+
+  it("is what reaches somewhere that the user does not, whatever the grants", () => {
+    /** Two levels below every namespace that a grant names, so that each range contains one that it does not. */
+    const everywhere = ["", "a", "a.b", "a.b.c", "a.b.c.d", "a.z", "ab", "ab.z", "b", "b.z", undefined];
+    const reaches = (grant: string, right: Right, namespace: string | undefined): boolean => {
+      const [granted = "", limit] = grant.split("@");
+      if (limit === undefined)
+        return granted === right || rightsOfRole[granted as keyof typeof rightsOfRole]?.includes(right);
+      if (granted !== right || namespace === undefined) return false;
+      if (!limit.endsWith(".*")) return namespace === limit;
+      return (
+        namespace
+          .split(".")
+          .slice(0, limit.split(".").length - 1)
+          .join(".") === limit.slice(0, -2)
+      );
+    };
+    const limits = ["", "a", "a.b", "ab", "b", "a.*", "a.b.*", "ab.*"].map((limit) => `@${limit}`);
+    const grants = ["topics.read", "topics.write"].flatMap((right) => [
+      right,
+      ...limits.map((one) => right + one),
+    ]);
+    const someGrants = fc.uniqueArray(fc.constantFrom(...grants, "admin", ...everyRole), { maxLength: 4 });
+    fc.assert(
+      fc.property(someGrants, someGrants, (held, wanted) => {
+        const exceeds = (grant: string): boolean =>
+          rights.some((right) =>
+            everywhere.some(
+              (one) => reaches(grant, right, one) && !held.some((own) => reaches(own, right, one)),
+            ),
+          );
+        assert.equal(findExcess(withRoles(...held), wanted), wanted.find(exceeds));
+      }),
+    );
   });
 });

@@ -64,6 +64,8 @@ const isRepeated = (condition: RootedCondition, others: readonly RootedCondition
   others.some((other) => other.operator === "eq" && hasSamePath(condition, other));
 
 const eventsPerPair = 20;
+/** Of 10,000 random pairs, 33 are undecided on average, and never so many by chance. */
+const maxUndecided = 100;
 
 /** Counts verdicts of random pairs and checks each. */
 function countVerdicts(
@@ -78,14 +80,13 @@ function countVerdicts(
     const added = isAdded ? wide.filter((condition) => !isRepeated(condition, narrow)) : [];
     return [[...narrow, ...added], wide] as const;
   });
-  const pool = fc.sample(given, 500);
-  let next = 0;
+  // Always the same events, so that the seed that fast-check prints repeats a run.
+  const pool = fc.sample(given, { seed: 1, numRuns: 500 });
   fc.assert(
-    fc.property(pairs, (pair) => {
+    fc.property(pairs, fc.nat({ max: pool.length - eventsPerPair }), (pair, from) => {
       const verdict = implies(new TopicConditions(pair[0]), new TopicConditions(pair[1]));
       counts[verdict.verdict] += 1;
-      next = (next + eventsPerPair) % pool.length;
-      checkVerdict(verdict, pair, pool.slice(next, next + eventsPerPair));
+      checkVerdict(verdict, pair, pool.slice(from, from + eventsPerPair));
     }),
     { numRuns },
   );
@@ -105,7 +106,7 @@ describe("an implication", () => {
       }));
     const counts = countVerdicts(withTypes, validEvents, 10_000);
     assert.ok(counts.implied > 2_000 && counts.refuted > 2_000, JSON.stringify(counts));
-    assert.ok(counts.undecided <= 50, JSON.stringify(counts));
+    assert.ok(counts.undecided <= maxUndecided, JSON.stringify(counts));
   });
 
   it("is decided for nearly all equalities, negations and comparisons", () => {
@@ -134,7 +135,7 @@ describe("an implication", () => {
       .array(condition, { maxLength: 2 })
       .map((conditions) => ({ contentQuery: conditions.join("&") }));
     const counts = countVerdicts(filters, given, 10_000);
-    assert.ok(counts.undecided <= 50, JSON.stringify(counts));
+    assert.ok(counts.undecided <= maxUndecided, JSON.stringify(counts));
   });
 
   const implied: readonly (readonly [one: string, other: string])[] = [

@@ -3,11 +3,10 @@ import { describe, it } from "node:test";
 
 import { installEventRuler, type Rule } from "../../../../bench/picker/event-ruler.ts";
 import { createPicker, type FilterTexts } from "../../../../src/matching/picker/index.ts";
-import { randomSeed, createRandom, type Random } from "../../../support/random.ts";
+import { chooseSeed, createRandom, type Random } from "../../../support/random.ts";
 import { toolsFolder } from "../../embedded/local.ts";
 
-/** Random; `PICKER_SEED` repeats a run. */
-const seed = Number(process.env["PICKER_SEED"] ?? randomSeed());
+const { seed, hint } = chooseSeed("PICKER_SEED");
 const topicCount = 1_000;
 const eventCount = 20_000;
 
@@ -22,7 +21,6 @@ const eventCount = 20_000;
 //   Arrays here contain scalars only.
 describe("the picker compared with Event Ruler", () => {
   it("picks the topics whose rules match", async (t) => {
-    const hint = `PICKER_SEED=${seed}`;
     t.diagnostic(hint);
     const random = createRandom(seed);
     const topics = Array.from({ length: topicCount }, (_, number) => createTopic(random, `t${number}`));

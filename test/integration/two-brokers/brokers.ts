@@ -1,0 +1,3 @@
+import { startTwoBrokers } from "../../support/two-brokers.ts";
+
+export const brokers = await startTwoBrokers();

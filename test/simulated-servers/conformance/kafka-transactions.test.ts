@@ -1,0 +1,3 @@
+import { compareTransactions } from "./transactions-comparison.ts";
+
+compareTransactions(2);

@@ -1,0 +1,3 @@
+import { compareKafka } from "./kafka-comparison.ts";
+
+compareKafka(2);

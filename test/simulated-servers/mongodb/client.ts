@@ -1,0 +1,101 @@
+/** The part of the driver's interface that the product uses, over a simulated network. */
+import { WriteConcern, type MongoClient, type WriteConcernSettings } from "mongodb";
+
+import { isMajority, SimulatedCollection, toWriteErrors } from "./collection.ts";
+import type { Statement } from "./commands.ts";
+import { MongoConnection, type ConnectionOptions, type TopologyEvent } from "./connection.ts";
+import { copy, formatValue, type Document, type Filter } from "./documents.ts";
+import { createNotPrimaryError } from "./errors.ts";
+import { createSession, type Session } from "./session.ts";
+
+interface UpdateCommand {
+  readonly update: string;
+  readonly updates: readonly { q: Filter; u: Document; upsert?: boolean; multi?: boolean }[];
+  readonly maxTimeMS?: number;
+  readonly writeConcern?: object;
+}
+
+export interface ClientOptions extends ConnectionOptions {
+  readonly writeConcern: WriteConcernSettings;
+}
+
+/** Creates the client of a host. */
+export function createMongoClient(options: ClientOptions): MongoClient {
+  const { host } = options;
+  const { isReplicaSet } = options.server.options;
+  const writeConcern = WriteConcern.fromOptions({ writeConcern: options.writeConcern });
+  const connection = new MongoConnection(options);
+
+  async function update(command: UpdateCommand) {
+    const statements = copy(command.updates).map(({ q, u, upsert = false, multi = false }): Statement => ({
+      kind: "update",
+      filter: q,
+      update: u,
+      upsert,
+      multi,
+    }));
+    const result = await connection.send(
+      (primary) =>
+        primary.write({
+          client: host,
+          collection: command.update,
+          statements,
+          ordered: false,
+          maxTimeMs: command.maxTimeMS,
+          // The driver adds none to a command.
+          awaitsMajority: isMajority(command.writeConcern),
+        }),
+      { canRetry: false },
+    );
+    return { writeErrors: toWriteErrors(result) };
+  }
+
+  const ping = (): Promise<void> =>
+    connection.send(
+      (primary) => {
+        if (!primary.isUp()) throw createNotPrimaryError();
+      },
+      { canRetry: false },
+    );
+
+  const db = {
+    collection: (name: string) =>
+      new SimulatedCollection({ name, host, connection, isReplicaSet, writeConcern }),
+    createCollection: () => Promise.resolve(),
+    command: (command: UpdateCommand | { readonly ping: 1 }) =>
+      "ping" in command ? ping() : update(command),
+    admin: () => ({
+      command: ({ killSessions }: { readonly killSessions: readonly { readonly id: unknown }[] }) =>
+        connection.send(
+          (primary) => {
+            primary.killSessions(killSessions.map(({ id }) => formatValue(id)));
+          },
+          { canRetry: false },
+        ),
+    }),
+  };
+
+  const client = {
+    on(_event: "topologyDescriptionChanged", listener: (event: TopologyEvent) => void) {
+      connection.onTopology(listener);
+    },
+    db: () => db,
+    connect: () => connection.sendOnce(() => undefined, false),
+    close: () => Promise.resolve(),
+    startSession: () => createClientSession(connection, isMajority(writeConcern)),
+  };
+  return client as unknown as MongoClient;
+}
+
+const createClientSession = (connection: MongoConnection, awaitsMajority: boolean): Session =>
+  createSession({
+    commit: (transaction) =>
+      connection.send((primary) => primary.commit(transaction, awaitsMajority), { canRetry: true }),
+    abort: (transaction) =>
+      connection.send(
+        (primary) => {
+          primary.abort(transaction);
+        },
+        { canRetry: true },
+      ),
+  });
