@@ -98,7 +98,7 @@ export async function restoreVersion(
   });
   const result = await restoreTopic(
     connected,
-    { externalId, version, expected, checkDefinition: undefined },
+    { externalId, version, expected, canSee: () => true, checkDefinition: undefined },
     options,
   ).catch((error: unknown) => {
     throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
