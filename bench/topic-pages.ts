@@ -40,7 +40,10 @@ export const topicPagesCommand = (): Command =>
             await database.connect(new AbortController().signal);
             try {
               return await measurePages(
-                { topicReader: createTopicReader(database), topicDetails: createTopicDetailsStore(database) },
+                {
+                  topicReader: createTopicReader(database),
+                  topicDetails: createTopicDetailsStore(database, { historyRetentionDays: undefined }),
+                },
                 options.topics,
               );
             } finally {
@@ -93,8 +96,8 @@ type Prepare = () => Promise<() => Promise<unknown>>;
 
 function createCases(sources: TopicSources, count: number): [string, Prepare][] {
   const pickKey = (): string => createAnnouncement(Math.floor(Math.random() * count)).key;
-  const createPageReader = (query: Omit<TopicPageQuery, "state">, after?: string) => () =>
-    readTopicPage(sources, { state: "active", ...query }, { after, limit: topicsPerPage });
+  const createPageReader = (query: Omit<TopicPageQuery, "state" | "namespaces">, after?: string) => () =>
+    readTopicPage(sources, { state: "active", namespaces: "all", ...query }, { after, limit: topicsPerPage });
   const prepareNothing =
     (read: () => Promise<unknown>): Prepare =>
     () =>

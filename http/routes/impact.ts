@@ -80,7 +80,7 @@ async function readJob({ topicReader }: ImpactServices, call: Call<ImpactBody>):
     throw new RejectionError("BAD_FILTER", "The changes contain invalid filters or repeated topics.", faults);
   const externalIds = changes.map(({ externalId }) => externalId);
   const found = await topicReader.readSorted(
-    { state: "active", externalIds },
+    { state: "active", externalIds, namespaces: "all" },
     { order: { sort: "externalId", descending: false }, after: undefined, limit: externalIds.length },
   );
   const stored = new Map(found.map(({ topic }) => [topic.externalId, topic]));

@@ -8,7 +8,7 @@ import { validateQuery } from "../framework/query.ts";
 
 const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
 
-interface ParsedTopicQuery extends TopicPageQuery {
+interface ParsedTopicQuery extends Omit<TopicPageQuery, "namespaces"> {
   readonly unusedFor: string | undefined;
   /** The topics as they were at this time. */
   readonly at: Date | undefined;

@@ -69,13 +69,13 @@ export interface DeadLetterService {
   /** All of them, newest first, in batches. */
   readAll(request: ListRequest): AsyncGenerator<readonly DeadLetterItem[]>;
   /** How many are stored. */
-  countByCode(namespaces?: Namespaces): Promise<Readonly<Record<string, number>>>;
+  countByCode(namespaces: Namespaces): Promise<Readonly<Record<string, number>>>;
   /** Undefined if there is none with this id in these namespaces, or Kafka has deleted it. */
-  get(id: string, namespaces?: Namespaces): Promise<FoundDeadLetter | undefined>;
+  get(id: string, namespaces: Namespaces): Promise<FoundDeadLetter | undefined>;
   /** Whole dead letters, in the order of the ids; unknown ids are left out. */
   read(ids: readonly string[]): AsyncGenerator<DeadLetterView>;
   /** The last replay of each dead letter; null where there is none. */
-  getOutcomes(ids: readonly string[], namespaces?: Namespaces): Promise<(ReplayView | null)[]>;
+  getOutcomes(ids: readonly string[], namespaces: Namespaces): Promise<(ReplayView | null)[]>;
   /** Decides what a replay will send. Throws NotLoadedError if too many announcements are pending. */
   plan(request: ReplayRequest): Promise<ReplayPlan>;
   /** Sends what was planned, without what was replayed or superseded since. */
@@ -111,10 +111,10 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
       }),
 
     async *read(ids) {
-      for await (const { view } of readViews(ids, options)) yield view;
+      for await (const { view } of readViews(ids, options, "all")) yield view;
     },
 
-    async getOutcomes(ids, namespaces = "all") {
+    async getOutcomes(ids, namespaces) {
       const positions = await catchUpFully(options);
       const visible =
         namespaces === "all"
@@ -156,7 +156,7 @@ const isAmong = ({ namespace }: StoredDeadLetter, namespaces: Namespaces): boole
 async function* readViews(
   ids: readonly string[],
   options: DeadLetterServiceOptions,
-  namespaces: Namespaces = "all",
+  namespaces: Namespaces,
 ): AsyncGenerator<FoundDeadLetter> {
   const positions = await catchUpFully(options);
   const stored = new Map((await options.letters.find(ids)).map((one) => [one.id, one]));
@@ -184,7 +184,7 @@ async function plan(
     states: createStates(positions, options),
     findReplays: (ids) => findReplays(ids, positions, options),
     again,
-    findForeign: (ids) => options.sync.findForeign(ids, filter.namespaces ?? "all"),
+    findForeign: (ids) => options.sync.findForeign(ids, filter.namespaces),
     force,
     others,
   });

@@ -71,7 +71,7 @@ export interface DeadLetterFilter {
   /** Written at this time or earlier. */
   readonly to?: number;
   /** Of topics in one of these. */
-  readonly namespaces?: Namespaces;
+  readonly namespaces: Namespaces;
 }
 
 /** The order of a list; no two dead letters share a key. */
@@ -96,7 +96,7 @@ export interface DeadLetterReader {
   find(ids: readonly string[]): Promise<StoredDeadLetter[]>;
   /** Streams in batches, with one query. */
   stream(filter: DeadLetterFilter, order: DeadLetterOrder): AsyncGenerator<readonly StoredDeadLetter[]>;
-  countByCode(namespaces?: Namespaces): Promise<Record<string, number>>;
+  countByCode(namespaces: Namespaces): Promise<Record<string, number>>;
   /** Removes the dead letters of a partition before an offset that were read up to this epoch. */
   removeBefore(position: PartitionOffset & Pick<Position, "epoch">): Promise<void>;
 }

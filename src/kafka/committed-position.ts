@@ -1,8 +1,11 @@
-import type { ClaimedPosition } from "../sync/positions.ts";
+import type { TopicOffsets } from "kafkajs";
+
+import type { ClaimedPosition, Position } from "../sync/positions.ts";
+import type { Partition } from "../sync/records.ts";
 import type { CommittedOffset } from "./protocol/offset-fetch.ts";
 
 /** The router commits this with an offset, as JSON. */
-export interface PositionMetadata {
+interface PositionMetadata {
   readonly epoch: number;
   /** Kafka commits an offset by the topic's name: it may belong to a topic that was deleted since. */
   readonly topicId?: string;
@@ -10,6 +13,18 @@ export interface PositionMetadata {
   readonly clusterId?: string;
   /** The producer that committed it. */
   readonly by: string;
+}
+
+/** What to commit for a position. */
+export function toOffsets(
+  { topic, partition }: Partition,
+  { offset, epoch, topicId, clusterId }: Position,
+  by: string,
+): TopicOffsets {
+  const log = { ...(topicId !== undefined && { topicId }), ...(clusterId !== undefined && { clusterId }) };
+  const metadata: PositionMetadata = { epoch, ...log, by };
+  const position = { partition, offset: String(offset), metadata: JSON.stringify(metadata) };
+  return { topic, partitions: [position] };
 }
 
 /**

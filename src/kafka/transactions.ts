@@ -1,4 +1,4 @@
-import type { Producer, TopicOffsets, Transaction } from "kafkajs";
+import type { Producer, Transaction } from "kafkajs";
 
 import type { Logger } from "../lib/logger.ts";
 import { getErrorMessage, KafkaUnavailableError, UnavailableError } from "../lib/errors.ts";
@@ -16,7 +16,7 @@ import { hasType, quoteGroup, toKafkaError, toOutage, type Rights } from "./erro
 import { createTopicLimits, sendAll, sendEach, splitIntoRequests } from "./routed-requests.ts";
 import type { KafkaClient } from "./sockets.ts";
 import type { KafkaRequests } from "./requests.ts";
-import { toPosition, type PositionMetadata } from "./committed-position.ts";
+import { toOffsets, toPosition } from "./committed-position.ts";
 
 interface TransactionsOptions {
   readonly partition: Partition;
@@ -258,15 +258,4 @@ async function whileCompleting<T>(request: () => Promise<T>): Promise<T> {
       await sleep(waitedMs < quickCompletionMs ? completionPollMs : slowCompletionPollMs);
     }
   }
-}
-
-function toOffsets(
-  { topic, partition }: Partition,
-  { offset, epoch, topicId, clusterId }: Position,
-  by: string,
-): TopicOffsets {
-  const log = { ...(topicId !== undefined && { topicId }), ...(clusterId !== undefined && { clusterId }) };
-  const metadata: PositionMetadata = { epoch, ...log, by };
-  const position = { partition, offset: String(offset), metadata: JSON.stringify(metadata) };
-  return { topic, partitions: [position] };
 }

@@ -84,7 +84,7 @@ export class LiveTopicIndex {
    * necessary, and waits up to 10 s for the first load. Throws NotLoadedError after that, and
    * UnavailableError.
    */
-  async pick(event: unknown, record?: EventRecord, namespaces: Namespaces = "all"): Promise<PickedTopics> {
+  async pick(event: unknown, record: EventRecord | undefined, namespaces: Namespaces): Promise<PickedTopics> {
     const index = await this.#waitForIndex();
     const picked = index.pick(event, record);
     if (namespaces === "all") return readPickedTopics(this.#feed, picked);
@@ -137,8 +137,8 @@ export class LiveTopicIndex {
   async explain(
     externalId: string,
     event: unknown,
-    record?: EventRecord,
-    namespaces: Namespaces = "all",
+    record: EventRecord | undefined,
+    namespaces: Namespaces,
   ): Promise<ConditionResult[] | undefined> {
     const [topic] = await this.#feed.find([externalId]);
     return topic === undefined || !includesNamespace(namespaces, topic.namespace)

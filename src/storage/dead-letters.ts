@@ -98,7 +98,7 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
       database.run(async () => {
         if (ids.length === 0) return [];
         const found = letters.find({ _id: { $in: ids.map((id) => toId(topic, id)) } });
-        return (await found.toArray()).map(fromRecord);
+        return (await found.toArray()).map(fromDeadLetterRecord);
       }),
 
     stream(filter, { newestFirst, after, ...options }) {
@@ -114,7 +114,7 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
         { $and: [toQuery(topic, filter), ...(boundary ? [boundary] : [])] } as Filter<DeadLetterRecord>,
         { ...options, sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])) },
       );
-      return streamBatches(database, found, fromRecord);
+      return streamBatches(database, found, fromDeadLetterRecord);
     },
 
     countByCode: (namespaces) =>
@@ -142,7 +142,7 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
 const toId = (topic: string, id: string): string => `${topic}:${id}`;
 
 /** The record with one more copy; undefined if that was counted before. */
-function addCopy(
+export function addCopy(
   stored: DeadLetterRecord | undefined,
   summary: DeadLetterSummary,
   epoch: number,
@@ -168,7 +168,7 @@ function addCopy(
   };
 }
 
-const fromRecord = (record: DeadLetterRecord): StoredDeadLetter => {
+export const fromDeadLetterRecord = (record: DeadLetterRecord): StoredDeadLetter => {
   const { _id, kafka_topic: topic, partition, offset, rank, code, message, bytes, copies } = record;
   const { source, time, external_id: externalId, namespace, omitted } = record;
   const position = { topic, partition, offset };

@@ -107,7 +107,7 @@ const fromRecord = ({ _id: name, version, events, first_on: firstOn }: TypeRecor
   firstOn,
 });
 
-const toGeneration = ({ paths, ...counts }: TypeStatistics): GenerationRecord => ({
+export const toGeneration = ({ paths, ...counts }: TypeStatistics): GenerationRecord => ({
   events: counts.events,
   sampled: counts.sampled,
   first_on: counts.firstOn,
@@ -117,7 +117,7 @@ const toGeneration = ({ paths, ...counts }: TypeStatistics): GenerationRecord =>
   paths: paths.map(toPathRecord),
 });
 
-const fromGeneration = (record: GenerationRecord): TypeStatistics => ({
+export const fromGeneration = (record: GenerationRecord): TypeStatistics => ({
   events: record.events,
   sampled: record.sampled,
   firstOn: record.first_on,

@@ -40,7 +40,7 @@ export function createKeyStore(database: Database): KeyStore {
       database.run(async () => {
         await keys.deleteMany({ name: key.name, expires_on: { $lte: now } }, { maxTimeMS: maxUpdateMs });
         // Another request may take a slot at the same time, so the index decides.
-        for (const slot of slots) if (await tryInsert(toRecord(key, slot))) return true;
+        for (const slot of slots) if (await tryInsert(toKeyRecord(key, slot))) return true;
         // A write that was repeated after an outage may have been stored the first time.
         return (await keys.findOne({ _id: key.id })) !== null;
       }),
@@ -48,13 +48,13 @@ export function createKeyStore(database: Database): KeyStore {
     findByDigest: (digest) =>
       database.run(async () => {
         const record = await keys.findOne({ digest });
-        return record === null ? undefined : fromRecord(record);
+        return record === null ? undefined : fromKeyRecord(record);
       }),
 
     list: () =>
       database.run(async () => {
         const options = { sort: { name: 1, slot: 1 }, limit: maxListed } as const;
-        return (await keys.find({}, options).toArray()).map(fromRecord);
+        return (await keys.find({}, options).toArray()).map(fromKeyRecord);
       }),
 
     remove: (id) =>
@@ -62,7 +62,7 @@ export function createKeyStore(database: Database): KeyStore {
         const record = await keys.findOne({ _id: id });
         if (record === null) return undefined;
         await keys.deleteOne({ _id: id }, { maxTimeMS: maxUpdateMs });
-        return fromRecord(record);
+        return fromKeyRecord(record);
       }),
 
     markUsed: (id, usedOn) =>
@@ -72,7 +72,7 @@ export function createKeyStore(database: Database): KeyStore {
   };
 }
 
-const toRecord = (key: StoredKey, slot: number): KeyRecord => ({
+export const toKeyRecord = (key: StoredKey, slot: number): KeyRecord => ({
   _id: key.id,
   name: key.name,
   slot,
@@ -83,7 +83,7 @@ const toRecord = (key: StoredKey, slot: number): KeyRecord => ({
   expires_on: key.expiresOn,
 });
 
-const fromRecord = (record: KeyRecord): StoredKey => ({
+export const fromKeyRecord = (record: KeyRecord): StoredKey => ({
   id: record._id,
   name: record.name,
   digest: record.digest,

@@ -13,7 +13,7 @@ interface PageQuery<R extends Document> {
   readonly sort: readonly string[];
   readonly descending?: boolean | undefined;
   /** The values of the sort fields in the last record of the page before. */
-  readonly after?: readonly SortValue[] | undefined;
+  readonly after: readonly SortValue[] | undefined;
   readonly limit: number;
 }
 
@@ -72,7 +72,7 @@ interface NamespaceCondition {
 
 /** The records whose `namespace` is among these; undefined for all records. */
 export function toNamespaceFilter(
-  namespaces: Namespaces = "all",
+  namespaces: Namespaces,
 ): NamespaceCondition | { $or: NamespaceCondition[] } | undefined {
   if (namespaces === "all") return undefined;
   const named = { namespace: { $in: namespaces.map(({ namespace }) => namespace) } };

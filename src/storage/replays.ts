@@ -23,13 +23,13 @@ export function createReplayStore(database: Database): ReplayStore {
       database.run(async () => {
         if (deadLetterIds.length === 0) return [];
         const query = replays.find({ letter: { $in: [...deadLetterIds] } }).sort({ letter: 1, attempt: 1 });
-        return (await query.toArray()).map(toReplay);
+        return (await query.toArray()).map(fromReplayRecord);
       }),
 
     begin: (claims) =>
       database.run(async () => {
         try {
-          await replays.insertMany(claims.map(toRecord), { ordered: false, maxTimeMS: maxUpdateMs });
+          await replays.insertMany(claims.map(toReplayRecord), { ordered: false, maxTimeMS: maxUpdateMs });
           return new Set<string>();
         } catch (error) {
           const failed = getWriteErrors(error);
@@ -66,7 +66,13 @@ const toKey = ({ deadLetterId, attempt }: Replay): Filter<ReplayRecord> => ({
   attempt,
 });
 
-const toRecord = ({ deadLetterId, attempt, startedAt, state, sentTo }: Replay): ReplayRecord => ({
+export const toReplayRecord = ({
+  deadLetterId,
+  attempt,
+  startedAt,
+  state,
+  sentTo,
+}: Replay): ReplayRecord => ({
   letter: deadLetterId,
   attempt,
   state,
@@ -74,7 +80,7 @@ const toRecord = ({ deadLetterId, attempt, startedAt, state, sentTo }: Replay): 
   sent_to: sentTo,
 });
 
-const toReplay = ({ letter, attempt, replayed_on, state, sent_to }: ReplayRecord): Replay => ({
+export const fromReplayRecord = ({ letter, attempt, replayed_on, state, sent_to }: ReplayRecord): Replay => ({
   deadLetterId: letter,
   attempt,
   startedAt: replayed_on,

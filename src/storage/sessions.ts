@@ -21,20 +21,9 @@ const maxListed = 200;
 export function createSessionStore(database: Database): SessionStore {
   const sessions = database.collection<SessionRecord>(collections.sessions);
   return {
-    insert: ({ digest, user, basis, createdOn, expiresOn }) =>
+    insert: (session) =>
       database.run(async () => {
-        await sessions.insertOne(
-          {
-            _id: digest,
-            user_name: user,
-            created_on: createdOn,
-            expires_on: expiresOn,
-            ...("issuer" in basis
-              ? { issuer: basis.issuer, roles: basis.roles }
-              : { password_digest: basis.passwordDigest }),
-          },
-          { maxTimeMS: maxUpdateMs },
-        );
+        await sessions.insertOne(toSessionRecord(session), { maxTimeMS: maxUpdateMs });
       }),
 
     find: (digest) =>
@@ -71,7 +60,23 @@ export function createSessionStore(database: Database): SessionStore {
   };
 }
 
-const fromSessionRecord = (record: SessionRecord): StoredSession => ({
+export const toSessionRecord = ({
+  digest,
+  user,
+  basis,
+  createdOn,
+  expiresOn,
+}: StoredSession): SessionRecord => ({
+  _id: digest,
+  user_name: user,
+  created_on: createdOn,
+  expires_on: expiresOn,
+  ...("issuer" in basis
+    ? { issuer: basis.issuer, roles: basis.roles }
+    : { password_digest: basis.passwordDigest }),
+});
+
+export const fromSessionRecord = (record: SessionRecord): StoredSession => ({
   digest: record._id,
   user: record.user_name,
   basis: toBasis(record),

@@ -35,7 +35,7 @@ export function toDescriptionRecord(
   };
 }
 
-const fromDescriptionRecord = ({ topic_id, ...record }: DescriptionRecord): StoredDetails =>
+export const fromDescriptionRecord = ({ topic_id, ...record }: DescriptionRecord): StoredDetails =>
   fromDetailsRecord({ ...record, _id: topic_id });
 
 const compareDescriptions = (a: StoredDetails, b: StoredDetails): number =>

@@ -36,7 +36,7 @@ export const openDetailsCollections = (
 
 export function createTopicDetailsStore(
   database: Database,
-  { historyRetentionDays }: { readonly historyRetentionDays?: number | undefined } = {},
+  { historyRetentionDays }: { readonly historyRetentionDays: number | undefined },
 ): TopicDetailsStore {
   const stores = openDetailsCollections(database, historyRetentionDays);
   const all = stores.details;
@@ -58,7 +58,7 @@ export function createTopicDetailsStore(
       return found.flat().map(fromDetailsRecord);
     },
 
-    replace: (details, replaced = []) =>
+    replace: (details, replaced) =>
       replaced.length === 0
         ? database.run(() => writeDetails(stores, { details: [details] }, { maxTimeMS: maxUpdateMs }))
         : writeTogether((options) => writeDetails(stores, { details: [details], replaced }, options)),

@@ -59,7 +59,7 @@ async function chooseIndex(
 }
 
 function toConditions(query: DetailsQuery): Condition[] {
-  const { owner, tag, label, lifecycle, set, words = [], namespaces = "all" } = query;
+  const { owner, tag, label, lifecycle, set, words = [], namespaces } = query;
   const fields = { owner, tags: tag, labels: label, lifecycle, set };
   const conditions = Object.entries(fields).flatMap(([field, value]) =>
     value === undefined ? [] : [toEquality(field, value)],

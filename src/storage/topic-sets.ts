@@ -33,7 +33,7 @@ const maxApplies = 100;
 
 export function createTopicSetStore(
   database: Database,
-  { historyRetentionDays }: { readonly historyRetentionDays?: number | undefined } = {},
+  { historyRetentionDays }: { readonly historyRetentionDays: number | undefined },
 ): TopicSetStore {
   const sets = database.collection<SetRecord>(collections.topicSets);
   const stores = openDetailsCollections(database, historyRetentionDays);
@@ -80,7 +80,7 @@ export function createTopicSetStore(
   };
 }
 
-function addApply(current: SetRecord | null, writes: SetWrites): SetRecord {
+export function addApply(current: SetRecord | null, writes: SetWrites): SetRecord {
   const { set, origin = current?.origin, on, namespaces, applied } = writes;
   const { plan, revision, by, total } = writes.apply;
   const [last, ...older] = current?.applies ?? [];
@@ -105,7 +105,14 @@ function addApply(current: SetRecord | null, writes: SetWrites): SetRecord {
   };
 }
 
-const fromSetRecord = ({ _id, origin, created_on, created_by, namespace, applies }: SetRecord): TopicSet => ({
+export const fromSetRecord = ({
+  _id,
+  origin,
+  created_on,
+  created_by,
+  namespace,
+  applies,
+}: SetRecord): TopicSet => ({
   name: _id,
   origin,
   createdOn: created_on,

@@ -24,14 +24,14 @@ import { openTopicCollections, toViolation, writeTopics } from "./topic-writes.t
 
 interface TopicStoreOptions {
   /** How long replaced versions are kept; undefined: for ever. */
-  readonly historyRetentionDays?: number | undefined;
+  readonly historyRetentionDays: number | undefined;
 }
 
 /** The store of topics and positions in MongoDB. */
 export function createTopicStore(
   database: Database,
   log: Logger,
-  { historyRetentionDays }: TopicStoreOptions = {},
+  { historyRetentionDays }: TopicStoreOptions,
 ): TopicStore {
   const stores = openTopicCollections(database, historyRetentionDays);
   const { topics } = stores;

@@ -46,16 +46,7 @@ export function createUserStore(database: Database): UserStore {
     insert: (user) =>
       database.run(async () => {
         try {
-          await users.insertOne(
-            {
-              _id: newId(),
-              user_name: user.name,
-              password_hash: user.passwordHash,
-              roles: [...user.roles],
-              active: user.active,
-            },
-            { maxTimeMS: maxUpdateMs },
-          );
+          await users.insertOne(toUserRecord(user), { maxTimeMS: maxUpdateMs });
         } catch (error) {
           if (!isDuplicate(error)) throw error;
           throw new NameTakenError(`the user "${user.name}" exists already`, { cause: error });
@@ -85,13 +76,21 @@ export function createUserStore(database: Database): UserStore {
   };
 }
 
+export const toUserRecord = (user: StoredUser): UserRecord => ({
+  _id: newId(),
+  user_name: user.name,
+  password_hash: user.passwordHash,
+  roles: [...user.roles],
+  active: user.active,
+});
+
 const toUser = (record: UserRecord): User => ({
   name: record.user_name,
   roles: record.roles,
   active: record.active,
 });
 
-const toStoredUser = (record: UserRecord): StoredUser => ({
+export const toStoredUser = (record: UserRecord): StoredUser => ({
   ...toUser(record),
   passwordHash: record.password_hash,
 });

@@ -85,7 +85,7 @@ async function compareMembers({ set, topics }: DesiredSet, source: PlanSource): 
   const different = new Map<string, KnownTopic>();
   const leftovers: KnownTopic[] = [];
   let [unchanged, members] = [0, 0];
-  for await (const known of source.streamMembers(set)) {
+  for await (const known of source.streamMembers(set, { after: undefined, namespaces: "all" })) {
     if (known.topic !== undefined) members += 1;
     const entry = topics.get(known.externalId);
     if (entry === undefined || entry.isDraft) {

@@ -26,7 +26,7 @@ export function createDatabaseSource({ topics, details, sets, eventTypes }: Sour
     findSet: (name) => sets.find(name),
     listSets: async () => (await sets.list("all")).map(({ name }) => name),
 
-    async *streamMembers(set, { after, namespaces } = {}) {
+    async *streamMembers(set, { after, namespaces }) {
       const read = details.search({ set, namespaces });
       for await (const some of read({ after, batchSize: membersPerLookup })) yield* await addTopics(some);
     },

@@ -18,7 +18,8 @@ export async function* findDrift(
   source: Pick<PlanSource, "streamMembers">,
   set: string,
 ): AsyncGenerator<Drift> {
-  for await (const known of source.streamMembers(set)) yield* compareApplied(known);
+  for await (const known of source.streamMembers(set, { after: undefined, namespaces: "all" }))
+    yield* compareApplied(known);
 }
 
 /** The drift of some members of a set, by external id. */

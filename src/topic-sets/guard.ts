@@ -5,8 +5,8 @@ import type { TopicDetailsStore } from "../topics/details-store.ts";
 export interface GuardOptions {
   /** Changes the topic although its set will change it back. */
   readonly force: boolean;
-  /** Whether the caller may know about a namespace; about every one unless given. */
-  readonly canSee?: (namespace: string) => boolean;
+  /** Whether the caller may know about a namespace. */
+  readonly canSee: (namespace: string) => boolean;
 }
 
 /**
@@ -16,7 +16,7 @@ export interface GuardOptions {
 export async function requireUnmanaged(
   store: Pick<TopicDetailsStore, "find">,
   externalIds: readonly string[],
-  { force, canSee = () => true }: GuardOptions,
+  { force, canSee }: GuardOptions,
 ): Promise<(event: AuditEvent) => AuditEvent> {
   const managed = (await store.find(externalIds)).filter(
     ({ membership, namespace }) => membership !== undefined && canSee(namespace),

@@ -85,7 +85,7 @@ export interface PlanSource {
   /** Streams the members of a set by external id, from after one, of some namespaces. */
   streamMembers(
     set: string,
-    from?: { readonly after?: string | undefined; readonly namespaces?: Namespaces },
+    from: { readonly after: string | undefined; readonly namespaces: Namespaces },
   ): AsyncIterable<KnownTopic>;
   /** Finds topics and details by external id. */
   findKnown(externalIds: readonly string[]): Promise<KnownTopic[]>;

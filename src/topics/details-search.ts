@@ -46,7 +46,7 @@ export async function findBySearch(
 export async function addDetails(
   topicDetails: Pick<TopicDetailsStore, "find">,
   topics: readonly ListedTopic[],
-  namespaces: Namespaces = "all",
+  namespaces: Namespaces,
 ): Promise<ListedTopic[]> {
   const found = await topicDetails.find(topics.map(({ topic }) => topic.externalId));
   const byId = new Map(found.map((one) => [one.externalId, one]));
@@ -62,7 +62,7 @@ export async function addDetails(
 export async function dropFound(
   topicDetails: Pick<TopicDetailsStore, "find">,
   topics: readonly ListedTopic[],
-  { words = [], namespaces = "all" }: Pick<DetailsQuery, "words" | "namespaces">,
+  { words = [], namespaces }: Pick<DetailsQuery, "words" | "namespaces">,
 ): Promise<ListedTopic[]> {
   const details = await topicDetails.find(topics.map(({ topic }) => topic.externalId));
   const found = details.filter((one) => includesNamespace(namespaces, one.namespace) && hasWords(one, words));
@@ -90,7 +90,7 @@ interface ConditionTexts extends Omit<DetailsQuery, "words" | "namespaces"> {
  * without details. Throws a RejectionError.
  */
 export function parseConditions({ q, owner, tag, label, lifecycle, set }: ConditionTexts): {
-  readonly details?: DetailsQuery;
+  readonly details?: Omit<DetailsQuery, "namespaces">;
   readonly search?: string;
 } {
   const others = { owner, tag, label, lifecycle, set };

@@ -21,10 +21,10 @@ interface DetailsChange {
   /** The version that the caller has read: 0 for a topic that was never described, undefined for any. */
   readonly version: number | undefined;
   readonly user: string;
-  /** Whether the caller may know about a namespace; about every one unless given. */
-  readonly canSee?: (namespace: string) => boolean;
+  /** Whether the caller may know about a namespace. */
+  readonly canSee: (namespace: string) => boolean;
   /** Throws if the caller may not change the topic that was found. */
-  readonly check?: (topic: Topic) => void;
+  readonly check: ((topic: Topic) => void) | undefined;
 }
 
 interface Described {
@@ -55,7 +55,7 @@ export function createDetailsService({
 }: DetailsServiceOptions): DetailsService {
   /** A new successor must exist. One that is gone since then does not prevent other changes. */
   async function requireSuccessor(
-    { externalId, details: { replacedBy }, canSee = seesAll }: DetailsChange,
+    { externalId, details: { replacedBy }, canSee }: DetailsChange,
     current: StoredDetails | undefined,
   ): Promise<void> {
     if (replacedBy === "" || replacedBy === current?.replacedBy) return;
@@ -70,7 +70,7 @@ export function createDetailsService({
 
   return {
     async replace(change) {
-      const { externalId, details, version, user, canSee = seesAll, check } = change;
+      const { externalId, details, version, user, canSee, check } = change;
       const faults = findDetailsFaults(externalId, details);
       if (faults.length > 0) throw createDetailsRejection(externalId, faults);
       const listed = await topicReader.find(externalId);
@@ -90,8 +90,6 @@ export function createDetailsService({
     },
   };
 }
-
-const seesAll = (): boolean => true;
 
 const isSame = (one: StoredDetails, other: StoredDetails): boolean =>
   formatDetails(one) === formatDetails(other) &&

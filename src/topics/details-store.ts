@@ -23,7 +23,7 @@ export interface DetailsQuery {
   /** All of these words; the last one is a prefix. */
   readonly words?: readonly string[] | undefined;
   /** Only details that were written in one of these. */
-  readonly namespaces?: Namespaces | undefined;
+  readonly namespaces: Namespaces;
 }
 
 /** Streams what a search finds, sorted by external id, from after one. */
@@ -37,7 +37,7 @@ export interface TopicDetailsStore {
   /** Finds the details of these topics, in no order; none for topics without details. */
   find(externalIds: readonly string[]): Promise<StoredDetails[]>;
   /** Stores the next version of details, and the replaced one in the history. Throws DetailsConflictError. */
-  replace(details: StoredDetails, replaced?: readonly ReplacedDetails[]): Promise<void>;
+  replace(details: StoredDetails, replaced: readonly ReplacedDetails[]): Promise<void>;
   /**
    * Removes details, unless they were changed since they were read. They stay in the history. Returns whether
    * they were removed.

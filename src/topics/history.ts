@@ -183,7 +183,7 @@ export const toVersionSortKey = ({ topic, ended }: TopicVersion): VersionSortKey
 export async function* streamTopicsAt(
   history: Pick<TopicHistory, "readAt">,
   at: Date,
-  query: PastTopicQuery = {},
+  query: PastTopicQuery,
 ): AsyncGenerator<TopicVersion> {
   let after: string | undefined;
   do {

@@ -24,7 +24,7 @@ export interface TopicQuery {
   readonly namePrefix?: string | undefined;
   readonly namespace?: string | undefined;
   /** Only topics in one of these. */
-  readonly namespaces?: Namespaces | undefined;
+  readonly namespaces: Namespaces;
   readonly source?: Source["kind"] | undefined;
 }
 

@@ -20,10 +20,10 @@ export interface RestoreRequest {
   readonly externalId: string;
   readonly version: number;
   readonly expected?: ExpectedTopic | undefined;
-  /** Whether the caller may know about a namespace; about every one unless given. */
-  readonly canSee?: (namespace: string) => boolean;
+  /** Whether the caller may know about a namespace. */
+  readonly canSee: (namespace: string) => boolean;
   /** Throws if the caller may not store a topic with the definition of the version. */
-  readonly checkDefinition?: ((definition: TopicDefinition) => void) | undefined;
+  readonly checkDefinition: ((definition: TopicDefinition) => void) | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface RestoreRequest {
  */
 export async function restoreTopic(
   { topics, topicReader, topicHistory }: RestoringServices,
-  { externalId, version, expected, canSee = () => true, checkDefinition }: RestoreRequest,
+  { externalId, version, expected, canSee, checkDefinition }: RestoreRequest,
   options: ChangeOptions,
 ): Promise<ChangeResult> {
   const found = await topicReader.find(externalId);

@@ -10,7 +10,7 @@ export interface TopicPageQuery extends Omit<TopicQuery, "externalIdPrefix" | "e
   /** Of active topics without a search; by external id unless given. */
   readonly order?: TopicOrder | undefined;
   /** Topics whose details match. With `search` they come first. */
-  readonly details?: DetailsQuery | undefined;
+  readonly details?: Omit<DetailsQuery, "namespaces"> | undefined;
   /** Topics whose external id begins with this text, followed by active ones whose name does. */
   readonly search?: string | undefined;
   /** Keeps some of the topics that were read. */
@@ -42,7 +42,7 @@ export async function* streamTopics(
   { withDetails = false } = {},
 ): AsyncGenerator<ListedTopic> {
   for await (const batch of streamTopicBatches(sources, query))
-    yield* withDetails ? await addDetails(sources.topicDetails, batch) : batch;
+    yield* withDetails ? await addDetails(sources.topicDetails, batch, query.namespaces) : batch;
 }
 
 async function* streamTopicBatches(

@@ -123,7 +123,7 @@ export class Administration {
     if (this.#consumer !== undefined) return this.#consumer;
     await database.connect(new AbortController().signal);
     const broker = createBroker();
-    const store = createTopicStore(database, log);
+    const store = createTopicStore(database, log, { historyRetentionDays: undefined });
     this.#consumer = {
       ...{ name: "announcements", group, topic, isInKafka: false },
       watch: broker.watch(topic),

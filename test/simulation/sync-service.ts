@@ -47,7 +47,7 @@ export async function startService(
   const settings = { ...readConfig({}).kafka, groupId, announcementsTopic, deadLetterTopic };
   const broker = kafka.createBroker(settings);
   const database = world.openDatabase(host);
-  const store = createTopicStore(database, log);
+  const store = createTopicStore(database, log, { historyRetentionDays: undefined });
   const topics = createTopicService(store);
   const deadLetters = broker.createProducer(deadLetterTopic);
   const member = broker.createMember({ topic: announcementsTopic, groupId, commitsOffsets: true });

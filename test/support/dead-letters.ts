@@ -28,7 +28,8 @@ export async function connectDeadLetters(t: TestContext, { settings, uri }: Pick
       ...(onProgress && { onProgress }),
     });
   const open = (): DeadLetterService => create(() => undefined).services.announcements;
-  const plan = (request: Partial<ReplayRequest> = {}) => open().plan({ filter: {}, ...request });
+  const plan = (request: Partial<ReplayRequest> = {}) =>
+    open().plan({ filter: { namespaces: "all" }, ...request });
   return { broker, create, open, plan };
 }
 

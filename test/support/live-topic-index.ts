@@ -20,7 +20,10 @@ export async function connectIndex(uri: string, log?: Logger): Promise<IndexInst
   const database = createDatabase(uri, logger);
   await database.connect(new AbortController().signal);
   const index = new LiveTopicIndex(createTopicFeed(database, logger), logger);
-  const service = createTopicService(createTopicStore(database, logger), { changed: index.changed });
+  const service = createTopicService(
+    createTopicStore(database, logger, { historyRetentionDays: undefined }),
+    { changed: index.changed },
+  );
   return {
     database,
     index,
@@ -41,7 +44,7 @@ export const createBody = (externalId: string, contentQuery: string) => ({
 
 /** The external ids of the topics that an event with this value of `a` belongs to. */
 export const pickExternalIds = async ({ index }: IndexInstance, a: unknown): Promise<string[]> =>
-  (await index.pick({ event: { a } })).topics.map(({ externalId }) => externalId);
+  (await index.pick({ event: { a } }, undefined, "all")).topics.map(({ externalId }) => externalId);
 
 /** Waits until these are picked. */
 export const waitUntilPicked = (one: IndexInstance, a: unknown, expected: string[]): Promise<unknown> =>

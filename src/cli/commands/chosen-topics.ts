@@ -7,7 +7,7 @@ export async function* readChosenTopics(
   reader: Pick<TopicReader, "find" | "readAll">,
   externalIds: readonly string[],
 ): AsyncGenerator<ListedTopic> {
-  if (externalIds.length === 0) yield* reader.readAll({ state: "active" });
+  if (externalIds.length === 0) yield* reader.readAll({ state: "active", namespaces: "all" });
   for (const externalId of externalIds) {
     const found = await reader.find(externalId);
     if (found === undefined) throw createUnknownTopicError(externalId);

@@ -51,6 +51,7 @@ export function toDeadLetterFilter({
 }: FilterFlags): DeadLetterFilter {
   const now = Date.now();
   return {
+    namespaces: "all",
     ...(codes && { codes: new Set(codes) }),
     ...(ids && { ids: new Set(ids) }),
     ...(newerThan !== undefined && { from: now - newerThan }),

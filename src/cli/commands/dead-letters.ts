@@ -97,7 +97,7 @@ async function list(context: CommandContext, flags: ListFlags): Promise<void> {
     }
   }
   await table?.end();
-  await output.write(`${formatTotals(counts, sum(Object.values(await service.countByCode())))}\n`);
+  await output.write(`${formatTotals(counts, sum(Object.values(await service.countByCode("all"))))}\n`);
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
@@ -116,7 +116,7 @@ interface ShowFlags extends ChannelFlags {
 
 async function show(context: CommandContext, id: string, { json, raw, ...flags }: ShowFlags): Promise<void> {
   const record = context.audit();
-  const found = await (await openDeadLetters(context, flags)).get(id);
+  const found = await (await openDeadLetters(context, flags)).get(id, "all");
   if (found === undefined)
     throw new Error(`there is no dead letter "${id}"; \`topicsync dead-letters list\` prints their ids`);
   const letter = found.view;

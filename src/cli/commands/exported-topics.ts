@@ -29,7 +29,7 @@ export async function* streamExported(
   for await (const batch of splitTopics(streamTopicsAt(sources.topicHistory, at, query))) {
     if (!withDetails && set === undefined) yield* batch;
     else
-      for (const one of await addDetails(details, batch))
+      for (const one of await addDetails(details, batch, "all"))
         if (set === undefined || one.details?.membership?.set === set) yield one;
   }
 }

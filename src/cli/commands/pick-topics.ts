@@ -34,7 +34,7 @@ async function* streamPickableAt(
   history: Pick<TopicHistory, "readAt">,
   at: Date,
 ): AsyncGenerator<PickableTopic & { readonly version: number }> {
-  for await (const { topic } of streamTopicsAt(history, at)) {
+  for await (const { topic } of streamTopicsAt(history, at, { namespaces: "all" })) {
     const { externalId, name, namespace, headerQuery, contentQuery, id, version } = topic;
     yield { externalId, name, namespace, headerQuery, contentQuery, id, version };
   }

@@ -30,7 +30,7 @@ export async function addTopic(
   const { topics, topicDetails } = await services();
   const { topic, event } = await topics.create(checked.value, getCommandLineUser());
   record(event);
-  const [listed = { topic }] = await addDetails(topicDetails, [{ topic }]);
+  const [listed = { topic }] = await addDetails(topicDetails, [{ topic }], "all");
   print(listed, "added", json);
 }
 
@@ -62,7 +62,7 @@ export async function showTopic(
   }
   const found = await topicReader.find(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
-  const [shown = found] = await addLastEvents(topicUsage, await addDetails(topicDetails, [found]));
+  const [shown = found] = await addLastEvents(topicUsage, await addDetails(topicDetails, [found], "all"));
   show(toTopicDetail(shown), json);
 }
 
@@ -83,7 +83,7 @@ export async function switchTopic(
   const action = `${command}d` as const;
   const mark =
     command === "disable"
-      ? await requireUnmanaged(topicDetails, [externalId], { force: force === true })
+      ? await requireUnmanaged(topicDetails, [externalId], { force: force === true, canSee: () => true })
       : (event: AuditEvent) => event;
   const { topic, changed, events } = await changeTopic(
     topics,
@@ -94,7 +94,7 @@ export async function switchTopic(
   });
   for (const event of events) record(mark(event));
   const found = (await topicReader.find(externalId)) ?? { topic };
-  const [listed = found] = await addDetails(topicDetails, [found]);
+  const [listed = found] = await addDetails(topicDetails, [found], "all");
   print(listed, changed ? action : `already ${action}:`, json);
 }
 

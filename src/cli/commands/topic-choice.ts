@@ -71,6 +71,7 @@ export function toTopicQuery({
     name: isPrefix ? undefined : name,
     namePrefix: isPrefix ? name.slice(0, -1) : undefined,
     namespace,
+    namespaces: "all",
     source,
     ...parseConditions({ ...details, q: search }),
   };

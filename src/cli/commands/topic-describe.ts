@@ -20,7 +20,10 @@ export async function describeTopic(
 ): Promise<void> {
   const record = audit();
   const { topicDetails, detailsService } = await services();
-  const mark = await requireUnmanaged(topicDetails, [externalId], { force: flags.force === true });
+  const mark = await requireUnmanaged(topicDetails, [externalId], {
+    force: flags.force === true,
+    canSee: () => true,
+  });
   const [current] = await topicDetails.find([externalId]);
   const body = { ...toDetailsBody(current ?? noDetails), ...toChanges(flags) };
   const checked = checkDetails(body);
@@ -32,6 +35,8 @@ export async function describeTopic(
       details: toDetails(checked.value),
       version: flags.ifVersion ?? current?.version ?? 0,
       user: getCommandLineUser(),
+      canSee: () => true,
+      check: undefined,
     })
     .catch((error: unknown) => {
       if (error instanceof UnknownTopicError) throw createUnknownTopicError(externalId);

@@ -30,7 +30,10 @@ export async function cleanDetails(
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, columns);
   let count = 0;
-  const batches = topicDetails.search({})({ after: undefined, batchSize: detailsPerBatch });
+  const batches = topicDetails.search({ namespaces: "all" })({
+    after: undefined,
+    batchSize: detailsPerBatch,
+  });
   for await (const batch of batches) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
     for (const details of await keepGone(topicReader, batch)) {
@@ -63,7 +66,7 @@ async function keepGone(
   const externalIds = batch.map(({ externalId }) => externalId);
   const find = (state: "active" | "disabled", sort: TopicOrder["sort"]) =>
     topicReader.readSorted(
-      { state, externalIds },
+      { state, externalIds, namespaces: "all" },
       { order: { sort, descending: false }, after: undefined, limit: externalIds.length },
     );
   // Disabled ones first: a topic that is enabled in between is then found among the active ones.

@@ -62,7 +62,10 @@ export async function changeDefinition(
   const { topics, topicReader, topicDetails } = await services();
   const found = await topicReader.find(externalId);
   if (found?.topic.externalId !== externalId) throw createUnknownTopicError(externalId);
-  const mark = await requireUnmanaged(topicDetails, [externalId], { force: force === true });
+  const mark = await requireUnmanaged(topicDetails, [externalId], {
+    force: force === true,
+    canSee: () => true,
+  });
   const { name, namespace, headerQuery, contentQuery } = found.topic;
   const body = { externalId: renameTo ?? externalId, name, namespace, headerQuery, contentQuery, ...flags };
   const checked = checkTopic(body);
@@ -89,12 +92,17 @@ export async function restoreVersion(
   const expected = ifVersion === undefined ? undefined : { version: ifVersion };
   const options = { user: getCommandLineUser() };
   const connected = await services();
-  const mark = await requireUnmanaged(connected.topicDetails, [externalId], { force: force === true });
-  const result = await restoreTopic(connected, { externalId, version, expected }, options).catch(
-    (error: unknown) => {
-      throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
-    },
-  );
+  const mark = await requireUnmanaged(connected.topicDetails, [externalId], {
+    force: force === true,
+    canSee: () => true,
+  });
+  const result = await restoreTopic(
+    connected,
+    { externalId, version, expected, canSee: () => true, checkDefinition: undefined },
+    options,
+  ).catch((error: unknown) => {
+    throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
+  });
   for (const event of result.events) record(mark(event));
   await print(connected.topicDetails, result, { json, action: "restored" });
 }
@@ -104,7 +112,7 @@ async function print(
   { topic, changed }: ChangeResult,
   { json, action }: JsonFlag & { readonly action: string },
 ): Promise<void> {
-  const [shown = { topic }] = await addDetails(topicDetails, [{ topic }]);
+  const [shown = { topic }] = await addDetails(topicDetails, [{ topic }], "all");
   if (json) printJson(toTopicDetail(shown));
   else {
     const what = changed ? action : "unchanged:";

@@ -257,7 +257,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const log = await createLogger("silent");
   const database = createDatabase(withoutTransactions.uri(own.db.databaseName), log);
   await database.connect(new AbortController().signal);
-  const store = createTopicStore(database, log);
+  const store = createTopicStore(database, log, { historyRetentionDays: undefined });
   const [topic] = await store.findByExternalIds(["by-hand"]);
   assert.ok(topic !== undefined);
   const changed = { ...topic, version: topic.version + 1 };

@@ -128,12 +128,15 @@ describe("dead letters that nobody stores", () => {
     const { create } = await connectDeadLetters(t, own);
     const { announcements } = create().services;
     hurry(t);
-    const { deadLetters: listed, unlisted } = await announcements.list({ filter: {}, limit: 10 });
+    const { deadLetters: listed, unlisted } = await announcements.list({
+      filter: { namespaces: "all" },
+      limit: 10,
+    });
     assert.deepEqual([listed, unlisted], [[], 2]);
     const message = "the dead letters are still being read, 2 are left";
     const isNotLoaded = (error: unknown) => error instanceof NotLoadedError && error.message === message;
-    await assert.rejects(announcements.plan({ filter: {} }), isNotLoaded);
-    await assert.rejects(announcements.get(own.toId(1)), isNotLoaded);
+    await assert.rejects(announcements.plan({ filter: { namespaces: "all" } }), isNotLoaded);
+    await assert.rejects(announcements.get(own.toId(1), "all"), isNotLoaded);
   });
 
   it("end a command that waits for a member of the group that stores nothing", async (t) => {

@@ -115,7 +115,7 @@ describe("a batch that the broker accepts", () => {
       ["UNDECODABLE"],
     );
     const { open } = await connectDeadLetters(t, at);
-    const letter = (await open().get(`${at.topic}-0-3`))?.view;
+    const letter = (await open().get(`${at.topic}-0-3`, "all"))?.view;
     assert.equal(letter?.code, "UNDECODABLE");
     assert.match(letter.message, /from offset 1 to 3 are one batch.*more than 1000 compressed frames/);
     assert.match(letter.omitted ?? "", /at the offsets 1 to 3 of /);
@@ -133,7 +133,7 @@ describe("a batch that the broker accepts", () => {
     await until("the last topic is stored", async () => (await at.count()) === 1);
     await at.reached(3);
     const { open } = await connectDeadLetters(t, at);
-    const letter = (await open().get(`${at.topic}-0-1`))?.view;
+    const letter = (await open().get(`${at.topic}-0-1`, "all"))?.view;
     assert.equal(letter?.code, "TOO_LARGE");
     assert.match(letter.omitted ?? "", /at the offsets 0 to 1 of /);
     assert.equal(await at.deadLetters(), 1);

@@ -65,7 +65,7 @@ async function createScene(exists = true) {
 
   async function list(): Promise<number[]> {
     const found: number[] = [];
-    for await (const batch of letters.stream({}, { newestFirst: false, batchSize: 100 }))
+    for await (const batch of letters.stream({ namespaces: "all" }, { newestFirst: false, batchSize: 100 }))
       found.push(...batch.map(({ id }) => Number(id.slice("source-0-".length))));
     return found;
   }

@@ -107,7 +107,7 @@ describe("the live index of topics", () => {
   it("follows announcements: created, updated, retired", async () => {
     const key = { group: "g", topic: "t", partition: 0 };
     const { service, database } = here;
-    const store = createTopicStore(database, log);
+    const store = createTopicStore(database, log, { historyRetentionDays: undefined });
     const apply = async (offset: number, contentQuery: string | undefined): Promise<void> => {
       const from = await store.claim(key);
       await applyAnnouncements({
@@ -146,7 +146,9 @@ describe("the live index of topics", () => {
 
   it("follows topics that another process disables and enables", async () => {
     // The index of this process does not learn of the changes.
-    const untold = createTopicService(createTopicStore(there.database, log));
+    const untold = createTopicService(
+      createTopicStore(there.database, log, { historyRetentionDays: undefined }),
+    );
     await there.service.create(createBody("switched", "a=9"), "user");
     await waitUntilPicked(here, 9, ["switched"]);
     await changeTopic(untold, { kind: "disable", externalId: "switched" }, { user: "user" });
@@ -156,11 +158,11 @@ describe("the live index of topics", () => {
   });
 
   it("explains a stored topic, and no other", async () => {
-    const results = await here.index.explain("early", { event: { a: [5, "6"] } });
+    const results = await here.index.explain("early", { event: { a: [5, "6"] } }, undefined, "all");
     assert.deepEqual(
       results?.map(({ held, found }) => ({ held, found })),
       [{ held: false, found: ["5", "6"] }],
     );
-    assert.equal(await here.index.explain("nowhere", {}), undefined);
+    assert.equal(await here.index.explain("nowhere", {}, undefined, "all"), undefined);
   });
 });

@@ -24,7 +24,7 @@ afterEach(() => {
   assert.equal(proxy.pending(), 0, "every error was returned");
 });
 
-const service = createTopicService(createTopicStore(database, log));
+const service = createTopicService(createTopicStore(database, log, { historyRetentionDays: undefined }));
 const installations = createInstallationStore(database);
 
 /** The responses of stores when a unique index rejects the first write of a command. */
@@ -66,7 +66,7 @@ for (const [how, answer] of Object.entries(answers))
 
     it("makes the sync decide the batch again, with the stored topics", async () => {
       const key = { group: unique("group"), topic: unique("announcements"), partition: 0 };
-      const topics = createTopicStore(database, log);
+      const topics = createTopicStore(database, log, { historyRetentionDays: undefined });
       await topics.claim(key);
       const id = unique("topic");
       /** Uses a new service, which looks nothing up at first. */

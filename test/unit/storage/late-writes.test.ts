@@ -221,7 +221,7 @@ describe("a write that may conflict with an open transaction", () => {
     proxied.length = 0;
     await register(createKey());
     await remove(createKey());
-    const topics = createTopicStore(database, log);
+    const topics = createTopicStore(database, log, { historyRetentionDays: undefined });
     await createTopicService(topics).create({ externalId: unique("topic"), name: "x" }, "ann");
     await topics.confirmReads(undefined);
     await topics.claim({ group: unique("group"), topic: "announcements", partition: 0 });

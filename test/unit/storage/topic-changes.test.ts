@@ -60,7 +60,7 @@ for (const [what, opened] of [
   ["with transactions", database],
   ["without transactions", withoutTransactions],
 ] as const) {
-  const store = createTopicStore(opened, log);
+  const store = createTopicStore(opened, log, { historyRetentionDays: undefined });
   const service = createTopicService(store);
   const changing = (changed: Partial<TopicStore>) => createTopicService({ ...store, ...changed });
 
@@ -234,7 +234,7 @@ for (const [what, opened] of [
 }
 
 describe("changing topics at once", () => {
-  const store = createTopicStore(database, log);
+  const store = createTopicStore(database, log, { historyRetentionDays: undefined });
   const service = createTopicService(store);
   const marks = db.collection(unique("marks"));
 

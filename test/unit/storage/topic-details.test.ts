@@ -13,7 +13,7 @@ import { DetailsConflictError } from "../../../src/topics/details-store.ts";
 import { connectDatabase } from "../../support/database.ts";
 
 const { db, database } = await connectDatabase();
-const store = createTopicDetailsStore(database);
+const store = createTopicDetailsStore(database, { historyRetentionDays: undefined });
 const records = db.collection<DetailsRecord>("topicsync_topic_details");
 const descriptions = db.collection<DescriptionRecord>("topicsync_topic_descriptions");
 
@@ -47,11 +47,11 @@ describe("stored details", () => {
         applied: { version: 3, digest: "0f", plan: "p1", on: at },
       },
     });
-    await store.replace(full);
+    await store.replace(full, []);
     const adopted = createDetails("adopted", {
       membership: { set: "assurance", path: undefined, applied: undefined },
     });
-    await store.replace(adopted);
+    await store.replace(adopted, []);
     assert.deepEqual(await store.find(["full.$é", "missing"]), [full]);
     assert.deepEqual(await store.find(["adopted"]), [adopted]);
     assert.deepEqual(await records.findOne({ _id: "adopted" }), {
@@ -63,20 +63,22 @@ describe("stored details", () => {
   it("are written once per version, whoever tries", async () => {
     for (const version of [1, 2, 3]) {
       const attempts = await Promise.allSettled(
-        [1, 2, 3, 4].map((n) => store.replace(createDetails("contested", { version, owner: `owner ${n}` }))),
+        [1, 2, 3, 4].map((n) =>
+          store.replace(createDetails("contested", { version, owner: `owner ${n}` }), []),
+        ),
       );
       const won = attempts.filter(({ status }) => status === "fulfilled");
       assert.equal(won.length, 1);
       for (const one of attempts)
         if (one.status === "rejected") assert.ok(one.reason instanceof DetailsConflictError, one.reason);
     }
-    await assert.rejects(store.replace(createDetails("contested", { version: 5 })), DetailsConflictError);
-    await assert.rejects(store.replace(createDetails("never", { version: 2 })), DetailsConflictError);
+    await assert.rejects(store.replace(createDetails("contested", { version: 5 }), []), DetailsConflictError);
+    await assert.rejects(store.replace(createDetails("never", { version: 2 }), []), DetailsConflictError);
     assert.deepEqual(await store.find(["never"]), []);
   });
 
   it("are written in a transaction with others, all or none", async () => {
-    await store.replace(createDetails("in-1"));
+    await store.replace(createDetails("in-1"), []);
     const session = database.startSession();
     assert.ok(session);
     const write = (...details: StoredDetails[]): Promise<void> =>
@@ -105,7 +107,7 @@ describe("stored details", () => {
 
   it("stay as they were, without an entry in the history, if they cannot be replaced", async () => {
     const first = createDetails("kept");
-    await store.replace(first);
+    await store.replace(first, []);
     const replaced = [{ details: first, topicId: undefined, endedOn: at }];
     await assert.rejects(store.replace({ ...first, version: 3 }, replaced), DetailsConflictError);
     assert.equal(
@@ -123,8 +125,8 @@ describe("stored details", () => {
 
   it("are removed if they were not changed", async () => {
     const first = createDetails("removed");
-    await store.replace(first);
-    await store.replace({ ...first, version: 2 });
+    await store.replace(first, []);
+    await store.replace({ ...first, version: 2 }, []);
     const remove = (details: StoredDetails): Promise<boolean> =>
       store.remove({ details, topicId: undefined, endedOn: at });
     assert.equal(await remove(first), false);
@@ -136,6 +138,7 @@ describe("stored details", () => {
     for (const externalId of ["s-2", "s-1", "s-3"])
       await store.replace(
         createDetails(externalId, { membership: { set: externalId < "s-3" ? "own" : "other" } }),
+        [],
       );
     assert.deepEqual(await collect(store.streamSet("own")), ["s-1", "s-2"]);
   });

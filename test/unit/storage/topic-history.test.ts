@@ -22,7 +22,7 @@ import { createRandom } from "../../support/random.ts";
 import { createDefinition } from "../topics/model.ts";
 
 const { db, database, log } = await connectDatabase();
-const store = createTopicStore(database, log);
+const store = createTopicStore(database, log, { historyRetentionDays: undefined });
 const history = createTopicHistory(database);
 const user = "ann";
 
@@ -56,7 +56,7 @@ async function listAt(at: Date, limit = 1_000): Promise<string[]> {
   const found: TopicVersion[] = [];
   let after: string | undefined;
   do {
-    const page = await history.readAt(at, {}, { after, limit });
+    const page = await history.readAt(at, { namespaces: "all" }, { after, limit });
     found.push(...page.versions);
     after = page.next;
   } while (after !== undefined);
@@ -141,15 +141,22 @@ for (const [what, opened] of [
   ["without transactions", { ...database, startSession: () => undefined }],
 ] as const)
   describe(`the descriptions of a topic on a store ${what}`, () => {
-    const details = createTopicDetailsStore(opened);
-    const renaming = createTopicService(createTopicStore(opened, log), { now: () => new Date(time) });
+    const details = createTopicDetailsStore(opened, { historyRetentionDays: undefined });
+    const renaming = createTopicService(createTopicStore(opened, log, { historyRetentionDays: undefined }), {
+      now: () => new Date(time),
+    });
     const service = createDetailsService({
       ...{ topicReader: createTopicReader(database), topicDetails: details },
       now: () => new Date(time),
     });
     const describeTopic = (externalId: string, owner: string, version?: number) => {
       time += 1_000;
-      return service.replace({ externalId, details: toDetails({ owner }), version, user: owner || user });
+      return service.replace({
+        externalId,
+        details: toDetails({ owner }),
+        version,
+        ...{ user: owner || user, canSee: () => true, check: undefined },
+      });
     };
     const findOwner = async (externalId: string, at: number): Promise<string | undefined> =>
       (await history.findDetailsAt([externalId], new Date(at)))[0]?.owner;
@@ -255,16 +262,19 @@ for (const [what, opened] of [
 
 it("details that were not replaced in the end, as after a kill without transactions, are listed once", async () => {
   await topics.create({ externalId: "a", name: "a" }, user);
-  const details = createTopicDetailsStore(database);
+  const details = createTopicDetailsStore(database, { historyRetentionDays: undefined });
   const first = toNextDetails(undefined, {
     topic: { externalId: "a", name: "a", namespace: "" },
     ...{ details: toDetails({ owner: "noc" }), by: user, at: new Date(time) },
   });
-  await details.replace(first);
+  await details.replace(first, []);
   const never = { ...first, version: 7, owner: "never" };
   const replaced = [{ details: first, topicId: undefined, endedOn: new Date(time + 500) }];
   const unchecked = { ...database, startSession: () => undefined };
-  await assert.rejects(createTopicDetailsStore(unchecked).replace(never, replaced), DetailsConflictError);
+  await assert.rejects(
+    createTopicDetailsStore(unchecked, { historyRetentionDays: undefined }).replace(never, replaced),
+    DetailsConflictError,
+  );
   assert.deepEqual(await listVersions("a"), ["a a 1 current", "a described 1 by ann:  to noc"].toReversed());
   assert.equal((await history.findDetailsAt(["a"], new Date(time + 900)))[0]?.owner, "noc");
 });
@@ -311,7 +321,8 @@ describe("the topics at a time", () => {
     time += 1_000;
     await change(toChange("a", "other"), { kind: "disable", externalId: "b" });
     const found: string[] = [];
-    for await (const { topic } of streamTopicsAt(history, at, { namespace: "n" })) found.push(topic.name);
+    for await (const { topic } of streamTopicsAt(history, at, { namespace: "n", namespaces: "all" }))
+      found.push(topic.name);
     assert.deepEqual(found, ["a", "b"]);
   });
 });

@@ -12,7 +12,7 @@ import { connectDatabase } from "../../support/database.ts";
 import { createDefinition } from "../topics/model.ts";
 
 const { database, db, log } = await connectDatabase();
-const details = createTopicDetailsStore(database);
+const details = createTopicDetailsStore(database, { historyRetentionDays: undefined });
 const usage = createTopicUsageStore(database);
 const user = "ann";
 
@@ -25,7 +25,7 @@ async function describeTopic(externalId: string, owner: string, namespace = "", 
   const [current] = await details.find([externalId]);
   const topic = { externalId, name: externalId, namespace };
   const next = { topic, details: { ...noDetails, owner }, by: "bob", at: new Date() };
-  await details.replace(toNextDetails(current, { ...next, ...(membership && { membership }) }));
+  await details.replace(toNextDetails(current, { ...next, ...(membership && { membership }) }), []);
 }
 
 const listDetails = async (): Promise<unknown[]> =>
@@ -48,7 +48,7 @@ for (const [what, opened] of [
   ["without transactions", { ...database, startSession: () => undefined }],
 ] as const)
   describe(`renaming topics on a store ${what}`, () => {
-    const store = createTopicStore(opened, log);
+    const store = createTopicStore(opened, log, { historyRetentionDays: undefined });
     const service = createTopicService(store);
 
     beforeEach(async () => {
@@ -124,7 +124,7 @@ for (const [what, opened] of [
 
 describe("renaming topics with a transaction", () => {
   it("moves nothing if the rename is not stored", async () => {
-    const service = createTopicService(createTopicStore(database, log));
+    const service = createTopicService(createTopicStore(database, log, { historyRetentionDays: undefined }));
     for (const name of [collections.topics, collections.topicDetails, collections.topicUsage])
       await db.collection(name).deleteMany({});
     await service.create(createDefinition("a"), user);
@@ -138,6 +138,7 @@ describe("renaming topics with a transaction", () => {
         }) as typeof database.collection,
       },
       log,
+      { historyRetentionDays: undefined },
     );
     const failing = createTopicService(store).change([rename("a", "c")], { user });
     await assert.rejects(failing, /usage cannot be read/);

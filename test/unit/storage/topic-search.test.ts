@@ -12,7 +12,7 @@ import { connectProxiedDatabase } from "../../support/database.ts";
 
 const sent: Document[] = [];
 const { db, database } = await connectProxiedDatabase({ onCommand: (command) => void sent.push(command) });
-const store = createTopicDetailsStore(database);
+const store = createTopicDetailsStore(database, { historyRetentionDays: undefined });
 const records = db.collection<DetailsRecord>("topicsync_topic_details");
 
 /** More than are sorted in memory. */
@@ -46,10 +46,10 @@ before(async () => {
 });
 
 /** Reads the first page of a search; returns its external ids and the stages that found them. */
-async function search(query: DetailsQuery, after?: string) {
+async function search(query: Partial<DetailsQuery>, after?: string) {
   sent.length = 0;
   let page: readonly StoredDetails[] = [];
-  for await (const batch of store.search(query)({ after, batchSize: 5 })) {
+  for await (const batch of store.search({ namespaces: "all", ...query })({ after, batchSize: 5 })) {
     page = batch;
     break;
   }
@@ -72,7 +72,7 @@ function listIndexes(plan: Document): string[] {
 }
 
 describe("a search", () => {
-  const single: [query: DetailsQuery, index: string][] = [
+  const single: [query: Partial<DetailsQuery>, index: string][] = [
     [{ owner: "rare" }, "details_by_owner"],
     [{ tag: "rare" }, "details_by_tags"],
     [{ label: "a=rare" }, "details_by_labels"],
@@ -91,7 +91,7 @@ describe("a search", () => {
       assert.deepEqual((await search(query, first)).ids, others);
     });
 
-  const combined: [query: DetailsQuery, index: string][] = [
+  const combined: [query: Partial<DetailsQuery>, index: string][] = [
     [{ owner: "common", tag: "rare" }, "details_by_tags"],
     [{ owner: "rare", tag: "common" }, "details_by_owner"],
     [{ owner: "common", tag: "common", words: ["rarely", "zebra"] }, "details_by_words"],

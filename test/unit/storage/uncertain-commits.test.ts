@@ -24,7 +24,7 @@ afterEach(() => {
   assert.equal(proxy.pending(), 0, "every error was returned");
 });
 
-const store = createTopicStore(database, log);
+const store = createTopicStore(database, log, { historyRetentionDays: undefined });
 const service = createTopicService(store);
 const createKey = () => ({ group: unique("group"), topic: unique("announcements"), partition: 0 });
 const countSent = (name: string): number => commands.filter((command) => name in command).length;

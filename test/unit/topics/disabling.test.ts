@@ -17,7 +17,7 @@ const { db, database, log } = await connectDatabase();
 const topics = db.collection("svc_api_notif_mgmt_topic");
 const retiredTopics = db.collection("svc_api_notif_mgmt_topic_retired");
 
-const store = createTopicStore(database, log);
+const store = createTopicStore(database, log, { historyRetentionDays: undefined });
 const service = createTopicService(store);
 const createBody = (externalId: string, name = externalId) => ({ externalId, name });
 
@@ -48,7 +48,7 @@ for (const [what, opened] of [
   ["with transactions", database],
   ["without transactions", withoutTransactions],
 ] as const) {
-  const own = createTopicStore(opened, log);
+  const own = createTopicStore(opened, log, { historyRetentionDays: undefined });
   const createService = (changed: Partial<TopicStore> = {}) => {
     const topics = createTopicService({ ...own, ...changed });
     return {
@@ -61,7 +61,7 @@ for (const [what, opened] of [
   };
   const listDisabledIds = async (): Promise<string[]> => {
     const ids: string[] = [];
-    for await (const { topic } of createTopicReader(opened).readAll({ state: "disabled" }))
+    for await (const { topic } of createTopicReader(opened).readAll({ state: "disabled", namespaces: "all" }))
       ids.push(topic.externalId);
     return ids.toSorted();
   };

@@ -154,7 +154,7 @@ describe("the topics at a time", () => {
     .map((one, i) => ({ ...one, topic: { ...one.topic, externalId: `t${i}` } }));
   const createReader = (maxLimit: number): Pick<TopicHistory, "readAt"> => ({
     readAt(time, query, { after = "", limit }) {
-      assert.deepEqual([time, query], [at, {}]);
+      assert.deepEqual([time, query], [at, { namespaces: "all" }]);
       const left = all.filter(({ topic }) => topic.externalId > after);
       const versions = left.slice(0, Math.min(limit, maxLimit));
       const next = versions.length < left.length ? versions.at(-1)?.topic.externalId : undefined;
@@ -165,14 +165,19 @@ describe("the topics at a time", () => {
   it("are the same in pages of any size, and in a stream", async () => {
     for (const limit of [1, 3, 7, 100]) {
       const pages = await readPages(async (after) => {
-        const { versions, next } = await readPageAt(createReader(100), at, {}, { after, limit });
+        const { versions, next } = await readPageAt(
+          createReader(100),
+          at,
+          { namespaces: "all" },
+          { after, limit },
+        );
         return { some: versions, next };
       });
       assert.deepEqual(pages.flat(), all);
       assert.equal(pages.length, Math.ceil(all.length / limit));
     }
     const streamed: TopicVersion[] = [];
-    for await (const one of streamTopicsAt(createReader(3), at)) streamed.push(one);
+    for await (const one of streamTopicsAt(createReader(3), at, { namespaces: "all" })) streamed.push(one);
     assert.deepEqual(streamed, all);
   });
 });

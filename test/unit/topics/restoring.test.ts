@@ -42,7 +42,7 @@ async function createScene(first: string, ...names: readonly string[]) {
   const restore = (request: Partial<RestoreRequest>, options: Partial<ChangeOptions> = {}) =>
     restoreTopic(
       { topics, topicReader: { find }, topicHistory },
-      { externalId: "a", version: 1, ...request },
+      { externalId: "a", version: 1, canSee: () => true, checkDefinition: undefined, ...request },
       { user: "bob", ...options },
     );
   return { table, topics, topic, change, restore };

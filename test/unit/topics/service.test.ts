@@ -22,7 +22,7 @@ import {
 } from "./model.ts";
 
 const { db, database, log } = await connectDatabase();
-const store = createTopicStore(database, log);
+const store = createTopicStore(database, log, { historyRetentionDays: undefined });
 
 const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
 const names = ["u", "v", "w", "x", "y", "z"];

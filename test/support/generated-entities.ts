@@ -1,0 +1,271 @@
+import fc from "fast-check";
+import type { TopicLifecycle } from "../../schemas/topic-details.ts";
+import type { DeadLetterCode } from "../../src/dead-letters/dead-letter.ts";
+import type { Replay } from "../../src/dead-letters/stores.ts";
+import type { StoredDeadLetter } from "../../src/dead-letters/summary.ts";
+import { valueKinds, type PathStatistics, type TypeStatistics } from "../../src/event-types/event-type.ts";
+import type { Installation } from "../../src/installations/installation.ts";
+import { rejectionCodes, type Fault } from "../../src/lib/errors.ts";
+import type { SessionBasis, StoredSession } from "../../src/sessions/session.ts";
+import type { Position } from "../../src/sync/positions.ts";
+import type { RecordPosition } from "../../src/sync/records.ts";
+import type { PlannedChange, PlannedState, TopicPlan } from "../../src/topic-sets/plan.ts";
+import type { KnownTopic, SetApply, TopicSet } from "../../src/topic-sets/stores.ts";
+import type {
+  AppliedVersion,
+  ReplacedDetails,
+  SetMembership,
+  StoredDetails,
+  TopicDetails,
+} from "../../src/topics/details.ts";
+import {
+  versionActions,
+  type AnnouncementSource,
+  type ChangeLabel,
+  type PreviousTopic,
+  type ReplacedVersion,
+  type RetiredTopic,
+  type Source,
+  type Topic,
+  type TopicDefinition,
+  type UserSource,
+} from "../../src/topics/topic.ts";
+import type { StoredKey } from "../../src/users/key.ts";
+import type { StoredUser } from "../../src/users/user.ts";
+import { count, date, list, object, positive, text, type Maybe } from "./generated.ts";
+
+/** Creates the values of a type, with or without its optional members. */
+export type Create<T> = (maybe: Maybe) => fc.Arbitrary<T>;
+
+const oneOf = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
+const orEmpty = (maybe: Maybe): fc.Arbitrary<string> => maybe(text, "");
+const listOrNone = <T>(maybe: Maybe, of: fc.Arbitrary<T>): fc.Arbitrary<T[]> => maybe(list(of), []);
+
+const recordPosition: Create<RecordPosition> = (maybe) =>
+  object<RecordPosition>({ topic: text, partition: count, offset: positive, epoch: maybe(positive) });
+
+const changeLabel: Create<ChangeLabel> = (maybe) =>
+  object<ChangeLabel>({ set: text, plan: text, revision: maybe(text) });
+
+const userSource: Create<UserSource> = (maybe) =>
+  object<UserSource>({ kind: fc.constant("http"), user: text, change: maybe(changeLabel(maybe)) });
+
+const announcementSource: Create<AnnouncementSource> = (maybe) =>
+  object<AnnouncementSource>({
+    ...{ kind: fc.constant("announcement"), topic: text, partition: count, offset: positive },
+    epoch: maybe(positive),
+  });
+
+const source: Create<Source> = (maybe) => fc.oneof(userSource(maybe), announcementSource(maybe));
+
+const texts = { name: text, namespace: text, headerQuery: text, contentQuery: text };
+const definition = object<TopicDefinition>({ externalId: text, ...texts });
+
+const previous: Create<PreviousTopic> = (maybe) =>
+  object<PreviousTopic>({ ...texts, source: source(maybe), updatedOn: date });
+
+export const topic: Create<Topic> = (maybe) =>
+  object<Topic>({
+    ...{ externalId: text, ...texts, id: text, source: source(maybe), createdOn: date, updatedOn: date },
+    version: maybe(positive, 1),
+    previous: maybe(previous(maybe)),
+    formerIds: maybe(list(text)),
+  });
+
+export const replacedVersion: Create<ReplacedVersion> = (maybe) =>
+  object<ReplacedVersion>({
+    ...{ topic: topic(maybe), endedBy: source(maybe), endedOn: date, action: oneOf(...versionActions) },
+    isTransient: maybe(fc.constant(true), false),
+  });
+
+export const retired: Create<RetiredTopic> = (maybe) =>
+  object<RetiredTopic>({ topic: topic(maybe), retiredOn: date, retiredBy: source(maybe) });
+
+const tags = fc.uniqueArray(oneOf("a", "b-c", "d"), { minLength: 1 }).map((all) => all.toSorted());
+const labels = fc
+  .uniqueArray(oneOf("cost-center", "b", "c"), { minLength: 1 })
+  .chain((names) => fc.tuple(...names.toSorted().map((name) => fc.tuple(fc.constant(name), oneOf("x", "")))));
+
+const detailsMembers = (maybe: Maybe) => ({
+  ...{ owner: orEmpty(maybe), description: orEmpty(maybe), contact: orEmpty(maybe) },
+  tags: maybe(tags, []),
+  labels: maybe(labels, []),
+  lifecycle: maybe(fc.constant<TopicLifecycle>("deprecated"), "active" as const),
+  sunset: maybe(fc.constant("2027-01-01"), null),
+  replacedBy: orEmpty(maybe),
+  consumers: listOrNone(maybe, object({ name: text, contact: orEmpty(maybe) })),
+  protected: maybe(fc.constant(true), false),
+});
+
+const applied: Create<AppliedVersion> = (maybe) =>
+  object<AppliedVersion>({
+    ...{ version: positive, digest: text, plan: text, on: date },
+    externalId: maybe(text),
+  });
+
+const membership: Create<SetMembership> = (maybe) =>
+  object<SetMembership>({ set: text, path: maybe(text), applied: maybe(applied(maybe)) });
+
+export const storedDetails: Create<StoredDetails> = (maybe) =>
+  object<StoredDetails>({
+    ...detailsMembers(maybe),
+    ...{ externalId: text, version: positive, namespace: text, words: listOrNone(maybe, text) },
+    ...{ membership: maybe(membership(maybe)), changedOn: date, changedBy: text },
+    replaces: maybe(text),
+  });
+
+export const replacedDetails: Create<ReplacedDetails> = (maybe) =>
+  object<ReplacedDetails>({ details: storedDetails(maybe), topicId: maybe(text), endedOn: date });
+
+export const installation: Create<Installation> = (maybe) =>
+  object<Installation>({
+    ...{ id: text, application: text, platform: text, token: text, user: text, active: fc.constant(false) },
+    ...{ createdOn: date, updatedOn: date, lastSeenOn: date },
+    ...{ deactivatedOn: maybe(date), deactivatedReason: maybe(text) },
+    previousOwners: listOrNone(maybe, object({ user: text, until: date })),
+  });
+
+export const position: Create<Position> = (maybe) =>
+  object<Position>({
+    ...{ offset: count, epoch: maybe(positive, 1) },
+    ...{ topicId: maybe(text), clusterId: maybe(text) },
+  });
+
+export const replay: Create<Replay> = (maybe) =>
+  object<Replay>({
+    ...{ deadLetterId: text, attempt: positive, startedAt: date, state: oneOf("sending", "sent") },
+    sentTo: object<Replay["sentTo"]>({
+      topic: text,
+      ...{ partition: maybe(count), offset: maybe(positive), epoch: maybe(positive) },
+    }),
+  });
+
+export const key: Create<StoredKey> = (maybe) =>
+  object<StoredKey>({
+    ...{ id: text, name: text, digest: text, roles: list(text), createdOn: date, createdBy: text },
+    ...{ expiresOn: date, lastUsedOn: maybe(date) },
+  });
+
+const basis = fc.oneof<fc.Arbitrary<SessionBasis>[]>(
+  object({ passwordDigest: text }),
+  object({ issuer: text, roles: list(text) }),
+);
+export const session = object<StoredSession>({
+  digest: text,
+  user: text,
+  basis,
+  createdOn: date,
+  expiresOn: date,
+});
+export const user = object<StoredUser>({
+  name: text,
+  roles: list(text),
+  active: fc.boolean(),
+  passwordHash: text,
+});
+
+const setApply: Create<SetApply> = (maybe) =>
+  object<SetApply>({
+    ...{ plan: text, revision: maybe(text), by: text, startedOn: date, endedOn: date },
+    ...{ applied: positive, total: positive },
+  });
+
+export const topicSet: Create<TopicSet> = (maybe) =>
+  object<TopicSet>({
+    ...{ name: text, origin: maybe(text), createdOn: date, createdBy: text },
+    namespaces: fc.uniqueArray(text).map((all) => all.toSorted()),
+    applies: fc.tuple(setApply(maybe)),
+  });
+
+const kinds = fc.record(Object.fromEntries(valueKinds.map((kind) => [kind, count]))) as fc.Arbitrary<
+  PathStatistics["kinds"]
+>;
+
+const pathStatistics: Create<PathStatistics> = (maybe) =>
+  object<PathStatistics>({
+    ...{ path: list(text), events: count, kinds, texts: object({ number: count, time: count }) },
+    ...{ firstOn: date, lastOn: date, isOnlyName: maybe(fc.constant(true)) },
+    ...{ values: maybe(list(text)), hasManyValues: maybe(fc.constant(true)) },
+  });
+
+export const typeStatistics: Create<TypeStatistics> = (maybe) =>
+  object<TypeStatistics>({
+    ...{ events: count, sampled: count, firstOn: date, lastOn: date, isComplete: fc.boolean() },
+    paths: listOrNone(maybe, pathStatistics(maybe)),
+  });
+
+const codes: readonly DeadLetterCode[] = [...rejectionCodes, "OTHER"];
+
+export const deadLetter: Create<StoredDeadLetter> = (maybe) =>
+  object<StoredDeadLetter>({
+    ...{ id: text, position: object({ topic: fc.constant("letters"), partition: count, offset: positive }) },
+    ...{ source: maybe(recordPosition(maybe)), code: oneOf(...codes), time: maybe(date), message: text },
+    ...{ omitted: maybe(text), externalId: maybe(text), namespace: maybe(text), bytes: count, rank: count },
+    copies: fc.constant(1),
+  });
+
+const plannedState: Create<PlannedState> = (maybe) =>
+  fc
+    .record({ state: definition, isDefined: maybe(fc.constant(true), false), ...{ set: maybe(text) } })
+    .chain(({ state, isDefined, set }) =>
+      object<PlannedState>({
+        externalId: fc.constant(state.externalId),
+        definition: fc.constant(isDefined ? state : undefined),
+        details: object<TopicDetails>(detailsMembers(maybe)),
+        ...{ set: fc.constant(set), path: maybe(text) },
+      }),
+    );
+
+const plannedChange: Create<PlannedChange> = (maybe) =>
+  object<PlannedChange>({
+    action: oneOf("create", "change", "describe", "rename", "adopt", "disable", "release"),
+    ...{ externalId: text, detailsVersion: count },
+    expects: maybe(object({ id: text, version: positive, digest: text }), null),
+    ...{ before: maybe(plannedState(maybe)), after: maybe(plannedState(maybe)) },
+    effect: maybe(oneOf("same", "widened", "narrowed", "disjoint", "changed", "undecided")),
+    warnings: listOrNone(
+      maybe,
+      object({
+        ...{ code: fc.constant("UNKNOWN_PATH"), filter: fc.constant("headerQuery"), condition: text },
+        ...{ message: text, suggestions: list(object({ filter: fc.constant("contentQuery"), text })) },
+      }),
+    ),
+    notes: listOrNone(maybe, text),
+  });
+
+export const plan: Create<TopicPlan> = (maybe) =>
+  object<TopicPlan>({
+    ...{ database: text, set: text, origin: maybe(text), revision: maybe(text), createdOn: date },
+    ...{ createdBy: text, changes: list(plannedChange(maybe)) },
+  });
+
+export const known: Create<KnownTopic> = (maybe) =>
+  object<KnownTopic>({
+    externalId: fc.constant("id"),
+    topic: maybe(topic(maybe).map((one): Topic => ({ ...one, externalId: "id" }))),
+    details: maybe(storedDetails(maybe).map((one): StoredDetails => ({ ...one, externalId: "id" }))),
+  });
+
+/** The first one is not written. */
+const laterEpoch = positive.map((number) => number + 1);
+
+export interface Letter {
+  readonly from: RecordPosition;
+  readonly code: (typeof rejectionCodes)[number];
+  readonly message: string;
+  readonly details: readonly Fault[];
+  readonly time: Date;
+  readonly key: string | undefined;
+  readonly value: string | undefined;
+  readonly undelivered: string | undefined;
+}
+
+export const letter: Create<Letter> = (maybe) =>
+  object<Letter>({
+    from: object<RecordPosition>({
+      ...{ topic: oneOf("events", "a.b-c"), partition: count, offset: positive, epoch: maybe(laterEpoch) },
+    }),
+    ...{ code: oneOf(...rejectionCodes), message: text, time: date },
+    details: listOrNone(maybe, object({ path: text, message: text })),
+    ...{ key: maybe(text), value: maybe(text), undelivered: maybe(text) },
+  });
