@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-import getPort from "get-port";
+import getPort, { portNumbers } from "get-port";
 
 import { getErrorMessage } from "../lib/errors.ts";
 
@@ -32,8 +32,20 @@ export async function withFreePort<T>(
   }
 }
 
+/**
+ * Systems take the ports of outgoing connections from 32768 on. Below, no client takes the port before the
+ * server listens, or while it restarts.
+ */
+const firstPort = 15_000;
+const portCount = 10_000;
+/** Each process looks elsewhere, so that two that start at the same time find different ports. */
+const portsPerProcess = 100;
+
 /** Returns a port of 127.0.0.1 that is free now. */
-export const findFreePort = (): Promise<number> => getPort({ host: localhost });
+export function findFreePort(): Promise<number> {
+  const from = firstPort + ((process.pid * portsPerProcess) % portCount);
+  return getPort({ host: localhost, port: portNumbers(from, from + portsPerProcess - 1) });
+}
 
 async function assertFree(port: number): Promise<void> {
   const server = createServer();

@@ -1,12 +1,31 @@
 import { after } from "node:test";
 
 import { createLogger } from "../../src/lib/logger.ts";
+import { replacePlatform, type Platform } from "../../src/lib/platform.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { getPort } from "../unit/embedded/local.ts";
 import { startMongoProxy, type MongoProxyOptions } from "./mongo-faults.ts";
 import { sharedStack, testDatabase } from "./stack.ts";
 
 const log = await createLogger("silent");
+
+/**
+ * Repeats transactions after conflicts for as long as it takes, until the tests of this file end. The program
+ * gives up after five seconds, in which concurrent writers do not come to an end on a busy machine.
+ */
+export function repeatWithoutLimit(): void {
+  const former: Platform = replacePlatform({
+    now: () => former.now(),
+    elapsed: () => 0,
+    schedule: (delayMs, action) => former.schedule(delayMs, action),
+    scheduleSoon: (action) => former.scheduleSoon(action),
+    random: () => former.random(),
+    fillRandom: (bytes) => {
+      former.fillRandom(bytes);
+    },
+  });
+  after(() => void replacePlatform(former));
+}
 
 /** Connects to a database until the tests of this file end. */
 async function connectUntilEnd(uri: string): Promise<Database> {

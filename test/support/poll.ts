@@ -1,12 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Only ends a wait for something that never happens; nothing that happens takes as long on a busy machine. */
+/** Only ends a wait for what never happens: whatever happens takes less, also on a busy machine. */
 const limitMs = 300_000;
 
 /** The pause before the next attempt. It grows: polling may cost the store more than the awaited work. */
 const firstWaitMs = 25;
 const maxWaitMs = 200;
 const growth = 1.1;
+
+/**
+ * Spreads the steps of a load or of faults over time. No test waits for a result by it: see
+ * `unit/style.test.ts`.
+ */
+export const pause = (ms: number): Promise<void> => sleep(ms);
 
 /** Functions that explain why a condition was not met. */
 const contexts: (() => string)[] = [];

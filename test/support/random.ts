@@ -14,7 +14,7 @@ export interface Random {
 
 export const randomSeed = (): number => Math.floor(Math.random() * 2 ** 32);
 
-/** A random seed, or the one of an environment variable. Tests show `hint`, which repeats a run, if they fail. */
+/** A random seed, or that of an environment variable. Tests that fail show `hint`, which repeats the run. */
 export function chooseSeed(variable: string): { readonly seed: number; readonly hint: string } {
   const seed = Number(process.env[variable] ?? randomSeed());
   return { seed, hint: `${variable}=${seed}` };

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { getErrorMessage } from "../../../src/lib/errors.ts";
+import { pause } from "../../support/poll.ts";
 
 /** Waits for conditions, with one time limit for the whole run. */
 export interface Deadline {
@@ -37,7 +36,7 @@ export function createDeadline(limitMs: number, describeProgress: () => string):
       } catch (error) {
         last = error;
       }
-      await sleep(20);
+      await pause(20);
     }
   };
 

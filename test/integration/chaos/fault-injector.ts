@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Instances, Instance } from "./instances.ts";
 import type { Deadline } from "./deadline.ts";
 import type { PlannedFault, Fault } from "./plan.ts";
+import { pause } from "../../support/poll.ts";
 import type { Random } from "../../support/random.ts";
 import type { Restartable } from "./servers.ts";
 
@@ -34,7 +33,7 @@ export function createFaultInjector(options: FaultInjectorOptions) {
   const frozen: Promise<void>[] = [];
 
   const getActive = (): Instance[] => instances.running().filter((instance) => !instance.frozen);
-  const wait = (most: number): Promise<void> => sleep(random.between(0, most));
+  const wait = (most: number): Promise<void> => pause(random.between(0, most));
 
   function start(): Instance {
     const instance = instances.start();

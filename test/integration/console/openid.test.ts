@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import getPort from "get-port";
 import type { Page } from "playwright-core";
 
 import { buildRedirectUri } from "../../../http/routes/openid-sign-in.ts";
+import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import { roles } from "../../../src/users/user.ts";
 import { assertAccessible, assertAllLooks, useConsole, viewports } from "../../support/console.ts";
 import { startOpenIdProvider } from "../../support/openid-provider.ts";
@@ -16,7 +16,7 @@ const people = [
   { name: "ann", roles: [roles.eventManagement] },
   { name: "bob", roles: ["something-else"] },
 ];
-const port = await getPort({ host: "127.0.0.1" });
+const port = await findFreePort();
 const publicUrl = `http://127.0.0.1:${port}`;
 const client = {
   clientId: "topicsync-console",

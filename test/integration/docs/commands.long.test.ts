@@ -7,9 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import getPort from "get-port";
-
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
+import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import { importCheapHashes } from "../../support/cheap-hashes.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { until } from "../../support/poll.ts";
@@ -26,7 +25,7 @@ const first = "docs/quick-start.md";
 const password = "correct horse battery staple";
 
 const folder = mkdtempSync(join(tmpdir(), "topicsync-guides-"));
-const port = await getPort();
+const port = await findFreePort();
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const env: NodeJS.ProcessEnv = {
   ...environment({

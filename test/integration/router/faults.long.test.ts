@@ -70,7 +70,7 @@ describe("the router, when processes fail", () => {
     const zombie = await scene.startProcess({ KAFKA_BROKERS: proxy.address });
     proxy.hold(apiKeys.endTxn);
     await produceTo(scene, 2, 2_000);
-    await until("both transactions wait for their end", () => proxy.requests(apiKeys.endTxn) === 2);
+    await until("both transactions wait for their end", () => proxy.requests(apiKeys.endTxn) >= 2);
     zombie.process.kill("SIGSTOP");
     const heir = await scene.startProcess();
     await scene.routed();

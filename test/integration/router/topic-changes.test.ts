@@ -6,6 +6,7 @@ import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, getText, routerStage } from "../../support/router-scene.ts";
+import { runJson } from "../../support/service.ts";
 
 const { routerScene } = routerStage();
 const folder = useFolder();
@@ -51,8 +52,8 @@ it("forwards events by the version of a topic that is in force, which can be pic
   // What was forwarded at a time is what is picked from the topics as they were.
   for (const { at, version, externalId } of moments) {
     const event = folder.createFile(`event ${version}`, JSON.stringify(createEvent(`Version${version}`)));
-    const { output } = await scene.cli("pick", event, "--at", at, "--json");
-    const { topics } = JSON.parse(output) as { topics: { externalId: string; version: number }[] };
+    const picked = await runJson(["pick", event, "--at", at], scene.settings);
+    const { topics } = picked as { topics: { externalId: string; version: number }[] };
     assert.deepEqual(
       topics.map((one) => [one.externalId, one.version]),
       [[externalId, version]],
@@ -60,9 +61,8 @@ it("forwards events by the version of a topic that is in force, which can be pic
   }
 
   // A former version gets nothing any more, under neither external id.
-  await scene.produce({ value: createEvent("Version1") });
   const before = (await scene.readAll(scene.egress)).length;
-  await scene.produce({ value: createEvent("Version4") });
+  await scene.produce({ value: createEvent("Version1") }, { value: createEvent("Version4") });
   await scene.routed();
   assert.equal((await scene.readAll(scene.egress)).length, before);
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { randomInt } from "node:crypto";
 import { describe, it } from "node:test";
 
 import { until } from "../../support/poll.ts";
+import { chooseSeed, createRandom } from "../../support/random.ts";
 import { waitUntilReady, stage, type Scene } from "../../support/scene.ts";
 import { startTopicsync, type TestService } from "../../support/service.ts";
 
@@ -54,7 +54,6 @@ describe("several instances in one group", () => {
       const announced = own.announced.size;
       if (announced - (await own.applied()) < backlog) await own.announce(announced, announced + backlog);
     });
-    assert.ok((await own.applied()) < own.announced.size, "everything was applied before the rebalance");
     await own.inStep();
     await Promise.all([waitUntilReady(first), waitUntilReady(second)]);
     assert.deepEqual([...findErrors(first), ...findErrors(second)], []);
@@ -74,10 +73,12 @@ describe("several instances in one group", () => {
       await own.announce(500, 1_500, "Renamed");
       await own.retire(2_500, 3_000);
     })();
-    const [toKill] = services.splice(randomInt(3), 1);
-    const [toStop] = services.splice(randomInt(2), 1);
-    const killAt = randomInt(1, 3_000);
-    t.diagnostic(`one instance is killed after ${killAt} announcements`);
+    const { seed, hint } = chooseSeed("INSTANCES_SEED");
+    const random = createRandom(seed);
+    const [toKill] = services.splice(random.between(0, 2), 1);
+    const [toStop] = services.splice(random.between(0, 1), 1);
+    const killAt = random.between(1, 3_000);
+    t.diagnostic(`${hint}: one instance is killed after ${killAt} announcements`);
     await until(`${killAt} announcements are applied`, async () => (await own.applied()) >= killAt);
     await toKill?.stop("SIGKILL");
     const added = await startTopicsync(own.settings);

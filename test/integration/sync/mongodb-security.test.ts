@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { describe, it } from "node:test";
 
 import { pino } from "pino";
@@ -28,15 +27,29 @@ function buildUri(uri: string, port: number, options: string): string {
   return `${direct.href.split("?", 1)[0] ?? ""}?directConnection=true&tls=true&${options}`;
 }
 
-/** Announces about 200 topics a second, which the store of the tests takes on a busy machine as well. */
-async function announceForSeconds(at: ReturnType<typeof scene>, seconds: number): Promise<void> {
-  const perBatch = 20;
-  const startedAt = performance.now();
-  const first = at.announced.size;
-  for (let batch = 0; batch < seconds * 10; batch += 1) {
-    await at.announce(first + batch * perBatch, first + (batch + 1) * perBatch);
-    await pause(Math.max(0, startedAt + (batch + 1) * 100 - performance.now()));
-  }
+/**
+ * Announces topics, at most 100 more than are applied, until `end` is called. It resolves when the last are
+ * sent.
+ */
+function announceSteadily(at: ReturnType<typeof scene>): { readonly end: () => Promise<void> } {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const flow = (async () => {
+    while (!signal.aborted) {
+      const announced = at.announced.size;
+      await at.announce(announced, announced + 20);
+      await until(
+        "few are not applied yet",
+        async () => signal.aborted || (await at.applied()) > announced - 80,
+      );
+    }
+  })();
+  return {
+    end() {
+      ending.abort();
+      return flow;
+    },
+  };
 }
 
 describe("MongoDB over TLS", () => {
@@ -84,7 +97,7 @@ describe("MongoDB over TLS", () => {
     const uri = buildUri(at.uri, proxy.port, `${login}&tlsCAFile=${ca}&tlsCertificateKeyFile=${key}`);
     await at.createTopic();
     const service = await at.start({ MONGODB_URI: uri });
-    const flow = announceForSeconds(at, 25);
+    const flow = announceSteadily(at);
     await until("records flow", async () => (await at.count()) > 100);
     assert.ok(
       (await getMetric(
@@ -111,7 +124,9 @@ describe("MongoDB over TLS", () => {
     await until("the store is used with the next certificate", () =>
       Promise.resolve(proxy.clients.has("second client")),
     );
-    await flow;
+    const used = await at.applied();
+    await until("records flow with it", async () => (await at.applied()) > used + 100);
+    await flow.end();
     await at.inStep();
     assert.ok(logins.length > before);
     const { status } = await call(`${service.url}/api/svc_api_notif_mgmt/v1/topic`, { body: definition() });
@@ -137,7 +152,7 @@ describe("MongoDB over TLS", () => {
     writeFileSync(file, `${buildUri(at.uri, first.port, files)}\n`);
     await at.createTopic();
     const service = await at.start({ MONGODB_URI: "", MONGODB_URI_FILE: file });
-    const flow = announceForSeconds(at, 15);
+    const flow = announceSteadily(at);
     await until("records flow", async () => (await at.count()) > 100);
     assert.equal(second.clients.size, 0);
     writeFileSync(file, "");
@@ -145,7 +160,9 @@ describe("MongoDB over TLS", () => {
     await until("the new address is used", () => Promise.resolve(second.clients.size > 0));
     // The former one is no longer reachable.
     first.replace({ ...(await next.issue("another")), ca: next.cert });
-    await flow;
+    const used = await at.applied();
+    await until("records flow over it", async () => (await at.applied()) > used + 100);
+    await flow.end();
     await at.inStep();
     assert.equal(await service.stop(), 0);
   });

@@ -202,7 +202,7 @@ export const transactionScenes: readonly ClusterScene[] = [
       const names = Object.keys(next);
       const producers: Producer[] = [];
       for (const name of names)
-        producers.push(await initialise(cluster, cluster.name(name), { timeoutMs: 8_000 }));
+        producers.push(await initialise(cluster, cluster.name(name), { timeoutMs: 20_000 }));
       const began: unknown[] = [];
       for (const producer of producers) {
         await untilAdded(cluster, producer, topic);

@@ -50,7 +50,7 @@ function createScene() {
       return () => void timers.delete(action);
     },
     scheduleSoon: () => () => undefined,
-    random: Math.random,
+    random: () => 0.5,
     fillRandom: () => undefined,
   });
   const [topic, groupId] = [unique("dead-letter"), unique("group")];

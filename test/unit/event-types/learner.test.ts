@@ -25,7 +25,7 @@ beforeEach(() => {
       };
     },
     scheduleSoon: () => () => undefined,
-    random: Math.random,
+    random: () => 0.5,
     fillRandom: () => undefined,
   });
 });

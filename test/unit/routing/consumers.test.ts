@@ -14,7 +14,7 @@ const group = (name: string, topic: string): ConsumerGroup => ({
 function createScene() {
   let aheadMs = 0;
   const original = replacePlatform({
-    ...{ now: () => Date.now() + aheadMs, elapsed: () => performance.now(), random: Math.random },
+    ...{ now: () => Date.now() + aheadMs, elapsed: () => performance.now(), random: () => 0.5 },
     schedule: (delayMs, action) => original.schedule(delayMs, action),
     scheduleSoon: (action) => original.scheduleSoon(action),
     fillRandom: (bytes) => {

@@ -11,12 +11,13 @@ import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { TopicStore } from "../../../src/topics/stores.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
-import { connectProxiedDatabase } from "../../support/database.ts";
+import { connectProxiedDatabase, repeatWithoutLimit } from "../../support/database.ts";
 import { mongoErrors } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { createDefinition } from "../topics/model.ts";
 
 const { db, database, proxy, log } = await connectProxiedDatabase();
+repeatWithoutLimit();
 const topics = db.collection("svc_api_notif_mgmt_topic");
 const retired = db.collection("svc_api_notif_mgmt_topic_retired");
 const versions = db.collection<{ _id: string }>("topicsync_topic_versions");

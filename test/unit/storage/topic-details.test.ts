@@ -10,9 +10,10 @@ import type { DescriptionRecord } from "../../../src/storage/topic-descriptions.
 import type { DetailsRecord } from "../../../src/storage/topic-details-records.ts";
 import { noDetails, toDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details.ts";
 import { DetailsConflictError } from "../../../src/topics/details-store.ts";
-import { connectDatabase } from "../../support/database.ts";
+import { connectDatabase, repeatWithoutLimit } from "../../support/database.ts";
 
 const { db, database } = await connectDatabase();
+repeatWithoutLimit();
 const store = createTopicDetailsStore(database, { historyRetentionDays: undefined });
 const records = db.collection<DetailsRecord>("topicsync_topic_details");
 const descriptions = db.collection<DescriptionRecord>("topicsync_topic_descriptions");

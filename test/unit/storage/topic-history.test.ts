@@ -15,13 +15,14 @@ import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
-import { connectDatabase } from "../../support/database.ts";
+import { connectDatabase, repeatWithoutLimit } from "../../support/database.ts";
 import { listHistory } from "../../support/history-lines.ts";
 import { unique } from "../../support/names.ts";
 import { createRandom } from "../../support/random.ts";
 import { createDefinition } from "../topics/model.ts";
 
 const { db, database, log } = await connectDatabase();
+repeatWithoutLimit();
 const store = createTopicStore(database, log, { historyRetentionDays: undefined });
 const history = createTopicHistory(database);
 const user = "ann";

@@ -12,10 +12,11 @@ import { digestManaged, type DesiredSet } from "../../../src/topic-sets/desired.
 import type { TopicPlan } from "../../../src/topic-sets/plan.ts";
 import { noDetails } from "../../../src/topics/details.ts";
 import { createLifecycle } from "../../../src/lib/lifecycle.ts";
-import { connectDatabase } from "../../support/database.ts";
+import { connectDatabase, repeatWithoutLimit } from "../../support/database.ts";
 import { createDefinition } from "../topics/model.ts";
 
 const { database, db, log } = await connectDatabase();
+repeatWithoutLimit();
 const lifecycle = createLifecycle(log);
 const { planSource, applyChanges, topicHistory } = createServices({
   config: readConfig({}),

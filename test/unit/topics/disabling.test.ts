@@ -8,12 +8,13 @@ import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { TopicStore } from "../../../src/topics/stores.ts";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
-import { connectDatabase } from "../../support/database.ts";
+import { connectDatabase, repeatWithoutLimit } from "../../support/database.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
 import { createDefinition } from "./model.ts";
 
 const { db, database, log } = await connectDatabase();
+repeatWithoutLimit();
 const topics = db.collection("svc_api_notif_mgmt_topic");
 const retiredTopics = db.collection("svc_api_notif_mgmt_topic_retired");
 

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { createKafkaTopics } from "../../../support/kafka-topics.ts";
+import { pause } from "../../../support/poll.ts";
 import { getMetric } from "../../../support/scene.ts";
 import { createRandom } from "../../../support/random.ts";
 import { acceptAnyTimestamp, keepEveryRecord, type Environment } from "../environment.ts";
@@ -213,7 +212,7 @@ async function prepare(
 async function follow(histories: readonly History[], signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await Promise.all(histories.map((history) => history.refresh()));
-    await sleep(refreshIntervalMs);
+    await pause(refreshIntervalMs);
   }
 }
 
