@@ -125,12 +125,13 @@ describe("topics plan and apply", () => {
     const file = await planTo("--prune");
     const source = { kind: "http" as const, user: "mallory" };
     const one = await stored.findOneAndUpdate({ topic_id: "one" }, { $set: { version: 2, source } });
+    assert.ok(one !== null);
     const before = await readAll();
     const { code, errors } = await run("apply", file);
     assert.equal(code, 3, errors);
     assert.match(errors, /"one" has version 2, not 1: the user "mallory" changed it at 20/);
     assert.deepEqual(await readAll(), before);
-    await stored.replaceOne({ topic_id: "one" }, one ?? {});
+    await stored.replaceOne({ topic_id: "one" }, one);
 
     const id = (await stored.findOne({ topic_id: "old" }))?._id;
     const first = await run("apply", file, "--json");
