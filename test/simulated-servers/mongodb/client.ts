@@ -15,7 +15,7 @@ interface UpdateCommand {
   readonly writeConcern?: object;
 }
 
-export interface ClientOptions extends ConnectionOptions {
+interface ClientOptions extends ConnectionOptions {
   readonly writeConcern: WriteConcernSettings;
 }
 
