@@ -2,21 +2,24 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
+/** Their files share the processes that run commands (`command-host.ts`). */
+const joinedFolders = ["test/integration/cli"];
+
+const isJoined = (file: string): boolean =>
+  joinedFolders.includes(dirname(file)) || readFileSync(file, "utf8").includes("/shared-service.ts");
+
 /**
- * Replaces the test files of a folder that share a service (`shared-service.ts`) by one file that imports
- * them, at the place of the first. It is written to `folder`.
+ * Replaces the test files of a folder that share a service (`shared-service.ts`) or processes by one file that
+ * imports them, at the place of the first. It is written to `folder`.
  */
 export function joinFiles(files: readonly string[], folder: string): string[] {
-  const sharing = files.filter((file) => readFileSync(file, "utf8").includes("/shared-service.ts"));
   const joined = new Map(
-    [...Map.groupBy(sharing, (file) => dirname(file))].map(([from, those]) => {
+    [...Map.groupBy(files.filter(isJoined), (file) => dirname(file))].map(([from, those]) => {
       const entry = join(folder, `${basename(from)}.joined.mjs`);
       const toImport = (file: string): string => `import "${pathToFileURL(resolve(file)).href}";\n`;
       writeFileSync(entry, those.map(toImport).join(""));
       return [from, entry] as const;
     }),
   );
-  return [
-    ...new Set(files.map((file) => (sharing.includes(file) ? (joined.get(dirname(file)) ?? file) : file))),
-  ];
+  return [...new Set(files.map((file) => (isJoined(file) ? (joined.get(dirname(file)) ?? file) : file)))];
 }
