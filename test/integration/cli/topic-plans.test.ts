@@ -130,7 +130,8 @@ describe("topics plan and apply", () => {
     assert.equal(code, 3, errors);
     assert.match(errors, /"one" has version 2, not 1: the user "mallory" changed it at 20/);
     assert.deepEqual(await readAll(), before);
-    await stored.replaceOne({ topic_id: "one" }, one ?? {});
+    assert.ok(one !== null);
+    await stored.replaceOne({ topic_id: "one" }, one);
 
     const id = (await stored.findOne({ topic_id: "old" }))?._id;
     const first = await run("apply", file, "--json");
