@@ -255,6 +255,9 @@ async function checkRun(world: World, run: Run, at: number): Promise<void> {
   assert.equal(await applyAll(), result.plan.changes.length);
   const after = world.read();
   checkStored(run, result, before, after);
+  const made = new Set(result.plan.changes.map((one) => one.after?.externalId));
+  for await (const { externalId } of findDrift(world.source, set))
+    assert.ok(!made.has(externalId), `${externalId} has drifted from what was just applied`);
   assert.equal(await applyAll(), 0, "repeated");
   assert.deepEqual(world.read(), after, "repeated");
   const again = await plan();
