@@ -76,6 +76,12 @@ describe("an apply", () => {
         '"b" is another topic now: the user "ann" changed it',
       ],
       [
+        ({ tamper }) => {
+          tamper("b", { id: "0", ...requireDefinition("b", "y") });
+        },
+        '"b" is another topic now: the user "ann" changed it',
+      ],
+      [
         ({ change }) => change({ kind: "disable", externalId: "b" }),
         '"b" had version 1 and is not active any more.',
       ],

@@ -68,9 +68,7 @@ describe("the batches of a plan", () => {
   });
 
   it("take a chain of 20,000 topics", () => {
-    const changes = Array.from({ length: 20_000 }, (_, at) =>
-      createChange(`t${at}`, `n${at}`, `n${at + 1}`),
-    );
+    const changes = Array.from({ length: 20_000 }, (_, at) => createChange(`t${at}`, `n${at}`, `n${at + 1}`));
     const batches = toBatches(changes);
     assert.equal(batches.length, 40);
     assert.equal(batches[0]?.[0]?.externalId, "t19999");

@@ -220,7 +220,9 @@ function checkStored(run: Run, result: PlanResult, before: StoredState, after: S
       else {
         const isReleased = topic.source.kind === "announcement";
         assert.deepEqual(after.topics.get(id), isReleased ? topic : undefined);
-        assert.equal(after.details.get(id)?.membership, undefined);
+        const left = after.details.get(id);
+        assert.equal(left?.membership, undefined);
+        assert.equal(left && formatDetails(left), formatDetails(details));
         continue;
       }
     } else if (isMember) left[isRead ? "orphaned" : "unread"].push(id);
