@@ -55,7 +55,7 @@ describe("topics plan and apply", () => {
       "a\nb",
       "{a}",
     ];
-    const records = Array.from({ length: 300 }, (_, at): TopicRecord => {
+    const records = Array.from({ length: 6 * texts.length }, (_, at): TopicRecord => {
       const text = texts[at % texts.length] ?? "";
       return {
         ...createTopicRecord({

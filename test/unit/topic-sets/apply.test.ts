@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { PlanError } from "../../../src/lib/errors.ts";
 import { createApply } from "../../../src/topic-sets/apply.ts";
 import type { DesiredTopic } from "../../../src/topic-sets/desired.ts";
-import { findDrift } from "../../../src/topic-sets/drift.ts";
+import { findDrift, readDriftPage } from "../../../src/topic-sets/drift.ts";
 import { DetailsConflictError } from "../../../src/topics/details-store.ts";
 import { noDetails, toNextDetails } from "../../../src/topics/details.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
@@ -72,6 +72,12 @@ describe("an apply", () => {
       [
         ({ tamper }) => {
           tamper("b", { id: "0" });
+        },
+        '"b" is another topic now: the user "ann" changed it',
+      ],
+      [
+        ({ tamper }) => {
+          tamper("b", { id: "0", ...requireDefinition("b", "y") });
         },
         '"b" is another topic now: the user "ann" changed it',
       ],
@@ -240,5 +246,44 @@ describe("drift", () => {
     );
     describe("e", "");
     assert.deepEqual(await list(), {});
+  });
+
+  it("is shown to those who may see what the topic is and was", async () => {
+    const definition = { ...requireDefinition("b", "x"), namespace: "there" };
+    const here = ["a", "b", "c"].map((id) => {
+      const one = createDesired(id);
+      return { ...one, definition: one.definition && { ...one.definition, namespace: "here" } };
+    });
+    const { source, change } = await createScene(...here);
+    await change(
+      { kind: "change", externalId: "a", definition: { ...definition, externalId: "a", namespace: "here" } },
+      { kind: "change", externalId: "b", definition: { ...definition, name: "y" } },
+      { kind: "disable", externalId: "c" },
+    );
+    const list = async (...namespaces: readonly string[]) => {
+      const among = namespaces.map((namespace) => ({ namespace, below: false }));
+      const { drift } = await readDriftPage(source, "noc", { after: undefined, namespaces: among });
+      return drift.map(({ externalId }) => externalId);
+    };
+    assert.deepEqual(await list("here"), ["a", "c"]);
+    assert.deepEqual(await list("there"), []);
+    assert.deepEqual(await list("here", "there"), ["a", "b", "c"]);
+  });
+
+  it("is not a change of a definition that only the channel has, but that it has one no longer", async () => {
+    const { plan, apply, source, table, tamper } = await createScene(createDesired("a"));
+    tamper("a", { source: byChannel });
+    await apply(await plan([{ ...createDesired("a", { owner: "noc" }), definition: undefined }]));
+    const list = async (): Promise<string[]> => {
+      const found: string[] = [];
+      for await (const { externalId } of findDrift(source, "noc")) found.push(externalId);
+      return found;
+    };
+    tamper("a", { name: "x", version: 9 });
+    assert.deepEqual(await list(), []);
+    tamper("a", { source: { kind: "http", user: "mallory" } });
+    assert.deepEqual(await list(), ["a"]);
+    table.topics = [];
+    assert.deepEqual(await list(), []);
   });
 });

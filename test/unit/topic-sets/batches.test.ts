@@ -47,6 +47,16 @@ describe("the batches of a plan", () => {
     assert.deepEqual(toIds(toBatches(changes, 1)), [["second"], ["first"], ["fourth"], ["third"]]);
   });
 
+  it("free what a renamed topic had, but nothing of one that is released", () => {
+    const renamed: PlannedChange = {
+      ...createChange("old", "a", "b"),
+      ...{ action: "rename", after: toState("new", "b") },
+    };
+    const released: PlannedChange = { ...createChange("free", "b", undefined), action: "release" };
+    const changes = [createChange("old", undefined, "c"), createChange("first", "d", "a"), renamed, released];
+    assert.deepEqual(toBatches(changes, 1), [[renamed], [changes[0]], [changes[1]], [released]]);
+  });
+
   it("do not separate a ring", () => {
     const ring = ["a", "b", "c"].map((name, at, all) => createChange(name, name, all[(at + 1) % 3]));
     const changes = [createChange("x", "x", "y"), createChange("z", "z", "q"), ...ring];
@@ -57,13 +67,11 @@ describe("the batches of a plan", () => {
     assert.throws(() => toBatches(ring, 2), /3 topics exchange their combinations in a ring, among them "/);
   });
 
-  it("take a chain of 100,000 topics", () => {
-    const changes = Array.from({ length: 100_000 }, (_, at) =>
-      createChange(`t${at}`, `n${at}`, `n${at + 1}`),
-    );
+  it("take a chain of 20,000 topics", () => {
+    const changes = Array.from({ length: 20_000 }, (_, at) => createChange(`t${at}`, `n${at}`, `n${at + 1}`));
     const batches = toBatches(changes);
-    assert.equal(batches.length, 200);
-    assert.equal(batches[0]?.[0]?.externalId, "t99999");
+    assert.equal(batches.length, 40);
+    assert.equal(batches[0]?.[0]?.externalId, "t19999");
   });
 
   it("never hold a value twice, whatever the plan", () => {

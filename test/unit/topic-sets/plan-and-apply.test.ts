@@ -220,7 +220,9 @@ function checkStored(run: Run, result: PlanResult, before: StoredState, after: S
       else {
         const isReleased = topic.source.kind === "announcement";
         assert.deepEqual(after.topics.get(id), isReleased ? topic : undefined);
-        assert.equal(after.details.get(id)?.membership, undefined);
+        const left = after.details.get(id);
+        assert.equal(left?.membership, undefined);
+        assert.equal(left && formatDetails(left), formatDetails(details));
         continue;
       }
     } else if (isMember) left[isRead ? "orphaned" : "unread"].push(id);
@@ -255,6 +257,9 @@ async function checkRun(world: World, run: Run, at: number): Promise<void> {
   assert.equal(await applyAll(), result.plan.changes.length);
   const after = world.read();
   checkStored(run, result, before, after);
+  const made = new Set(result.plan.changes.map((one) => one.after?.externalId));
+  for await (const { externalId } of findDrift(world.source, set))
+    assert.ok(!made.has(externalId), `${externalId} has drifted from what was just applied`);
   assert.equal(await applyAll(), 0, "repeated");
   assert.deepEqual(world.read(), after, "repeated");
   const again = await plan();
