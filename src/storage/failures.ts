@@ -221,6 +221,15 @@ export function getWriteErrors(error: unknown): readonly WriteError[] | undefine
   return failed.length === 0 ? undefined : failed;
 }
 
+/** Returns the duplicates of an unordered bulk. Throws what else failed: a retry may succeed then. */
+export function getDuplicates(error: unknown): readonly WriteError[] {
+  const failed = getWriteErrors(error);
+  if (failed === undefined) throw error;
+  const other = failed.find((one) => !isDuplicate(one.error));
+  if (other !== undefined) throw other.error;
+  return failed;
+}
+
 const toWriteErrors = ({ writeErrors }: MongoBulkWriteError): readonly WriteError[] =>
   [writeErrors].flat().map(({ index, code, errmsg }) => ({
     index,

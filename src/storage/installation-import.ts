@@ -1,7 +1,7 @@
 import type { Installation } from "../installations/installation.ts";
 import type { InstallationImportStore } from "../installations/stores.ts";
 import type { Database } from "./database.ts";
-import { isDuplicate, getWriteErrors } from "./failures.ts";
+import { getDuplicates } from "./failures.ts";
 import { toInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./client-options.ts";
@@ -29,9 +29,7 @@ export function createInstallationImportStore(database: Database): InstallationI
       });
       return [];
     } catch (error) {
-      const errors = getWriteErrors(error);
-      if (errors?.every((one) => isDuplicate(one.error)) !== true) throw error;
-      return errors.flatMap(({ index }) => candidates[index] ?? []);
+      return getDuplicates(error).flatMap(({ index }) => candidates[index] ?? []);
     }
   }
 

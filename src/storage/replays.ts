@@ -2,7 +2,7 @@ import type { Filter } from "mongodb";
 
 import type { Replay, ReplayStore } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
-import { isDuplicate, getWriteErrors } from "./failures.ts";
+import { getDuplicates } from "./failures.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./client-options.ts";
 
@@ -32,9 +32,7 @@ export function createReplayStore(database: Database): ReplayStore {
           await replays.insertMany(claims.map(toReplayRecord), { ordered: false, maxTimeMS: maxUpdateMs });
           return new Set<string>();
         } catch (error) {
-          const failed = getWriteErrors(error);
-          if (failed === undefined || !failed.every((one) => isDuplicate(one.error))) throw error;
-          return new Set(failed.flatMap(({ index }) => claims[index]?.deadLetterId ?? []));
+          return new Set(getDuplicates(error).flatMap(({ index }) => claims[index]?.deadLetterId ?? []));
         }
       }),
 
