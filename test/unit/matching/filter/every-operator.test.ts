@@ -22,7 +22,7 @@ describe("every operator with every value", () => {
 
   it("means what the model says, evaluated one by one, explained and picked for", () => {
     const read = texts.map((headerQuery) => readFilters({ headerQuery }));
-    for (const event of everyEvent) {
+    for (const event of [...everyEvent, [{ a: "x" }], "x", null]) {
       const picked = new Set(picker.pick(event));
       for (const [at, conditions] of read.entries()) {
         const expected = satisfiesAll(conditions, event);

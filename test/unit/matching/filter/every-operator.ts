@@ -2,7 +2,23 @@ import { operators, type Condition, type Operator } from "../../../../src/matchi
 
 /** Texts that are equal in one way and not in another: as numbers, but for case, as times, at an end. */
 const texts = [
-  ...["1", "1.0", "10", "10e-1", "-2", "9007199254740993", "x", "X", "xY", "yx", "aXb", "ß", "true"],
+  ...[
+    "1",
+    "1.0",
+    "10",
+    "10e-1",
+    "-2",
+    "9007199254740993",
+    "x",
+    "X",
+    "xY",
+    "yx",
+    "aXb",
+    "ß",
+    "ΟΣ",
+    "οσ",
+    "true",
+  ],
   ...["😀", "\uffff", "2026-01-01", "2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00"],
 ];
 const wildcards = ["*", "?", "x*", "*X", "*x*", "a?b", "1*0", "??", "\\*"];
