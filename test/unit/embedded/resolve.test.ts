@@ -20,15 +20,6 @@ function disableEngines(t: TestContext): void {
 }
 
 describe("the resolver", () => {
-  it("starts local processes if requested", async (t) => {
-    const broker = await startBroker(createOptions(t, "local"));
-    cleanUpAfter(t, () => broker.stop());
-    const store = await startStore(createOptions(t, "local"));
-    cleanUpAfter(t, () => store.stop());
-    assert.match(broker.description, /\(process\)$/);
-    assert.match(store.description, /\(process\)$/);
-  });
-
   it("falls back to a local process if no container engine responds", async (t) => {
     disableEngines(t);
     const store = await startStore(createOptions(t, "auto"));

@@ -1,7 +1,7 @@
 import { Session } from "node:inspector/promises";
 
 // Steps are block counts of V8's coverage, so the code needs no counters. Work inside of Node's own functions
-// is not counted; picker/cost-of-long-texts.test.ts measures it.
+// is not counted; picker/cost-of-long-texts.long.test.ts measures it.
 const session = new Session();
 
 /** Only code that is compiled after this is counted by block: import it then. */

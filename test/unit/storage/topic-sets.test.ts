@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 
+import type { Document } from "mongodb";
+
 import { createServices } from "../../../src/app/services.ts";
 import { readConfig } from "../../../src/config.ts";
 import { PlanError } from "../../../src/lib/errors.ts";
@@ -11,19 +13,22 @@ import { createPlan } from "../../../src/topic-sets/create-plan.ts";
 import { digestManaged, type DesiredSet } from "../../../src/topic-sets/desired.ts";
 import type { TopicPlan } from "../../../src/topic-sets/plan.ts";
 import { noDetails } from "../../../src/topics/details.ts";
+import { restoreTopic } from "../../../src/topics/restoring.ts";
 import { createLifecycle } from "../../../src/lib/lifecycle.ts";
+import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectDatabase, repeatWithoutLimit } from "../../support/database.ts";
+import { unique } from "../../support/names.ts";
 import { createDefinition } from "../topics/model.ts";
 
 const { database, db, log } = await connectDatabase();
 repeatWithoutLimit();
 const lifecycle = createLifecycle(log);
-const { planSource, applyChanges, topicHistory } = createServices({
-  config: readConfig({}),
-  database,
-  log,
-  lifecycle,
+const retentionDays = 3;
+const services = createServices({
+  config: readConfig({ HISTORY_RETENTION_DAYS: String(retentionDays) }),
+  ...{ database, log, lifecycle },
 });
+const { planSource, applyChanges, topicHistory } = services;
 const topics = db.collection<{ _id: string; topic_id: string; topic_name: string }>(collections.topics);
 
 beforeEach(async () => {
@@ -39,6 +44,7 @@ beforeEach(async () => {
 
 /** What files say besides the names. */
 interface FileOptions {
+  readonly prune?: boolean;
   readonly owner?: string;
   readonly renamedFrom?: string;
 }
@@ -71,8 +77,9 @@ function toDesiredSet(
 }
 
 async function plan(names: ReadonlyMap<string, string>, options: FileOptions = {}): Promise<TopicPlan> {
+  const { prune = false } = options;
   const { plan: made, blocked } = await createPlan(toDesiredSet(names, options), planSource, {
-    ...{ prune: false, maxDeletes: undefined, allowEmpty: true, adopt: false, takeOver: undefined },
+    ...{ prune, maxDeletes: undefined, allowEmpty: true, adopt: false, takeOver: undefined },
     ...{ origin: undefined, revision: undefined, user: "ann", now: new Date(), egressNaming: undefined },
     ...{ findReaders: undefined, evenIfRead: false },
   });
@@ -170,5 +177,92 @@ describe("two applies of overlapping plans", () => {
     }
     // Each round changes three topics and changes them back.
     assert.equal(await db.collection(collections.topicVersions).countDocuments(), rounds * 6);
+  });
+});
+
+describe("a retention", () => {
+  const { topics: service, topicStore, topicDetails, detailsService } = services;
+  const options = { user: "ann" };
+  const rename = (from: string, to: string) =>
+    service.change([{ kind: "change", externalId: from, definition: createDefinition(to) }], options);
+  const switchTo = (kind: "enable" | "disable", externalId: string) =>
+    service.change([{ kind, externalId }], options);
+  const describeTopic = (externalId: string, owner: string) =>
+    detailsService.replace({
+      ...{ externalId, details: { ...noDetails, owner }, version: undefined, user: "ann" },
+      ...{ canSee: () => true, check: undefined },
+    });
+  async function announce(externalId: string, ...names: readonly string[]): Promise<void> {
+    const key = { group: unique("group"), topic: unique("channel"), partition: 0 };
+    await topicStore.claim(key);
+    await applyAnnouncements({
+      ...{ store: topicStore, key, from: undefined, to: { offset: names.length, epoch: 1 } },
+      announcements: names.map((name, offset) => ({
+        ...{ kind: "define", offset, definition: createDefinition(externalId, name) },
+      })),
+    });
+  }
+  const applyFiles = async (names: Record<string, string>, files: FileOptions) => {
+    const made = await plan(new Map(Object.entries(names)), files);
+    assert.ok(made.changes.length > 0);
+    await apply(made, JSON.stringify(files));
+  };
+
+  /** Each with how many versions and details it ends. */
+  const steps: readonly (readonly [what: string, ended: number, act: () => Promise<unknown>])[] = [
+    ["is created", 0, () => service.create(createDefinition("a"), "ann")],
+    ["is described", 0, () => describeTopic("a", "one")],
+    ["is described again", 1, () => describeTopic("a", "two")],
+    ["is renamed with its details", 2, () => rename("a", "b")],
+    ["is disabled", 0, () => switchTo("disable", "b")],
+    ["is enabled", 0, () => switchTo("enable", "b")],
+    ["is restored", 1, () => restore("b", 1)],
+    ["leaves details under a new external id", 0, () => leaveDetails("c")],
+    ["is renamed to where details were left", 3, () => rename("b", "c")],
+    ["loses its details", 1, () => removeDetails("c")],
+    ["is created for the channel", 0, () => service.create(createDefinition("g"), "ann")],
+    ["is adopted by the channel and changed twice", 3, () => announce("g", "g", "g1", "g2")],
+    ["is created by a set", 0, () => applyFiles({ d: "d" }, { owner: "three" })],
+    ["is changed by a set", 2, () => applyFiles({ d: "d1" }, { owner: "four" })],
+    ["is renamed by a set", 2, () => applyFiles({ e: "d1" }, { owner: "four", renamedFrom: "d" })],
+    ["is pruned", 1, () => applyFiles({ f: "f" }, { prune: true })],
+  ];
+  const restore = (externalId: string, version: number) =>
+    restoreTopic(
+      services,
+      { externalId, version, expected: undefined, canSee: () => true, checkDefinition: undefined },
+      options,
+    );
+  async function leaveDetails(externalId: string): Promise<void> {
+    await service.create(createDefinition(externalId), "ann");
+    await describeTopic(externalId, "left");
+    await switchTo("disable", externalId);
+  }
+  async function removeDetails(externalId: string): Promise<void> {
+    const [details] = await topicDetails.find([externalId]);
+    assert.ok(details !== undefined);
+    assert.ok(await topicDetails.remove({ details, topicId: undefined, endedOn: new Date() }));
+  }
+
+  async function findEnded(): Promise<Document[]> {
+    const all = await db.collections();
+    return (await Promise.all(all.map((one) => one.find({ valid_to: { $exists: true } }).toArray()))).flat();
+  }
+
+  it("lets every ended version and description expire, however it ended", async () => {
+    let count = 0;
+    const counts: unknown[] = [];
+    for (const [what, , act] of steps) {
+      await act();
+      const found = await findEnded();
+      for (const { valid_to: endedOn, expires_on: expiresOn } of found)
+        assert.equal(Number(expiresOn) - Number(endedOn), retentionDays * 24 * 3_600_000, what);
+      counts.push([what, found.length - count]);
+      count = found.length;
+    }
+    assert.deepEqual(
+      counts,
+      steps.map(([what, ended]) => [what, ended]),
+    );
   });
 });

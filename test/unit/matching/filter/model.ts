@@ -65,7 +65,7 @@ function applies(text: string, operator: Operator, value: string): boolean {
     case "like":
       return new RegExp(`^${toExpression(value)}$`, "su").test(text);
     case "regex":
-      return new RegExp(value.replace("(?i)", ""), value.startsWith("(?i)") ? "i" : "").test(text);
+      return new RegExp(value.replace("(?i)", ""), value.startsWith("(?i)") ? "iu" : "u").test(text);
     case "gt":
       return order(text, value) > 0;
     case "gte":

@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { startBroker, startStore } from "../../../src/embedded/resolve.ts";
+import { cleanUpAfter, createLaunchOptions } from "./local.ts";
+
+it("the resolver starts local processes if requested", async (t) => {
+  for (const start of [startBroker, startStore]) {
+    const server = await start({ ...createLaunchOptions(t), choice: "local" });
+    cleanUpAfter(t, () => server.stop());
+    assert.match(server.description, /\(process\)$/);
+  }
+});

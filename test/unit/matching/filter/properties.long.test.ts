@@ -1,0 +1,4 @@
+import { manyRuns } from "../../../support/runs.ts";
+import { testFilterProperties } from "./properties-tests.ts";
+
+testFilterProperties(manyRuns);

@@ -1,0 +1,3 @@
+import { testFindings } from "./findings-tests.ts";
+
+testFindings(1_500);
