@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 
@@ -112,7 +114,9 @@ describe("a Kafka process", () => {
     assert.equal(isAlive(first.pid ?? 0), false);
     await first.ended;
 
-    broker = await kafkaProcess.start(options);
+    const other = createServer();
+    await once(other.listen(getPort(first.address), "127.0.0.1"), "listening");
+    broker = await kafkaProcess.start(options).finally(() => other.close());
     assert.notEqual(broker.address, first.address);
     // Immediately: a running broker must be able to lead a partition.
     await withAdmin(broker.address, (admin) =>
