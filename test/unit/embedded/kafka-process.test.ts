@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 
@@ -13,7 +11,14 @@ import { kafkaProcess } from "../../../src/embedded/kafka-process.ts";
 import { isAlive } from "../../../src/embedded/process.ts";
 import type { RunningBroker } from "../../../src/embedded/stack.ts";
 import { useFolder } from "../../support/folder.ts";
-import { cleanUpAfter, createFolder, createLaunchOptions, getPort, toolsFolder } from "./local.ts";
+import {
+  cleanUpAfter,
+  createFolder,
+  createLaunchOptions,
+  getPort,
+  startElsewhere,
+  toolsFolder,
+} from "./local.ts";
 
 stopIdleChecks();
 
@@ -114,9 +119,7 @@ describe("a Kafka process", () => {
     assert.equal(isAlive(first.pid ?? 0), false);
     await first.ended;
 
-    const other = createServer();
-    await once(other.listen(getPort(first.address), "127.0.0.1"), "listening");
-    broker = await kafkaProcess.start(options).finally(() => other.close());
+    broker = await startElsewhere(first, () => kafkaProcess.start(options));
     assert.notEqual(broker.address, first.address);
     // Immediately: a running broker must be able to lead a partition.
     await withAdmin(broker.address, (admin) =>
