@@ -49,7 +49,7 @@ before(async () => {
     KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic,
     KAFKA_EVENTS_TOPIC: eventsTopic,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    OTEL_EXPORTER_OTLP_TIMEOUT: "500",
+    OTEL_EXPORTER_OTLP_TIMEOUT: "5000",
     OTEL_BSP_SCHEDULE_DELAY: "50",
     OTEL_SERVICE_NAME: "sync-of-the-tests",
     OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",

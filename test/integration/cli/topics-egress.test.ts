@@ -5,6 +5,7 @@ import type { TopicRecord } from "../../../src/storage/topic-records.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { parseNdjson } from "../../support/ndjson.ts";
+import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 import { runCli } from "../../support/service.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
@@ -68,7 +69,9 @@ describe("topicsync topics egress", () => {
     const partitions = { KAFKA_EGRESS_PARTITIONS: "2" };
     const { code, output, errors } = await run(["--create"], partitions);
     assert.deepEqual([code, output], [0, "Kafka topics: 200 created\n"], errors);
-    const { topics } = await admin.fetchTopicMetadata({ topics: ids.map((id) => `${prefix}.${id}`) });
+    const { topics } = await until("all are in the metadata", () =>
+      admin.fetchTopicMetadata({ topics: ids.map((id) => `${prefix}.${id}`) }),
+    );
     assert.deepEqual(
       topics.filter(({ partitions }) => partitions.length !== 2).map(({ name }) => name),
       [`${prefix}.id-7`],

@@ -151,11 +151,12 @@ describe("the usage of topics", () => {
     await scene.routed();
     proxy.hold(apiKeys.addOffsetsToTxn);
     await produce(scene, { Ticket: 4 });
-    await until("a transaction has begun", () => proxy.requests(apiKeys.addOffsetsToTxn) === 2);
+    await until("a transaction has begun", () => proxy.requests(apiKeys.addOffsetsToTxn) >= 2);
+    const held = proxy.requests(apiKeys.addOffsetsToTxn);
     proxy.reset();
     proxy.release();
     await scene.routed();
-    assert.ok(proxy.requests(apiKeys.addOffsetsToTxn) > 2);
+    assert.ok(proxy.requests(apiKeys.addOffsetsToTxn) > held);
     await service.stop();
     assert.deepEqual(await readCounts(scene), { all: 5 });
   });

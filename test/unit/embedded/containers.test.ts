@@ -20,6 +20,7 @@ import {
 } from "../../../src/embedded/containers.ts";
 import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import type { LaunchOptions, Running } from "../../../src/embedded/stack.ts";
+import { startElsewhere } from "./local.ts";
 
 stopIdleChecks();
 
@@ -48,7 +49,7 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
       await first.stop();
       assert.match(await first.ended, /exited with code (0|143)/);
 
-      const second = await start(t, kafka, options);
+      const second = await startElsewhere(first, () => start(t, kafka, options));
       assert.notEqual(second.address, first.address);
       assert.deepEqual(await read(second.address, "a", 2), ['1|{"name":"späť"}', "2|{}"]);
       assert.match(await second.runTool("kafka-topics", ["--list"], noInput), /^a$/m);

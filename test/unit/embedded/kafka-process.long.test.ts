@@ -11,7 +11,14 @@ import { kafkaProcess } from "../../../src/embedded/kafka-process.ts";
 import { isAlive } from "../../../src/embedded/process.ts";
 import type { RunningBroker } from "../../../src/embedded/stack.ts";
 import { useFolder } from "../../support/folder.ts";
-import { cleanUpAfter, createFolder, createLaunchOptions, getPort, toolsFolder } from "./local.ts";
+import {
+  cleanUpAfter,
+  createFolder,
+  createLaunchOptions,
+  getPort,
+  startElsewhere,
+  toolsFolder,
+} from "./local.ts";
 
 stopIdleChecks();
 
@@ -112,7 +119,7 @@ describe("a Kafka process", () => {
     assert.equal(isAlive(first.pid ?? 0), false);
     await first.ended;
 
-    broker = await kafkaProcess.start(options);
+    broker = await startElsewhere(first, () => kafkaProcess.start(options));
     assert.notEqual(broker.address, first.address);
     // Immediately: a running broker must be able to lead a partition.
     await withAdmin(broker.address, (admin) =>

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import type { TestContext } from "node:test";
@@ -50,6 +52,16 @@ export async function start<R extends Running>(
   const running = await launcher.start(options);
   cleanUpAfter(t, () => running.stop());
   return running;
+}
+
+/** Starts a server while another one has the port of its former address. */
+export async function startElsewhere<R extends Running>(
+  former: Pick<Running, "address">,
+  starting: () => Promise<R>,
+): Promise<R> {
+  const other = createServer();
+  await once(other.listen(getPort(former.address), "127.0.0.1"), "listening");
+  return starting().finally(() => other.close());
 }
 
 /** The port of `host:port` or of a MongoDB URI. */

@@ -8,7 +8,7 @@ import { installSecantus } from "../../../src/embedded/secantus-package.ts";
 import type { Launcher } from "../../../src/embedded/stack.ts";
 import { mongodProcess, secantusProcess } from "../../../src/embedded/store-process.ts";
 import { findPython } from "../../../src/embedded/toolchain.ts";
-import { createLaunchOptions, extendPath, getPort, start } from "./local.ts";
+import { createLaunchOptions, extendPath, getPort, start, startElsewhere } from "./local.ts";
 
 interface Item {
   _id: number;
@@ -51,7 +51,7 @@ function describeStore(launcher: Launcher): void {
     await first.stop();
     assert.equal(isAlive(first.pid ?? 0), false);
 
-    const second = await start(t, launcher, options);
+    const second = await startElsewhere(first, () => start(t, launcher, options));
     assert.notEqual(second.address, first.address);
     assert.deepEqual(await listIds(second.address), [1, 2]);
   });
