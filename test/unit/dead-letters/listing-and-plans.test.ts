@@ -58,7 +58,7 @@ async function readPages(sources: ListSources, replayed: boolean | undefined, li
   const pages: string[][] = [];
   let after: string | undefined;
   do {
-    const page = await readPage({ filter: {}, replayed, limit, after }, sources);
+    const page = await readPage({ filter: { namespaces: "all" }, replayed, limit, after }, sources);
     pages.push(page.deadLetters.map(({ id }) => id));
     after = page.next ?? undefined;
   } while (after !== undefined);
@@ -94,7 +94,7 @@ describe("the pages of dead letters", () => {
   it("show the last replay of each", async () => {
     const letter = createLetter(1);
     const sources = createSources([letter], [createReplay(letter.id, 1), createReplay(letter.id, 2)]);
-    const { deadLetters } = await readPage({ filter: {}, limit: 1 }, sources);
+    const { deadLetters } = await readPage({ filter: { namespaces: "all" }, limit: 1 }, sources);
     assert.partialDeepStrictEqual(deadLetters[0]?.replay, {
       ...{ replayedAt: new Date(2).toISOString(), outcome: { status: "pending" } },
     });

@@ -144,7 +144,7 @@ describe("a bulk that fails in part", () => {
   });
 
   it("of announced topics is decided again with what was stored", async () => {
-    const topics = createTopicStore(database, log);
+    const topics = createTopicStore(database, log, { historyRetentionDays: undefined });
     const key = { group: unique("group"), topic: unique("announcements"), partition: 0 };
     await topics.claim(key);
     const ids = [unique("topic"), unique("topic")];
