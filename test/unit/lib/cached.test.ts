@@ -27,7 +27,7 @@ function useClock(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   t.mock.method(performance, "now", () => time);
   return {
-    pass(ms: number): void {
+    pass: (ms: number): void => {
       time += ms;
       // lru-cache reads the clock once in a millisecond.
       t.mock.timers.tick(ms);
