@@ -9,7 +9,12 @@ import { stage } from "./scene.ts";
 import { addUser, type TestService } from "./service.ts";
 
 const { admin, scene } = stage();
-const own = scene({ PUSH_APPLICATIONS: "App,agent,other", PUSH_PLATFORMS: "ios,android" });
+const own = scene({
+  // Lets tests send requests from several networks.
+  HTTP_TRUSTED_PROXIES: "127.0.0.1",
+  PUSH_APPLICATIONS: "App,Mobile Agent,Now Mobile,agent,other",
+  PUSH_PLATFORMS: "ios,android",
+});
 let running: TestService | undefined;
 let starting: Promise<TestService> | undefined;
 

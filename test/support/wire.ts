@@ -1,13 +1,11 @@
 /** Requests as raw bytes, and what the service responds. */
 import assert from "node:assert/strict";
-import { afterEach } from "node:test";
 
 import { assertKeepsContract } from "./contract.ts";
 import { toBasicAuthorization, call } from "./http.ts";
 import { unique } from "./names.ts";
 import { send, type RawResponse } from "./raw-http.ts";
-import { useService } from "./scene.ts";
-import { bootstrap } from "./service.ts";
+import { bootstrap, type TestService } from "./service.ts";
 
 export const register = "/api/now/push/App/installation";
 export const authorization = `Authorization: ${toBasicAuthorization(bootstrap)}`;
@@ -28,18 +26,10 @@ export const getStatuses = (responses: readonly RawResponse[]): number[] =>
 
 export const getCode = (response: RawResponse): string => String(JSON.parse(response.body).error.code);
 
-/**
- * Starts one service for a file. After each of its tests, it still accepts a valid request and has logged no
- * error.
- */
-export function useWire() {
-  const service = useService({
-    HTTP_TRUSTED_PROXIES: "127.0.0.1",
-    PUSH_APPLICATIONS: "App",
-    PUSH_PLATFORMS: "ios",
-  });
-
-  afterEach(async () => {
+/** Sends raw requests to a service. */
+export function useWire(service: Pick<TestService, "url" | "log">) {
+  /** Asserts that the service still accepts a valid request and has logged no error. */
+  async function assertIntact(): Promise<void> {
     const good = await call(`${service.url}${register}`, {
       body: { platform: "ios", token: unique("token") },
     });
@@ -48,7 +38,7 @@ export function useWire() {
       service.log.filter(({ level }) => level >= 50),
       [],
     );
-  });
+  }
 
   /** Sends the text and returns the responses once the service has closed the connection. */
   const exchangeRaw = async (text: string): Promise<readonly RawResponse[]> =>
@@ -65,5 +55,5 @@ export function useWire() {
     assertKeepsContract({ method, url, status, headers: new Headers(headers), text: content });
   }
 
-  return { service, exchangeRaw, assertRejected };
+  return { exchangeRaw, assertRejected, assertIntact };
 }

@@ -37,8 +37,9 @@ const named = {
 };
 
 const toTopic = (externalId: string, namespace: string) => {
-  const text = namespace === mine ? unique("text") : `${mark}-${externalId}`;
-  return { externalId, name: text, namespace, headerQuery: "a=1", contentQuery: `b=1&c.in=1,${text}` };
+  const [name, contentQuery] =
+    namespace === mine ? [unique("name"), "b=1"] : [`${mark}-${externalId}`, `b=1,${mark}`];
+  return { externalId, name, namespace, headerQuery: "a=1", contentQuery };
 };
 
 async function send(method: string, path: string, body?: object): Promise<void> {
@@ -73,20 +74,28 @@ async function storeTopics(): Promise<void> {
     await describeTopic(externalId, mark);
   }
   await change(ids.moved, mine);
+  await describeTopic(ids.moved, mine);
   await send("POST", `${v1}/topics/${ids.reused}/disable`);
   await create(ids.reused, mine);
   const toMember = (externalId: string, namespace: string) => {
     return { ...toTopic(externalId, namespace), path: `${namespace}.yaml`, owner: namespace };
   };
-  const [first, second, third] = [unique("member"), `${mark}-member`, `${mark}-other`];
-  await apply(ids.set, toMember(first, mine), toMember(second, mark));
+  const [first, second, third, gone] = [unique("member"), `${mark}-member`, `${mark}-other`, `${mark}-gone`];
+  await apply(ids.set, toMember(first, mine), toMember(second, mark), toMember(gone, mine));
   await apply(ids.foreignSet, toMember(third, mark));
   // Drift, which a set shows.
-  await send("PUT", `${v1}/topics/${second}?force=true`, { ...toTopic(second, mark), headerQuery: "" });
-  named.topics.push(first, second, third);
+  for (const externalId of [second, gone])
+    await send("PUT", `${v1}/topics/${externalId}?force=true`, {
+      ...{ ...toTopic(externalId, mark), headerQuery: "" },
+    });
+  named.topics.push(first, second, third, gone);
   for (const namespace of [mine, mark]) {
     const { json } = await call(`${service.url}${v1}/topics?namespace=${namespace}`, { method: "GET" });
-    const sysIds = (json.topics as { id: string }[]).map(({ id }) => id);
+    // The version of a topic that moved away stays visible, with its ids.
+    const stayed = (json.topics as { externalId: string; id: string }[]).filter(
+      ({ externalId }) => externalId !== gone,
+    );
+    const sysIds = stayed.map(({ id }) => id);
     named.topics.push(...sysIds);
     if (namespace === mark) marks.push(...sysIds);
   }
@@ -146,7 +155,7 @@ const toDraft = (externalId: string) => ({
 const bodies: Readonly<Record<string, () => readonly object[]>> = {
   checkTopic: () => named.topics.map(toDraft),
   previewImpact: () => named.topics.map((externalId) => ({ changes: [{ externalId }] })),
-  pickTopics: () => [{ event: { b: "1", c: "1" }, a: "1" }],
+  pickTopics: () => [{ event: { b: "1" }, a: "1" }],
   lookUpTopics: () => [
     ...named.sets.map((set) => ({ set })),
     { externalIds: named.topics, definitions: [toTopic(ids.foreign, mark), ...named.topics.map(toDraft)] },

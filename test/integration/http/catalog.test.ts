@@ -6,13 +6,13 @@ import { assertError, call, type Call, type HttpResponse } from "../../support/h
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
-import { bootstrap, startTopicsync, type TestService } from "../../support/service.ts";
+import { bootstrap, startTopicsyncHere, type TestService } from "../../support/service.ts";
 
 const here = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
 let there: TestService;
 
 before(async () => {
-  there = await startTopicsync(here.settings);
+  there = await startTopicsyncHere(here.settings);
   await there.ready();
 });
 

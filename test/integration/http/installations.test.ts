@@ -5,13 +5,9 @@ import { describe, it } from "node:test";
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { useService } from "../../support/scene.ts";
 import { bootstrap } from "../../support/service.ts";
+import { service } from "../../support/shared-service.ts";
 
-const service = useService({
-  PUSH_APPLICATIONS: "Mobile Agent, Now Mobile",
-  PUSH_PLATFORMS: "ios,android",
-});
 const installations = service.db.collection<InstallationRecord>("sys_push_notif_app_install");
 const platforms = service.db.collection<{ _id: string; name: string; active: boolean; token_rule?: string }>(
   "sys_push_platform",
@@ -95,10 +91,10 @@ describe("registering a push token", () => {
     assert.ok(second.last_seen_on >= first.last_seen_on);
   });
 
-  it("keeps one record when the same token is registered 32 times at once", async () => {
+  it("keeps one record when the same token is registered many times at once", async () => {
     const token = unique("token");
     const responses = await Promise.all(
-      Array.from({ length: 32 }, (_, i) => register(token, i % 2 === 0 ? ann : bob)),
+      Array.from({ length: 8 }, (_, i) => register(token, i % 2 === 0 ? ann : bob)),
     );
     assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
     await findStored(token);

@@ -13,7 +13,7 @@ import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { startTopicsync, type TestService } from "../../support/service.ts";
+import { startTopicsyncHere, type TestService } from "../../support/service.ts";
 import {
   assertFailed,
   beginSignIn as begin,
@@ -41,7 +41,7 @@ const here = useService({
 let there: TestService;
 
 before(async () => {
-  there = await startTopicsync({ ...here.settings, HTTP_PUBLIC_URL: `${publicUrl}/` });
+  there = await startTopicsyncHere({ ...here.settings, HTTP_PUBLIC_URL: `${publicUrl}/` });
   await there.ready();
 });
 

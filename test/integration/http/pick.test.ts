@@ -9,7 +9,7 @@ import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
-import { ownNames, startTopicsync, startTopicsyncHere } from "../../support/service.ts";
+import { ownNames, startTopicsyncHere } from "../../support/service.ts";
 import { databaseUri, sharedStack } from "../../support/stack.ts";
 
 const service = useService();
@@ -60,7 +60,7 @@ describe("picking the topics of an event", () => {
   it("returns 503 if loading takes more than ten seconds, and picks once the topics are loaded", async () => {
     const proxy = await startMongoProxy(getPort(sharedStack().mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
-    const other = await startTopicsync({
+    const other = await startTopicsyncHere({
       ...service.settings,
       ...ownNames(),
       MONGODB_URI: databaseUri(proxied, service.db.databaseName),

@@ -28,8 +28,7 @@ async function getAuditedAddresses(trusted: string, forwarded: readonly string[]
 }
 
 describe("the client's address", () => {
-  it("is the connection's if no proxy is trusted", async () => {
-    assert.deepEqual(await getAuditedAddresses("", ["192.0.2.1"]), ["127.0.0.1"]);
+  it("is the connection's if it is no trusted proxy's", async () => {
     assert.deepEqual(await getAuditedAddresses("10.0.0.0/8", ["192.0.2.1"]), ["127.0.0.1"]);
   });
 
@@ -44,6 +43,23 @@ describe("the client's address", () => {
       ]),
       ["192.0.2.1", "192.0.2.1", "2001:db8::1", "127.0.0.1", "127.0.0.1"],
     );
+  });
+});
+
+describe("the request id of a caller that is no trusted proxy", () => {
+  it("is new, and the caller's own is logged if it is valid", async () => {
+    const service = await start();
+    for (const [given, logged] of [
+      ["abc-123", "abc-123"],
+      ["a b\tc", undefined],
+    ] as const) {
+      const { headers } = await call(`${service.url}/nothing`, { headers: { "X-Request-Id": given } });
+      const id = headers.get("x-request-id");
+      assert.match(id ?? "", /^[0-9a-f-]{36}$/);
+      const line = await until("it is logged", () => service.log.find(({ requestId }) => requestId === id));
+      assert.equal(line["clientRequestId"], logged);
+    }
+    await service.stop();
   });
 });
 

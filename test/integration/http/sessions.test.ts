@@ -9,13 +9,7 @@ import { call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
-import {
-  ownNames,
-  runCli,
-  startTopicsync,
-  startTopicsyncHere,
-  type TestService,
-} from "../../support/service.ts";
+import { ownNames, runCli, startTopicsyncHere, type TestService } from "../../support/service.ts";
 import { keepSecret } from "../../support/secrets.ts";
 
 const here = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
@@ -25,7 +19,7 @@ const listPath = "/api/topicsync/v1/sessions";
 let there: TestService;
 
 before(async () => {
-  there = await startTopicsync(here.settings);
+  there = await startTopicsyncHere(here.settings);
   await there.ready();
 });
 

@@ -182,34 +182,6 @@ describe("rights that are limited to a namespace", () => {
     assert.deepEqual(toActions(JSON.parse(planned.output) as TopicPlanReport), { [own]: "change" });
     assert.equal((await run(["apply", file, "--yes", "--origin", "here"], withKey(key))).code, 0);
   });
-
-  it("change nothing of others", async () => {
-    for (const entries of [[entry(foreign, { contentQuery: "b=1" })], [entry(unique("new"))]]) {
-      const file = createFile(set, "sales", entries);
-      const { code, errors } = await run(
-        ["apply", file, "--yes", "--origin", "here", "--adopt"],
-        withKey(key),
-      );
-      assert.equal(code, 3, errors);
-      assert.match(errors, /is not allowed to do this|already exists|exists now/);
-    }
-    const moved = createFile(set, "sales", [entry(own)]);
-    const { code, errors } = await run(["apply", moved, "--yes", "--origin", "here"], withKey(key));
-    assert.equal(code, 3);
-    assert.match(errors, /The right topics\.write is required in the namespace "sales"/);
-    const only = unique("set");
-    assert.equal(
-      (await run(["apply", createFile(only, "sales", [entry(unique("x"))]), "--yes"], asUser)).code,
-      0,
-    );
-    assertError(await get(`/topic-sets/${only}`, key), 404, "NOT_FOUND");
-    assert.ok(!(await get("/topic-sets", key)).text.includes(only));
-    const reader = await createKey(service.url, "topics.read");
-    assert.equal(
-      (await run(["apply", createFile(only, "sales", [entry(unique("x"))]), "--yes"], withKey(reader))).code,
-      3,
-    );
-  });
 });
 
 describe("a topic of a set", () => {

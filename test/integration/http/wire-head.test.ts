@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { service } from "../../support/shared-service.ts";
 import { body, close, get, getStatuses, head, length, post, useWire } from "../../support/wire.ts";
 
-const { exchangeRaw, assertRejected } = useWire();
+const { assertIntact, exchangeRaw, assertRejected } = useWire(service);
 
 describe("a host", () => {
   const from = (...hosts: string[]): string =>
@@ -159,3 +160,5 @@ describe("a version of HTTP", () => {
     await assertRejected("GET /healthz\r\n\r\n", "/healthz", "GET");
   });
 });
+
+it("the service survives all of it", assertIntact);

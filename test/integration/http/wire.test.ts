@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { service } from "../../support/shared-service.ts";
 import {
   authorization,
   body,
@@ -21,7 +22,7 @@ import {
   useWire,
 } from "../../support/wire.ts";
 
-const { exchangeRaw, assertRejected } = useWire();
+const { assertIntact, exchangeRaw, assertRejected } = useWire(service);
 
 describe("a body's length", () => {
   it("is accepted in every valid form", async () => {
@@ -231,3 +232,5 @@ describe("a line or a header", () => {
     }
   });
 });
+
+it("the service survives all of it", assertIntact);

@@ -128,12 +128,12 @@ describe("what exceeds the rights of a user", () => {
   });
 
   it("is what reaches somewhere that the user does not, whatever the grants", () => {
-    /** Two levels below every namespace that a grant names, so that each range contains one that it does not. */
+    /** Also below each namespace of a grant, so that ranges differ from all the namespaces in them. */
     const everywhere = ["", "a", "a.b", "a.b.c", "a.b.c.d", "a.z", "ab", "ab.z", "b", "b.z", undefined];
+    const byRole: Readonly<Record<string, readonly Right[] | undefined>> = rightsOfRole;
     const reaches = (grant: string, right: Right, namespace: string | undefined): boolean => {
       const [granted = "", limit] = grant.split("@");
-      if (limit === undefined)
-        return granted === right || rightsOfRole[granted as keyof typeof rightsOfRole]?.includes(right);
+      if (limit === undefined) return granted === right || byRole[granted]?.includes(right) === true;
       if (granted !== right || namespace === undefined) return false;
       if (!limit.endsWith(".*")) return namespace === limit;
       return (
