@@ -78,7 +78,7 @@ export function createMemorySets() {
     sets: setStore,
     details: {
       find: (ids) => Promise.resolve(ids.flatMap((id) => details.get(id) ?? [])),
-      search: ({ set, namespaces = "all" }) =>
+      search: ({ set, namespaces }) =>
         async function* ({ after = "" }) {
           await Promise.resolve();
           const found = [...details.values()]
