@@ -43,15 +43,15 @@ export const withFilter = (command: Command): Command =>
     )
     .option("--older-than <duration>", "only records older than this", parseDuration);
 
+/** The conditions of the flags. Commands see all namespaces. */
 export function toDeadLetterFilter({
   code: codes,
   id: ids,
   newerThan,
   olderThan,
-}: FilterFlags): DeadLetterFilter {
+}: FilterFlags): Omit<DeadLetterFilter, "namespaces"> {
   const now = Date.now();
   return {
-    namespaces: "all",
     ...(codes && { codes: new Set(codes) }),
     ...(ids && { ids: new Set(ids) }),
     ...(newerThan !== undefined && { from: now - newerThan }),

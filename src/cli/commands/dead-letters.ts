@@ -53,8 +53,8 @@ export function defineDeadLetters(deadLetters: Command): void {
     .option("--yes", "do not ask for confirmation")
     .action(
       (ids: string[], flags: ReplayFlags & FilterFlags & ChannelFlags & { all?: true }, command: Command) => {
-        const filter = toDeadLetterFilter({ ...flags, ...(ids.length > 0 && { id: ids }) });
-        const isFiltered = Object.keys(filter).length > 0;
+        const conditions = toDeadLetterFilter({ ...flags, ...(ids.length > 0 && { id: ids }) });
+        const isFiltered = Object.keys(conditions).length > 0;
         if (!isFiltered && !flags.all)
           command.error(
             "error: select dead letters by id, --code, --newer-than or --older-than, or use --all",
@@ -63,7 +63,10 @@ export function defineDeadLetters(deadLetters: Command): void {
         if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
           command.error("error: no terminal to ask for confirmation: use --yes or --dry-run");
         return runWithContext(async (context) =>
-          replayDeadLetters(context, await openDeadLetters(context, flags), { ...flags, filter }),
+          replayDeadLetters(context, await openDeadLetters(context, flags), {
+            ...flags,
+            filter: { ...conditions, namespaces: "all" },
+          }),
         );
       },
     );
@@ -73,7 +76,7 @@ async function list(context: CommandContext, flags: ListFlags): Promise<void> {
   const service = await openDeadLetters(context, flags);
   const output = openOutput();
   const letters = service.readAll({
-    filter: toDeadLetterFilter(flags),
+    filter: { ...toDeadLetterFilter(flags), namespaces: "all" },
     replayed: flags.notReplayed ? false : flags.replayed,
   });
   if (flags.json) {

@@ -124,14 +124,14 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "offsets are committed without their epoch and topic id",
     world: "router",
-    file: transactions,
+    file: "src/kafka/committed-position.ts",
     replace: "metadata: JSON.stringify(metadata)",
     by: "metadata: JSON.stringify({ by: metadata.by })",
   },
   {
     name: "offsets are committed without the topic id",
     world: "router",
-    file: transactions,
+    file: "src/kafka/committed-position.ts",
     replace: "...(topicId !== undefined && { topicId }), ",
     by: "",
   },

@@ -4,6 +4,7 @@ import { after, describe, it } from "node:test";
 import { createTopicIndex } from "../../../src/matching/topic-index.ts";
 import { startUsageRecorder } from "../../../src/routing/usage-recorder.ts";
 import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
+import type { CountingSpan, TopicUsageStore } from "../../../src/topics/usage.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { until } from "../../support/poll.ts";
 
@@ -57,6 +58,40 @@ describe("the recorder of usage", () => {
     await recorder.stop();
     // A slow store takes longer than a stop waits.
     await until("all are stored", async () => (await sum(ids)) === 460);
+  });
+});
+
+describe("a part of the counts that cannot be stored", () => {
+  it("is stored the next time, and no other part is lost or stored twice", async () => {
+    const ids = Array.from({ length: 450 }, (_, n) => `part ${n}`);
+    const index = createIndex(ids);
+    for (const [at, id] of ids.entries()) index.count(id, at + 1);
+    const stored = new Map<string, number>();
+    let calls = 0;
+    const spans: CountingSpan[] = [];
+    const failing: Pick<TopicUsageStore, "add" | "noteCounting"> = {
+      add(counts) {
+        calls += 1;
+        if (calls === 2) return Promise.reject(new Error("away"));
+        for (const { externalId, matches } of counts)
+          stored.set(externalId, (stored.get(externalId) ?? 0) + matches);
+        return Promise.resolve();
+      },
+      noteCounting: (span) => Promise.resolve(void spans.push(span)),
+    };
+    const record = async () => {
+      const recorder = startUsageRecorder({ index, usage: failing, log });
+      await recorder.stop();
+    };
+    await record();
+    assert.equal(stored.size, 200);
+    // Counted in between.
+    index.count("part 300", 1_000);
+    await record();
+    const expected = ids.map((id, at) => [id, at + 1 + (id === "part 300" ? 1_000 : 0)]);
+    assert.deepEqual([...stored].toSorted(), expected.toSorted());
+    assert.equal(calls, 4);
+    assert.ok(spans.length === 2 && spans.every(({ since, until }) => since <= until));
   });
 });
 
