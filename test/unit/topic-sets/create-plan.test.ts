@@ -115,6 +115,16 @@ describe("a plan", () => {
     assert.doesNotMatch(changed.blocked[0]?.message ?? "", /renamedFrom/);
   });
 
+  it("renames a topic to what a disabled member of the set was called", async () => {
+    const { plan, topics } = await createScene(createDesired("old"), createDesired("new"));
+    await topics.change([{ kind: "disable", externalId: "new" }], { user: "bob" });
+    const { plan: made } = await plan([createDesired("new", { name: "old", renamedFrom: "old" })]);
+    assert.deepEqual(
+      made.changes.map(({ action, externalId }) => `${action} ${externalId}`),
+      ["rename old"],
+    );
+  });
+
   it("gives a combination that two topics want to the first of them", async () => {
     const { plan, apply } = await createScene();
     const files = [createDesired("a", { name: "x" }), createDesired("b", { name: "x" })];
