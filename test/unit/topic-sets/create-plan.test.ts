@@ -123,6 +123,8 @@ describe("a plan", () => {
       made.changes.map(({ action, externalId }) => `${action} ${externalId}`),
       ["rename old"],
     );
+    const unnamed = { ...createDesired("new", { renamedFrom: "old" }), definition: undefined };
+    assert.deepEqual(toBlocked(await plan([unnamed])), ["new DEFINITION_MISSING"]);
   });
 
   it("gives a combination that two topics want to the first of them", async () => {
