@@ -103,8 +103,10 @@ async function compareMembers({ set, topics }: DesiredSet, source: PlanSource): 
 }
 
 /** A file need not have the definition of an announced topic. */
-function isAsWanted({ digest }: DesiredEntry, { topic, details }: KnownTopic): boolean {
+function isAsWanted({ digest, renamedFrom }: DesiredEntry, { topic, details }: KnownTopic): boolean {
   if (details?.membership === undefined) return false;
+  // A member that is not active may be the new name of another one.
+  if (topic === undefined && renamedFrom !== undefined) return false;
   const { path } = details.membership;
   const isAnnounced = topic === undefined || topic.source.kind === "announcement";
   return (
@@ -130,7 +132,7 @@ async function decideAll(
   { different, leftovers, others, options }: DecisionContext,
 ): Promise<{ decisions: (PlannedChange | Blocked)[]; leftovers: readonly KnownTopic[] }> {
   const known = new Map(different);
-  const former = others.flatMap((id) => topics.get(id)?.renamedFrom ?? []);
+  const former = [...others, ...different.keys()].flatMap((id) => topics.get(id)?.renamedFrom ?? []);
   for (const ids of splitIntoBatches([...others, ...former], idsPerLookup))
     for (const one of await source.findKnown(ids)) known.set(one.externalId, one);
   const decisions: (PlannedChange | Blocked)[] = [];

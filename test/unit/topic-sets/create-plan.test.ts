@@ -115,6 +115,25 @@ describe("a plan", () => {
     assert.doesNotMatch(changed.blocked[0]?.message ?? "", /renamedFrom/);
   });
 
+  it("moves a topic to another file", async () => {
+    const { plan, apply, read } = await createScene(createDesired("a"));
+    const { plan: made } = await plan([createDesired("a", { path: "b.yaml" })]);
+    assert.equal(await apply(made.changes), 1);
+    assert.equal(read().details.get("a")?.membership?.path, "b.yaml");
+  });
+
+  it("renames a topic to what a disabled member of the set was called", async () => {
+    const { plan, topics } = await createScene(createDesired("old"), createDesired("new"));
+    await topics.change([{ kind: "disable", externalId: "new" }], { user: "bob" });
+    const { plan: made } = await plan([createDesired("new", { name: "old", renamedFrom: "old" })]);
+    assert.deepEqual(
+      made.changes.map(({ action, externalId }) => `${action} ${externalId}`),
+      ["rename old"],
+    );
+    const unnamed = { ...createDesired("new", { renamedFrom: "old" }), definition: undefined };
+    assert.deepEqual(toBlocked(await plan([unnamed])), ["new DEFINITION_MISSING"]);
+  });
+
   it("gives a combination that two topics want to the first of them", async () => {
     const { plan, apply } = await createScene();
     const files = [createDesired("a", { name: "x" }), createDesired("b", { name: "x" })];

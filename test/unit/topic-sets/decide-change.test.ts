@@ -9,8 +9,10 @@ import {
   type OwnershipOptions,
 } from "../../../src/topic-sets/decide-change.ts";
 import { digestDefinition, type DesiredTopic } from "../../../src/topic-sets/desired.ts";
+import type { KnownTopicView } from "../../../schemas/topic-sets.ts";
 import type { Blocked, PlannedChange } from "../../../src/topic-sets/plan.ts";
 import type { KnownTopic } from "../../../src/topic-sets/stores.ts";
+import { fromKnownView, toKnownView } from "../../../src/topic-sets/view.ts";
 import { noDetails, toNextDetails } from "../../../src/topics/details.ts";
 import type { Source, Topic } from "../../../src/topics/topic.ts";
 import { createDesired } from "./memory-sets.ts";
@@ -45,7 +47,7 @@ function createKnown(options: KnownOptions = {}): KnownTopic {
   };
   const details = toNextDetails(undefined, {
     ...{ topic: definition, by: "ann", at: on, details: { ...noDetails, owner, protected: isProtected } },
-    membership: set === "" ? null : { set, path },
+    membership: set === "" ? null : { set, path, applied: { version: 3, digest: "d", plan: "p", on } },
   });
   return { externalId: id, topic, details: set === "" ? undefined : details };
 }
@@ -133,6 +135,22 @@ describe("the change of a topic in the files", () => {
     assert.partialDeepStrictEqual(decideChange(wanted, undefined, noOptions), {
       ...{ expects: null, detailsVersion: 0, before: undefined },
     });
+  });
+});
+
+describe("a topic that was read over HTTP", () => {
+  it("is as it was in the database, for all that a plan decides", () => {
+    for (const known of [
+      createKnown({ name: "other", owner: "ran", isProtected: true }),
+      createKnown({ set: "", source: byChannel }),
+      createKnown({ set: "other", source: undefined }),
+    ]) {
+      const read = fromKnownView(JSON.parse(JSON.stringify(toKnownView(known))) as KnownTopicView);
+      const options = { ...noOptions, adopt: true, takeOver: "other" };
+      assert.deepEqual(decideChange(wanted, read, options), decideChange(wanted, known, options));
+      assert.deepEqual(decideRemoval(read), decideRemoval(known));
+      assert.deepEqual(read.details?.membership, known.details?.membership);
+    }
   });
 });
 
