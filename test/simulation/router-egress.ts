@@ -7,6 +7,7 @@ import type { Clock, Cluster, PartitionLog, Random, Topic } from "../simulated-s
 import type { Prospect } from "./router-event-check.ts";
 import type { RouterTopics } from "./router-topics.ts";
 import type { TopicVersion } from "./router-versions.ts";
+import { Violation } from "./violation.ts";
 
 /** What the names of Kafka topics depend on. */
 export type NamedBy = "nothing" | "external id" | "namespace";
@@ -66,6 +67,8 @@ function listDuring<T>(history: readonly Since<T>[], since: number, until: numbe
 export class EgressInventory {
   readonly #options: InventoryOptions;
   readonly #all: KnownTopic[];
+  /** When a process had first created as many Kafka topics as it may. */
+  #limitReachedAt = Infinity;
 
   constructor(options: InventoryOptions) {
     this.#options = options;
@@ -98,6 +101,12 @@ export class EgressInventory {
     known.createdAt = this.#options.clock.getTime();
     known.partitions.push({ at: this.#options.clock.getTime(), is: topic.partitions.length });
     known.topic = topic;
+  }
+
+  /** A process has created this many Kafka topics. */
+  onReported(count: number, limit: number): void {
+    if (count > limit) throw new Violation(`a process creates more Kafka topics than it may`);
+    if (count === limit) this.#limitReachedAt = Math.min(this.#limitReachedAt, this.#options.clock.getTime());
   }
 
   getName({ definition }: TopicVersion): string {
@@ -201,6 +210,9 @@ export class EgressInventory {
     if (rights.has(false)) outcomes.add("NO_EGRESS_TOPIC");
     if (this.#options.isCreating) {
       outcomes.add("later");
+      // A process remembers for a while that it may not create a topic, also if another one creates it.
+      if (until >= this.#limitReachedAt && since < createdAt + lagMs + maxKnowledgeMs)
+        outcomes.add("NO_EGRESS_TOPIC");
       if (isUnheardOf && until >= createdAt && lagMs > confirmationMs) outcomes.add("NO_EGRESS_TOPIC");
     } else if (isUnheardOf || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
     if (until < createdAt) return outcomes;

@@ -74,6 +74,8 @@ class RouterWorld {
   readonly #maxRecordsPerWrite: number;
   readonly #lasting: RouterLastingFault;
   readonly #newEgress: { readonly partitions: number | undefined } | undefined;
+  /** How many Kafka topics a process may create. */
+  readonly #maxCreated: number;
   #maxLagMs = 0;
 
   constructor(seed: number, onTrace: OnTrace | undefined) {
@@ -89,6 +91,7 @@ class RouterWorld {
     this.#maxRecordsPerWrite = limits.pick([4_000, 4_000, 2]);
     this.#lasting = limits.pick<RouterLastingFault>(routerLastingFaults);
     this.#newEgress = limits.pick([undefined, { partitions: limits.pick([undefined, 2]) }]);
+    this.#maxCreated = createRandom(seed + 7).pick([Infinity, Infinity, 1, 2]);
     this.#kafka = this.#createKafka(seed);
     const { cluster, hasTopicIds } = this.#kafka;
     const positions = new RouterPositions({ hasTopicIds });
@@ -234,7 +237,16 @@ class RouterWorld {
     const naming = createEgressNaming(templates[this.#namedBy], new Set(ownTopics));
     const feed = this.#topics.createFeed(host);
     const index = this.#topics.guard(host, new LiveTopicIndex(feed, log));
-    const egressTopics = broker.createEgressTopics(newEgress && { ...newEgress, replication: undefined });
+    const created: string[] = [];
+    const egressTopics = broker.createEgressTopics(newEgress && { ...newEgress, replication: undefined }, {
+      maxTopics: this.#maxCreated,
+      onCreated: (names) => {
+        created.push(...names);
+        runCheck(() => {
+          this.#inventory.onReported(created.length, this.#maxCreated);
+        });
+      },
+    });
     return (partition) => ({
       ...createEventHandler({
         ...{ partition, groupId, index, naming, egressTopics, deadLetterTopic, unmatchedTopic, maxCopies },

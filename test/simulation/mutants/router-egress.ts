@@ -68,6 +68,13 @@ export const routerEgressMutants: readonly Mutant[] = [
     by: "return names;",
   },
   {
+    name: "Kafka topics that were created are not counted",
+    world: "router",
+    file: egressTopics,
+    replace: "      this.#createdCount += created.length;\n",
+    by: "",
+  },
+  {
     name: "a Kafka topic that the router may not create pauses it",
     world: "router",
     file: "src/kafka/admin/egress-creation.ts",
