@@ -5,6 +5,7 @@ import kafkajs from "kafkajs";
 
 import { createAuthority } from "../../support/authority.ts";
 import { unique } from "../../support/names.ts";
+import { impatient } from "../../support/patience.ts";
 import { pause, until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
 import { definition, getReadiness } from "../../support/scene.ts";
@@ -227,7 +228,7 @@ describe("a login that Kafka rejects", together, () => {
     });
 
   it("ends a command with the reason", async () => {
-    const at = routerScene({ ...broker.settings.PLAIN, KAFKA_SASL_PASSWORD: "not it" });
+    const at = routerScene({ ...broker.settings.PLAIN, ...impatient, KAFKA_SASL_PASSWORD: "not it" });
     const { code, errors } = await runCli(["announce", broker.writeFile("topics.json", "[]")], at.settings);
     assert.equal(code, 69);
     assert.match(errors, /Kafka rejects the login.*KAFKA_SASL_PASSWORD/);
