@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { after } from "node:test";
+import { after, afterEach, beforeEach } from "node:test";
 import { createInterface } from "node:readline";
 
 import { cli, nodeOptions, runHostedCommand, spawnCommand, type CommandEnd } from "./commands.ts";
@@ -11,15 +11,34 @@ import { keepLog, keepSecret } from "./secrets.ts";
 
 export { cli };
 
-/**
- * What the tests of this file started. After them, processes are killed, and services in this process are
- * stopped.
- */
-const children = new Set<ChildProcess>();
-const local = new Set<TestService>();
+type End = () => unknown;
+
+/** Ends the services that this file has started: kills processes, and stops those in this process. */
+const ends = new Set<End>();
+/** Of those that were started in a test, which end with it: an idle service takes a fortieth of a core. */
+const endsOfTests = new Set<End>();
+let runningTests = 0;
+
+function endLater(end: End): void {
+  (runningTests > 0 ? endsOfTests : ends).add(end);
+}
+
+async function endAll(all: Set<End>): Promise<void> {
+  const those = [...all];
+  all.clear();
+  await Promise.all(those.map((end) => end()));
+}
+
+beforeEach(() => {
+  runningTests += 1;
+});
+afterEach(async () => {
+  runningTests -= 1;
+  // Concurrent tests may share a service.
+  if (runningTests === 0) await endAll(endsOfTests);
+});
 after(async () => {
-  for (const child of children) child.kill("SIGKILL");
-  await Promise.all([...local].map((service) => service.stop()));
+  await Promise.all([endAll(endsOfTests), endAll(ends)]);
 });
 
 /** The logs of the services that the tests of this file started. */
@@ -102,7 +121,7 @@ function createLog(): { log: LogLine[]; add: (line: string) => void } {
 
 /**
  * Starts a service in this process, which costs a quarter of a process of its own, and waits until it
- * listens. It is stopped after the tests of this file.
+ * listens. It is stopped after the test, or after the file if no test runs yet.
  *
  * @param embeddedBrokers - The addresses of brokers that count as embedded, if the settings have none.
  */
@@ -146,13 +165,13 @@ export async function startTopicsyncHere(
     return log.some(({ msg }) => msg === "release failed") ? 1 : 0;
   };
   const service = { log, url, ready: () => ready, stop };
-  local.add(service);
+  endLater(stop);
   return service;
 }
 
 /**
  * Starts a service in a process of its own, by default from its sources, and waits until it listens. It is
- * killed after the tests of this file.
+ * killed after the test, or after the file if no test runs yet.
  */
 export async function startTopicsync(
   settings: Readonly<Record<string, string>>,
@@ -164,7 +183,7 @@ export async function startTopicsync(
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "exit");
-  children.add(child);
+  endLater(() => child.kill("SIGKILL"));
 
   const { log, add } = createLog();
   let errors = "";

@@ -15,28 +15,32 @@ export interface LogLine {
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const levels = new Set(["warn", "error", "fatal"]);
+const texts = globSync("{src,http,consumers}/**/*.ts", { cwd: root })
+  .toSorted()
+  .map((file) => ({ file, text: readFileSync(`${root}/${file}`, "utf8") }));
+
+/** The nodes of each source whose text matches. */
+function parse(pattern: RegExp): { readonly file: string; readonly nodes: readonly ts.Node[] }[] {
+  return texts
+    .filter(({ text }) => pattern.test(text))
+    .map(({ file, text }) => ({
+      file,
+      nodes: flattenNodes(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)),
+    }));
+}
 
 /** Finds every place in the sources that logs at warn and above. */
-export function findLogLines(): LogLine[] {
-  return globSync("{src,http,consumers}/**/*.ts", { cwd: root })
-    .toSorted()
-    .flatMap((file) => {
-      const source = ts.createSourceFile(
-        file,
-        readFileSync(`${root}/${file}`, "utf8"),
-        ts.ScriptTarget.Latest,
-        true,
-      );
-      return flattenNodes(source)
-        .filter(ts.isCallExpression)
-        .filter(isLogCall)
-        .map((call) => {
-          const message = call.arguments.at(-1);
-          if (message === undefined) throw new Error(`${file} logs nothing: ${call.getText()}`);
-          return { place: `${file}: ${message.getText()}`, texts: parseMessage(message) };
-        });
-    });
-}
+export const findLogLines = (): LogLine[] =>
+  parse(/\b(log|logger|lines|requestLog)[.[]/i).flatMap(({ file, nodes }) =>
+    nodes
+      .filter(ts.isCallExpression)
+      .filter(isLogCall)
+      .map((call) => {
+        const message = call.arguments.at(-1);
+        if (message === undefined) throw new Error(`${file} logs nothing: ${call.getText()}`);
+        return { place: `${file}: ${message.getText()}`, texts: parseMessage(message) };
+      }),
+  );
 
 /** Whether it calls a logger: `log.warn(…)`, `connection.log.error(…)`, or with a computed level. */
 function isLogCall({ expression }: ts.CallExpression): boolean {
@@ -60,17 +64,18 @@ function parseMessage(message: ts.Expression): readonly (readonly string[])[] {
 
 /** Finds the texts assigned to members of this name, in any file. */
 function findAssignedTexts(name: string): readonly (readonly string[])[] {
-  return globSync("{src,http,consumers}/**/*.ts", { cwd: root })
-    .toSorted()
-    .flatMap((file) => {
-      const text = readFileSync(`${root}/${file}`, "utf8");
-      return flattenNodes(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true))
-        .filter(ts.isPropertyAssignment)
-        .filter((member) => member.name.getText() === name)
-        .flatMap(({ initializer }) => (ts.isStringLiteralLike(initializer) ? [[initializer.text]] : []));
-    });
+  return parse(new RegExp(`\\b${name}:`)).flatMap(({ nodes }) =>
+    nodes
+      .filter(ts.isPropertyAssignment)
+      .filter((member) => member.name.getText() === name)
+      .flatMap(({ initializer }) => (ts.isStringLiteralLike(initializer) ? [[initializer.text]] : [])),
+  );
 }
 
 function flattenNodes(node: ts.Node): ts.Node[] {
-  return [node, ...node.getChildren().flatMap(flattenNodes)];
+  const nodes = [node];
+  ts.forEachChild(node, (child) => {
+    nodes.push(...flattenNodes(child));
+  });
+  return nodes;
 }

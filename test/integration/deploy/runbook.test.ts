@@ -8,6 +8,8 @@ import { findLogLines } from "./log-lines.ts";
 
 const runbook = readFileSync(new URL("../../../docs/runbook.md", import.meta.url), "utf8");
 
+const logLines = findLogLines();
+
 /** Returns the text under a heading, up to the next one of the same or a higher level. */
 function getSection(heading: string): string {
   const level = heading.indexOf(" ");
@@ -45,8 +47,7 @@ describe("the runbook", () => {
   });
 
   it("explains every log line at warn, error and fatal", () => {
-    const lines = findLogLines();
-    const unexplained = lines.flatMap(({ place, texts }) =>
+    const unexplained = logLines.flatMap(({ place, texts }) =>
       texts.every((parts) =>
         getFirstColumn(getSection("## Log lines")).some((line) => includesAll(line, parts)),
       )
@@ -56,13 +57,13 @@ describe("the runbook", () => {
     assert.deepEqual(unexplained, [], "log lines missing in the runbook");
     // Explained in prose: their text is not in the source.
     assert.deepEqual(
-      lines.flatMap(({ place, texts }) => (texts.length === 0 ? [place] : [])),
+      logLines.flatMap(({ place, texts }) => (texts.length === 0 ? [place] : [])),
       ["src/cli/commands/start.ts: getErrorMessage(error)"],
     );
   });
 
   it("explains no log line that does not exist", () => {
-    const written = findLogLines().flatMap(({ texts }) => texts);
+    const written = logLines.flatMap(({ texts }) => texts);
     for (const line of [
       ...getFirstColumn(getSection("### error")),
       ...getFirstColumn(getSection("### warn")),
