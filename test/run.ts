@@ -1,7 +1,7 @@
 /**
  * `npm test`: starts a broker and stores by the project's own resolver, runs the tests, and stops them.
- * `npm run test:long` does the same for the files named `*.long.test.ts`, which are long by nature. With words,
- * such as `npm test -- integration/http`, both run only their files whose path contains one of the words.
+ * `npm run test:long` does the same for the files named `*.long.test.ts`, which are long by nature. With
+ * words, such as `npm test -- integration/http`, both run only their files whose path contains one of them.
  */
 import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -193,7 +193,7 @@ async function startSharedBroker(
 
 const maxListedFiles = 10;
 
-/** Runs the files in this order, each in its own process (see `joinFiles`). Returns whether every test passed. */
+/** Runs the files in this order, each in its own process. Returns whether every test passed. */
 async function runFiles(files: readonly string[]): Promise<boolean> {
   const abort = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const)

@@ -9,8 +9,8 @@ const isJoined = (file: string): boolean =>
   joinedFolders.includes(dirname(file)) || readFileSync(file, "utf8").includes("/shared-service.ts");
 
 /**
- * Replaces the test files of a folder that share a service (`shared-service.ts`) or processes by one file that
- * imports them, at the place of the first. It is written to `folder`.
+ * Replaces the test files of a folder that share a service (`shared-service.ts`) or processes by one file
+ * that imports them, at the place of the first. It is written to `folder`.
  */
 export function joinFiles(files: readonly string[], folder: string): string[] {
   const joined = new Map(

@@ -1,7 +1,7 @@
 /**
- * One service for all test files of a folder that need no settings of their own: `test/run.ts` runs those that
- * import this file in one process. Each uses names and namespaces of its own, since none finds the database
- * empty.
+ * One service for all test files of a folder that need no settings of their own: `test/run.ts` runs those
+ * that import this file in one process. Each uses names and namespaces of its own, since none finds the
+ * database empty.
  */
 import { before } from "node:test";
 

@@ -64,20 +64,26 @@ describe("the tests", () => {
     const timed = findInTests(/\bset(?:Timeout|Interval)\(/, [
       itself,
       // These are the network, or replace the clock of the product.
-      ...["support/mongo-faults.ts", "support/tcp-proxy.ts", "simulation/"],
+      ...["support/mongo-faults.ts", "support/tcp-proxy.ts", "simulated-servers/", "simulation/"],
       ...["unit/http/framework/server.test.ts", "unit/storage/topic-feed.test.ts"],
     ]);
     const paced = findInTests(/\bpause\b.* from ".*\/poll\.ts"/, [
       itself,
       "integration/chaos/",
-      "integration/sync/kafka-security.test.ts",
+      "integration/sync/kafka-security.",
     ]);
     assert.deepEqual([...sleeping, ...timed, ...paced], []);
   });
 
   it("can repeat what they choose at random", () => {
     const unrepeatable = /\bMath\.random\b|\brandomInt\b|\brandomSeed\b|\b\.sample\((?!.*\bseed\b)/;
-    const allowed = [itself, "support/random.ts", "simulation/", "integration/chaos/chaos.ts"];
+    const allowed = [
+      itself,
+      "support/random.ts",
+      "simulated-servers/",
+      "simulation/",
+      "integration/chaos/chaos.ts",
+    ];
     assert.deepEqual(findInTests(unrepeatable, allowed), []);
   });
 });

@@ -2,7 +2,8 @@
  * Fault of kafkajs 2.2.4, consumer/consumerGroup.js:457: it waits for a batch before it asks the same broker
  * again, but not before it asks another broker that has become the leader. It fetches the same records from
  * there and drops them, again and again without a pause.
- * The test in test/unit/kafka/workarounds/busy-partitions.long.test.ts fails when kafkajs no longer needs this.
+ * The test in test/unit/kafka/workarounds/busy-partitions.long.test.ts fails when kafkajs no longer needs
+ * this.
  */
 
 import { patchMethod } from "./patch.ts";

@@ -1,5 +1,6 @@
 /**
- * What needs two brokers, on one cluster. The last one moves Kafka's own topic of offsets to the second broker.
+ * What needs two brokers, on one cluster. The last one moves Kafka's own topic of offsets to the second
+ * broker.
  */
 import "./durability.ts";
 import "./leaderless.ts";
