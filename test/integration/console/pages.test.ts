@@ -1,0 +1,37 @@
+/** Every page opens, accessible and without an error. The long tests of this folder test what each one does. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { assertAccessible, useConsole } from "../../support/console.ts";
+import { useService } from "../../support/scene.ts";
+
+const service = useService();
+const { openConsole } = useConsole(() => service.url);
+
+describe("the console", () => {
+  it("opens each page of the navigation, accessible and without an error", async () => {
+    const page = await openConsole("Overview");
+    const navigation = page.getByRole("navigation", { name: "Pages" });
+    const names = await navigation.getByRole("link").allTextContents();
+    assert.ok(names.length >= 9, names.join());
+    for (const name of names) {
+      await navigation.getByRole("link", { name, exact: true }).click();
+      await page.getByRole("heading", { name, level: 1 }).waitFor();
+      await assertAccessible(page);
+    }
+  });
+
+  it("creates a topic, and shows each fault of a filter while it is typed", async () => {
+    const page = await openConsole("Topics");
+    await page.getByRole("link", { name: "Create a topic" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Created here");
+    await page.getByLabel("External id").fill("created-here");
+    const content = page.getByLabel("Content query");
+    await content.fill("severity=Critical&&a=1");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("alert").first().waitFor();
+    await content.fill("severity=Critical");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "Created here", level: 1 }).waitFor();
+  });
+});

@@ -1,3 +1,0 @@
-import { compareTransactions } from "./transactions-comparison.ts";
-
-compareTransactions(2);

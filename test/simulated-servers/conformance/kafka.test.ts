@@ -1,3 +1,0 @@
-import { compareKafka } from "./kafka-comparison.ts";
-
-compareKafka(2);
