@@ -2,15 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Their files share the processes that run commands (`command-host.ts`). */
-const joinedFolders = ["test/integration/cli"];
-
-const isJoined = (file: string): boolean =>
-  joinedFolders.includes(dirname(file)) || readFileSync(file, "utf8").includes("/shared-service.ts");
+const isJoined = (file: string): boolean => readFileSync(file, "utf8").includes("/shared-service.ts");
 
 /**
- * Replaces the test files of a folder that share a service (`shared-service.ts`) or processes by one file
- * that imports them, at the place of the first. It is written to `folder`.
+ * Replaces the test files of a folder that share a service (`shared-service.ts`) by one file that imports
+ * them, at the place of the first. It is written to `folder`.
  */
 export function joinFiles(files: readonly string[], folder: string): string[] {
   const joined = new Map(

@@ -28,10 +28,10 @@ describe("the console", () => {
     await page.getByLabel("External id").fill("created-here");
     const content = page.getByLabel("Content query");
     await content.fill("severity=Critical&&a=1");
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("alert").first().waitFor();
+    await page.getByText("has no condition here").waitFor();
     await content.fill("severity=Critical");
+    await page.getByText("Matches if severity is Critical.").waitFor();
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("heading", { name: "Created here", level: 1 }).waitFor();
+    await page.getByText("Active", { exact: true }).waitFor();
   });
 });
