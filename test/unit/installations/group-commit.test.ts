@@ -113,7 +113,7 @@ describe("the group commit", () => {
         );
         assert.deepEqual(sortByKey(await readModel()), sortByKey(expected));
       }),
-      { numRuns: 100 },
+      { numRuns: 25 },
     );
   });
 
