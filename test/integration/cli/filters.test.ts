@@ -68,12 +68,12 @@ describe("topicsync filters check", () => {
     const none = await check();
     assert.deepEqual([none.code, none.output], [0, "0 topics, all filters are valid\n"], none.errors);
     await topics.insertMany(
-      Array.from({ length: 5_100 }, (_, n) =>
+      Array.from({ length: 12 }, (_, n) =>
         createTopicRecord({ externalId: `fine-${n}`, contentQuery: `n=${n}` }),
       ),
     );
     const fine = await check();
-    assert.deepEqual([fine.code, fine.output], [0, "5100 topics, all filters are valid\n"], fine.errors);
+    assert.deepEqual([fine.code, fine.output], [0, "12 topics, all filters are valid\n"], fine.errors);
     assert.deepEqual(await check("--json"), { code: 0, output: "", errors: "" });
   });
 
@@ -100,7 +100,7 @@ describe("topicsync filters check", () => {
     assert.equal(table.code, 3, table.errors);
     assert.match(table.output, /bad-header +name of bad-header +headerQuery +a=1;b=2\n +\^\n +error: /);
     assert.match(table.output, /x\\u\{0\}y/);
-    assert.match(table.output, /2 of 5102 topics have invalid filters and match no event/);
+    assert.match(table.output, /2 of 14 topics have invalid filters and match no event/);
   });
 
   it("lists topics without a legal name for a Kafka topic when a router is configured", async () => {

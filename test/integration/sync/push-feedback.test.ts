@@ -1,82 +1,16 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { ensureIndexes } from "../../../src/storage/indexes.ts";
-import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
-import { installation, type InstallationRecord } from "../../support/installations.ts";
-import { killAt, type Moment } from "../../support/kill-at.ts";
-import { startMongoProxy } from "../../support/mongo-faults.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { createReport, feedbackStage } from "../../support/feedback-scene.ts";
+import { installation } from "../../support/installations.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { getMetric, getSyncStatus, stage, waitUntilNotReady, waitUntilReady } from "../../support/scene.ts";
-import { bootstrap, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { getMetric, getSyncStatus } from "../../support/scene.ts";
+import { bootstrap, runCli, type TestService } from "../../support/service.ts";
 
-const { stack, admin, producer, scene } = stage();
+const { createFeedbackScene } = feedbackStage();
 const hourMs = 3_600_000;
-
-/** A scene with a topic of push feedback. */
-function createFeedbackScene() {
-  const topic = unique("feedback");
-  const {
-    db,
-    settings,
-    positions,
-    start,
-    key: announcements,
-  } = scene({
-    KAFKA_PUSH_FEEDBACK_TOPIC: topic,
-    PUSH_APPLICATIONS: "agent,other",
-    PUSH_PLATFORMS: "ios,android",
-  });
-  const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
-  const key = { group: `${announcements.group}.push-feedback`, topic, partition: 0 };
-
-  async function report(...values: (string | object)[]): Promise<number> {
-    const messages = values.map((value) => ({
-      value: typeof value === "string" ? value : JSON.stringify(value),
-    }));
-    const [metadata] = await producer.send({ topic, messages });
-    return Number(metadata?.baseOffset);
-  }
-  const applied = () =>
-    until("every report is applied", async () => {
-      const [end] = await admin.fetchTopicOffsets(topic);
-      return (await positions.findOne({ _id: key }))?.next_offset === Number(end?.high);
-    });
-
-  return {
-    db,
-    settings,
-    start,
-    topic,
-    installations,
-    positions,
-    key,
-    /** Creates the topic and the indexes like the service, before the test inserts many records. */
-    prepare: async (): Promise<void> => {
-      await ensureIndexes(db);
-      await createKafkaTopics(admin, { topic, numPartitions: 1 });
-    },
-    report,
-    applied,
-    find: (token: string) => installations.findOne({ token, application: "agent" }),
-    countInactive: () => installations.countDocuments({ active: false }),
-    countDeadLetters: async (): Promise<number> => {
-      const [offsets] = await admin.fetchTopicOffsets(`${topic}.dead-letter`);
-      return Number(offsets?.high);
-    },
-    cli: (...args: string[]) => runCli(args, settings),
-  };
-}
-
-const createReport = (token: string, more: object = {}) => ({
-  platform: "ios",
-  token,
-  reason: "Unregistered",
-  ...more,
-});
 
 describe("push feedback", () => {
   const own = createFeedbackScene();
@@ -234,62 +168,6 @@ describe("push feedback", () => {
   });
 
   it("is followed by a clean shutdown", async () => {
-    assert.equal(await service.stop(), 0);
-  });
-});
-
-describe("push feedback during faults", () => {
-  it("is applied once although the service is killed several times", async () => {
-    const own = createFeedbackScene();
-    await own.prepare();
-    const tokens = Array.from({ length: 2_400 }, (_, i) => `token-${i}`);
-    const bad = Array.from({ length: 24 }, () => "no JSON");
-    for (let at = 0; at < tokens.length; at += 400) {
-      const some = tokens.slice(at, at + 400);
-      await own.installations.insertMany(some.map((token) => installation(token)));
-      await own.report(...some.map((token) => createReport(token)), ...bad.slice(at / 100, at / 100 + 4));
-    }
-    const deactivated = new Map<string, Date | undefined>();
-    async function killOnce(moment: Moment): Promise<void> {
-      await killAt(moment, own, stack.mongodb);
-      const found = await own.installations.find({ active: false }).toArray();
-      for (const one of found) if (!deactivated.has(one._id)) deactivated.set(one._id, one.deactivated_on);
-    }
-    await killOnce({ command: "commitTransaction", nth: 1 });
-    await killOnce({ command: "update", collection: own.installations.collectionName, nth: 2 });
-    // Nothing is applied yet if each of these commits was that of the first batch.
-    do await killOnce({ command: "commitTransaction", nth: 2 });
-    while (deactivated.size === 0);
-    assert.ok(deactivated.size < tokens.length, "every report was applied before the last kill");
-    const service = await startTopicsync(own.settings);
-    await own.applied();
-    assert.equal(await own.countInactive(), tokens.length);
-    const after = new Map(
-      (await own.installations.find().toArray()).map((one) => [one._id, one.deactivated_on]),
-    );
-    for (const [id, on] of deactivated) assert.deepEqual(after.get(id), on, "it was deactivated twice");
-    const { output } = await own.cli("dead-letters", "list", "--push-feedback", "--json");
-    assert.equal(output.trim().split("\n").length, bad.length);
-    assert.equal(await service.stop(), 0);
-  });
-
-  it("waits while MongoDB is unavailable, reports it, rejects nothing, and resumes without help", async () => {
-    const own = createFeedbackScene();
-    await own.prepare();
-    const store = await startMongoProxy(getPort(stack.mongodb));
-    const tokens = Array.from({ length: 1_000 }, (_, i) => `token-${i}`);
-    await own.installations.insertMany(tokens.map((token) => installation(token)));
-    const service = await own.start({ MONGODB_URI: store.uri(own.db.databaseName) });
-    await own.report(...tokens.slice(0, 600).map((token) => createReport(token)));
-    await until("some installations are inactive", async () => (await own.countInactive()) > 0);
-    store.cut();
-    await own.report(...tokens.slice(600).map((token) => createReport(token)));
-    await waitUntilNotReady(service, "pushFeedback");
-    store.heal();
-    await waitUntilReady(service);
-    await own.applied();
-    assert.equal(await own.countInactive(), tokens.length);
-    assert.equal(await own.countDeadLetters(), 0);
     assert.equal(await service.stop(), 0);
   });
 });
