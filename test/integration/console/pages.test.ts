@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 
 import { assertAccessible, useConsole } from "../../support/console.ts";
 import { useService } from "../../support/scene.ts";
+import { bootstrap } from "../../support/service.ts";
 
 const service = useService();
 const { openConsole } = useConsole(() => service.url);
@@ -14,7 +15,7 @@ describe("the console", () => {
     const navigation = page.getByRole("navigation", { name: "Pages" });
     const names = await navigation.getByRole("link").allTextContents();
     assert.ok(names.length >= 9, names.join());
-    for (const name of names) {
+    for (const name of names.filter((one) => one !== bootstrap.user)) {
       await navigation.getByRole("link", { name, exact: true }).click();
       await page.getByRole("heading", { name, level: 1 }).waitFor();
       await assertAccessible(page);

@@ -287,7 +287,7 @@ describe("the topics at a time", () => {
     const random = createRandom(7);
     const moments: { at: Date; topics: string[] }[] = [];
     const rejected = (): undefined => undefined;
-    for (let step = 0; step < 120; step += 1) {
+    for (let step = 0; step < 50; step += 1) {
       time += 1_000;
       const [id, other, name] = [random.pick(ids), random.pick(ids), random.pick(names)];
       await random.pick<() => Promise<unknown>>([
@@ -310,7 +310,7 @@ describe("the topics at a time", () => {
       });
     }
     const distinct = new Set(moments.map(({ topics }) => topics.join())).size;
-    assert.ok(distinct > 25, `${distinct}`);
+    assert.ok(distinct > 12, `${distinct}`);
     for (const { at, topics } of moments)
       for (const limit of [1_000, 2, 1]) assert.deepEqual(await listAt(at, limit), topics);
   });
