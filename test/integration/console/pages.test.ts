@@ -7,12 +7,13 @@ import { useService } from "../../support/scene.ts";
 import { bootstrap } from "../../support/service.ts";
 
 const service = useService();
-const { openConsole } = useConsole(() => service.url);
+const { signIn, openConsole } = useConsole(() => service.url);
 
 describe("the console", () => {
-  it("opens each page of the navigation, accessible and without an error", async () => {
-    const page = await openConsole("Overview");
+  it("opens each page of the navigation after signing in, accessible and without an error", async () => {
+    const page = await signIn();
     const navigation = page.getByRole("navigation", { name: "Pages" });
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     const names = await navigation.getByRole("link").allTextContents();
     assert.ok(names.length >= 9, names.join());
     for (const name of names.filter((one) => one !== bootstrap.user)) {
