@@ -1,4 +1,4 @@
-/** Every page opens, accessible and without an error. The long tests of this folder test what each one does. */
+/** Every page opens, accessible and without an error. The long tests of this folder try what they do. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
