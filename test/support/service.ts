@@ -15,7 +15,10 @@ type End = () => unknown;
 
 /** Ends the services that this file has started: kills processes, and stops those in this process. */
 const ends = new Set<End>();
-/** Of those that were started in a test, which end with it: an idle service takes a fortieth of a core. */
+/**
+ * Of those that were started in a test, which end with it: an idle service takes a fortieth of a core. A hook
+ * that starts one must not run while tests of another suite do: their suites do not run concurrently.
+ */
 const endsOfTests = new Set<End>();
 let runningTests = 0;
 

@@ -90,7 +90,12 @@ describe("filters check", () => {
 describe("installations import", () => {
   it("imports more than a thousand installations once", async () => {
     const [from, to] = [createScene(), createScene()];
-    await Promise.all([ensureIndexes(from.db), ensureIndexes(to.db)]);
+    const named = (name: string) => ({ _id: unique("id") as never, name, active: true });
+    for (const { db } of [from, to]) {
+      await ensureIndexes(db);
+      await db.collection("sys_push_application").insertOne(named("agent"));
+      await db.collection("sys_push_platform").insertOne(named("ios"));
+    }
     await from.db
       .collection<InstallationRecord>("sys_push_notif_app_install")
       .insertMany(Array.from({ length: 1_200 }, (_, i) => installation(`token-${i}`)));

@@ -12,9 +12,6 @@ import { definition, stage } from "../../support/scene.ts";
 import type { TestService } from "../../support/service.ts";
 
 const { stack, scene } = stage();
-/** Each test waits for most of its time. */
-const productsAtOnce = 3;
-
 const products = await Promise.all(
   Object.entries<Dialect>(dialects).map(async ([name, dialect]) => ({
     name,
@@ -26,9 +23,9 @@ const products = await Promise.all(
 const hasLogged = ({ log }: TestService, words: string): boolean =>
   log.some(({ msg = "" }) => msg.startsWith(words));
 
-describe("topicsync on another product", { concurrency: productsAtOnce }, () => {
+describe("topicsync on another product", () => {
   for (const { name, dialect, proxy } of products) {
-    describe(name, { concurrency: 1 }, () => {
+    describe(name, () => {
       const own = scene({ PUSH_APPLICATIONS: "agent", PUSH_PLATFORMS: "ios" });
       const settings = {
         MONGODB_URI: proxy.uri(own.db.databaseName),
