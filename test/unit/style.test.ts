@@ -65,7 +65,7 @@ describe("the tests", () => {
       itself,
       // These are the network, or replace the clock of the product.
       ...["support/mongo-faults.ts", "support/tcp-proxy.ts", "simulated-servers/", "simulation/"],
-      ...["unit/http/framework/server.test.ts", "unit/storage/topic-feed.test.ts"],
+      ...["unit/http/framework/server.test.ts", "unit/storage/topic-feed.long.test.ts"],
     ]);
     const paced = findInTests(/\bpause\b.* from ".*\/poll\.ts"/, [
       itself,

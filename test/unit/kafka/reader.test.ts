@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
-import type { Transaction } from "kafkajs";
+import kafkajs, { type Transaction } from "kafkajs";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import type { FetchedPart, OffsetRange, PartitionRecord } from "../../../src/sync/records.ts";
