@@ -61,6 +61,9 @@ function findTestFiles(): string[] {
 
 /** Of each command, in an order in which those that wait stand between those that compute. */
 const slowFiles = [
+  // Those that share a service run here.
+  "integration/http/access.",
+  "integration/router/forwarding",
   "integration/http/schemathesis",
   "integration/sync/kafka-security",
   "simulation/simulation.",
@@ -74,6 +77,7 @@ const slowFiles = [
   "integration/chaos/",
   "integration/sync/broker-outages",
   "integration/sync/instances",
+  "integration/sync/dead-letters.",
   "integration/cli/dead-letters",
 ];
 
