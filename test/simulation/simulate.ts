@@ -42,7 +42,7 @@ const { seed, schedule, tries, from, seeds, minutes, world, length, trace, mutan
   )
   .option("--seed <number>", "run one seed, and shorten its schedule if it fails")
   .option("--schedule <name>", "run a schedule of test/simulation/regressions.jsonl")
-  .option("--tries <count>", "with --schedule: run it with so many seeds, until one fails", "1")
+  .option("--tries <count>", "with --schedule: run it with this many seeds, until one fails", "1")
   .option("--trace", "with --seed or --schedule: print everything that happens")
   .option("--from <number>", "the first seed", "1")
   .option("--seeds <count>", "how many seeds to run", "400")

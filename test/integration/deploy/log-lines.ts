@@ -31,7 +31,7 @@ function parse(pattern: RegExp): { readonly file: string; readonly nodes: readon
 
 /** Finds every place in the sources that logs at warn and above. */
 export const findLogLines = (): LogLine[] =>
-  parse(/\b(log|logger|lines|requestLog)[.[]/i).flatMap(({ file, nodes }) =>
+  parse(/\b(log|logger|lines|requestLog)\b/).flatMap(({ file, nodes }) =>
     nodes
       .filter(ts.isCallExpression)
       .filter(isLogCall)
@@ -64,7 +64,7 @@ function parseMessage(message: ts.Expression): readonly (readonly string[])[] {
 
 /** Finds the texts assigned to members of this name, in any file. */
 function findAssignedTexts(name: string): readonly (readonly string[])[] {
-  return parse(new RegExp(`\\b${name}:`)).flatMap(({ nodes }) =>
+  return parse(new RegExp(`\\b${name}\\b`)).flatMap(({ nodes }) =>
     nodes
       .filter(ts.isPropertyAssignment)
       .filter((member) => member.name.getText() === name)

@@ -23,7 +23,7 @@ const [mine, mark] = [unique("mine"), unique("mark")];
 const [markedCount, markedType] = [987_654_321, unique("Escalation")];
 const marks = [mark, String(markedCount), `${markedType}Created`];
 
-/** Moved from one namespace to the other, and given anew after it was disabled there. */
+/** Moved from one namespace to the other, and given again after it was disabled there. */
 const ids = {
   ...{ own: unique("own"), foreign: `${mark}-topic`, moved: unique("moved"), reused: unique("reused") },
   ...{ set: unique("set"), foreignSet: `${mark}-set` },

@@ -35,7 +35,7 @@ const countCharacters = (write: InstallationWrite): number =>
  */
 function createOverlappingStore(random: Random) {
   const model: Model = new Map();
-  /** What became of each write so far. */
+  /** The outcome of each write so far. */
   const outcomes = new Map<InstallationWrite, "failed" | "unfinished" | "applied">();
   const waiting = new Set<InstallationWrite>();
   const ends: (() => void)[] = [];
