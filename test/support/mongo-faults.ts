@@ -23,7 +23,11 @@ export interface MongoFault {
   readonly times: number;
 }
 
-/** Errors in MongoDB's own form. */
+/**
+ * Errors in MongoDB's own form. After one of a server that steps down or stops, the driver waits for the
+ * server's next hello. MongoDB sends it at once with the new state; the store behind the proxy, whose state
+ * does not change, sends it within ten seconds. So such errors are for tests of what repeats.
+ */
 export const mongoErrors = {
   /** In a transaction, from a server that is no longer the primary. */
   notWritablePrimary: {

@@ -37,9 +37,13 @@ async function forwardAndLoseEnd(
   count: number,
 ): Promise<void> {
   const transaction = await producer.transaction();
-  await transaction.sendOffsets({
-    consumerGroupId: groupId,
-    topics: [{ topic: events, partitions: [{ partition: 0, offset: String(count) }] }],
+  // A broker that has just become the coordinator of a group may refuse its offsets for a while.
+  await until("the coordinator accepts the offsets", async () => {
+    await transaction.sendOffsets({
+      consumerGroupId: groupId,
+      topics: [{ topic: events, partitions: [{ partition: 0, offset: String(count) }] }],
+    });
+    return true;
   });
   const copies = Array.from({ length: count }, (_, offset) => ({
     partition: offset % 2,
