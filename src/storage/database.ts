@@ -6,7 +6,7 @@ import { retryUntilAvailable } from "../lib/retry.ts";
 import { maxUpdateMs, removeFixedOptions } from "./client-options.ts";
 import { canRotate, Clients, createClient } from "./clients.ts";
 import { ensureDatabaseId } from "./database-id.ts";
-import { classify, translateErrors } from "./failures.ts";
+import { classify, repeatOnce, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import type { CollectionName } from "./names.ts";
 import { checkSchemaVersion, raiseSchemaVersion } from "./schema-version.ts";
@@ -176,8 +176,10 @@ function connectClients(clients: Clients, log: Logger): Database {
 const waitForMajority = (db: Db, names: readonly CollectionName[]): Promise<unknown> =>
   Promise.all(
     names.map((name) =>
-      db
-        .collection<{ _id: string }>(name)
-        .updateMany({ _id: "" }, { $unset: { unused: "" } }, { maxTimeMS: maxUpdateMs }),
+      repeatOnce(() =>
+        db
+          .collection<{ _id: string }>(name)
+          .updateMany({ _id: "" }, { $unset: { unused: "" } }, { maxTimeMS: maxUpdateMs }),
+      ),
     ),
   );

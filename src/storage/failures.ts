@@ -159,13 +159,28 @@ export async function commit(session: ClientSession): Promise<void> {
 }
 
 /**
+ * The codes of the specification of retryable writes. MongoDB adds the label RetryableWriteError to them only
+ * if the command has a transaction number.
+ */
+const repeatableCodes: ReadonlySet<unknown> = new Set([
+  6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+]);
+
+/**
  * Whether an idempotent write is to be sent once more: its connection was lost, or the primary has changed.
  */
 export const isWorthRepeating = (error: unknown): boolean =>
   isSocketError(error) ||
   (error instanceof MongoError &&
     !error.hasErrorLabel("SystemOverloadedError") &&
-    (error instanceof MongoNetworkError || error.hasErrorLabel("RetryableWriteError")));
+    (error instanceof MongoNetworkError || repeatableCodes.has(error.code)));
+
+/** Sends an idempotent write, which the driver does not repeat, once more after a failover. */
+export const repeatOnce = <T>(send: () => Promise<T>): Promise<T> =>
+  send().catch((error: unknown) => {
+    if (!isWorthRepeating(error)) throw error;
+    return send();
+  });
 
 /** Whether the operation exceeded its `maxTimeMS`. */
 export const isTimeLimitExceeded = (error: unknown): boolean =>

@@ -45,7 +45,7 @@ export function createMongoClient(options: ClientOptions): MongoClient {
           // The driver adds none to a command.
           awaitsMajority: isMajority(command.writeConcern),
         }),
-      { canRetry: false },
+      "plain",
     );
     return { writeErrors: toWriteErrors(result) };
   }
@@ -55,7 +55,7 @@ export function createMongoClient(options: ClientOptions): MongoClient {
       (primary) => {
         if (!primary.isUp()) throw createNotPrimaryError();
       },
-      { canRetry: false },
+      "plain",
     );
 
   const db = {
@@ -70,7 +70,7 @@ export function createMongoClient(options: ClientOptions): MongoClient {
           (primary) => {
             primary.killSessions(killSessions.map(({ id }) => formatValue(id)));
           },
-          { canRetry: false },
+          "plain",
         ),
     }),
   };
@@ -80,7 +80,7 @@ export function createMongoClient(options: ClientOptions): MongoClient {
       connection.onTopology(listener);
     },
     db: () => db,
-    connect: () => connection.sendOnce(() => undefined, false),
+    connect: () => connection.send(() => undefined, "plain"),
     close: () => Promise.resolve(),
     startSession: () => createClientSession(connection, isMajority(writeConcern)),
   };
@@ -90,12 +90,12 @@ export function createMongoClient(options: ClientOptions): MongoClient {
 const createClientSession = (connection: MongoConnection, awaitsMajority: boolean): Session =>
   createSession({
     commit: (transaction) =>
-      connection.send((primary) => primary.commit(transaction, awaitsMajority), { canRetry: true }),
+      connection.send((primary) => primary.commit(transaction, awaitsMajority), "retryable write"),
     abort: (transaction) =>
       connection.send(
         (primary) => {
           primary.abort(transaction);
         },
-        { canRetry: true },
+        "retryable write",
       ),
   });

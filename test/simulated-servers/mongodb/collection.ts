@@ -143,7 +143,7 @@ export class SimulatedCollection {
         for (const { key, name, unique } of indexes)
           primary.createIndex(this.collectionName, name, Object.keys(key), unique);
       },
-      { canRetry: true },
+      "retryable write",
     );
   }
 
@@ -153,7 +153,7 @@ export class SimulatedCollection {
     const filter = copy(given);
     const found = await connection.send(
       (primary) => primary.find({ client: host, collection: name, filter, projection, transaction }),
-      { canRetry: transaction === undefined, isInTransaction: transaction !== undefined },
+      transaction === undefined ? "read" : "in transaction",
     );
     return limit === undefined ? found : found.slice(0, limit);
   }
@@ -180,7 +180,7 @@ export class SimulatedCollection {
           awaitsMajority: isMajority(this.writeConcern),
           transaction,
         }),
-      { canRetry: isRetried, isInTransaction: transaction !== undefined },
+      transaction !== undefined ? "in transaction" : isRetried ? "retryable write" : "plain",
     );
   }
 

@@ -5,6 +5,7 @@ import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler
 import type { Replay } from "../../../src/dead-letters/stores.ts";
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
+import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createInstallationImportStore } from "../../../src/storage/installation-import.ts";
 import { fromInstallationRecord } from "../../../src/storage/installation-records.ts";
 import { createFeedbackStore } from "../../../src/storage/push-feedback.ts";
@@ -16,6 +17,7 @@ import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
+import { mongoErrors } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { definition } from "../../support/scene.ts";
 
@@ -141,6 +143,27 @@ describe("a bulk that fails in part", () => {
     await write();
     assert.equal(await records.countDocuments({ token: { $in: tokens }, active: true }), 0);
     assert.equal((await store.findPositions(key.group, key.topic)).get(0)?.offset, 1);
+  });
+
+  it("of registrations is sent once more after a change of the primary, as a whole or in part", async () => {
+    const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+    const store = createInstallationStore(database);
+    const write = async (...tokens: string[]): Promise<unknown[]> =>
+      store.write(
+        tokens.map((token) => {
+          const key = { token, application: "agent", platform: "ios" };
+          return { kind: "register" as const, user: "ann", key };
+        }),
+      );
+    const tokens = ["a", "b", "c"].map(unique);
+    proxy.fail({ command: "update", executed: false, answer: mongoErrors.hostUnreachable, times: 1 });
+    assert.deepEqual(await write(...tokens), []);
+    const later = ["d", "e", "f"].map(unique);
+    // As mongos reports it.
+    failPart("update", { 1: { code: 10107, errmsg: "not primary" }, 2: duplicate }, false);
+    assert.deepEqual(await write(...later), []);
+    const found = await records.find({ token: { $in: [...tokens, ...later] } }).toArray();
+    assert.equal(found.length, 5, "the first statement of the second bulk was acknowledged by the proxy alone");
   });
 
   it("of announced topics is decided again with what was stored", async () => {
