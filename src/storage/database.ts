@@ -8,6 +8,7 @@ import { canRotate, Clients, createClient } from "./clients.ts";
 import { ensureDatabaseId } from "./database-id.ts";
 import { classify, repeatOnce, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
+import { createListQueue, type ListQueue } from "./list-queue.ts";
 import type { CollectionName } from "./names.ts";
 import { checkSchemaVersion, raiseSchemaVersion } from "./schema-version.ts";
 import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } from "./transactions.ts";
@@ -26,6 +27,11 @@ export interface Database {
   command(command: Document): Promise<Document>;
   /** Runs an operation and translates its errors. Throws UnavailableError, also before `connect`. */
   run<T>(operation: () => Promise<T>): Promise<T>;
+  /**
+   * The same for what people list. At most 20 of these run at a time, so that connections are left for
+   * everything else. Never within another `list`.
+   */
+  list<T>(operation: () => Promise<T>): Promise<T>;
   /**
    * Names the primary of a replica set and its election; undefined when it is not known. Commands go to
    * another primary only after the name has changed. On a sharded cluster the elections of shards are not
@@ -102,6 +108,7 @@ function connectClients(clients: Clients, log: Logger): Database {
   let connected = false;
   let transactions = false;
   let id = "";
+  let lists: ListQueue | undefined;
   const killSessions = createKillSessions(() => clients.current.db, log);
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
@@ -116,6 +123,10 @@ function connectClients(clients: Clients, log: Logger): Database {
 
   return {
     run,
+    list(operation) {
+      lists ??= createListQueue(clients.current.client.options.maxPoolSize);
+      return lists(() => run(operation));
+    },
     getId: () => id,
     collection: (name) => clients.collection(name),
     command: (command) => clients.current.db.command(command),

@@ -110,15 +110,15 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
           newestFirst,
           sort.map((field) => after[field]),
         );
-      const found = letters.find(
+      const cursor = letters.find(
         { $and: [toQuery(topic, filter), ...(boundary ? [boundary] : [])] } as Filter<DeadLetterRecord>,
         { ...options, sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])) },
       );
-      return streamBatches(database, found, fromDeadLetterRecord);
+      return streamBatches(database, { cursor, as: "list" }, fromDeadLetterRecord);
     },
 
     countByCode: (namespaces) =>
-      database.run(async () => {
+      database.list(async () => {
         const counted = { ...all, ...toNamespaceFilter(namespaces) } as Filter<DeadLetterRecord>;
         const codes = await letters.distinct("code", counted);
         const counts = codes.map(

@@ -69,7 +69,7 @@ export function createEventTypeStore(database: Database): EventTypeStore {
 
   return {
     list: () =>
-      database.run(async () => {
+      database.list(async () => {
         const projection = { "generations.paths": 0 };
         const records = await types.find({}, { projection, sort: { _id: 1 } }).toArray();
         return records.map((record) =>

@@ -60,7 +60,7 @@ export function createTopicSetStore(
       }),
 
     list: (namespaces) =>
-      database.run(async () => {
+      database.list(async () => {
         const among = (toNamespaceFilter(namespaces) ?? {}) as Filter<SetRecord>;
         return (await sets.find(among, { sort: { _id: 1 } }).toArray()).map(fromSetRecord);
       }),

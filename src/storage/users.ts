@@ -33,7 +33,7 @@ export function createUserStore(database: Database): UserStore {
       }),
 
     findPage: ({ prefix, afterName, limit }) =>
-      database.run(async () => {
+      database.list(async () => {
         const { records, next } = await findPage(users, {
           filter: prefix === undefined ? {} : { user_name: toPrefixRange(prefix) },
           sort: ["user_name"],
