@@ -45,8 +45,22 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { "retired_by.kind": 1, namespace: 1, retired_on: 1, sys_id: 1 },
     unique: false,
   },
-  // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter.
-  { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
+  // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter. Its
+  // history, the latest retirement first; the topics at a time.
+  {
+    collection: collections.retiredTopics,
+    name: "retired_by_topic",
+    key: { topic_id: 1, retired_on: 1, version: 1, sys_id: 1 },
+    unique: false,
+  },
+  // Deletes retirements of topics that are active again, after HISTORY_RETENTION_DAYS.
+  {
+    collection: collections.retiredTopics,
+    name: "retired_over",
+    key: { expires_on: 1 },
+    unique: false,
+    expireAfterSeconds: 0,
+  },
   // The history of a topic, the latest version first; the topics at a time.
   {
     collection: collections.topicVersions,
