@@ -1,4 +1,12 @@
-import type { Binary, ClientSession, Collection, Db, Document, MongoClient } from "mongodb";
+import {
+  WriteConcern,
+  type Binary,
+  type ClientSession,
+  type Collection,
+  type Db,
+  type Document,
+  type MongoClient,
+} from "mongodb";
 
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -20,9 +28,15 @@ export interface Database {
    * schema version conflict, UnavailableError if aborted.
    */
   connect(abort: AbortSignal): Promise<void>;
-  /** The UUID of the database; empty before `connect`. */
+  /** The UUID of the database; empty before `connect`. It changes if the database is dropped. */
   getId(): string;
   collection<T extends Document>(name: CollectionName): Collection<T>;
+  /**
+   * Creates the indexes of a collection that lacks some: MongoDB creates one that was dropped under a running
+   * service again without them. To be called within `run` before what they must keep unique is written, and
+   * before its transaction has written anything, which would block the creation.
+   */
+  ensureIndexes(name: CollectionName): Promise<void>;
   /** Sends a raw command. To be called within `run`. */
   command(command: Document): Promise<Document>;
   /** Runs an operation and translates its errors. Throws UnavailableError, also before `connect`. */
@@ -100,6 +114,9 @@ export function createDatabase(uri: string, log: Logger, file?: string): Databas
   return connectClients(clients, log);
 }
 
+/** Where nothing is missing, there is nothing to wait for. */
+const unreplicated = new WriteConcern(1);
+
 /** Creates the access to the database that a client connects to by default. */
 export const toDatabase = (client: MongoClient, log: Logger): Database =>
   connectClients(new Clients(client, log), log);
@@ -121,6 +138,13 @@ function connectClients(clients: Clients, log: Logger): Database {
     }
   }
 
+  async function prepare(db: Db): Promise<void> {
+    const version = await checkSchemaVersion(db);
+    await ensureIndexes(db);
+    await raiseSchemaVersion(db, version);
+    id = await ensureDatabaseId(db);
+  }
+
   return {
     run,
     list(operation) {
@@ -129,6 +153,13 @@ function connectClients(clients: Clients, log: Logger): Database {
     },
     getId: () => id,
     collection: (name) => clients.collection(name),
+    async ensureIndexes(name) {
+      const { db } = clients.current;
+      if (!(await ensureIndexes(db, [name], unreplicated))) return;
+      log.error({ collection: name }, "indexes were missing and were created again");
+      // Others may have been lost with them, and the database may have been replaced.
+      await prepare(db);
+    },
     command: (command) => clients.current.db.command(command),
 
     connect: (abort) =>
@@ -138,10 +169,7 @@ function connectClients(clients: Clients, log: Logger): Database {
           try {
             await client.connect();
             topology.requireWritable();
-            const version = await checkSchemaVersion(db);
-            await ensureIndexes(db);
-            await raiseSchemaVersion(db, version);
-            id = await ensureDatabaseId(db);
+            await prepare(db);
             transactions = await hasTransactions(client, log);
             connected = true;
           } catch (error) {

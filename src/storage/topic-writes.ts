@@ -41,6 +41,10 @@ export const openTopicCollections = (
   retentionDays,
 });
 
+/** Whether writes claim unique values. */
+export const claimsValues = ({ updated, created }: TopicWrites): boolean =>
+  updated.length > 0 || created.length > 0;
+
 export interface WriteOptions extends SessionOptions {
   /** Finds a stored topic if it is what was read; by its version, if not given. */
   readonly toFilter?: (topic: Topic) => Filter<TopicRecord>;

@@ -21,7 +21,13 @@ import {
   type RetiredRecord,
   type TopicRecord,
 } from "./topic-records.ts";
-import { expireRetirements, openTopicCollections, toViolation, writeTopics } from "./topic-writes.ts";
+import {
+  claimsValues,
+  expireRetirements,
+  openTopicCollections,
+  toViolation,
+  writeTopics,
+} from "./topic-writes.ts";
 
 interface TopicStoreOptions {
   /** How long replaced versions are kept; undefined: for ever. */
@@ -40,7 +46,10 @@ export function createTopicStore(
     log,
     decidedOn: [collections.topics],
     derive: (key) => derivePosition(database, key),
-    write: (writes, options) => writeTopics(writes, stores, options),
+    async write(writes, options) {
+      if (claimsValues(writes)) await database.ensureIndexes(collections.topics);
+      await writeTopics(writes, stores, options);
+    },
     // Some products check unique indexes only at the commit.
     toStepError: toViolation,
   });
@@ -52,6 +61,7 @@ export function createTopicStore(
     insert: (topic) =>
       database
         .run(async () => {
+          await database.ensureIndexes(collections.topics);
           // A batch of announcements may hold the same unique key until its transaction ends.
           await topics.insertOne(toTopicRecord(topic), { maxTimeMS: maxUpdateMs });
           // The topic is stored, whatever happens here.

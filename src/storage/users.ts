@@ -46,6 +46,7 @@ export function createUserStore(database: Database): UserStore {
     insert: (user) =>
       database.run(async () => {
         try {
+          await database.ensureIndexes(collections.users);
           await users.insertOne(toUserRecord(user), { maxTimeMS: maxUpdateMs });
         } catch (error) {
           if (!isDuplicate(error)) throw error;

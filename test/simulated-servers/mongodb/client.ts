@@ -15,6 +15,11 @@ interface UpdateCommand {
   readonly writeConcern?: object;
 }
 
+interface CreateIndexesCommand {
+  readonly createIndexes: string;
+  readonly indexes: Parameters<SimulatedCollection["createIndexes"]>[0];
+}
+
 interface ClientOptions extends ConnectionOptions {
   readonly writeConcern: WriteConcernSettings;
 }
@@ -58,12 +63,17 @@ export function createMongoClient(options: ClientOptions): MongoClient {
       "plain",
     );
 
+  const open = (name: string): SimulatedCollection =>
+    new SimulatedCollection({ name, host, connection, isReplicaSet, writeConcern });
+
   const db = {
-    collection: (name: string) =>
-      new SimulatedCollection({ name, host, connection, isReplicaSet, writeConcern }),
+    collection: open,
     createCollection: () => Promise.resolve(),
-    command: (command: UpdateCommand | { readonly ping: 1 }) =>
-      "ping" in command ? ping() : update(command),
+    command: (command: UpdateCommand | CreateIndexesCommand | { readonly ping: 1 }) => {
+      if ("createIndexes" in command)
+        return open(command.createIndexes).createIndexes(command.indexes).then(() => ({}));
+      return "ping" in command ? ping() : update(command);
+    },
     admin: () => ({
       command: ({ killSessions }: { readonly killSessions: readonly { readonly id: unknown }[] }) =>
         connection.send(
