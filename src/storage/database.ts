@@ -18,6 +18,7 @@ import { classify, repeatOnce, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import { createListQueue, type ListQueue } from "./list-queue.ts";
 import type { CollectionName } from "./names.ts";
+import { checkRetryableWrites } from "./retryable-writes.ts";
 import { checkSchemaVersion, raiseSchemaVersion } from "./schema-version.ts";
 import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } from "./transactions.ts";
 
@@ -171,6 +172,8 @@ function connectClients(clients: Clients, log: Logger): Database {
             topology.requireWritable();
             await prepare(db);
             transactions = await hasTransactions(client, log);
+            // The driver numbers no writes on stores that have no transactions.
+            if (transactions) await checkRetryableWrites(client);
             connected = true;
           } catch (error) {
             throw toStartError(error);

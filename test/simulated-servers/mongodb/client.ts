@@ -56,12 +56,9 @@ export function createMongoClient(options: ClientOptions): MongoClient {
   }
 
   const ping = (): Promise<void> =>
-    connection.send(
-      (primary) => {
-        if (!primary.isUp()) throw createNotPrimaryError();
-      },
-      "plain",
-    );
+    connection.send((primary) => {
+      if (!primary.isUp()) throw createNotPrimaryError();
+    }, "plain");
 
   const open = (name: string): SimulatedCollection =>
     new SimulatedCollection({ name, host, connection, isReplicaSet, writeConcern });
@@ -69,19 +66,23 @@ export function createMongoClient(options: ClientOptions): MongoClient {
   const db = {
     collection: open,
     createCollection: () => Promise.resolve(),
-    command: (command: UpdateCommand | CreateIndexesCommand | { readonly ping: 1 }) => {
+    command: (
+      command:
+        UpdateCommand | CreateIndexesCommand | { readonly findAndModify: string } | { readonly ping: 1 },
+    ) => {
+      // The product tries whether it is executed once.
+      if ("findAndModify" in command) return Promise.resolve({ value: { count: 1 } });
       if ("createIndexes" in command)
-        return open(command.createIndexes).createIndexes(command.indexes).then(() => ({}));
+        return open(command.createIndexes)
+          .createIndexes(command.indexes)
+          .then(() => ({}));
       return "ping" in command ? ping() : update(command);
     },
     admin: () => ({
       command: ({ killSessions }: { readonly killSessions: readonly { readonly id: unknown }[] }) =>
-        connection.send(
-          (primary) => {
-            primary.killSessions(killSessions.map(({ id }) => formatValue(id)));
-          },
-          "plain",
-        ),
+        connection.send((primary) => {
+          primary.killSessions(killSessions.map(({ id }) => formatValue(id)));
+        }, "plain"),
     }),
   };
 
@@ -89,6 +90,7 @@ export function createMongoClient(options: ClientOptions): MongoClient {
     on(_event: "topologyDescriptionChanged", listener: (event: TopologyEvent) => void) {
       connection.onTopology(listener);
     },
+    options: { maxPoolSize: 100, retryWrites: true },
     db: () => db,
     connect: () => connection.send(() => undefined, "plain"),
     close: () => Promise.resolve(),
@@ -102,10 +104,7 @@ const createClientSession = (connection: MongoConnection, awaitsMajority: boolea
     commit: (transaction) =>
       connection.send((primary) => primary.commit(transaction, awaitsMajority), "retryable write"),
     abort: (transaction) =>
-      connection.send(
-        (primary) => {
-          primary.abort(transaction);
-        },
-        "retryable write",
-      ),
+      connection.send((primary) => {
+        primary.abort(transaction);
+      }, "retryable write"),
   });
