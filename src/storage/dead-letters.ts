@@ -8,6 +8,7 @@ import type {
   DeadLetterWrites,
 } from "../dead-letters/stores.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
+import { TransactionConflictError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { PositionStep } from "../sync/positions.ts";
 import type { RecordPosition } from "../sync/records.ts";
@@ -55,7 +56,10 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
     if (last === undefined) return;
     const ids = summaries.map(({ position, id }) => toId(position.topic, id));
     // Read in the transaction, so that a copy that another partition has at the same time is not overwritten.
-    const found = await letters.find({ _id: { $in: ids } }, options).toArray();
+    // In one response: not every product has cursors in transactions.
+    const found = await letters
+      .find({ _id: { $in: ids } }, { ...options, batchSize: ids.length + 1 })
+      .toArray();
     const stored = new Map(found.map((record) => [record._id, record]));
     const changed = new Map<string, DeadLetterRecord>();
     for (const summary of summaries) {
@@ -66,11 +70,19 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
     const added = [...changed.values()].filter(({ _id }) => !stored.has(_id));
     const replaced = [...changed.values()].filter(({ _id }) => stored.has(_id));
     if (added.length > 0) await letters.insertMany(added, { ...options, ordered: false });
-    if (replaced.length > 0)
-      await letters.bulkWrite(
-        replaced.map((replacement) => ({ replaceOne: { filter: { _id: replacement._id }, replacement } })),
+    if (replaced.length > 0) {
+      const { matchedCount } = await letters.bulkWrite(
+        replaced.map((replacement) => {
+          const { _id } = replacement;
+          // Not every product makes a change since then a conflict of the transactions.
+          const { copies, rank } = stored.get(_id) ?? replacement;
+          return { replaceOne: { filter: { _id, copies, rank }, replacement } };
+        }),
         { ...options, ordered: false },
       );
+      if (matchedCount < replaced.length)
+        throw new TransactionConflictError("dead letters were changed at the same time");
+    }
     await positions.updateOne({ _id: toPositionId(key) }, { $set: { last_rank: last.rank } }, options);
   }
 

@@ -13,7 +13,11 @@ import { dialects } from "../../support/mongo-dialects.ts";
 import { unique } from "../../support/names.ts";
 
 const { db, database, log } = await connectDatabase();
-const withoutTransactions = await connectProxiedDatabase({ dialect: dialects["FerretDB 2"] });
+const sent: string[] = [];
+const withoutTransactions = await connectProxiedDatabase({
+  dialect: dialects["FerretDB 2"],
+  onCommand: (command) => void sent.push(Object.keys(command)[0] ?? ""),
+});
 
 interface LetterOptions {
   readonly code?: string;
@@ -79,6 +83,18 @@ function createScene(at: Database = database) {
 }
 
 const to = (offset: number, rest: Partial<Position> = {}): Position => ({ ...first, offset, ...rest });
+
+it("known dead letters are read in one response, which needs no cursor", async () => {
+  const { open, listCopies } = createScene(withoutTransactions.database);
+  const { write } = await open();
+  const count = 150;
+  const letters = Array.from({ length: 2 * count }, (_, offset) => letter(offset, offset % count));
+  await write(letters.slice(0, count), undefined, to(count));
+  sent.length = 0;
+  await write(letters.slice(count), to(count), to(2 * count));
+  assert.ok(sent.includes("find") && !sent.includes("getMore"));
+  assert.equal((await listCopies()).filter((line) => line.endsWith(": 2")).length, count);
+});
 
 for (const [title, at] of [
   ["with transactions", database],
