@@ -55,6 +55,29 @@ const kinds: readonly (readonly [FailureKind, readonly number[]])[] = [
 ];
 const kindByCode = new Map(kinds.flatMap(([kind, codes]) => codes.map((code) => [code, kind] as const)));
 
+/** Above MongoDB's codes. Below it are those of PostgreSQL that end with 0. */
+const firstSqlState = 1 << 24;
+/** 53300, too many connections. */
+const tooManyConnections = 12_485;
+/** Classes of PostgreSQL's errors: connection, resources, operator intervention; transaction rollback. */
+const kindBySqlClass = new Map<string, FailureKind>([
+  ["08", "outage"],
+  ["53", "outage"],
+  ["57", "outage"],
+  ["40", "conflict"],
+]);
+
+/**
+ * The kind of an error that DocumentDB passes on from PostgreSQL: its five characters as a number, six bits
+ * each (MAKE_SQLSTATE), the first two of which are the class.
+ */
+function kindBySqlState(code: number): FailureKind | undefined {
+  if (code === tooManyConnections) return "outage";
+  if (!(code >= firstSqlState)) return undefined;
+  const sqlClass = [code, code >> 6].map((bits) => String.fromCharCode((bits & 0x3f) + 0x30)).join("");
+  return kindBySqlClass.get(sqlClass);
+}
+
 const outageLabels = [
   "RetryableWriteError",
   "UnknownTransactionCommitResult",
@@ -71,7 +94,8 @@ export function classify(error: unknown): FailureKind {
 }
 
 function classifyServerError(error: MongoServerError): FailureKind {
-  const kind = kindByMessage(error) ?? kindByCode.get(Number(error.code));
+  const code = Number(error.code);
+  const kind = kindByMessage(error) ?? kindByCode.get(code) ?? kindBySqlState(code);
   // DocumentDB reports a duplicate key within a transaction as a write conflict.
   if (kind === "conflict" && /duplicate key/i.test(error.message)) return "duplicate";
   if (kind === "duplicate") return kind;
