@@ -315,12 +315,14 @@ async function listIndexes(db: Db, collection: CollectionName): Promise<IndexDes
   }
 }
 
-/** Whether an index is equivalent to the declared one; its name may differ. */
+/** Whether an index serves as the declared one, and queries can use it; its name may differ. */
 const isEquivalent = (
   one: IndexDescriptionInfo,
   { key, unique, expireAfterSeconds }: DeclaredIndex,
 ): boolean =>
   JSON.stringify(one.key) === JSON.stringify(key) &&
   one.partialFilterExpression === undefined &&
+  one.sparse !== true &&
+  one.hidden !== true &&
   (one.unique ?? false) === unique &&
   one.expireAfterSeconds === expireAfterSeconds;
