@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Filter } from "mongodb";
 
 import type { DeadLetterCode } from "../dead-letters/dead-letter.ts";
@@ -10,9 +11,11 @@ import type {
 import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
 import { TransactionConflictError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { elapsed } from "../lib/platform.ts";
 import type { PositionStep } from "../sync/positions.ts";
 import type { RecordPosition } from "../sync/records.ts";
-import { maxUpdateMs } from "./client-options.ts";
+import type { Namespaces } from "../users/rights.ts";
+import { maxListMs, maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { toId as toPositionId, type PositionRecord } from "./position-records.ts";
@@ -100,10 +103,42 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
   };
 }
 
-/** Reads the stored dead letters of a dead-letter topic. */
-export function createDeadLetterReader(database: Database, topic: string): DeadLetterReader {
+const restFactor = 20;
+
+/**
+ * Reads the stored dead letters of a dead-letter topic. Numbers of them whose counting took `slowCountMs` or
+ * more are kept for twenty times as long as it took.
+ */
+export function createDeadLetterReader(
+  database: Database,
+  topic: string,
+  { slowCountMs = 1_000 } = {},
+): DeadLetterReader {
   const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
   const all = { kafka_topic: topic };
+  /** Counting reads an entry for each letter. */
+  const counts = new LRUCache<string, Record<string, number>, Namespaces>({
+    max: 100,
+    ttl: 1,
+    async fetchMethod(_key, _stale, { options, context }) {
+      const startedAt = elapsed();
+      const counted = await countByCode(context);
+      const tookMs = elapsed() - startedAt;
+      if (tookMs >= slowCountMs) options.ttl = tookMs * restFactor;
+      return counted;
+    },
+  });
+
+  const countByCode = (namespaces: Namespaces): Promise<Record<string, number>> =>
+    database.list(async () => {
+      const options = { maxTimeMS: maxListMs };
+      const counted = { ...all, ...toNamespaceFilter(namespaces) } as Filter<DeadLetterRecord>;
+      const codes = await letters.distinct("code", counted, options);
+      const found = codes.map(
+        async (code) => [code, await letters.countDocuments({ ...counted, code }, options)] as const,
+      );
+      return Object.fromEntries(await Promise.all(found));
+    });
 
   return {
     find: (ids) =>
@@ -129,15 +164,7 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
       return streamBatches(database, { cursor, as: "list" }, fromDeadLetterRecord);
     },
 
-    countByCode: (namespaces) =>
-      database.list(async () => {
-        const counted = { ...all, ...toNamespaceFilter(namespaces) } as Filter<DeadLetterRecord>;
-        const codes = await letters.distinct("code", counted);
-        const counts = codes.map(
-          async (code) => [code, await letters.countDocuments({ ...counted, code })] as const,
-        );
-        return Object.fromEntries(await Promise.all(counts));
-      }),
+    countByCode: (namespaces) => counts.forceFetch(JSON.stringify(namespaces), { context: namespaces }),
 
     removeBefore: ({ partition, offset, epoch }) =>
       database.run(async () => {

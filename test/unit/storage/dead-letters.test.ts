@@ -96,6 +96,19 @@ it("known dead letters are read in one response, which needs no cursor", async (
   assert.equal((await listCopies()).filter((line) => line.endsWith(": 2")).length, count);
 });
 
+it("the numbers of dead letters are not counted for each page if that takes long", async () => {
+  const { topic, open } = createScene(withoutTransactions.database);
+  await (await open()).write([letter(0, 1), letter(1, 2)], undefined, to(2));
+  const letters = createDeadLetterReader(withoutTransactions.database, topic, { slowCountMs: 0 });
+  const slow = { command: "aggregate", executed: true, answer: {}, delayMs: 100, times: 1 };
+  withoutTransactions.proxy.fail(slow);
+  const counts = await letters.countByCode("all");
+  sent.length = 0;
+  assert.deepEqual(await letters.countByCode("all"), counts);
+  assert.deepEqual(sent, []);
+  assert.deepEqual(await letters.countByCode([{ namespace: "other", below: false }]), {});
+});
+
 for (const [title, at] of [
   ["with transactions", database],
   ["without transactions", withoutTransactions.database],
