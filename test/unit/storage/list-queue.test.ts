@@ -21,11 +21,12 @@ describe("lists that take long", () => {
     // More than the driver has connections.
     proxy.fail({ ...slow, delayMs: 60_000, times: 150 });
     let ended = 0;
-    const lists = Array.from({ length: 150 }, async () => {
+    const lists = Array.from({ length: 150 }, async (): Promise<void> => {
       const order = { sort: "changed", descending: true } as const;
       const from = { order, after: undefined, limit: 10 };
       await reader.readSorted({ state: "active", namespaces: "all" }, from).finally(() => (ended += 1));
     });
+    const settled = Promise.allSettled(lists);
     const key = { token: unique("token"), application: "agent", platform: "ios" };
     const registered = await createInstallationStore(database).write([
       { kind: "register", key, user: "ann" },
@@ -37,7 +38,7 @@ describe("lists that take long", () => {
     for (const { maxTimeMS } of finds) assert.ok(maxTimeMS < socketTimeoutMs);
     proxy.clear();
     proxy.reset();
-    await Promise.allSettled(lists);
+    await settled;
   });
 
   for (const [poolSize, atOnce] of [
