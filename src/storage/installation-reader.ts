@@ -3,7 +3,6 @@ import type { Collection, Filter } from "mongodb";
 import type { InstallationCount } from "../../schemas/overview.ts";
 import type { InstallationReader, InstallationSelection } from "../installations/stores.ts";
 import { UnavailableError } from "../lib/errors.ts";
-import { maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { isTimeLimitExceeded } from "./failures.ts";
 import { fromInstallationRecord, type InstallationRecord } from "./installation-records.ts";
@@ -77,10 +76,7 @@ export function createInstallationReader(database: Database): InstallationReader
         const records = await installations
           .find(
             { application, platform: { $in: [...platforms] }, user, active: true, token: { $ne: token } },
-            {
-              sort: { last_seen_on: -1, _id: -1 },
-              ...{ skip: keep, limit: maxSurplus, maxTimeMS: maxUpdateMs },
-            },
+            { sort: { last_seen_on: -1, _id: -1 }, skip: keep, limit: maxSurplus },
           )
           .toArray();
         return records.map(fromInstallationRecord);

@@ -2,7 +2,6 @@ import type { Collection, Filter } from "mongodb";
 
 import { toKeyText, type InstallationKey } from "../installations/installation.ts";
 import type { InstallationWrite, RemoveWrite } from "../installations/stores.ts";
-import { maxUpdateMs } from "./client-options.ts";
 import type { InstallationRecord } from "./installation-records.ts";
 
 /** A record that another program wrote may have no time. */
@@ -95,8 +94,9 @@ function readActive(
   limit?: number,
 ): Promise<ActiveRecord[]> {
   const projection = { token: 1, application: 1, platform: 1, user: 1, sys_updated_on: 1 } as const;
-  const options = { projection, maxTimeMS: maxUpdateMs, ...(limit === undefined ? {} : { limit }) };
-  return installations.find({ ...filter, active: true }, options).toArray();
+  return installations
+    .find({ ...filter, active: true }, { projection, ...(limit === undefined ? {} : { limit }) })
+    .toArray();
 }
 
 const toOwnerKey = ({
