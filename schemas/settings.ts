@@ -163,7 +163,8 @@ export const settingsSchema = {
       minimum: 0,
       maximum: 36_500,
       default: 0,
-      description: "Days after which replaced versions of topics are deleted. 0: never.",
+      description:
+        "Days after which replaced versions of topics, and retirements of topics that are active again, are deleted. 0: never.",
     },
     TOPICSYNC_STACK: {
       enum: ["auto", "containers", "local", "none"],

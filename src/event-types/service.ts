@@ -25,7 +25,8 @@ export function createEventTypeService(store: EventTypeStore, options: EventType
   async function findStored(name: string): Promise<StoredEventType | undefined> {
     const [stored] = await store.find([name]);
     if (stored !== undefined) return stored;
-    if ((await store.count()) >= learningLimits.types) return undefined;
+    const { types } = learningLimits;
+    if ((await store.countUpTo(types)) >= types) return undefined;
     return { name, version: 0, events: 0, firstOn: currentDate(), generations: [] };
   }
   const list = async () => (await store.list()).toSorted((a, b) => b.events - a.events);

@@ -22,7 +22,8 @@ export interface EventTypeStore {
   find(names: readonly string[]): Promise<StoredEventType[]>;
   /** Stores a type as the next version. Returns false if the stored version is not the given one. */
   replace(type: StoredEventType): Promise<boolean>;
-  count(): Promise<number>;
+  /** Counts the types, up to a limit. */
+  countUpTo(limit: number): Promise<number>;
   /** Returns whether it was stored. */
   delete(name: string): Promise<boolean>;
 }

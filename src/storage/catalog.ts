@@ -40,6 +40,7 @@ function createNamedStore<T extends PushPlatform>(
   const insert = async ({ name, active, tokenRule }: PushPlatform): Promise<void> => {
     const rule = tokenRule === undefined ? {} : { token_rule: tokenRule };
     try {
+      await database.ensureIndexes(collection);
       await records.insertOne({ _id: newId(), name, active, ...rule }, { maxTimeMS: maxUpdateMs });
     } catch (error) {
       if (!isDuplicate(error)) throw error;

@@ -16,6 +16,9 @@ export const socketTimeoutMs = 15_000;
  */
 export const maxUpdateMs = 10_000;
 
+/** The time limit of a page that people list. Shorter than the driver's timeout, like that of writes. */
+export const maxListMs = 10_000;
+
 /** Only the primary has the latest state. Acknowledged writes survive a crash and the loss of a member. */
 export const clientOptions = {
   appName: "topicsync",

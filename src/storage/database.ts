@@ -1,4 +1,12 @@
-import type { Binary, ClientSession, Collection, Db, Document, MongoClient } from "mongodb";
+import {
+  WriteConcern,
+  type Binary,
+  type ClientSession,
+  type Collection,
+  type Db,
+  type Document,
+  type MongoClient,
+} from "mongodb";
 
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -6,9 +14,11 @@ import { retryUntilAvailable } from "../lib/retry.ts";
 import { maxUpdateMs, removeFixedOptions } from "./client-options.ts";
 import { canRotate, Clients, createClient } from "./clients.ts";
 import { ensureDatabaseId } from "./database-id.ts";
-import { classify, translateErrors } from "./failures.ts";
+import { classify, repeatOnce, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
+import { createListQueue, type ListQueue } from "./list-queue.ts";
 import type { CollectionName } from "./names.ts";
+import { checkRetryableWrites } from "./retryable-writes.ts";
 import { checkSchemaVersion, raiseSchemaVersion } from "./schema-version.ts";
 import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } from "./transactions.ts";
 
@@ -19,13 +29,24 @@ export interface Database {
    * schema version conflict, UnavailableError if aborted.
    */
   connect(abort: AbortSignal): Promise<void>;
-  /** The UUID of the database; empty before `connect`. */
+  /** The UUID of the database; empty before `connect`. It changes if the database is dropped. */
   getId(): string;
   collection<T extends Document>(name: CollectionName): Collection<T>;
+  /**
+   * Creates the indexes of a collection that lacks some: MongoDB creates one that was dropped under a running
+   * service again without them. To be called within `run` before what they must keep unique is written, and
+   * before its transaction has written anything, which would block the creation.
+   */
+  ensureIndexes(name: CollectionName): Promise<void>;
   /** Sends a raw command. To be called within `run`. */
   command(command: Document): Promise<Document>;
   /** Runs an operation and translates its errors. Throws UnavailableError, also before `connect`. */
   run<T>(operation: () => Promise<T>): Promise<T>;
+  /**
+   * The same for what people list. At most 20 of these run at a time, so that connections are left for
+   * everything else. Never within another `list`.
+   */
+  list<T>(operation: () => Promise<T>): Promise<T>;
   /**
    * Names the primary of a replica set and its election; undefined when it is not known. Commands go to
    * another primary only after the name has changed. On a sharded cluster the elections of shards are not
@@ -94,6 +115,9 @@ export function createDatabase(uri: string, log: Logger, file?: string): Databas
   return connectClients(clients, log);
 }
 
+/** Where nothing is missing, there is nothing to wait for. */
+const unreplicated = new WriteConcern(1);
+
 /** Creates the access to the database that a client connects to by default. */
 export const toDatabase = (client: MongoClient, log: Logger): Database =>
   connectClients(new Clients(client, log), log);
@@ -102,6 +126,7 @@ function connectClients(clients: Clients, log: Logger): Database {
   let connected = false;
   let transactions = false;
   let id = "";
+  let lists: ListQueue | undefined;
   const killSessions = createKillSessions(() => clients.current.db, log);
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
@@ -114,10 +139,28 @@ function connectClients(clients: Clients, log: Logger): Database {
     }
   }
 
+  async function prepare(db: Db): Promise<void> {
+    const version = await checkSchemaVersion(db);
+    await ensureIndexes(db);
+    await raiseSchemaVersion(db, version);
+    id = await ensureDatabaseId(db);
+  }
+
   return {
     run,
+    list(operation) {
+      lists ??= createListQueue(clients.current.client.options.maxPoolSize);
+      return lists(() => run(operation));
+    },
     getId: () => id,
     collection: (name) => clients.collection(name),
+    async ensureIndexes(name) {
+      const { db } = clients.current;
+      if (!(await ensureIndexes(db, [name], unreplicated))) return;
+      log.error({ collection: name }, "indexes were missing and were created again");
+      // Others may have been lost with them, and the database may have been replaced.
+      await prepare(db);
+    },
     command: (command) => clients.current.db.command(command),
 
     connect: (abort) =>
@@ -127,11 +170,10 @@ function connectClients(clients: Clients, log: Logger): Database {
           try {
             await client.connect();
             topology.requireWritable();
-            const version = await checkSchemaVersion(db);
-            await ensureIndexes(db);
-            await raiseSchemaVersion(db, version);
-            id = await ensureDatabaseId(db);
+            await prepare(db);
             transactions = await hasTransactions(client, log);
+            // The driver numbers no writes on stores that have no transactions.
+            if (transactions) await checkRetryableWrites(client);
             connected = true;
           } catch (error) {
             throw toStartError(error);
@@ -176,8 +218,10 @@ function connectClients(clients: Clients, log: Logger): Database {
 const waitForMajority = (db: Db, names: readonly CollectionName[]): Promise<unknown> =>
   Promise.all(
     names.map((name) =>
-      db
-        .collection<{ _id: string }>(name)
-        .updateMany({ _id: "" }, { $unset: { unused: "" } }, { maxTimeMS: maxUpdateMs }),
+      repeatOnce(() =>
+        db
+          .collection<{ _id: string }>(name)
+          .updateMany({ _id: "" }, { $unset: { unused: "" } }, { maxTimeMS: maxUpdateMs }),
+      ),
     ),
   );

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Filter } from "mongodb";
 
 import type { DeadLetterCode } from "../dead-letters/dead-letter.ts";
@@ -8,10 +9,13 @@ import type {
   DeadLetterWrites,
 } from "../dead-letters/stores.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
+import { TransactionConflictError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { elapsed } from "../lib/platform.ts";
 import type { PositionStep } from "../sync/positions.ts";
 import type { RecordPosition } from "../sync/records.ts";
-import { maxUpdateMs } from "./client-options.ts";
+import type { Namespaces } from "../users/rights.ts";
+import { maxListMs, maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { toId as toPositionId, type PositionRecord } from "./position-records.ts";
@@ -55,7 +59,10 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
     if (last === undefined) return;
     const ids = summaries.map(({ position, id }) => toId(position.topic, id));
     // Read in the transaction, so that a copy that another partition has at the same time is not overwritten.
-    const found = await letters.find({ _id: { $in: ids } }, options).toArray();
+    // In one response: not every product has cursors in transactions.
+    const found = await letters
+      .find({ _id: { $in: ids } }, { ...options, batchSize: ids.length + 1 })
+      .toArray();
     const stored = new Map(found.map((record) => [record._id, record]));
     const changed = new Map<string, DeadLetterRecord>();
     for (const summary of summaries) {
@@ -66,11 +73,19 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
     const added = [...changed.values()].filter(({ _id }) => !stored.has(_id));
     const replaced = [...changed.values()].filter(({ _id }) => stored.has(_id));
     if (added.length > 0) await letters.insertMany(added, { ...options, ordered: false });
-    if (replaced.length > 0)
-      await letters.bulkWrite(
-        replaced.map((replacement) => ({ replaceOne: { filter: { _id: replacement._id }, replacement } })),
+    if (replaced.length > 0) {
+      const { matchedCount } = await letters.bulkWrite(
+        replaced.map((replacement) => {
+          const { _id } = replacement;
+          // Not every product makes a change since then a conflict of the transactions.
+          const { copies, rank } = stored.get(_id) ?? replacement;
+          return { replaceOne: { filter: { _id, copies, rank }, replacement } };
+        }),
         { ...options, ordered: false },
       );
+      if (matchedCount < replaced.length)
+        throw new TransactionConflictError("dead letters were changed at the same time");
+    }
     await positions.updateOne({ _id: toPositionId(key) }, { $set: { last_rank: last.rank } }, options);
   }
 
@@ -88,10 +103,42 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
   };
 }
 
-/** Reads the stored dead letters of a dead-letter topic. */
-export function createDeadLetterReader(database: Database, topic: string): DeadLetterReader {
+const restFactor = 20;
+
+/**
+ * Reads the stored dead letters of a dead-letter topic. Numbers of them whose counting took `slowCountMs` or
+ * more are kept for twenty times as long as it took.
+ */
+export function createDeadLetterReader(
+  database: Database,
+  topic: string,
+  { slowCountMs = 1_000 } = {},
+): DeadLetterReader {
   const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
   const all = { kafka_topic: topic };
+  /** Counting reads an entry for each letter. */
+  const counts = new LRUCache<string, Record<string, number>, Namespaces>({
+    max: 100,
+    ttl: 1,
+    async fetchMethod(_key, _stale, { options, context }) {
+      const startedAt = elapsed();
+      const counted = await countByCode(context);
+      const tookMs = elapsed() - startedAt;
+      if (tookMs >= slowCountMs) options.ttl = tookMs * restFactor;
+      return counted;
+    },
+  });
+
+  const countByCode = (namespaces: Namespaces): Promise<Record<string, number>> =>
+    database.list(async () => {
+      const options = { maxTimeMS: maxListMs };
+      const counted = { ...all, ...toNamespaceFilter(namespaces) } as Filter<DeadLetterRecord>;
+      const codes = await letters.distinct("code", counted, options);
+      const found = codes.map(
+        async (code) => [code, await letters.countDocuments({ ...counted, code }, options)] as const,
+      );
+      return Object.fromEntries(await Promise.all(found));
+    });
 
   return {
     find: (ids) =>
@@ -110,22 +157,14 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
           newestFirst,
           sort.map((field) => after[field]),
         );
-      const found = letters.find(
+      const cursor = letters.find(
         { $and: [toQuery(topic, filter), ...(boundary ? [boundary] : [])] } as Filter<DeadLetterRecord>,
         { ...options, sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])) },
       );
-      return streamBatches(database, found, fromDeadLetterRecord);
+      return streamBatches(database, { cursor, as: "list" }, fromDeadLetterRecord);
     },
 
-    countByCode: (namespaces) =>
-      database.run(async () => {
-        const counted = { ...all, ...toNamespaceFilter(namespaces) } as Filter<DeadLetterRecord>;
-        const codes = await letters.distinct("code", counted);
-        const counts = codes.map(
-          async (code) => [code, await letters.countDocuments({ ...counted, code })] as const,
-        );
-        return Object.fromEntries(await Promise.all(counts));
-      }),
+    countByCode: (namespaces) => counts.forceFetch(JSON.stringify(namespaces), { context: namespaces }),
 
     removeBefore: ({ partition, offset, epoch }) =>
       database.run(async () => {

@@ -69,7 +69,7 @@ export function createEventTypeStore(database: Database): EventTypeStore {
 
   return {
     list: () =>
-      database.run(async () => {
+      database.list(async () => {
         const projection = { "generations.paths": 0 };
         const records = await types.find({}, { projection, sort: { _id: 1 } }).toArray();
         return records.map((record) =>
@@ -91,7 +91,8 @@ export function createEventTypeStore(database: Database): EventTypeStore {
         }));
       }),
     replace: (type) => database.run(() => replace(type)),
-    count: () => database.run(() => types.estimatedDocumentCount()),
+    // Statistics can be wrong after a crash. By the index, since a record has up to 2 MB.
+    countUpTo: (limit) => database.run(() => types.countDocuments({}, { limit, hint: { _id: 1 } })),
     delete: (name) =>
       database.run(async () => {
         const { deletedCount } = await types.deleteOne({ _id: name }, { maxTimeMS: maxUpdateMs });

@@ -55,6 +55,29 @@ const kinds: readonly (readonly [FailureKind, readonly number[]])[] = [
 ];
 const kindByCode = new Map(kinds.flatMap(([kind, codes]) => codes.map((code) => [code, kind] as const)));
 
+/** Above MongoDB's codes. Below it are those of PostgreSQL that end with 0. */
+const firstSqlState = 1 << 24;
+/** 53300, too many connections. */
+const tooManyConnections = 12_485;
+/** Classes of PostgreSQL's errors: connection, resources, operator intervention; transaction rollback. */
+const kindBySqlClass = new Map<string, FailureKind>([
+  ["08", "outage"],
+  ["53", "outage"],
+  ["57", "outage"],
+  ["40", "conflict"],
+]);
+
+/**
+ * The kind of an error that DocumentDB passes on from PostgreSQL: its five characters as a number, six bits
+ * each (MAKE_SQLSTATE), the first two of which are the class.
+ */
+function kindBySqlState(code: number): FailureKind | undefined {
+  if (code === tooManyConnections) return "outage";
+  if (!(code >= firstSqlState)) return undefined;
+  const sqlClass = [code, code >> 6].map((bits) => String.fromCharCode((bits & 0x3f) + 0x30)).join("");
+  return kindBySqlClass.get(sqlClass);
+}
+
 const outageLabels = [
   "RetryableWriteError",
   "UnknownTransactionCommitResult",
@@ -71,7 +94,8 @@ export function classify(error: unknown): FailureKind {
 }
 
 function classifyServerError(error: MongoServerError): FailureKind {
-  const kind = kindByMessage(error) ?? kindByCode.get(Number(error.code));
+  const code = Number(error.code);
+  const kind = kindByMessage(error) ?? kindByCode.get(code) ?? kindBySqlState(code);
   // DocumentDB reports a duplicate key within a transaction as a write conflict.
   if (kind === "conflict" && /duplicate key/i.test(error.message)) return "duplicate";
   if (kind === "duplicate") return kind;
@@ -159,13 +183,28 @@ export async function commit(session: ClientSession): Promise<void> {
 }
 
 /**
+ * The codes of the specification of retryable writes. MongoDB adds the label RetryableWriteError to them only
+ * if the command has a transaction number.
+ */
+const repeatableCodes: ReadonlySet<unknown> = new Set([
+  6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+]);
+
+/**
  * Whether an idempotent write is to be sent once more: its connection was lost, or the primary has changed.
  */
 export const isWorthRepeating = (error: unknown): boolean =>
   isSocketError(error) ||
   (error instanceof MongoError &&
     !error.hasErrorLabel("SystemOverloadedError") &&
-    (error instanceof MongoNetworkError || error.hasErrorLabel("RetryableWriteError")));
+    (error instanceof MongoNetworkError || repeatableCodes.has(error.code)));
+
+/** Sends an idempotent write, which the driver does not repeat, once more after a failover. */
+export const repeatOnce = <T>(send: () => Promise<T>): Promise<T> =>
+  send().catch((error: unknown) => {
+    if (!isWorthRepeating(error)) throw error;
+    return send();
+  });
 
 /** Whether the operation exceeded its `maxTimeMS`. */
 export const isTimeLimitExceeded = (error: unknown): boolean =>

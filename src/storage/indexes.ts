@@ -1,7 +1,14 @@
-import { MongoServerError, type Db, type IndexDescription, type IndexDescriptionInfo } from "mongodb";
+import {
+  MongoServerError,
+  WriteConcern,
+  type Db,
+  type Document,
+  type IndexDescription,
+  type IndexDescriptionInfo,
+} from "mongodb";
 
 import { ConfigurationError, DatabaseConflictError, getErrorMessage } from "../lib/errors.ts";
-import { classify } from "./failures.ts";
+import { classify, repeatOnce } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 
 interface DeclaredIndex {
@@ -45,8 +52,22 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { "retired_by.kind": 1, namespace: 1, retired_on: 1, sys_id: 1 },
     unique: false,
   },
-  // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter.
-  { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
+  // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter. Its
+  // history, the latest retirement first; the topics at a time.
+  {
+    collection: collections.retiredTopics,
+    name: "retired_by_topic",
+    key: { topic_id: 1, retired_on: 1, version: 1, sys_id: 1 },
+    unique: false,
+  },
+  // Deletes retirements of topics that are active again, after HISTORY_RETENTION_DAYS.
+  {
+    collection: collections.retiredTopics,
+    name: "retired_over",
+    key: { expires_on: 1 },
+    unique: false,
+    expireAfterSeconds: 0,
+  },
   // The history of a topic, the latest version first; the topics at a time.
   {
     collection: collections.topicVersions,
@@ -127,12 +148,7 @@ export const indexes: readonly DeclaredIndex[] = [
     unique: true,
   },
   // Applications and platforms by name.
-  {
-    collection: collections.applications,
-    name: "unique_application_name",
-    key: { name: 1 },
-    unique: true,
-  },
+  { collection: collections.applications, name: "unique_application_name", key: { name: 1 }, unique: true },
   { collection: collections.platforms, name: "unique_platform_name", key: { name: 1 }, unique: true },
   // Registrations and push feedback. It begins with the token, so that the collection can be sharded by it.
   {
@@ -151,12 +167,7 @@ export const indexes: readonly DeclaredIndex[] = [
   // Users by name: authentication, and lists in that order.
   { collection: collections.users, name: "unique_user_name", key: { user_name: 1 }, unique: true },
   // The sessions of a user, which end when the user is disabled.
-  {
-    collection: collections.sessions,
-    name: "sessions_by_user",
-    key: { user_name: 1 },
-    unique: false,
-  },
+  { collection: collections.sessions, name: "sessions_by_user", key: { user_name: 1 }, unique: false },
   // API keys by digest: authentication.
   { collection: collections.keys, name: "unique_key_digest", key: { digest: 1 }, unique: true },
   // Lists of API keys. At most two keys have a name: one per slot.
@@ -185,21 +196,27 @@ const indexOptionsConflict = 85;
 const indexKeySpecsConflict = 86;
 
 /**
- * Creates the missing collections and indexes. A user without the privilege to create them may connect if
- * none is missing. Throws DatabaseConflictError when existing records or indexes conflict, ConfigurationError
- * when the user may not create what is missing.
+ * Creates the missing collections and indexes. Returns whether an index was missing; not every product tells.
+ * A user without the privilege to create them may connect if none is missing. Throws DatabaseConflictError
+ * when existing records or indexes conflict, ConfigurationError when the user may not create what is missing.
  */
-export async function ensureIndexes(db: Db): Promise<void> {
+export async function ensureIndexes(
+  db: Db,
+  names: readonly CollectionName[] = Object.values(collections),
+  writeConcern = db.writeConcern,
+): Promise<boolean> {
+  let wasMissing = false;
   try {
-    for (const collection of Object.values(collections)) {
+    for (const collection of names) {
       const declared = indexes.filter((index) => index.collection === collection);
       if (declared.length === 0) await ensureCollection(db, collection);
-      else await ensureCollectionIndexes(db, collection, declared);
+      else if (await ensureCollectionIndexes(db, declared, writeConcern)) wasMissing = true;
     }
+    return wasMissing;
   } catch (error) {
     if (classify(error) !== "forbidden") throw error;
-    const missing = await findMissing(db);
-    if (missing.length === 0) return;
+    const missing = await findMissing(db, names);
+    if (missing.length === 0) return false;
     throw new ConfigurationError(
       `The user of MONGODB_URI may not create collections and indexes (${getErrorMessage(error)}), and these are missing: ` +
         `${missing.join(", ")}. Create them, or grant the user the privileges in docs/deployment.md.`,
@@ -216,20 +233,36 @@ async function ensureCollection(db: Db, name: CollectionName): Promise<void> {
   }
 }
 
-/** Sends one command for the whole collection, which also creates it: a start waits for each response. */
+/** The parts of the response that are read here; mongos has one for each shard. */
+interface CreateIndexesResponse {
+  readonly numIndexesBefore?: number;
+  readonly numIndexesAfter?: number;
+  readonly raw?: Readonly<Record<string, CreateIndexesResponse>>;
+}
+
+/**
+ * Sends one command for the whole collection, which also creates it: a start waits for each response. Returns
+ * whether an index was missing.
+ */
 async function ensureCollectionIndexes(
   db: Db,
-  collection: CollectionName,
   declared: readonly DeclaredIndex[],
-): Promise<void> {
+  writeConcern: WriteConcern | undefined,
+): Promise<boolean> {
+  const command: Document = { createIndexes: declared[0]?.collection, indexes: declared.map(toDescription) };
+  if (writeConcern !== undefined) WriteConcern.apply(command, writeConcern);
   try {
-    await db.collection(collection).createIndexes(declared.map(toDescription));
+    return hasAdded(await repeatOnce(() => db.command(command)));
   } catch (error) {
     if (!isConflict(error)) throw error;
     // The response does not say which index is in conflict.
     for (const index of declared) await ensureIndex(db, index);
+    return true;
   }
 }
+
+const hasAdded = ({ numIndexesBefore, numIndexesAfter, raw = {} }: CreateIndexesResponse): boolean =>
+  Number(numIndexesAfter) > Number(numIndexesBefore) || Object.values(raw).some(hasAdded);
 
 const toDescription = ({ key, name, unique, expireAfterSeconds }: DeclaredIndex): IndexDescription => ({
   key,
@@ -262,9 +295,9 @@ async function ensureIndex(db: Db, index: DeclaredIndex): Promise<void> {
 }
 
 /** Returns the indexes that the database lacks, as `collection.name`. */
-async function findMissing(db: Db): Promise<string[]> {
+async function findMissing(db: Db, names: readonly CollectionName[]): Promise<string[]> {
   const missing: string[] = [];
-  for (const collection of Object.values(collections)) {
+  for (const collection of names) {
     const existing = await listIndexes(db, collection);
     for (const index of indexes)
       if (index.collection === collection && !existing.some((one) => isEquivalent(one, index)))
@@ -282,12 +315,14 @@ async function listIndexes(db: Db, collection: CollectionName): Promise<IndexDes
   }
 }
 
-/** Whether an index is equivalent to the declared one; its name may differ. */
+/** Whether an index serves as the declared one, and queries can use it; its name may differ. */
 const isEquivalent = (
   one: IndexDescriptionInfo,
   { key, unique, expireAfterSeconds }: DeclaredIndex,
 ): boolean =>
   JSON.stringify(one.key) === JSON.stringify(key) &&
   one.partialFilterExpression === undefined &&
+  one.sparse !== true &&
+  one.hidden !== true &&
   (one.unique ?? false) === unique &&
   one.expireAfterSeconds === expireAfterSeconds;

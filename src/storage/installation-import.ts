@@ -22,6 +22,7 @@ export function createInstallationImportStore(database: Database): InstallationI
   /** Returns those that a unique index rejected. */
   async function insert(candidates: readonly Installation[]): Promise<Installation[]> {
     if (candidates.length === 0) return [];
+    await database.ensureIndexes(collections.installations);
     try {
       await installations.insertMany(candidates.map(toInstallationRecord), {
         ordered: false,

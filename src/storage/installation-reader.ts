@@ -35,7 +35,7 @@ export function createInstallationReader(database: Database): InstallationReader
 
   return {
     read: (selection, { afterId, limit }) =>
-      database.run(async () => {
+      database.list(async () => {
         const selected = toFilter(selection);
         const isUnfiltered = Object.keys(selected).length === 0;
         const isIndexed = selection.tokens !== undefined || selection.user !== undefined;
@@ -85,7 +85,7 @@ export function createInstallationReader(database: Database): InstallationReader
     estimateCount: () => database.run(() => installations.estimatedDocumentCount()),
 
     countByScope: (selection) =>
-      database.run(async () => {
+      database.list(async () => {
         const groups = await installations
           .aggregate<ScopeGroup>(
             [

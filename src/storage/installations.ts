@@ -1,9 +1,10 @@
 import type { Collection, MongoServerError } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
-import { currentDate, sleep } from "../lib/platform.ts";
+import { currentDate, elapsed, sleep } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import { getUpdateTime } from "../lib/update-time.ts";
+import { compareTexts } from "../matching/filter/compare.ts";
 import { toKeyText } from "../installations/installation.ts";
 import {
   unfinished,
@@ -32,6 +33,8 @@ const maxPreviousOwners = 20;
 const statementsPerCommand = 250;
 /** Other instances may change the owner between two rounds, but not forever. */
 const maxRounds = 10;
+/** Looking at the indexes with each bulk would cost a tenth of the registrations. */
+const indexesLastMs = 1_000;
 /** Added for each round from the third on. */
 const backoffMs = 5;
 
@@ -42,9 +45,14 @@ const backoffMs = 5;
 export function createInstallationStore(database: Database, maxRemovedPerBatch = 250): InstallationStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
   const context: RoundContext = { database, installations, maxRemovedPerBatch };
+  let lookAgainAt = -Infinity;
   return {
     write: (writes) =>
       database.run(async () => {
+        if (elapsed() >= lookAgainAt) {
+          await database.ensureIndexes(collections.installations);
+          lookAgainAt = elapsed() + indexesLastMs;
+        }
         const failures: unknown[] = [];
         const first = findFirstOfEqualRemovals(writes);
         let attempts: readonly Attempt[] = writes
@@ -86,22 +94,22 @@ async function runRound(
     maxRemovedPerBatch,
   );
   const now = currentDate();
-  const statements: UpdateStatement[] = [];
-  const attemptByStatement: Attempt[] = [];
-  for (const attempt of attempts) {
-    for (const statement of toStatements(attempt, { now, targets })) {
-      statements.push(statement);
-      attemptByStatement.push(attempt);
-    }
-  }
+  // In one order everywhere: in some products, a command holds its records until it ends.
+  const all = attempts
+    .flatMap((attempt) =>
+      toStatements(attempt, { now, targets }).map((statement) => ({ attempt, statement })),
+    )
+    .toSorted((a, b) => compareTexts(getToken(a.statement), getToken(b.statement)));
   const retried = new Set<Attempt>();
-  for (const [number, chunk] of splitIntoBatches(statements, statementsPerCommand).entries())
-    for (const { index, error } of await updateAll(database, installations, chunk)) {
-      const attempt = attemptByStatement[number * statementsPerCommand + index];
+  for (const chunk of splitIntoBatches(all, statementsPerCommand)) {
+    const statements = chunk.map(({ statement }) => statement);
+    for (const { index, error } of await updateAll(database, installations, statements)) {
+      const attempt = chunk[index]?.attempt;
       if (attempt === undefined) continue;
       if (isRetryable(error)) retried.add(attempt);
       else failures[attempt.index] = translateErrors(error);
     }
+  }
   // The read may have been rolled back: a token we skipped as inactive may be active again.
   if (primary !== database.getPrimary())
     for (const attempt of attempts) if (deactivates(attempt.write)) retried.add(attempt);
@@ -109,6 +117,9 @@ async function runRound(
   const remaining = [...retried].filter(({ index }) => failures[index] === undefined);
   return remaining.length === 0 ? [] : readStored(installations, remaining);
 }
+
+/** Only `confirmation` has none. */
+const getToken = ({ q }: UpdateStatement): string => String(q["token"] ?? "");
 
 async function readStored(
   installations: Collection<InstallationRecord>,

@@ -27,6 +27,7 @@ export function createKeyStore(database: Database): KeyStore {
 
   async function tryInsert(record: KeyRecord): Promise<boolean> {
     try {
+      await database.ensureIndexes(collections.keys);
       await keys.insertOne(record, { maxTimeMS: maxUpdateMs });
       return true;
     } catch (error) {

@@ -60,6 +60,7 @@ export function createLogStore(database: Database): LogStore {
       first_seen_on: seenOn,
       last_claimed_on: seenOn,
     };
+    await database.ensureIndexes(collections.logs);
     await logs.insertOne(record, { maxTimeMS: maxUpdateMs });
   }
 

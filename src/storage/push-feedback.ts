@@ -1,6 +1,7 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Deactivation, FeedbackStore, SeenInstallation } from "../installations/feedback.ts";
+import { compareTexts } from "../matching/filter/compare.ts";
 import type { Logger } from "../lib/logger.ts";
 import { splitIntoBatches } from "../lib/batches.ts";
 import type { Database } from "./database.ts";
@@ -20,7 +21,9 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
     async write(deactivations, options) {
       if (deactivations.length === 0) return;
       const now = new Date();
-      const operations = deactivations.map((one) => toOperation(one, now));
+      // In one order everywhere: in some products, a transaction holds its records until it ends.
+      const ordered = deactivations.toSorted((a, b) => compareTexts(a.token, b.token));
+      const operations = ordered.map((one) => toOperation(one, now));
       await installations.bulkWrite(operations, { ...options, ordered: false });
     },
   });

@@ -2,6 +2,7 @@ import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
 
 import type { Namespaces } from "../users/rights.ts";
 import { scheduleSoon } from "../lib/platform.ts";
+import { maxListMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 
 /** The value of a field that a list is sorted by. */
@@ -23,7 +24,7 @@ interface Page<R> {
   readonly next: SortValue[] | undefined;
 }
 
-/** Reads one page of a list (keyset pagination). To be called within `Database.run`. */
+/** Reads one page of a list (keyset pagination). To be called within `Database.list`, for people. */
 export async function findPage<R extends Document>(
   collection: Collection<R>,
   { filter, sort, descending = false, after, limit }: PageQuery<R>,
@@ -35,6 +36,7 @@ export async function findPage<R extends Document>(
     // One more record than requested shows whether there is a next page.
     limit: limit + 1,
     batchSize: limit + 2,
+    maxTimeMS: maxListMs,
   });
   const records = (await found.toArray()) as R[];
   const hasNext = records.length > limit;
@@ -82,13 +84,19 @@ export function toNamespaceFilter(
   return below.length === 0 ? named : { $or: [named, ...below] };
 }
 
+/** The cursor of a stream, and whether people list its records or the program needs them. */
+interface Stream<R> {
+  readonly cursor: AbstractCursor<R>;
+  readonly as: "list" | "run";
+}
+
 /** Yields the records of a cursor, converted; see streamBatches. */
 export async function* streamRecords<R, T>(
   database: Database,
-  cursor: AbstractCursor<R>,
+  stream: Stream<R>,
   convert: (record: R) => T,
 ): AsyncGenerator<T> {
-  for await (const batch of streamBatches(database, cursor, convert)) yield* batch;
+  for await (const batch of streamBatches(database, stream, convert)) yield* batch;
 }
 
 /**
@@ -97,11 +105,11 @@ export async function* streamRecords<R, T>(
  */
 export async function* streamBatches<R, T>(
   database: Database,
-  cursor: AbstractCursor<R>,
+  { cursor, as }: Stream<R>,
   convert: (record: R) => T,
 ): AsyncGenerator<readonly T[]> {
   const fetchNext = (): Promise<boolean> => {
-    const fetched = database.run(() => cursor.hasNext());
+    const fetched = database[as](() => cursor.hasNext());
     // Nobody awaits the last one when the consumer stops early.
     fetched.catch(() => undefined);
     return fetched;

@@ -29,6 +29,7 @@ export function createReplayStore(database: Database): ReplayStore {
     begin: (claims) =>
       database.run(async () => {
         try {
+          await database.ensureIndexes(collections.replays);
           await replays.insertMany(claims.map(toReplayRecord), { ordered: false, maxTimeMS: maxUpdateMs });
           return new Set<string>();
         } catch (error) {

@@ -7,7 +7,13 @@ import type { SessionOptions } from "./positions.ts";
 import { createRenames } from "./topic-renames.ts";
 import { toExactFilter, toRetiredId } from "./topic-records.ts";
 import { toVersionId } from "./topic-versions.ts";
-import { createGoneError, toViolation, writeTopics, type TopicCollections } from "./topic-writes.ts";
+import {
+  claimsValues,
+  createGoneError,
+  toViolation,
+  writeTopics,
+  type TopicCollections,
+} from "./topic-writes.ts";
 import { runInSession } from "./transactions.ts";
 
 /** Creates the function of the topic store that stores what users change. */
@@ -19,6 +25,7 @@ export function createTopicChanges(database: Database, stores: TopicCollections)
       await further?.(options);
       await moveRenamed(writes.renamed, options);
     }
+    if (claimsValues(writes)) await database.run(() => database.ensureIndexes(collections.topics));
     const session = database.startSession();
     try {
       if (session === undefined)

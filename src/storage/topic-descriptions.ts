@@ -60,7 +60,7 @@ export function createDescriptions(database: Database) {
       filter: Filter<DescriptionRecord>,
       { after, limit }: { readonly after: DescriptionSortKey | undefined; readonly limit: number },
     ): Promise<Description[]> {
-      const [latest, { records }] = await database.run(() =>
+      const [latest, { records }] = await database.list(() =>
         Promise.all([
           current.findOne({ _id: externalId }),
           findPage(replaced, { filter, sort: ["changed_on", "_id"], descending: true, after, limit }),

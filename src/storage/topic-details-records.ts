@@ -1,7 +1,7 @@
 import type { TopicLifecycle } from "../../schemas/topic-details.ts";
 import type { AppliedVersion, StoredDetails } from "../topics/details.ts";
 
-/** The details of a topic. A member that says nothing is absent, so that no index has an entry for it. */
+/** The details of a topic. A member that says nothing is absent; indexes have null for it. */
 export interface DetailsRecord {
   /** The topic's external id. */
   _id: string;

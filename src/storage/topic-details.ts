@@ -82,7 +82,7 @@ export function createTopicDetailsStore(
 
     streamSet(set) {
       const cursor = all.find({ set }, { sort: { _id: 1 }, batchSize: recordsPerBatch });
-      return streamRecords(database, cursor, fromDetailsRecord);
+      return streamRecords(database, { cursor, as: "run" }, fromDetailsRecord);
     },
   };
 }

@@ -41,7 +41,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
         {},
         { ...getReadOptions(), projection: indexedFields, batchSize: topicsPerBatch, raw: true },
       );
-      return streamBatches(database, cursor, readIndexed);
+      return streamBatches(database, { cursor, as: "run" }, readIndexed);
     },
 
     find: async (externalIds) =>

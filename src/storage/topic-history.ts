@@ -1,4 +1,4 @@
-import type { Filter } from "mongodb";
+import type { Collection, Filter } from "mongodb";
 
 import { compareTexts } from "../matching/filter/compare.ts";
 import {
@@ -8,15 +8,14 @@ import {
   type VersionSortKey,
 } from "../topics/history.ts";
 import type { ListedTopic, Topic } from "../topics/topic.ts";
+import { maxListMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { findPage } from "./queries.ts";
 import { createDescriptions, type DescriptionRecord } from "./topic-descriptions.ts";
-import { fromRetiredRecord, fromTopicRecord, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+import { fromRetiredRecord, fromTopicRecord, type RetiredRecord } from "./topic-records.ts";
 import { createTopicReader, toTopicFilter } from "./topic-reader.ts";
 import { fromVersionRecord, toVersionId, type VersionRecord } from "./topic-versions.ts";
 import { openTopicCollections } from "./topic-writes.ts";
-
-const sortFields = ["valid_to", "version", "sys_id"] as const;
 
 /**
  * Reads the history: the current version is among the topics, the last one of a retired topic among the
@@ -34,22 +33,24 @@ export function createTopicHistory(database: Database): TopicHistory {
     return { named, filter: toHistoryFilter(externalId, named) };
   }
 
-  /** The current version of an external id, all that were retired under it, and where the others are. */
-  async function findAround(externalId: string) {
+  /** The current version of an external id, and where its other versions are. */
+  async function findCurrent(externalId: string) {
     const { named, filter } = await findNamed(externalId);
-    const active = named?.retired === undefined ? named?.topic : undefined;
-    const ended = await database.run(() => retired.find(filter.retired).toArray());
-    return { active, filter, ended: ended.map(toEnded) };
+    return { active: named?.retired === undefined ? named?.topic : undefined, filter };
   }
 
   return {
     async readVersions(externalId, { after, limit }) {
-      const { active, filter, ended } = await findAround(externalId);
-      const replaced = await database.run(() =>
-        findPage(versions, { filter: filter.versions, sort: sortFields, descending: true, after, limit }),
+      const { active, filter } = await findCurrent(externalId);
+      const page = { descending: true, after, limit };
+      const [ended, replaced] = await database.list(() =>
+        Promise.all([
+          findPage(retired, { ...page, filter: filter.retired, sort: ["retired_on", "version", "sys_id"] }),
+          findPage(versions, { ...page, filter: filter.versions, sort: ["valid_to", "version", "sys_id"] }),
+        ]),
       );
       const current = active === undefined ? [] : [toCurrent(active)];
-      const past = [...ended, ...replaced.records.map(fromVersionRecord)];
+      const past = [...ended.records.map(toEnded), ...replaced.records.map(fromVersionRecord)];
       return [...current, ...past.filter((one) => !isCurrent(one, active))]
         .filter((one) => isAfter(one, after))
         .toSorted(compareVersions)
@@ -72,47 +73,47 @@ export function createTopicHistory(database: Database): TopicHistory {
       const [replaced, ended] = await database.run(() =>
         Promise.all([
           versions.findOne({ _id: toVersionId(id, version) }),
-          retired.find({ $and: [filter, { sys_id: id }] }).toArray(),
+          retired.findOne({ $and: [filter, { sys_id: id, version }] }),
         ]),
       );
-      const last = ended.map(toEnded).find(({ topic }) => topic.version === version);
-      return last ?? (replaced === null ? undefined : fromVersionRecord(replaced));
+      if (ended !== null) return toEnded(ended);
+      return replaced === null ? undefined : fromVersionRecord(replaced);
     },
 
     async findAt(externalId, at) {
-      const { active, filter, ended } = await findAround(externalId);
+      const { active, filter } = await findCurrent(externalId);
       if (active !== undefined && active.updatedOn <= at) return toCurrent(active);
-      const replaced = await database.run(() =>
-        versions.findOne({ $and: [filter.versions, toTimeFilter(at)] } as Filter<VersionRecord>, {
-          sort: { valid_to: 1 },
-        }),
+      const [replaced, ended] = await database.run(() =>
+        Promise.all([
+          versions.findOne({ $and: [filter.versions, toTimeFilter(at)] } as Filter<VersionRecord>, {
+            sort: { valid_to: 1 },
+          }),
+          retired.findOne({ $and: [filter.retired, toRetiredTimeFilter(at)] }, { sort: { retired_on: 1 } }),
+        ]),
       );
       if (replaced !== null) return fromVersionRecord(replaced);
-      return ended.find((one) => isInForce(one, at));
+      return ended === null ? undefined : toEnded(ended);
     },
 
     async readAt(at, query, { after, limit }) {
-      const range = after === undefined ? {} : { topic_id: { $gt: after } };
-      const find = <R>(filter: Filter<R>): Filter<R> =>
-        ({ $and: [range, toTopicFilter(query), filter] }) as Filter<R>;
-      const options = { sort: { topic_id: 1 as const }, limit, batchSize: limit + 1 };
+      /** Beyond the last external id of a full list, the list is not known, and the others are not needed. */
+      let end: string | undefined;
+      async function read<R extends { topic_id: string }>(from: Collection<R>, when: Filter<R>) {
+        const bounds = {
+          ...(after !== undefined && { $gt: after }),
+          ...(end !== undefined && { $lte: end }),
+        };
+        const range = Object.keys(bounds).length === 0 ? {} : { topic_id: bounds };
+        const filter = { $and: [range, toTopicFilter(query), when] } as Filter<R>;
+        const options = { sort: { topic_id: 1 }, limit, batchSize: limit + 1, maxTimeMS: maxListMs } as const;
+        const found = (await database.list(() => from.find(filter, options).toArray())) as R[];
+        if (found.length === limit) end = found.at(-1)?.topic_id;
+        return found;
+      }
       // Topics first: one that is changed in between is then found among the versions.
-      const active = await database.run(() =>
-        topics.find(find<TopicRecord>({ sys_updated_on: { $lte: at } }), options).toArray(),
-      );
-      const [replaced, ended] = await database.run(() =>
-        Promise.all([
-          versions.find(find<VersionRecord>(toTimeFilter(at)), options).toArray(),
-          retired
-            .find(find<RetiredRecord>({ sys_updated_on: { $lte: at }, retired_on: { $gt: at } }), options)
-            .toArray(),
-        ]),
-      );
-      // Beyond the last external id of a full list, the list is not known.
-      const ends = [active, replaced, ended].flatMap((list) =>
-        list.length < limit ? [] : [list.at(-1)?.topic_id ?? ""],
-      );
-      const end = ends.toSorted(compareTexts)[0];
+      const active = await read(topics, { sys_updated_on: { $lte: at } });
+      const replaced = await read(versions, toTimeFilter(at));
+      const ended = await read(retired, toRetiredTimeFilter(at));
       const all = [
         ...active.map((record) => toCurrent(fromTopicRecord(record))),
         ...replaced.map(fromVersionRecord),
@@ -139,6 +140,12 @@ function toHistoryFilter(externalId: string, found: ListedTopic | undefined): Hi
   return { versions: filter, retired: filter, descriptions: filter };
 }
 
+/** The retirements that ended a version that was in force at a time. */
+const toRetiredTimeFilter = (at: Date): Filter<RetiredRecord> => ({
+  sys_updated_on: { $lte: at },
+  retired_on: { $gt: at },
+});
+
 /** The versions that were in force at a time. Those that were never visible have no length. */
 const toTimeFilter = (at: Date): Filter<VersionRecord> => ({
   valid_from: { $lte: at },
@@ -156,9 +163,6 @@ function toEnded(record: RetiredRecord): TopicVersion {
 /** Without transactions, a version may have been stored although the topic was not changed. */
 const isCurrent = ({ topic }: TopicVersion, active: Topic | undefined): boolean =>
   topic.id === active?.id && topic.version >= active.version;
-
-const isInForce = ({ topic, ended }: TopicVersion, at: Date): boolean =>
-  topic.updatedOn <= at && (ended === undefined || ended.on > at);
 
 /** The latest first. */
 function compareKeys([onA, versionA, idA]: VersionSortKey, [onB, versionB, idB]: VersionSortKey): number {

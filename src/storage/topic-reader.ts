@@ -32,7 +32,7 @@ export function createTopicReader(database: Database): TopicReader {
       if (query.state === "active") {
         const sort = sortFields[order.sort];
         const { descending } = order;
-        const { records } = await database.run(() =>
+        const { records } = await database.list(() =>
           findPage(topics, { filter: toTopicFilter(query), sort, descending, after, limit }),
         );
         return records.map((record) => ({ topic: fromTopicRecord(record) }));
@@ -55,12 +55,14 @@ export function createTopicReader(database: Database): TopicReader {
         return;
       }
       const cursor = topics.find(toTopicFilter(query), { sort: { topic_id: 1 }, batchSize: recordsPerBatch });
-      yield* streamRecords(database, cursor, (record) => ({ topic: fromTopicRecord(record) }));
+      yield* streamRecords(database, { cursor, as: "list" }, (record) => ({
+        topic: fromTopicRecord(record),
+      }));
     },
 
     streamPickable() {
       const cursor = topics.find({}, { projection: pickedFields, batchSize: recordsPerBatch });
-      return streamRecords(database, cursor, toPickable);
+      return streamRecords(database, { cursor, as: "run" }, toPickable);
     },
 
     estimateCount: () => database.run(() => topics.estimatedDocumentCount()),
@@ -132,7 +134,7 @@ async function* streamRetired(
   const { descending } = order;
   let next: readonly SortValue[] | undefined = after;
   do {
-    const page = await sources.database.run(() =>
+    const page = await sources.database.list(() =>
       findPage(sources.retired, { filter, sort: sortFields[order.sort], descending, after: next, limit }),
     );
     yield* await keepCurrent(sources, page.records);

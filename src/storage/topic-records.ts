@@ -37,10 +37,14 @@ export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
   /** See toRetiredId. */
   _id: string;
   sys_id: string;
+  /** Unlike that of active topics also present in version 1, since retirements are sorted by it. */
+  version: number;
   retired_on: Date;
   retired_by: RetiredTopic["retiredBy"];
   /** When the topic was enabled again; a filter for null matches an absent field. */
   enabled_on?: Date | null;
+  /** When MongoDB deletes it; absent: never, as for the last retirement of a topic that is not active. */
+  expires_on?: Date;
 }
 
 /**
@@ -55,7 +59,8 @@ export function toRetiredId({ topic: { id, updatedOn }, retiredBy }: RetiredTopi
 /** Converts to a record without its `_id`; see toRetiredId. */
 export function toRetiredRecord(one: RetiredTopic): Omit<RetiredRecord, "_id"> {
   const { _id, ...fields } = toTopicRecord(one.topic);
-  return { ...fields, sys_id: _id, retired_on: one.retiredOn, retired_by: one.retiredBy };
+  const { version } = one.topic;
+  return { ...fields, sys_id: _id, version, retired_on: one.retiredOn, retired_by: one.retiredBy };
 }
 
 export function toTopicRecord(topic: Topic): TopicRecord {

@@ -1,5 +1,6 @@
 import type { AnyBulkWriteOperation, Collection, Filter } from "mongodb";
 
+import { TransactionConflictError } from "../lib/errors.ts";
 import { toRenamedDetails, toReplacedDetails } from "../topics/details.ts";
 import type { RenamedTopic } from "../topics/stores.ts";
 import type { Topic } from "../topics/topic.ts";
@@ -40,13 +41,13 @@ export function createRenames(
     );
     await moveRecords(
       stores.details,
+      described,
       moves.map(({ next }) => toDetailsRecord(next)),
-      described.freed,
       options,
     );
     const used = await findMoves(usage, { renamed, options });
     const counts = used.moves.map(({ record, topics }) => ({ ...record, _id: topics.to.externalId }));
-    await moveRecords(usage, counts, used.freed, options);
+    await moveRecords(usage, used, counts, options);
   };
 }
 
@@ -88,24 +89,35 @@ async function findMoves<R extends { _id: string }>(
   return { moves, freed: new Map(moves.map(({ record }) => [record._id, record])) };
 }
 
+/**
+ * Stores records under their new external ids. In a transaction, what was changed since it was read is a
+ * conflict, which not every product notices.
+ */
 async function moveRecords<R extends { _id: string; version?: number }>(
   all: Collection<R>,
+  { moves, freed }: Moves<R>,
   moved: readonly R[],
-  freed: ReadonlyMap<string, R>,
   options: SessionOptions,
 ): Promise<void> {
   if (moved.length === 0) return;
   const taken = new Set(moved.map(({ _id }) => _id));
-  await all.bulkWrite(
+  const left = new Map([...freed, ...moves.flatMap(({ left }) => (left ? [[left._id, left] as const] : []))]);
+  const toRead = (_id: string) => ({ _id, version: left.get(_id)?.version ?? null });
+  const removed = [...freed.keys()].filter((_id) => !taken.has(_id));
+  const isChecked = options.session !== undefined;
+  const { matchedCount, upsertedCount, deletedCount } = await all.bulkWrite(
     [
       ...moved.map(({ _id, ...replacement }) => ({
-        replaceOne: { filter: { _id }, replacement, upsert: true },
+        replaceOne: isChecked
+          ? { filter: toRead(_id), replacement, upsert: !left.has(_id) }
+          : { filter: { _id }, replacement, upsert: true },
       })),
       // Without a transaction, what was changed in between stays.
-      ...[...freed].flatMap(([_id, { version }]) =>
-        taken.has(_id) ? [] : [{ deleteOne: { filter: { _id, version: version ?? null } } }],
-      ),
+      ...removed.map((_id) => ({ deleteOne: { filter: toRead(_id) } })),
     ] as AnyBulkWriteOperation<R>[],
     options,
   );
+  const done = matchedCount + upsertedCount + deletedCount;
+  if (isChecked && done < moved.length + removed.length)
+    throw new TransactionConflictError("a renamed topic was described at the same time");
 }

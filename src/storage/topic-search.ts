@@ -24,7 +24,7 @@ export const createDetailsSearch =
     const conditions = toConditions(query);
     let choice: Promise<Condition["index"]> | undefined;
     return async function* read({ after, batchSize }) {
-      choice ??= database.run(() => chooseIndex(all, conditions));
+      choice ??= database.list(() => chooseIndex(all, conditions));
       const filters = conditions.map(({ filter }) => filter);
       if (after !== undefined) filters.push({ _id: { $gt: after } });
       const cursor = all.find(filters.length === 0 ? {} : { $and: filters }, {
@@ -32,7 +32,7 @@ export const createDetailsSearch =
         hint: await choice,
         batchSize,
       });
-      yield* streamBatches(database, cursor, fromDetailsRecord);
+      yield* streamBatches(database, { cursor, as: "list" }, fromDetailsRecord);
     };
   };
 

@@ -1,5 +1,6 @@
 import type { Filter } from "mongodb";
 
+import { TransactionConflictError } from "../lib/errors.ts";
 import { createOriginRejection } from "../topic-sets/origin.ts";
 import type { SetApply, SetWrites, TopicSet, TopicSetStore } from "../topic-sets/stores.ts";
 import { DetailsConflictError } from "../topics/details-store.ts";
@@ -12,6 +13,8 @@ import { openDetailsCollections, writeDetails, writeReplaced } from "./topic-det
 
 interface SetRecord {
   _id: string;
+  /** Grows with each apply. */
+  version?: number;
   origin?: string;
   created_on: Date;
   created_by: string;
@@ -38,13 +41,24 @@ export function createTopicSetStore(
   const sets = database.collection<SetRecord>(collections.topicSets);
   const stores = openDetailsCollections(database, historyRetentionDays);
 
-  /** Replaces the record of a set; a concurrent change of it is a conflict of the transactions. */
+  /**
+   * Replaces the record of a set, unless it was changed since it was read: not every product makes that a
+   * conflict of the transactions.
+   */
   async function record(writes: SetWrites, options: SessionOptions): Promise<void> {
-    const current = await sets.findOne({ _id: writes.set }, options);
-    if (current?.origin !== undefined && current.origin !== writes.origin)
-      throw createOriginRejection(writes.set, current.origin, writes.origin);
-    const { _id, ...next } = addApply(current, writes);
-    await sets.replaceOne({ _id }, next, { ...options, upsert: true });
+    for (;;) {
+      const current = await sets.findOne({ _id: writes.set }, options);
+      if (current?.origin !== undefined && current.origin !== writes.origin)
+        throw createOriginRejection(writes.set, current.origin, writes.origin);
+      const { _id, ...next } = addApply(current, writes);
+      // A filter for null matches an absent field.
+      const read = { _id, version: current?.version ?? null } as Filter<SetRecord>;
+      const upsert = current === null;
+      const { matchedCount, upsertedCount } = await sets.replaceOne(read, next, { ...options, upsert });
+      if (matchedCount + upsertedCount > 0) return;
+      if (options.session !== undefined)
+        throw new TransactionConflictError(`the set ${_id} was changed at the same time`);
+    }
   }
 
   return {
@@ -60,7 +74,7 @@ export function createTopicSetStore(
       }),
 
     list: (namespaces) =>
-      database.run(async () => {
+      database.list(async () => {
         const among = (toNamespaceFilter(namespaces) ?? {}) as Filter<SetRecord>;
         return (await sets.find(among, { sort: { _id: 1 } }).toArray()).map(fromSetRecord);
       }),
@@ -97,6 +111,7 @@ export function addApply(current: SetRecord | null, writes: SetWrites): SetRecor
   const others = last === undefined || isContinued ? older : [last, ...older];
   return {
     _id: set,
+    version: (current?.version ?? 0) + 1,
     ...(origin !== undefined && { origin }),
     created_on: current?.created_on ?? on,
     created_by: current?.created_by ?? by,

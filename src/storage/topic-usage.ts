@@ -1,5 +1,6 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
+import { compareTexts } from "../matching/filter/compare.ts";
 import { toDay, usageDays, type TopicUsageStore } from "../topics/usage.ts";
 import { maxUpdateMs } from "./client-options.ts";
 import { splitIntoBatches } from "../lib/batches.ts";
@@ -46,7 +47,9 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
     async add(counts, on) {
       const today = toDay(on);
       const stored = new Map((await findRecords(counts.map(toId))).map((record) => [record._id, record]));
-      const operations = counts.map(({ externalId, matches }): Operation => {
+      // In one order everywhere: in some products, a bulk holds its records until it ends.
+      const ordered = counts.toSorted((a, b) => compareTexts(a.externalId, b.externalId));
+      const operations = ordered.map(({ externalId, matches }): Operation => {
         const days = Object.keys(stored.get(externalId)?.days ?? {});
         const old = days.filter((day) => Number(day) <= today - usageDays);
         return {

@@ -17,7 +17,7 @@ import {
   type RetiredRecord,
   type TopicRecord,
 } from "./topic-records.ts";
-import { toVersionRecord, type VersionRecord } from "./topic-versions.ts";
+import { toExpiry, toVersionRecord, type VersionRecord } from "./topic-versions.ts";
 
 /** Without a transaction, one part of a large insertion is stored while the next is still being encoded. */
 const topicsPerInsert = 500;
@@ -40,6 +40,10 @@ export const openTopicCollections = (
   versions: database.collection<VersionRecord>(collections.topicVersions),
   retentionDays,
 });
+
+/** Whether writes claim unique values. */
+export const claimsValues = ({ updated, created }: TopicWrites): boolean =>
+  updated.length > 0 || created.length > 0;
 
 export interface WriteOptions extends SessionOptions {
   /** Finds a stored topic if it is what was read; by its version, if not given. */
@@ -93,6 +97,23 @@ export async function writeTopics(
     if (matchedCount < updated.length) throw createGoneError();
   }
   if (created.length > 0) await insertTopics(created, topics, options);
+  await expireRetirements(created, stores, options);
+}
+
+/** What was retired before is history once the topic is active again. */
+export async function expireRetirements(
+  created: readonly Topic[],
+  { retired, retentionDays }: TopicCollections,
+  options: SessionOptions,
+): Promise<void> {
+  const [first] = created;
+  if (first === undefined || retentionDays === undefined) return;
+  const ids = created.map(({ externalId }) => externalId);
+  await retired.updateMany(
+    { topic_id: { $in: ids }, expires_on: { $exists: false } },
+    { $set: toExpiry(first.updatedOn, retentionDays) },
+    { ...options, maxTimeMS: maxUpdateMs },
+  );
 }
 
 async function insertTopics(

@@ -1,5 +1,6 @@
 import type { Filter } from "mongodb";
 
+import { splitIntoBatches } from "../lib/batches.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import type { TopicStore } from "../topics/stores.ts";
@@ -20,7 +21,13 @@ import {
   type RetiredRecord,
   type TopicRecord,
 } from "./topic-records.ts";
-import { openTopicCollections, toViolation, writeTopics } from "./topic-writes.ts";
+import {
+  claimsValues,
+  expireRetirements,
+  openTopicCollections,
+  toViolation,
+  writeTopics,
+} from "./topic-writes.ts";
 
 interface TopicStoreOptions {
   /** How long replaced versions are kept; undefined: for ever. */
@@ -39,7 +46,10 @@ export function createTopicStore(
     log,
     decidedOn: [collections.topics],
     derive: (key) => derivePosition(database, key),
-    write: (writes, options) => writeTopics(writes, stores, options),
+    async write(writes, options) {
+      if (claimsValues(writes)) await database.ensureIndexes(collections.topics);
+      await writeTopics(writes, stores, options);
+    },
     // Some products check unique indexes only at the commit.
     toStepError: toViolation,
   });
@@ -51,8 +61,11 @@ export function createTopicStore(
     insert: (topic) =>
       database
         .run(async () => {
+          await database.ensureIndexes(collections.topics);
           // A batch of announcements may hold the same unique key until its transaction ends.
           await topics.insertOne(toTopicRecord(topic), { maxTimeMS: maxUpdateMs });
+          // The topic is stored, whatever happens here.
+          await expireRetirements([topic], stores, {}).catch(() => undefined);
         })
         .catch((error: unknown) => {
           throw toViolation(error);
@@ -98,22 +111,18 @@ export function createRetiredTopics(database: Database): Pick<TopicStore, "findL
   return {
     findLatestRetired: (externalIds) =>
       database.run(async () => {
-        const found = await retired.find({ topic_id: { $in: [...externalIds] } }).toArray();
+        const found: RetiredRecord[] = [];
+        // One query each, because a topic may have been retired any number of times.
+        for (const ids of splitIntoBatches([...new Set(externalIds)], queriesAtOnce)) {
+          const queries = ids.map((topic_id) => retired.find({ topic_id }, latestRetirement).toArray());
+          found.push(...(await Promise.all(queries)).flat());
+        }
         // One that was enabled again may have another external id by now.
-        return keepLatest(found)
-          .filter(({ enabled_on }) => (enabled_on ?? null) === null)
-          .map(fromRetiredRecord);
+        return found.filter(({ enabled_on }) => (enabled_on ?? null) === null).map(fromRetiredRecord);
       }),
   };
 }
 
-/** The latest record of each external id. */
-function keepLatest(records: readonly RetiredRecord[]): RetiredRecord[] {
-  const latestById = new Map<string, RetiredRecord>();
-  for (const record of records) {
-    const latest = latestById.get(record.topic_id);
-    if (latest === undefined || latest.retired_on <= record.retired_on)
-      latestById.set(record.topic_id, record);
-  }
-  return [...latestById.values()];
-}
+/** Leaves connections of the driver's pool to others. */
+const queriesAtOnce = 20;
+const latestRetirement = { sort: { retired_on: -1, version: -1, sys_id: -1 }, limit: 1 } as const;

@@ -9,7 +9,7 @@ import {
 
 import { maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
-import { classify, isWorthRepeating, type WriteError } from "./failures.ts";
+import { classify, isWorthRepeating, repeatOnce, type WriteError } from "./failures.ts";
 
 /** Changes one record. Returns false when none matches. Omits empty operators, which some products reject. */
 export async function changeOne<T extends Document>(
@@ -53,18 +53,25 @@ export async function updateAll<T extends Document>(
   { collectionName, writeConcern }: Collection<T>,
   updates: readonly UpdateStatement[],
 ): Promise<readonly WriteError[]> {
-  const command: Document = { update: collectionName, updates, ordered: false, maxTimeMS: maxUpdateMs };
+  const command: Document = { update: collectionName, ordered: false, maxTimeMS: maxUpdateMs };
   if (writeConcern !== undefined) WriteConcern.apply(command, writeConcern);
-  const send = (): Promise<UpdateResponse> => database.command(command);
-  try {
-    const { writeErrors = [] } = await send().catch((error: unknown) => {
-      if (!isWorthRepeating(error)) throw error;
-      return send();
-    });
+  async function send(some: readonly UpdateStatement[]): Promise<readonly WriteError[]> {
+    const { writeErrors = [] }: UpdateResponse = await database.command({ ...command, updates: some });
     return writeErrors.map(({ index, code, errmsg }) => ({
       index,
       error: new MongoServerError({ code, errmsg }),
     }));
+  }
+  try {
+    const failed = await repeatOnce(() => send(updates));
+    // mongos reports the failure of a shard as errors of single statements.
+    const repeated = failed.filter(({ error }) => isWorthRepeating(error));
+    if (repeated.length === 0) return failed;
+    const again = await send(repeated.flatMap(({ index }) => updates[index] ?? []));
+    return [
+      ...failed.filter((one) => !repeated.includes(one)),
+      ...again.map(({ index, error }) => ({ index: repeated[index]?.index ?? index, error })),
+    ];
   } catch (error) {
     // An error of the whole command may concern any statement.
     if (error instanceof MongoServerError && ["duplicate", "conflict"].includes(classify(error)))

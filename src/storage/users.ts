@@ -33,7 +33,7 @@ export function createUserStore(database: Database): UserStore {
       }),
 
     findPage: ({ prefix, afterName, limit }) =>
-      database.run(async () => {
+      database.list(async () => {
         const { records, next } = await findPage(users, {
           filter: prefix === undefined ? {} : { user_name: toPrefixRange(prefix) },
           sort: ["user_name"],
@@ -46,6 +46,7 @@ export function createUserStore(database: Database): UserStore {
     insert: (user) =>
       database.run(async () => {
         try {
+          await database.ensureIndexes(collections.users);
           await users.insertOne(toUserRecord(user), { maxTimeMS: maxUpdateMs });
         } catch (error) {
           if (!isDuplicate(error)) throw error;

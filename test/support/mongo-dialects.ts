@@ -101,6 +101,12 @@ const conflictInTransaction: DialectRule = {
       : answer,
 };
 
+/** The gateway accepts the number of a write and ignores it. */
+const repeatsWrites: DialectRule = {
+  on: isRetryableWrite,
+  send: omit("txnNumber"),
+};
+
 const noErrorLabels: DialectRule = {
   on: isAny,
   answer: omit("errorLabels"),
@@ -143,6 +149,7 @@ export const dialects = {
           errmsg: "Command killSessions not supported",
         },
       },
+      repeatsWrites,
       conflictInTransaction,
       postgresDuplicates,
       noErrorLabels,
@@ -150,7 +157,7 @@ export const dialects = {
   },
 
   "DocumentDB (open source)": {
-    uriOptions: "",
+    uriOptions: "retryWrites=false",
     hello: asMongos,
     hasTransactions: true,
     hasChangeStreams: false,
@@ -164,6 +171,7 @@ export const dialects = {
         },
       },
       noChangeStreams,
+      repeatsWrites,
       conflictInTransaction,
       postgresDuplicates,
       noErrorLabels,

@@ -15,7 +15,7 @@ export interface MongoFault {
   readonly largerThan?: number;
   /** Whether the store executes the command, although its client gets `answer`. */
   readonly executed: boolean;
-  /** The response; merged into the store's if the command is executed. */
+  /** The response, without MongoDB's labels; merged into the store's if the command is executed. */
   readonly answer: Document;
   /** The delay before the store gets the command. */
   readonly delayMs?: number;
@@ -29,22 +29,8 @@ export interface MongoFault {
  * does not change, sends it within ten seconds. So such errors are for tests of what repeats.
  */
 export const mongoErrors = {
-  /** In a transaction, from a server that is no longer the primary. */
-  notWritablePrimary: {
-    ok: 0,
-    code: 10107,
-    codeName: "NotWritablePrimary",
-    errmsg: "not primary",
-    errorLabels: ["TransientTransactionError"],
-  },
-  /** To a commit or a write outside of transactions. */
-  notWritablePrimaryAtCommit: {
-    ok: 0,
-    code: 10107,
-    codeName: "NotWritablePrimary",
-    errmsg: "not primary",
-    errorLabels: ["RetryableWriteError"],
-  },
+  /** From a server that is no longer the primary. */
+  notWritablePrimary: { ok: 0, code: 10107, codeName: "NotWritablePrimary", errmsg: "not primary" },
   /** To a commit that too few members acknowledged in time. */
   writeConcernTimeout: {
     writeConcernError: {
@@ -56,17 +42,8 @@ export const mongoErrors = {
   },
   /** To a write that exceeded its `maxTimeMS`. */
   tooSlow: { ok: 0, code: 50, codeName: "MaxTimeMSExpired", errmsg: "operation exceeded time limit" },
-  /**
-   * To a commit or a write outside of transactions; unlike a change of the primary it leaves the driver's
-   * connections open.
-   */
-  hostUnreachable: {
-    ok: 0,
-    code: 6,
-    codeName: "HostUnreachable",
-    errmsg: "no route to host",
-    errorLabels: ["RetryableWriteError"],
-  },
+  /** Unlike a change of the primary it leaves the driver's connections open. */
+  hostUnreachable: { ok: 0, code: 6, codeName: "HostUnreachable", errmsg: "no route to host" },
   /** From a store that has too much to do; the driver repeats the command itself, a few times. */
   overloaded: {
     ok: 0,
@@ -88,9 +65,24 @@ export const mongoErrors = {
     code: 91,
     codeName: "ShutdownInProgress",
     errmsg: "the server is in quiesce mode and will shut down",
-    errorLabels: ["RetryableWriteError"],
   },
 } as const satisfies Record<string, Document>;
+
+const labelledCodes: ReadonlySet<unknown> = new Set([
+  6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+]);
+
+/**
+ * Adds MongoDB's label to an error (`error_labels.cpp`): only commands with a transaction number have one,
+ * and only statements of transactions the one that is named after them.
+ */
+function withLabel(answer: Document, command: Document): Document {
+  const code: unknown = answer["code"] ?? answer["writeConcernError"]?.code;
+  if (!labelledCodes.has(code) || !("txnNumber" in command)) return answer;
+  const isStatement =
+    command["autocommit"] === false && !("commitTransaction" in command || "abortTransaction" in command);
+  return { ...answer, errorLabels: [isStatement ? "TransientTransactionError" : "RetryableWriteError"] };
+}
 
 /** A proxy before a store that can also respond in the store's place. */
 export interface MongoProxy extends TcpProxy {
@@ -173,11 +165,12 @@ export async function startMongoProxy(
           return;
         }
         fault.times -= 1;
+        const labelled = withLabel(fault.answer, command);
         if (!fault.executed) {
-          reply(wire.createReply(id, fault.answer));
+          reply(wire.createReply(id, labelled));
           return;
         }
-        changes.set(id, (said) => ({ ...said, ...fault.answer }));
+        changes.set(id, (said) => ({ ...said, ...labelled }));
         setTimeout(pass, fault.delayMs ?? 0, message).unref();
       },
       answer(message) {

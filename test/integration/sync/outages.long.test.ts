@@ -138,7 +138,7 @@ describe("a MongoDB with faults", () => {
   });
 
   it("may lose its primary during a commit", async () => {
-    const answer = mongoErrors.notWritablePrimaryAtCommit;
+    const answer = mongoErrors.notWritablePrimary;
     store.fail({ command: "commitTransaction", executed: false, answer, times: 3 });
     await announce(100);
     await assertRecovered();

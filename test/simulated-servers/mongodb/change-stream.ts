@@ -51,13 +51,10 @@ export class ChangeStream {
   }
 
   async #open(after?: number): Promise<void> {
-    this.#cursor = await this.#connection.send(
-      (primary) => {
-        const last = primary.openStream();
-        return { member: primary, after: after ?? last };
-      },
-      { canRetry: true },
-    );
+    this.#cursor = await this.#connection.send((primary) => {
+      const last = primary.openStream();
+      return { member: primary, after: after ?? last };
+    }, "read");
   }
 
   async #fetchMore(): Promise<void> {

@@ -15,6 +15,11 @@ interface UpdateCommand {
   readonly writeConcern?: object;
 }
 
+interface CreateIndexesCommand {
+  readonly createIndexes: string;
+  readonly indexes: Parameters<SimulatedCollection["createIndexes"]>[0];
+}
+
 interface ClientOptions extends ConnectionOptions {
   readonly writeConcern: WriteConcernSettings;
 }
@@ -45,33 +50,39 @@ export function createMongoClient(options: ClientOptions): MongoClient {
           // The driver adds none to a command.
           awaitsMajority: isMajority(command.writeConcern),
         }),
-      { canRetry: false },
+      "plain",
     );
     return { writeErrors: toWriteErrors(result) };
   }
 
   const ping = (): Promise<void> =>
-    connection.send(
-      (primary) => {
-        if (!primary.isUp()) throw createNotPrimaryError();
-      },
-      { canRetry: false },
-    );
+    connection.send((primary) => {
+      if (!primary.isUp()) throw createNotPrimaryError();
+    }, "plain");
+
+  const open = (name: string): SimulatedCollection =>
+    new SimulatedCollection({ name, host, connection, isReplicaSet, writeConcern });
 
   const db = {
-    collection: (name: string) =>
-      new SimulatedCollection({ name, host, connection, isReplicaSet, writeConcern }),
+    collection: open,
     createCollection: () => Promise.resolve(),
-    command: (command: UpdateCommand | { readonly ping: 1 }) =>
-      "ping" in command ? ping() : update(command),
+    command: (
+      command:
+        UpdateCommand | CreateIndexesCommand | { readonly findAndModify: string } | { readonly ping: 1 },
+    ) => {
+      // The product tries whether it is executed once.
+      if ("findAndModify" in command) return Promise.resolve({ value: { count: 1 } });
+      if ("createIndexes" in command)
+        return open(command.createIndexes)
+          .createIndexes(command.indexes)
+          .then(() => ({}));
+      return "ping" in command ? ping() : update(command);
+    },
     admin: () => ({
       command: ({ killSessions }: { readonly killSessions: readonly { readonly id: unknown }[] }) =>
-        connection.send(
-          (primary) => {
-            primary.killSessions(killSessions.map(({ id }) => formatValue(id)));
-          },
-          { canRetry: false },
-        ),
+        connection.send((primary) => {
+          primary.killSessions(killSessions.map(({ id }) => formatValue(id)));
+        }, "plain"),
     }),
   };
 
@@ -79,8 +90,9 @@ export function createMongoClient(options: ClientOptions): MongoClient {
     on(_event: "topologyDescriptionChanged", listener: (event: TopologyEvent) => void) {
       connection.onTopology(listener);
     },
+    options: { maxPoolSize: 100, retryWrites: true },
     db: () => db,
-    connect: () => connection.sendOnce(() => undefined, false),
+    connect: () => connection.send(() => undefined, "plain"),
     close: () => Promise.resolve(),
     startSession: () => createClientSession(connection, isMajority(writeConcern)),
   };
@@ -90,12 +102,9 @@ export function createMongoClient(options: ClientOptions): MongoClient {
 const createClientSession = (connection: MongoConnection, awaitsMajority: boolean): Session =>
   createSession({
     commit: (transaction) =>
-      connection.send((primary) => primary.commit(transaction, awaitsMajority), { canRetry: true }),
+      connection.send((primary) => primary.commit(transaction, awaitsMajority), "retryable write"),
     abort: (transaction) =>
-      connection.send(
-        (primary) => {
-          primary.abort(transaction);
-        },
-        { canRetry: true },
-      ),
+      connection.send((primary) => {
+        primary.abort(transaction);
+      }, "retryable write"),
   });

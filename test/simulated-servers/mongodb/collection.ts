@@ -20,6 +20,7 @@ interface WriteOptions extends SessionOptions {
 
 interface FindOptions extends SessionOptions {
   readonly projection?: Document;
+  readonly sort?: Readonly<Record<string, 1 | -1>>;
   readonly limit?: number;
   /** Ignored. */
   readonly batchSize?: number;
@@ -138,24 +139,25 @@ export class SimulatedCollection {
   createIndexes(
     indexes: readonly { readonly key: Document; readonly name: string; readonly unique: boolean }[],
   ): Promise<void> {
-    return this.#options.connection.send(
-      (primary) => {
-        for (const { key, name, unique } of indexes)
-          primary.createIndex(this.collectionName, name, Object.keys(key), unique);
-      },
-      { canRetry: true },
-    );
+    return this.#options.connection.send((primary) => {
+      for (const { key, name, unique } of indexes)
+        primary.createIndex(this.collectionName, name, Object.keys(key), unique);
+    }, "retryable write");
   }
 
-  async #find(given: Filter, { session, projection, limit }: FindOptions): Promise<readonly Document[]> {
+  async #find(
+    given: Filter,
+    { session, projection, sort, limit }: FindOptions,
+  ): Promise<readonly Document[]> {
     const { name, host, connection } = this.#options;
     const transaction = session?.use();
     const filter = copy(given);
     const found = await connection.send(
       (primary) => primary.find({ client: host, collection: name, filter, projection, transaction }),
-      { canRetry: transaction === undefined, isInTransaction: transaction !== undefined },
+      transaction === undefined ? "read" : "in transaction",
     );
-    return limit === undefined ? found : found.slice(0, limit);
+    const sorted = sort === undefined ? found : found.toSorted((a, b) => compareBy(sort, a, b));
+    return limit === undefined ? sorted : sorted.slice(0, limit);
   }
 
   async #write(
@@ -180,7 +182,7 @@ export class SimulatedCollection {
           awaitsMajority: isMajority(this.writeConcern),
           transaction,
         }),
-      { canRetry: isRetried, isInTransaction: transaction !== undefined },
+      transaction !== undefined ? "in transaction" : isRetried ? "retryable write" : "plain",
     );
   }
 
@@ -200,6 +202,20 @@ export class SimulatedCollection {
       noResult as never,
     );
   }
+}
+
+/** Numbers, times or texts; an absent one comes first. */
+function toSortable(value: unknown): number | string {
+  if (value instanceof Date) return value.getTime();
+  return typeof value === "number" || typeof value === "string" ? value : -Infinity;
+}
+
+function compareBy(sort: Readonly<Record<string, 1 | -1>>, a: Document, b: Document): number {
+  for (const [field, direction] of Object.entries(sort)) {
+    const [one, other] = [toSortable(a[field]), toSortable(b[field])];
+    if (one !== other) return one < other ? -direction : direction;
+  }
+  return 0;
 }
 
 /** The errors of single statements, as MongoDB reports them. */

@@ -22,6 +22,9 @@ export interface TopologyEvent {
   readonly newDescription: { readonly servers: ReadonlyMap<string, object> };
 }
 
+/** A server labels errors of commands with a transaction number only: those of the last two kinds. */
+export type CommandKind = "plain" | "read" | "retryable write" | "in transaction";
+
 type Execute<T> = (primary: Reign) => T | Promise<T>;
 
 const serverSelectionTimeoutMs = 5_000;
@@ -33,7 +36,7 @@ const maxMonitorDelayMs = 10_000;
  */
 const stateChangeCodes = new Set<unknown>([10107, 11602]);
 
-const isStateChange = (error: unknown): boolean =>
+const isStateChange = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && stateChangeCodes.has(error.code);
 
 const isRetryable = (error: unknown): boolean => error instanceof MongoNetworkError || isStateChange(error);
@@ -62,29 +65,30 @@ export class MongoConnection {
     this.#onTopology = listener;
   }
 
-  async send<T>(
-    execute: Execute<T>,
-    { canRetry, isInTransaction = false }: { canRetry: boolean; isInTransaction?: boolean },
-  ): Promise<T> {
+  async send<T>(execute: Execute<T>, kind: CommandKind): Promise<T> {
     try {
-      return await this.sendOnce(execute, isInTransaction);
+      return await this.#sendOnce(execute, kind);
     } catch (error) {
-      if (!canRetry || !isRetryable(error)) throw error;
-      return this.sendOnce(execute, isInTransaction);
+      if (kind === "plain" || kind === "in transaction" || !isRetryable(error)) throw error;
+      return this.#sendOnce(execute, kind);
     }
   }
 
-  async sendOnce<T>(execute: Execute<T>, isInTransaction: boolean): Promise<T> {
+  async #sendOnce<T>(execute: Execute<T>, kind: CommandKind): Promise<T> {
     const { network, server } = this.#options;
     const primary = await this.#selectServer();
     try {
       return await network.call(server.host, () => execute(primary));
     } catch (error) {
-      if (isStateChange(error)) this.#suspect(primary);
+      if (isStateChange(error)) {
+        this.#suspect(primary);
+        if (kind === "retryable write") error.addErrorLabel("RetryableWriteError");
+        if (kind === "in transaction") error.addErrorLabel("TransientTransactionError");
+      }
       if (!(error instanceof ConnectionLostError)) throw error;
       this.suspectIfDown(primary);
       const lost = new MongoNetworkError(error.message);
-      if (isInTransaction) lost.addErrorLabel("TransientTransactionError");
+      if (kind === "in transaction") lost.addErrorLabel("TransientTransactionError");
       throw lost;
     }
   }

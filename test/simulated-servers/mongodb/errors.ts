@@ -7,11 +7,11 @@ export const createError = (
   errorLabels: readonly string[] = [],
 ): MongoServerError => new MongoServerError({ code, errmsg, errorLabels: [...errorLabels] });
 
-export const createNotPrimaryError = (): MongoServerError =>
-  createError(10107, "not primary", ["RetryableWriteError"]);
+/** The connection adds the label. */
+export const createNotPrimaryError = (): MongoServerError => createError(10107, "not primary");
 
 export const createInterruptedError = (): MongoServerError =>
-  createError(11602, "operation was interrupted by a change of the primary", ["RetryableWriteError"]);
+  createError(11602, "operation was interrupted by a change of the primary");
 
 export const createConflict = (message: string): MongoServerError =>
   createError(112, message, ["TransientTransactionError"]);

@@ -10,7 +10,7 @@ it("what was learned is added once to what other instances have stored in betwee
   let conflicts = 2;
   const store: Partial<EventTypeStore> = {
     find: () => Promise.resolve(stored === undefined ? [] : [stored]),
-    count: () => Promise.resolve(0),
+    countUpTo: () => Promise.resolve(0),
     replace(type) {
       if (conflicts > 0) {
         conflicts -= 1;

@@ -11,6 +11,7 @@ import { createDatabase, type Database } from "../../../src/storage/database.ts"
 import { collections } from "../../../src/storage/names.ts";
 import { openPositions } from "../../support/positions.ts";
 import { getPort } from "../embedded/local.ts";
+import { dialects } from "../../support/mongo-dialects.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -211,6 +212,29 @@ describe("taking over a partition", () => {
     store.fail({ command: "killSessions", executed: true, answer: {}, delayMs: 20_000, times: 1 });
     await openPositions(database).claim(key);
     assert.equal(store.pending(), 0);
+  });
+});
+
+describe("a store that executes a repeated write again", () => {
+  it("must be used without retryable writes", async () => {
+    const dialect = dialects["DocumentDB (open source)"];
+    const connectTo = async (uriOptions: string): Promise<void> => {
+      const proxy = await startMongoProxy(getPort(sharedStack().mongodb), {
+        dialect: { ...dialect, uriOptions },
+      });
+      const database = createDatabase(proxy.uri(testDatabase().db.databaseName), log);
+      try {
+        await database.connect(never);
+      } finally {
+        await database.close();
+      }
+    };
+    await assert.rejects(connectTo(""), (error: Error) => {
+      assert.ok(error instanceof ConfigurationError);
+      assert.match(error.message, /add retryWrites=false to MONGODB_URI/);
+      return true;
+    });
+    await connectTo(dialect.uriOptions);
   });
 });
 

@@ -13,7 +13,11 @@ import { dialects } from "../../support/mongo-dialects.ts";
 import { unique } from "../../support/names.ts";
 
 const { db, database, log } = await connectDatabase();
-const withoutTransactions = await connectProxiedDatabase({ dialect: dialects["FerretDB 2"] });
+const sent: string[] = [];
+const withoutTransactions = await connectProxiedDatabase({
+  dialect: dialects["FerretDB 2"],
+  onCommand: (command) => void sent.push(Object.keys(command)[0] ?? ""),
+});
 
 interface LetterOptions {
   readonly code?: string;
@@ -79,6 +83,31 @@ function createScene(at: Database = database) {
 }
 
 const to = (offset: number, rest: Partial<Position> = {}): Position => ({ ...first, offset, ...rest });
+
+it("known dead letters are read in one response, which needs no cursor", async () => {
+  const { open, listCopies } = createScene(withoutTransactions.database);
+  const { write } = await open();
+  const count = 150;
+  const letters = Array.from({ length: 2 * count }, (_, offset) => letter(offset, offset % count));
+  await write(letters.slice(0, count), undefined, to(count));
+  sent.length = 0;
+  await write(letters.slice(count), to(count), to(2 * count));
+  assert.ok(sent.includes("find") && !sent.includes("getMore"));
+  assert.equal((await listCopies()).filter((line) => line.endsWith(": 2")).length, count);
+});
+
+it("the numbers of dead letters are not counted for each page if that takes long", async () => {
+  const { topic, open } = createScene(withoutTransactions.database);
+  await (await open()).write([letter(0, 1), letter(1, 2)], undefined, to(2));
+  const letters = createDeadLetterReader(withoutTransactions.database, topic, { slowCountMs: 0 });
+  const slow = { command: "aggregate", executed: true, answer: {}, delayMs: 100, times: 1 };
+  withoutTransactions.proxy.fail(slow);
+  const counts = await letters.countByCode("all");
+  sent.length = 0;
+  assert.deepEqual(await letters.countByCode("all"), counts);
+  assert.deepEqual(sent, []);
+  assert.deepEqual(await letters.countByCode([{ namespace: "other", below: false }]), {});
+});
 
 for (const [title, at] of [
   ["with transactions", database],

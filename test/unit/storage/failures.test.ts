@@ -104,6 +104,26 @@ describe("an error of MongoDB", () => {
     assert.equal(classify(bulk(new Error("a fault of ours"))), "unforeseen");
   });
 
+  it("may be one of PostgreSQL, whose code DocumentDB turns into a number", () => {
+    /** Six bits for each character, as MAKE_SQLSTATE does. */
+    const toNumber = (state: string): number =>
+      Array.from(state).reduceRight((sum, character) => sum * 64 + (character.charCodeAt(0) - 48), 0);
+    assert.equal(toNumber("57P03"), 50_463_173);
+    for (const [state, kind] of [
+      ["08003", "outage"],
+      ["08006", "outage"],
+      ["53300", "outage"],
+      ["53400", "unforeseen"],
+      ["57P01", "outage"],
+      ["57P03", "outage"],
+      ["40001", "conflict"],
+      ["40P01", "conflict"],
+      ["42P01", "unforeseen"],
+      ["XX001", "unforeseen"],
+    ] as const)
+      assert.equal(classify(answer(toNumber(state))), kind, state);
+  });
+
   it("is distinguished by its message from another with the same code", () => {
     assert.equal(classify(answer(301, "Retryable writes are not supported")), "unsupported");
     assert.equal(classify(answer(301, "Data corruption detected")), "unforeseen");

@@ -61,13 +61,16 @@ describe("a user without the privilege to create indexes", () => {
     await connect(db.databaseName);
     await db.collection("sys_user").dropIndex("unique_user_name");
     await db.collection("sys_user").createIndex({ user_name: 1 }, { name: "unique_user_name" }, {});
+    await db.collection("sys_push_platform").dropIndex("unique_platform_name");
+    await db.collection("sys_push_platform").createIndex({ name: 1 }, { unique: true, sparse: true }, {});
     await db.collection("topicsync_sessions").drop();
     forbid();
     await assert.rejects(connect(db.databaseName), (error: Error) => {
       assert.ok(error instanceof ConfigurationError);
       assert.match(error.message, /not authorized to execute createIndexes/);
       const lost = indexes.filter(({ collection }) => collection === "topicsync_sessions");
-      const missing = ["sys_user.unique_user_name", ...lost.map(({ name }) => `topicsync_sessions.${name}`)];
+      const replaced = ["sys_push_platform.unique_platform_name", "sys_user.unique_user_name"];
+      const missing = [...replaced, ...lost.map(({ name }) => `topicsync_sessions.${name}`)];
       assert.ok(error.message.includes(` missing: ${missing.join(", ")}. `), error.message);
       return true;
     });

@@ -209,7 +209,7 @@ describe("a write that may conflict with an open transaction", () => {
       assert.equal(sent.length, 1);
     });
 
-  it("is sent again after an error that MongoDB marks so", async () => {
+  it("is sent again after an error of a failover, which has no label", async () => {
     const answer = mongoErrors.hostUnreachable;
     proxy.fail({ command: "update", executed: false, answer, times: 1 });
     sent.length = 0;

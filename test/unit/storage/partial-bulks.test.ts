@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 
+import type { Document } from "mongodb";
+
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
 import type { Replay } from "../../../src/dead-letters/stores.ts";
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
+import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createInstallationImportStore } from "../../../src/storage/installation-import.ts";
 import { fromInstallationRecord } from "../../../src/storage/installation-records.ts";
 import { createFeedbackStore } from "../../../src/storage/push-feedback.ts";
@@ -16,11 +19,19 @@ import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
+import { mongoErrors } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { definition } from "../../support/scene.ts";
 
 /** Without transactions, so that what a failed bulk has written stays. */
-const { db, database, proxy, log } = await connectProxiedDatabase({ dialect: dialects["FerretDB 2"] });
+const updates: Document[] = [];
+const { db, database, proxy, log } = await connectProxiedDatabase({
+  dialect: dialects["FerretDB 2"],
+  onCommand: (command) => {
+    const { updates: statements } = command;
+    if (Array.isArray(statements)) updates.push(...statements);
+  },
+});
 afterEach(() => {
   assert.equal(proxy.pending(), 0, "every error was returned");
 });
@@ -33,6 +44,36 @@ function failPart(command: string, errors: Readonly<Record<number, object>>, exe
   const writeErrors = Object.entries(errors).map(([index, error]) => ({ index: Number(index), ...error }));
   proxy.fail({ command, executed, answer: { ok: 1, n: 0, nModified: 0, writeErrors }, times: 1 });
 }
+
+it("a bulk has the order of its keys in every instance, so that two of them do not block each other", async () => {
+  const keys = ["b", "a", "\u{FF5E}", "\u{1F600}", "c"];
+  const sorted = ["a", "b", "c", "\u{FF5E}", "\u{1F600}"];
+  const findKeys = (field: string): unknown[] =>
+    updates.splice(0).map(({ q }) => (q as Document)[field] as unknown);
+  updates.length = 0;
+  const counts = keys.map((externalId) => ({ externalId, matches: 1 }));
+  await createTopicUsageStore(database).add(counts, new Date(0));
+  assert.deepEqual(findKeys("_id"), sorted);
+  const registrations = keys.map((token) => {
+    const key = { token, application: "agent", platform: "ios" };
+    return { kind: "register" as const, user: "ann", key };
+  });
+  assert.deepEqual(await createInstallationStore(database).write(registrations), []);
+  assert.deepEqual(findKeys("token"), sorted);
+  const store = createFeedbackStore(database, log);
+  const key = { group: unique("group"), topic: "feedback", partition: 0 };
+  await store.claim(key);
+  const seen = await store.findTokens(keys);
+  const batch = await store.begin({ key, from: undefined, to: { offset: 1, epoch: 1 } });
+  updates.length = 0;
+  await batch.write(
+    keys
+      .flatMap((token) => seen.filter((one) => one.token === token))
+      .map((one) => ({ ...one, reason: "dead", unseenSince: new Date() })),
+  );
+  assert.deepEqual(findKeys("token"), sorted);
+  await batch.end();
+});
 
 describe("a bulk that fails in part", () => {
   it("of usage is repeated for what failed only", async () => {
@@ -141,6 +182,31 @@ describe("a bulk that fails in part", () => {
     await write();
     assert.equal(await records.countDocuments({ token: { $in: tokens }, active: true }), 0);
     assert.equal((await store.findPositions(key.group, key.topic)).get(0)?.offset, 1);
+  });
+
+  it("of registrations is sent once more after a change of the primary, as a whole or in part", async () => {
+    const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+    const store = createInstallationStore(database);
+    const write = (...tokens: string[]): Promise<readonly unknown[]> =>
+      store.write(
+        tokens.map((token) => {
+          const key = { token, application: "agent", platform: "ios" };
+          return { kind: "register" as const, user: "ann", key };
+        }),
+      );
+    const tokens = ["a", "b", "c"].map(unique);
+    proxy.fail({ command: "update", executed: false, answer: mongoErrors.hostUnreachable, times: 1 });
+    assert.deepEqual(await write(...tokens), []);
+    const later = ["d", "e", "f"].map(unique);
+    // As mongos reports it.
+    failPart("update", { 1: { code: 10107, errmsg: "not primary" }, 2: duplicate }, false);
+    assert.deepEqual(await write(...later), []);
+    const found = await records.find({ token: { $in: [...tokens, ...later] } }).toArray();
+    assert.equal(
+      found.length,
+      5,
+      "the first statement of the second bulk was acknowledged by the proxy alone",
+    );
   });
 
   it("of announced topics is decided again with what was stored", async () => {
