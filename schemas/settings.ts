@@ -57,7 +57,7 @@ export const settingsSchema = {
     },
     MONGODB_URI: {
       type: "string",
-      pattern: "^mongodb(\\+srv)?://[^/]+/[^/?]+(\\?.*)?$",
+      pattern: "^mongodb(\\+srv)?://[^/\\s]+/[^/?\\s]+(\\?\\S*)?$",
       expected: "a MongoDB URI with a database name, such as mongodb://127.0.0.1:27017/topicsync",
       description: "MongoDB connection string, including the database name. Unset: the embedded store.",
     },

@@ -13,6 +13,7 @@ import { requireTrusted } from "./lib/trusted-path.ts";
 import { readNamedFile, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
 import { findSecretFiles, toSecret, type SecretFiles } from "./kafka-security.ts";
 import { findMisspelledSettings } from "./misspelled-settings.ts";
+import { describeSettingFault } from "./setting-faults.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
 
@@ -108,8 +109,7 @@ export function readConfig(environment: Environment): Config {
   const faults = findMisspelledSettings(environment);
   const raw = parseSettings(environment, faults);
   const checked = createCheck(raw)(raw);
-  if (!checked.ok)
-    faults.push(...checked.faults.map(({ path, message }) => `${getSettingName(path)} ${message}`));
+  if (!checked.ok) faults.push(...checked.faults.map((fault) => describeSettingFault(fault, raw)));
   const config = checked.ok ? toConfig(checked.value, findSecretFiles(environment), faults) : undefined;
   if (config === undefined || faults.length > 0) {
     throw new ConfigurationError(
@@ -290,5 +290,3 @@ function toSignIn(
     publicUrl: new URL(publicUrl).origin,
   });
 }
-
-const getSettingName = (path: string): string => path.split("/").slice(1, 2).join("") || "The environment";
