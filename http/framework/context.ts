@@ -74,6 +74,7 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
   return (request, response, next) => {
     const { locals } = response;
     locals.behindProxy = isTrustedProxy(request);
+    if (locals.behindProxy) removePorts(request.headers);
     locals.requestId = (locals.behindProxy ? readRequestId(request.headers) : undefined) ?? randomUUID();
     locals.startedAt = performance.now();
     locals.address = toAddress(request.ip, request.socket.remoteAddress);
@@ -89,6 +90,17 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
 function isTrustedProxy({ app, socket }: Pick<Request, "app" | "socket">): boolean {
   const isTrusted = app.get("trust proxy fn") as (address: string | undefined, hops: number) => boolean;
   return isTrusted(socket.remoteAddress, 0);
+}
+
+/** An address with a port or in brackets, as some proxies write it into X-Forwarded-For. */
+const bracketsOrPort = /^(?:\[([\da-f:.]+)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/i;
+
+/** Leaves only addresses in X-Forwarded-For, in which Express looks for the client's. */
+function removePorts(headers: IncomingHttpHeaders): void {
+  const forwarded = headers["x-forwarded-for"];
+  if (typeof forwarded !== "string") return;
+  const addresses = forwarded.split(",").map((one) => one.trim().replace(bracketsOrPort, "$1$2"));
+  headers["x-forwarded-for"] = addresses.join(",");
 }
 
 function readRequestId({ "x-request-id": given }: IncomingHttpHeaders): string | undefined {
