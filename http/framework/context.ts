@@ -8,6 +8,7 @@ import type { Origin } from "../../src/lib/audit.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import type { User } from "../../src/users/user.ts";
+import { stripParameters } from "./accept.ts";
 import type { ErrorCode } from "./errors.ts";
 import { noStore } from "./headers.ts";
 
@@ -73,6 +74,8 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
   const isAlwaysSecure = publicUrl?.startsWith("https:") === true;
   return (request, response, next) => {
     const { locals } = response;
+    const { accept } = request.headers;
+    if (accept !== undefined) request.headers.accept = stripParameters(accept);
     locals.behindProxy = isTrustedProxy(request);
     if (locals.behindProxy) removePorts(request.headers);
     locals.requestId = (locals.behindProxy ? readRequestId(request.headers) : undefined) ?? randomUUID();
