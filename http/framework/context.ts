@@ -117,7 +117,11 @@ function toAddress(ip: string | undefined, remoteAddress = ""): string {
   return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
 }
 
-const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+const healthPaths = ["/healthz", "/readyz"];
+const probes: ReadonlySet<string> = new Set([...healthPaths, "/metrics"]);
+
+/** Whether the path says how the service is. */
+export const isHealthPath = (path: string): boolean => healthPaths.includes(path);
 
 /** Whether machines poll the path so often that it is not traced, and logged only when it is rejected. */
 export const isProbe = (path: string): boolean => probes.has(path);

@@ -9,7 +9,7 @@ import { getNamespaces, hasRight } from "../../src/users/rights.ts";
 import { nobody } from "../../src/users/user.ts";
 import { authenticateIfGiven, authenticateWith, requireRight, type AuthenticateRequest } from "./auth.ts";
 import { readBody } from "./body.ts";
-import { toOrigin, type Handler, type RequestContext } from "./context.ts";
+import { isHealthPath, toOrigin, type Handler, type RequestContext } from "./context.ts";
 import { rejectCrossSite } from "./cross-site.ts";
 import { rejectMethod } from "./error-response.ts";
 import { HttpError } from "./errors.ts";
@@ -49,6 +49,8 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
     for (const { operation, handlers } of declared) {
       const all = [recordRoute(template, operation.id), ...handlers];
       router[expressMethods[operation.method]](path, cache.record(all), ...all);
+      // Some load balancers check with OPTIONS, and have to learn the state as well.
+      if (isHealthPath(template)) router.options(path, ...all);
     }
     const allowed = declared.flatMap(({ operation }) => allowedMethods[operation.method]);
     router.all(path, rejectMethod(allowed.join(", ")));
