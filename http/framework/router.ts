@@ -9,6 +9,7 @@ import { getNamespaces, hasRight } from "../../src/users/rights.ts";
 import { nobody } from "../../src/users/user.ts";
 import { authenticateIfGiven, authenticateWith, requireRight, type AuthenticateRequest } from "./auth.ts";
 import { readBody } from "./body.ts";
+import { createBodyBudget, type BodyBudget } from "./body-budget.ts";
 import { isHealthPath, toOrigin, type Handler, type RequestContext } from "./context.ts";
 import { rejectCrossSite } from "./cross-site.ts";
 import { rejectMethod } from "./error-response.ts";
@@ -32,12 +33,13 @@ interface RouterOptions {
 export function createRouter(operations: readonly Operation[], options: RouterOptions): Router {
   const router = Router({ caseSensitive: true });
   const cache = createRouteCache();
+  const budget = createBodyBudget();
   router.use(cache.find);
   // As OpenAPI has it, `/dead-letters/replays` is not a `/dead-letters/{id}`: fixed paths are matched first.
   const isTemplate = (path: string): boolean => path.includes("{");
   const paths = Map.groupBy(
     operations.flatMap((operation) => {
-      const handlers = createHandlers(operation, options);
+      const handlers = createHandlers(operation, options, budget);
       return operation.paths.map((path) => ({ path, operation, handlers }));
     }),
     ({ path }) => path,
@@ -71,7 +73,7 @@ const recordRoute =
   };
 
 /** The handlers of an operation, in order. The body is not read before the caller is authorized. */
-function createHandlers(operation: Operation, options: RouterOptions): Handler[] {
+function createHandlers(operation: Operation, options: RouterOptions, budget: BodyBudget): Handler[] {
   const { access, body, method, optionalLogin, page, perNamespace, replies } = operation;
   const handlers: Handler[] = [];
   if (method !== "GET") handlers.push(rejectCrossSite(options.publicUrl));
@@ -80,7 +82,7 @@ function createHandlers(operation: Operation, options: RouterOptions): Handler[]
   else if (optionalLogin) handlers.push(authenticateIfGiven(options.authenticate));
   if (access !== "anybody" && access !== "user") handlers.push(requireRight(access, perNamespace));
   if (returnsJson(replies)) handlers.push(requireJsonAccepted(returnsEvents(replies)));
-  if (body !== undefined) handlers.push(...readBody(body));
+  if (body !== undefined) handlers.push(...readBody(body, budget));
   return [...handlers, createHandler(operation, options)];
 }
 

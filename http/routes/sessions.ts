@@ -43,7 +43,8 @@ const signIn = ({ sessions, verify }: SessionServices): Operation =>
     tag: "console",
     summary: "Sign in",
     description: "Starts a console session and sets the session cookie.",
-    body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415 },
+    // Strangers send it: 10,000 of them at once must not fill the memory.
+    body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415, maxBytes: 4_096 },
     replies: { 200: { description: "The session is started.", schema: sessionSchema } },
     rejections: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
     async handle({ body, address, secure, claimUser }) {
