@@ -68,7 +68,7 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
       verified.set(digest, { user, until: Math.min((payload.exp ?? 0) * 1_000, clock() + tokenTtlMs) });
       return user;
     } catch (error) {
-      throw translateError(error);
+      throw translateError(error, config);
     }
   }
 
@@ -105,17 +105,35 @@ async function fetchOk(url: string, options: RequestInit): Promise<Response> {
   return response;
 }
 
-function translateError(error: unknown): unknown {
+function translateError(error: unknown, config: OidcConfig): unknown {
   if (error instanceof errors.JWKSTimeout)
     return new UnavailableError("fetching the issuer's keys timed out");
   if (error instanceof errors.JWKSInvalid || isUnreadable(error))
     return new UnavailableError(`the issuer's response cannot be read: ${getErrorMessage(error)}`);
   // The claims are validated after the signature.
   if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
-    return new InvalidTokenError(error.message, { cause: error });
+    return new InvalidTokenError(`${error.message}${explainClaim(error, config)}`, { cause: error });
   if (error instanceof errors.JOSEError) return new ForgedTokenError(error.message, { cause: error });
   return error;
 }
+
+/** What the token has instead, and the setting that it is compared with. The signature is valid. */
+function explainClaim(
+  { claim, payload }: Pick<errors.JWTClaimValidationFailed, "claim" | "payload">,
+  { audience, issuer }: OidcConfig,
+): string {
+  const cut = (value: unknown): string => JSON.stringify(value).slice(0, maxShownCharacters);
+  if (claim === "iss" && payload.iss !== undefined)
+    return `: it is ${cut(payload.iss)}, but OIDC_ISSUER is ${cut(issuer)}`;
+  if (claim !== "aud") return "";
+  if (payload.aud !== undefined) return `: it is ${cut(payload.aud)}, but OIDC_AUDIENCE is ${cut(audience)}`;
+  const client = payload["client_id"];
+  return client === undefined
+    ? ""
+    : `: it names the client ${cut(client)} in client_id alone, which is not checked; let the provider add aud, or send the ID token`;
+}
+
+const maxShownCharacters = 200;
 
 /** Malformed JSON; jose reports it for keys as a plain JOSEError. */
 const isUnreadable = (error: unknown): boolean =>

@@ -11,6 +11,10 @@ export interface User {
   readonly name: string;
   readonly roles: readonly string[];
   readonly active: boolean;
+  /** For a caller with an API key: the stored user with whom the key ends. */
+  readonly maker?: string;
+  /** For a caller with a token that names no roles: why. */
+  readonly rolesFault?: string;
 }
 
 /** A caller without credentials. */
