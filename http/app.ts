@@ -21,7 +21,7 @@ import type { TopicUsageStore } from "../src/topics/usage.ts";
 import type { KeyAdministration } from "../src/users/key.ts";
 import type { CheckKey } from "../src/users/key-check.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
-import type { Authenticate } from "../src/users/authenticate.ts";
+import type { Authenticate, AuthenticateAfresh } from "../src/users/authenticate.ts";
 import type { Namespaces } from "../src/users/rights.ts";
 import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
 import type { VerifyToken } from "../src/users/bearer-token.ts";
@@ -84,6 +84,7 @@ export interface AppOptions extends TopicSetServices {
   /** Undefined: no sign-in with OpenID. */
   readonly openId: OpenIdOptions | undefined;
   readonly verify: Authenticate;
+  readonly verifyAfresh: AuthenticateAfresh;
   readonly checkKey: CheckKey;
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
@@ -117,6 +118,7 @@ export interface AppOptions extends TopicSetServices {
 type FrameworkOption =
   | "audit"
   | "recordRefusal"
+  | "verify"
   | "checkKey"
   | "forgeries"
   | "recordRequest"

@@ -72,7 +72,11 @@ const recordRoute =
     next();
   };
 
-/** The handlers of an operation, in order. The body is not read before the caller is authorized. */
+/**
+ * The handlers of an operation, in order. The body is not read before the caller is authorized. What the
+ * right `admin` changes outlasts the request, and a body may take long to arrive: the caller is then
+ * authenticated again, from the store.
+ */
 function createHandlers(operation: Operation, options: RouterOptions, budget: BodyBudget): Handler[] {
   const { access, body, method, optionalLogin, page, perNamespace, replies } = operation;
   const handlers: Handler[] = [];
@@ -83,6 +87,11 @@ function createHandlers(operation: Operation, options: RouterOptions, budget: Bo
   if (access !== "anybody" && access !== "user") handlers.push(requireRight(access, perNamespace));
   if (returnsJson(replies)) handlers.push(requireJsonAccepted(returnsEvents(replies)));
   if (body !== undefined) handlers.push(...readBody(body, budget));
+  if (access === "admin" && method !== "GET")
+    handlers.push(
+      authenticateWith(options.authenticate, { afresh: true }),
+      requireRight(access, perNamespace),
+    );
   return [...handlers, createHandler(operation, options)];
 }
 

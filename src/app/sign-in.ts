@@ -12,7 +12,10 @@ import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle
 import { createCheckKey } from "../users/key-check.ts";
 import type { Services } from "./services.ts";
 
-type SignIn = Pick<AppOptions, "verify" | "forgeries" | "checkKey" | "checkToken" | "openId">;
+type SignIn = Pick<
+  AppOptions,
+  "verify" | "verifyAfresh" | "forgeries" | "checkKey" | "checkToken" | "openId"
+>;
 
 export async function createSignIn(
   { oidc, signIn }: Pick<Config, "oidc" | "signIn">,
@@ -25,7 +28,7 @@ export async function createSignIn(
     },
   });
   return {
-    verify: createAuthenticate({ users, throttle, hashQueue: createHashQueue() }),
+    ...createAuthenticate({ users, throttle, hashQueue: createHashQueue() }),
     forgeries: createForgeryThrottle({
       onLimit(address) {
         log.warn({ address }, "too many unknown sessions or forged tokens, rejecting more");

@@ -8,10 +8,15 @@ import { ForgedTokenError, InvalidTokenError, isTrustworthy, toUser, type OidcCo
 import type { User } from "./user.ts";
 
 /**
- * Verifies a bearer token and returns its user; synchronously when it was verified recently, otherwise after
- * `admit` resolves. Throws InvalidTokenError, and UnavailableError while the issuer's keys cannot be fetched.
+ * Verifies a bearer token and returns its user; synchronously when it was verified recently, otherwise, and
+ * with `afresh` always, after `admit` resolves. Throws InvalidTokenError, and UnavailableError while the
+ * issuer's keys cannot be fetched.
  */
-export type VerifyToken = (token: string, admit: () => Promise<void>) => User | Promise<User>;
+export type VerifyToken = (
+  token: string,
+  admit: () => Promise<void>,
+  options?: { readonly afresh: boolean },
+) => User | Promise<User>;
 
 /** Asymmetric signatures only: neither `none`, nor HMAC, for which a public key would serve as the secret. */
 const algorithms = [
@@ -72,9 +77,9 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
     }
   }
 
-  return (token, admit) => {
+  return (token, admit, { afresh } = { afresh: false }) => {
     const digest = hash("sha256", token, "base64");
-    const known = verified.get(digest);
+    const known = afresh ? undefined : verified.get(digest);
     if (known !== undefined && clock() < known.until) return known.user;
     return admit().then(() => verify(token, digest));
   };

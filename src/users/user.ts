@@ -20,7 +20,7 @@ export interface User {
 /** A caller without credentials. */
 export const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
-export interface StoredUser extends User {
+export interface StoredUser extends Pick<User, "name" | "roles" | "active"> {
   /** See password.ts. */
   readonly passwordHash: string;
 }
@@ -39,10 +39,14 @@ export interface UserStore {
   readonly findPage: UserPage;
   /** Throws NameTakenError. */
   insert(user: StoredUser): Promise<void>;
-  /** Sets the given members; false when the user does not exist. */
+  /**
+   * Sets the given members; false when the user does not exist, or does not have the hash and state of
+   * `expected` any more.
+   */
   change(
     name: string,
     change: Partial<Pick<StoredUser, "passwordHash" | "roles" | "active">>,
+    expected?: Pick<StoredUser, "passwordHash" | "active">,
   ): Promise<boolean>;
   /** Grants and revokes roles; false when the user does not exist. */
   changeRoles(
