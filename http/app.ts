@@ -105,6 +105,8 @@ export interface AppOptions extends TopicSetServices {
   readonly overTls: boolean;
   /** Where browsers reach the service, if known. */
   readonly publicUrl: string | undefined;
+  /** Other sites whose pages may call the push operations. */
+  readonly allowedOrigins: readonly string[];
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For and -Proto headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Undefined: requests are not traced. */
@@ -124,6 +126,7 @@ type FrameworkOption =
   | "recordRequest"
   | "overTls"
   | "publicUrl"
+  | "allowedOrigins"
   | "trustedProxies"
   | "tracing"
   | "log"
@@ -185,6 +188,7 @@ function assemble(operations: readonly Operation[], options: AppOptions): Expres
       recordRefusal,
       streams: createEventStreams(stopping),
       publicUrl,
+      allowedOrigins: options.allowedOrigins,
     }),
   );
   app.use(rejectUnknownPath);

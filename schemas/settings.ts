@@ -39,6 +39,17 @@ export const settingsSchema = {
       description:
         "URL of the service as browsers see it, without a path. Required for signing in with OpenID, and (with https://) when a proxy terminates TLS.",
     },
+    HTTP_ALLOWED_ORIGINS: {
+      type: "array",
+      items: {
+        type: "string",
+        pattern: "^(?:null|[a-z][a-z0-9+.-]*://[^/?#@\\s,*]+)$",
+        expected: "null, or an origin without a path, such as capacitor://localhost",
+      },
+      default: [],
+      description:
+        "Comma-separated origins of web pages and hybrid apps that may call the push operations: https://app.example.org, capacitor://localhost, null.",
+    },
     HTTP_MAX_CONNECTIONS: {
       type: "integer",
       minimum: 1,

@@ -23,6 +23,8 @@ export interface HttpConfig {
   readonly maxConnections: number;
   /** The origin as browsers see it. */
   readonly publicUrl: string | undefined;
+  /** Origins of other sites that may call the push operations. */
+  readonly allowedOrigins: readonly string[];
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
   /** Undefined for plain HTTP. The files are read again on reload. */
@@ -205,6 +207,7 @@ function toHttp(settings: Settings, faults: string[]): HttpConfig {
     port: settings.HTTP_PORT,
     maxConnections: settings.HTTP_MAX_CONNECTIONS,
     publicUrl: toPublicUrl(settings, faults),
+    allowedOrigins: settings.HTTP_ALLOWED_ORIGINS,
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
     tls: readHttpTls(settings, faults),
   });

@@ -11,7 +11,7 @@ import { authenticateIfGiven, authenticateWith, requireRight, type AuthenticateR
 import { readBody } from "./body.ts";
 import { createBodyBudget, type BodyBudget } from "./body-budget.ts";
 import { isHealthPath, toOrigin, type Handler, type RequestContext } from "./context.ts";
-import { rejectCrossSite } from "./cross-site.ts";
+import { answerPreflight, rejectCrossSite } from "./cross-site.ts";
 import { rejectMethod } from "./error-response.ts";
 import { HttpError } from "./errors.ts";
 import type { EventStreams } from "./event-stream.ts";
@@ -27,6 +27,8 @@ interface RouterOptions {
   readonly streams: EventStreams;
   /** Where browsers reach the service, if known. */
   readonly publicUrl: string | undefined;
+  /** Other sites whose pages may call the operations that allow it. */
+  readonly allowedOrigins: readonly string[];
 }
 
 /** Creates the router of the operations. A known path with another method returns 405. */
@@ -53,6 +55,8 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
       router[expressMethods[operation.method]](path, cache.record(all), ...all);
       // Some load balancers check with OPTIONS, and have to learn the state as well.
       if (isHealthPath(template)) router.options(path, ...all);
+      if (operation.crossOrigin)
+        router.options(path, answerPreflight(operation.method, options.allowedOrigins));
     }
     const allowed = declared.flatMap(({ operation }) => allowedMethods[operation.method]);
     router.all(path, rejectMethod(allowed.join(", ")));
@@ -78,9 +82,10 @@ const recordRoute =
  * authenticated again, from the store.
  */
 function createHandlers(operation: Operation, options: RouterOptions, budget: BodyBudget): Handler[] {
-  const { access, body, method, optionalLogin, page, perNamespace, replies } = operation;
+  const { access, body, crossOrigin, method, optionalLogin, page, perNamespace, replies } = operation;
   const handlers: Handler[] = [];
-  if (method !== "GET") handlers.push(rejectCrossSite(options.publicUrl));
+  if (method !== "GET")
+    handlers.push(rejectCrossSite(options.publicUrl, crossOrigin ? options.allowedOrigins : []));
   if (page !== undefined) handlers.push(pageSecurityHeaders(page));
   if (access !== "anybody") handlers.push(authenticateWith(options.authenticate));
   else if (optionalLogin) handlers.push(authenticateIfGiven(options.authenticate));

@@ -28,6 +28,7 @@ describe("the settings", () => {
         port: 8080,
         maxConnections: 10_000,
         publicUrl: undefined,
+        allowedOrigins: [],
         trustedProxies: [],
         tls: undefined,
       },
