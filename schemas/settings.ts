@@ -90,6 +90,13 @@ export const settingsSchema = {
       description:
         "At each start, enable BOOTSTRAP_USER and give it BOOTSTRAP_PASSWORD and every role again.",
     },
+    KEYS_MAX_DAYS: {
+      type: "integer",
+      minimum: 1,
+      maximum: 3_650,
+      default: 365,
+      description: "Days after its creation when an API key ends at the latest, existing ones included.",
+    },
     OIDC_ISSUER: {
       ...name,
       description:

@@ -63,6 +63,8 @@ export interface Config {
   readonly mongodbUriFile: string | undefined;
   readonly kafka: KafkaConfig;
   readonly bootstrap: BootstrapConfig | undefined;
+  /** The longest life of an API key. */
+  readonly maxKeyDays: number;
   /** Undefined: HTTP Basic only. */
   readonly oidc: OidcConfig | undefined;
   /** Undefined: the console accepts passwords only. */
@@ -175,6 +177,7 @@ function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Con
     kafka,
     bootstrap:
       user !== undefined && password !== undefined ? Object.freeze({ user, password, reset }) : undefined,
+    maxKeyDays: settings.KEYS_MAX_DAYS,
     oidc: provider,
     signIn: provider && toSignIn(settings, provider, { files, faults }),
     push: Object.freeze({

@@ -98,7 +98,10 @@ export function createAuthentication({
       return { user };
     }
     await forgeries.recordFailure(presented);
-    throw createUnauthenticatedError("The API key is unknown, deleted or expired.", schemes);
+    throw createUnauthenticatedError(
+      "The API key is unknown, deleted or expired, or its maker is disabled.",
+      schemes,
+    );
   }
 
   return (request, client, { afresh } = { afresh: false }) => {

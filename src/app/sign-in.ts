@@ -18,8 +18,8 @@ type SignIn = Pick<
 >;
 
 export async function createSignIn(
-  { oidc, signIn }: Pick<Config, "oidc" | "signIn">,
-  { userStore: users, keyStore }: Pick<Services, "userStore" | "keyStore">,
+  { oidc, signIn, maxKeyDays: maxDays }: Pick<Config, "oidc" | "signIn" | "maxKeyDays">,
+  { userStore: users, keyStore: keys }: Pick<Services, "userStore" | "keyStore">,
   log: Logger,
 ): Promise<SignIn> {
   const throttle = createLoginThrottle({
@@ -34,7 +34,7 @@ export async function createSignIn(
         log.warn({ address }, "too many unknown sessions or forged tokens, rejecting more");
       },
     }),
-    checkKey: createCheckKey(keyStore, log),
+    checkKey: createCheckKey({ keys, users, maxDays, log }),
     checkToken: oidc && (await loadTokenCheck(oidc)),
     openId: signIn && (await loadOpenIdOptions(signIn, throttle, log)),
   };

@@ -50,6 +50,7 @@ describe("the settings", () => {
         rack: undefined,
       },
       bootstrap: undefined,
+      maxKeyDays: 365,
       oidc: undefined,
       signIn: undefined,
       push: { applications: [], platforms: [], maxTokensPerUser: undefined, maxUnseenDays: undefined },
