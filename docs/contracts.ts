@@ -42,7 +42,7 @@ export const operations = listOperations({
   getOverview: uncalled,
   deadLetters: uncalled,
   sessions: uncalled,
-  verify: uncalled,
+  verifyAfresh: uncalled,
   openId: undefined,
   checkToken: undefined,
   consoleFiles: undefined,

@@ -21,7 +21,7 @@ import type { TopicUsageStore } from "../src/topics/usage.ts";
 import type { KeyAdministration } from "../src/users/key.ts";
 import type { CheckKey } from "../src/users/key-check.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
-import type { Authenticate } from "../src/users/authenticate.ts";
+import type { Authenticate, AuthenticateAfresh } from "../src/users/authenticate.ts";
 import type { Namespaces } from "../src/users/rights.ts";
 import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
 import type { VerifyToken } from "../src/users/bearer-token.ts";
@@ -84,6 +84,7 @@ export interface AppOptions extends TopicSetServices {
   /** Undefined: no sign-in with OpenID. */
   readonly openId: OpenIdOptions | undefined;
   readonly verify: Authenticate;
+  readonly verifyAfresh: AuthenticateAfresh;
   readonly checkKey: CheckKey;
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
@@ -104,6 +105,8 @@ export interface AppOptions extends TopicSetServices {
   readonly overTls: boolean;
   /** Where browsers reach the service, if known. */
   readonly publicUrl: string | undefined;
+  /** Other sites whose pages may call the push operations. */
+  readonly allowedOrigins: readonly string[];
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For and -Proto headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Undefined: requests are not traced. */
@@ -117,11 +120,13 @@ export interface AppOptions extends TopicSetServices {
 type FrameworkOption =
   | "audit"
   | "recordRefusal"
+  | "verify"
   | "checkKey"
   | "forgeries"
   | "recordRequest"
   | "overTls"
   | "publicUrl"
+  | "allowedOrigins"
   | "trustedProxies"
   | "tracing"
   | "log"
@@ -183,6 +188,7 @@ function assemble(operations: readonly Operation[], options: AppOptions): Expres
       recordRefusal,
       streams: createEventStreams(stopping),
       publicUrl,
+      allowedOrigins: options.allowedOrigins,
     }),
   );
   app.use(rejectUnknownPath);

@@ -1,6 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { grantSchema } from "./rights.ts";
+import { userQuerySchema } from "./user.ts";
 
 const time = { type: "string", format: "date-time" } as const;
 
@@ -25,7 +26,11 @@ export const keyViewSchema = {
     roles: { type: "array", items: { type: "string" }, description: "Its rights and roles." },
     createdOn: time,
     createdBy: { type: "string", description: "The user who created it." },
-    expiresOn: { ...time, description: "It is rejected from then on, and removed 30 days later." },
+    expiresOn: {
+      ...time,
+      description:
+        "It is rejected from then on. At most `KEYS_MAX_DAYS` after its creation; it also ends when the user who created it, or created the key that did, is disabled.",
+    },
     lastUsedOn: {
       type: ["string", "null"],
       format: "date-time",
@@ -53,7 +58,7 @@ export const newKeySchema = {
       maxItems: 100,
       description: "Rights and roles, none beyond those of the caller.",
     },
-    expiresOn: { ...time, description: "A time in the future." },
+    expiresOn: { ...time, description: "A time in the future, at most `KEYS_MAX_DAYS` (365) away." },
   },
   examples: [
     { name: "push-sender", roles: ["installations.read-tokens"], expiresOn: "2027-11-01T00:00:00Z" },
@@ -75,14 +80,29 @@ export const createdKeySchema = {
 
 export type CreatedKeyView = FromSchema<typeof createdKeySchema>;
 
+/** The query of `GET /api/topicsync/v1/keys`. */
+export const keyQuerySchema = {
+  $id: "api-key-query",
+  type: "object",
+  additionalProperties: false,
+  required: [],
+  properties: {
+    limit: { ...userQuerySchema.properties.limit, default: "1000" },
+    after: userQuerySchema.properties.after,
+  },
+} as const;
+
+export type KeyQueryTexts = FromSchema<typeof keyQuerySchema>;
+
 /** The response of `GET /api/topicsync/v1/keys`. */
 export const keyListSchema = {
   $id: "api-key-list",
   type: "object",
   additionalProperties: false,
-  required: ["keys"],
+  required: ["keys", "next"],
   properties: {
-    keys: { type: "array", items: keyViewSchema, description: "Sorted by name, at most 1,000." },
+    keys: { type: "array", items: keyViewSchema, description: "Sorted by name." },
+    next: { type: ["string", "null"], description: "Cursor of the next page; null on the last page." },
   },
 } as const;
 

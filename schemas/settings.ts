@@ -39,6 +39,17 @@ export const settingsSchema = {
       description:
         "URL of the service as browsers see it, without a path. Required for signing in with OpenID, and (with https://) when a proxy terminates TLS.",
     },
+    HTTP_ALLOWED_ORIGINS: {
+      type: "array",
+      items: {
+        type: "string",
+        pattern: "^(?:null|[a-z][a-z0-9+.-]*://[^/?#@\\s,*]+)$",
+        expected: "null, or an origin without a path, such as capacitor://localhost",
+      },
+      default: [],
+      description:
+        "Comma-separated origins of web pages and hybrid apps that may call the push operations: https://app.example.org, capacitor://localhost, null.",
+    },
     HTTP_MAX_CONNECTIONS: {
       type: "integer",
       minimum: 1,
@@ -57,7 +68,7 @@ export const settingsSchema = {
     },
     MONGODB_URI: {
       type: "string",
-      pattern: "^mongodb(\\+srv)?://[^/]+/[^/?]+(\\?.*)?$",
+      pattern: "^mongodb(\\+srv)?://[^/\\s]+/[^/?\\s]+(\\?\\S*)?$",
       expected: "a MongoDB URI with a database name, such as mongodb://127.0.0.1:27017/topicsync",
       description: "MongoDB connection string, including the database name. Unset: the embedded store.",
     },
@@ -78,6 +89,13 @@ export const settingsSchema = {
       default: false,
       description:
         "At each start, enable BOOTSTRAP_USER and give it BOOTSTRAP_PASSWORD and every role again.",
+    },
+    KEYS_MAX_DAYS: {
+      type: "integer",
+      minimum: 1,
+      maximum: 3_650,
+      default: 365,
+      description: "Days after its creation when an API key ends at the latest, existing ones included.",
     },
     OIDC_ISSUER: {
       ...name,

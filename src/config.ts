@@ -13,6 +13,7 @@ import { requireTrusted } from "./lib/trusted-path.ts";
 import { readNamedFile, toKafkaConfig, type KafkaConfig } from "./kafka-config.ts";
 import { findSecretFiles, toSecret, type SecretFiles } from "./kafka-security.ts";
 import { findMisspelledSettings } from "./misspelled-settings.ts";
+import { describeSettingFault } from "./setting-faults.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
 
@@ -22,6 +23,8 @@ export interface HttpConfig {
   readonly maxConnections: number;
   /** The origin as browsers see it. */
   readonly publicUrl: string | undefined;
+  /** Origins of other sites that may call the push operations. */
+  readonly allowedOrigins: readonly string[];
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
   /** Undefined for plain HTTP. The files are read again on reload. */
@@ -60,6 +63,8 @@ export interface Config {
   readonly mongodbUriFile: string | undefined;
   readonly kafka: KafkaConfig;
   readonly bootstrap: BootstrapConfig | undefined;
+  /** The longest life of an API key. */
+  readonly maxKeyDays: number;
   /** Undefined: HTTP Basic only. */
   readonly oidc: OidcConfig | undefined;
   /** Undefined: the console accepts passwords only. */
@@ -108,8 +113,7 @@ export function readConfig(environment: Environment): Config {
   const faults = findMisspelledSettings(environment);
   const raw = parseSettings(environment, faults);
   const checked = createCheck(raw)(raw);
-  if (!checked.ok)
-    faults.push(...checked.faults.map(({ path, message }) => `${getSettingName(path)} ${message}`));
+  if (!checked.ok) faults.push(...checked.faults.map((fault) => describeSettingFault(fault, raw)));
   const config = checked.ok ? toConfig(checked.value, findSecretFiles(environment), faults) : undefined;
   if (config === undefined || faults.length > 0) {
     throw new ConfigurationError(
@@ -173,6 +177,7 @@ function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Con
     kafka,
     bootstrap:
       user !== undefined && password !== undefined ? Object.freeze({ user, password, reset }) : undefined,
+    maxKeyDays: settings.KEYS_MAX_DAYS,
     oidc: provider,
     signIn: provider && toSignIn(settings, provider, { files, faults }),
     push: Object.freeze({
@@ -205,6 +210,7 @@ function toHttp(settings: Settings, faults: string[]): HttpConfig {
     port: settings.HTTP_PORT,
     maxConnections: settings.HTTP_MAX_CONNECTIONS,
     publicUrl: toPublicUrl(settings, faults),
+    allowedOrigins: settings.HTTP_ALLOWED_ORIGINS,
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
     tls: readHttpTls(settings, faults),
   });
@@ -290,5 +296,3 @@ function toSignIn(
     publicUrl: new URL(publicUrl).origin,
   });
 }
-
-const getSettingName = (path: string): string => path.split("/").slice(1, 2).join("") || "The environment";

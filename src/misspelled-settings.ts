@@ -20,5 +20,5 @@ export function findMisspelledSettings(environment: Readonly<Record<string, stri
 }
 
 /** Kubernetes and Docker describe a service `https` as HTTPS_PORT=tcp://10.0.0.1:443. */
-const isServiceLink = (variable: string, value: string): boolean =>
+export const isServiceLink = (variable: string, value: string): boolean =>
   variable.endsWith("_PORT") && /^(?:tcp|udp|sctp):\/\//.test(value);

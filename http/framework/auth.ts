@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 
 import { OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
-import type { Authenticate } from "../../src/users/authenticate.ts";
+import { withoutHash, type Authenticate, type AuthenticateAfresh } from "../../src/users/authenticate.ts";
 import { keyPrefix } from "../../src/users/key.ts";
 import type { CheckKey } from "../../src/users/key-check.ts";
 import { ForgedTokenError, InvalidTokenError } from "../../src/users/openid.ts";
@@ -17,12 +17,13 @@ import { csrfHeader, readSessionId } from "./cookies.ts";
 import { createForbiddenError, HttpError } from "./errors.ts";
 
 /**
- * Returns the caller, synchronously where the credentials are cached. Throws an HttpError,
- * TooManyAttemptsError, OverloadedError or UnavailableError.
+ * Returns the caller, synchronously where the credentials are cached; with `afresh`, the cache is not asked.
+ * Throws an HttpError, TooManyAttemptsError, OverloadedError or UnavailableError.
  */
 export type AuthenticateRequest = (
   request: IncomingMessage,
   client: Pick<RequestContext, "address" | "secure" | "claimedUser" | "credentials">,
+  options?: { readonly afresh: boolean },
 ) => Caller | Promise<Caller>;
 
 const basic = 'Basic realm="topicsync", charset="UTF-8"';
@@ -32,6 +33,7 @@ export const sessionChallenge = { "WWW-Authenticate": 'Session realm="topicsync"
 
 interface AuthenticationOptions {
   readonly verify: Authenticate;
+  readonly verifyAfresh: AuthenticateAfresh;
   readonly checkKey: CheckKey;
   /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
@@ -42,6 +44,7 @@ interface AuthenticationOptions {
 /** Creates the authentication by HTTP Basic (RFC 7617), API key or token (RFC 6750), or console session. */
 export function createAuthentication({
   verify,
+  verifyAfresh,
   checkKey,
   checkToken,
   sessions,
@@ -95,10 +98,13 @@ export function createAuthentication({
       return { user };
     }
     await forgeries.recordFailure(presented);
-    throw createUnauthenticatedError("The API key is unknown, deleted or expired.", schemes);
+    throw createUnauthenticatedError(
+      "The API key is unknown, deleted or expired, or its maker is disabled.",
+      schemes,
+    );
   }
 
-  return (request, client) => {
+  return (request, client, { afresh } = { afresh: false }) => {
     const { address, secure } = client;
     const { authorization } = request.headers;
     const sessionId = authorization === undefined ? readSessionId(request, secure) : undefined;
@@ -107,7 +113,9 @@ export function createAuthentication({
     if (credentials !== undefined) {
       client.claimedUser = credentials.name;
       client.credentials = "password";
-      const user = verify({ name: credentials.name, password: credentials.pass, address });
+      const given = { name: credentials.name, password: credentials.pass, address };
+      if (afresh) return verifyAfresh(given).then((stored) => toCaller(stored && withoutHash(stored)));
+      const user = verify(given);
       return user instanceof Promise ? user.then(toCaller) : toCaller(user);
     }
     const token = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
@@ -119,21 +127,21 @@ export function createAuthentication({
     const presented = { secret: token, address };
     client.credentials = token.startsWith(keyPrefix) ? "key" : "token";
     if (token.startsWith(keyPrefix)) {
-      const user = checkKey(token, () => forgeries.check(presented));
+      const user = checkKey(token, () => forgeries.check(presented), { afresh });
       return user instanceof Promise ? awaitKey(user, presented) : { user };
     }
     if (checkToken === undefined)
       throw createUnauthenticatedError("The bearer token is not an API key.", schemes);
-    const user = checkToken(token, () => forgeries.check(presented));
+    const user = checkToken(token, () => forgeries.check(presented), { afresh });
     return user instanceof Promise ? awaitToken(user, presented) : toCaller(user);
   };
 }
 
 /** Creates the middleware that sets the request's caller. */
 export const authenticateWith =
-  (authenticate: AuthenticateRequest): Handler =>
+  (authenticate: AuthenticateRequest, options?: { readonly afresh: boolean }): Handler =>
   (request, { locals }, next) => {
-    const caller = authenticate(request, locals);
+    const caller = authenticate(request, locals, options);
     if (!(caller instanceof Promise)) {
       locals.caller = caller;
       next();

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
 import { parseStrictJson } from "../../src/lib/json.ts";
+import type { BodyBudget } from "./body-budget.ts";
 import type { Handler } from "./context.ts";
 import { HttpError } from "./errors.ts";
 import type { BodyRules } from "./operation.ts";
@@ -15,19 +16,17 @@ const encodings = ["gzip", "deflate", "br"];
 const maxContentTypeLength = 256;
 
 /** Creates the middleware that reads and validates a JSON body; `request.body` is a `Body` after it. */
-export const readBody = <Body>({
-  parse,
-  check,
-  wrongTypeStatus,
-  maxBytes = maxBodyBytes,
-}: BodyRules<Body>): Handler[] => [
+export const readBody = <Body>(
+  { parse, check, wrongTypeStatus, maxBytes = maxBodyBytes }: BodyRules<Body>,
+  budget: BodyBudget,
+): Handler[] => [
   (request, response, next) => {
     checkHeaders(request.headers, { wrongTypeStatus, maxBytes });
     // The client gets to send the body only now that credentials and headers are checked.
     if (expectsContinue(request)) response.writeContinue();
     next();
   },
-  readBytes(maxBytes),
+  readBytes(maxBytes, budget),
   (request, _response, next) => {
     const checked = check(parseBody(request.body, parse));
     if (!checked.ok)
@@ -41,7 +40,7 @@ function checkHeaders(
   headers: IncomingHttpHeaders,
   { wrongTypeStatus, maxBytes }: { readonly wrongTypeStatus: 400 | 415; readonly maxBytes: number },
 ): void {
-  const { "content-type": contentType, "content-encoding": encoding = "identity" } = headers;
+  const { "content-type": contentType } = headers;
   if (contentType !== undefined && contentType.length > maxContentTypeLength) {
     const message = `The Content-Type exceeds ${maxContentTypeLength} characters.`;
     throw new HttpError("UNSUPPORTED_MEDIA_TYPE", message, { status: wrongTypeStatus });
@@ -54,13 +53,23 @@ function checkHeaders(
     const detail = `Send JSON in UTF-8 with "Content-Type: ${mediaType}".`;
     throw new HttpError("UNSUPPORTED_MEDIA_TYPE", message, { detail, status: wrongTypeStatus });
   }
-  if (encoding !== "identity" && !encodings.includes(encoding.toLowerCase())) {
+  const encoding = readEncoding(headers);
+  if (encoding !== "identity" && !encodings.includes(encoding)) {
     throw new HttpError("UNSUPPORTED_MEDIA_TYPE", `The Content-Encoding "${encoding}" is not supported.`, {
       detail: `Send the body uncompressed or compressed with ${encodings.join(", ")}.`,
       status: wrongTypeStatus,
     });
   }
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw createTooLargeError(maxBytes);
+}
+
+/** Names of codings are case-insensitive, and x-gzip is gzip (RFC 9110, section 8.4.1). */
+function readEncoding(headers: IncomingHttpHeaders): string {
+  const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
+  if (encoding !== "x-gzip") return encoding;
+  // express.raw does not know it.
+  headers["content-encoding"] = "gzip";
+  return "gzip";
 }
 
 /** JSON is always UTF-8 (RFC 8259, section 8.1). */
@@ -75,9 +84,10 @@ function isJson(contentType = ""): boolean {
 
 /**
  * Not express.json: it decodes as any charset that the client names, and takes an empty body for `{}`. An
- * oversized chunked body is rejected at once: express.raw would first read it to its end.
+ * oversized chunked body, or one beyond the budget, is rejected at once: express.raw would first read it to
+ * its end.
  */
-function readBytes(maxBytes: number): Handler {
+function readBytes(maxBytes: number, budget: BodyBudget): Handler {
   const readWhole: Handler = express.raw({ limit: maxBytes, type: () => true });
   return (request, response, next) => {
     let isDone = false;
@@ -87,13 +97,19 @@ function readBytes(maxBytes: number): Handler {
       if (error === undefined) next();
       else next(toHttpError(error, maxBytes));
     };
-    if (request.headers["transfer-encoding"] !== undefined) {
-      let received = 0;
-      request.on("data", (chunk: Buffer) => {
-        received += chunk.length;
-        if (received > maxBytes) done(createTooLargeError(maxBytes));
-      });
-    }
+    const isCompressed = readEncoding(request.headers) !== "identity";
+    let received = 0;
+    request.on("data", (chunk: Buffer) => {
+      if (isDone) return;
+      // How much a compressed body will take is not known before its end.
+      const bytes = !isCompressed ? chunk.length : received === 0 ? maxBytes : 0;
+      received += chunk.length;
+      if (received > maxBytes) done(createTooLargeError(maxBytes));
+      else if (!budget.take(request, bytes)) {
+        response.setHeader("Connection", "close");
+        done(createOverBudgetError());
+      }
+    });
     readWhole(request, response, done);
   };
 }
@@ -117,6 +133,12 @@ function parseBody(body: unknown, parse: BodyRules<unknown>["parse"]): unknown {
     throw new HttpError("MALFORMED_JSON", `The body is not valid JSON: ${getErrorMessage(error)}`);
   }
 }
+
+const createOverBudgetError = (): HttpError =>
+  new HttpError("OVERLOADED", "Too many bodies are being read at the same time.", {
+    detail: "Nothing was stored. Try again in a second.",
+    headers: { "Retry-After": "1" },
+  });
 
 const createTooLargeError = (maxBytes: number): HttpError =>
   new HttpError("BODY_TOO_LARGE", `The body exceeds ${maxBytes} bytes.`);

@@ -8,6 +8,7 @@ import type { Origin } from "../../src/lib/audit.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import type { User } from "../../src/users/user.ts";
+import { stripParameters } from "./accept.ts";
 import type { ErrorCode } from "./errors.ts";
 import { noStore } from "./headers.ts";
 
@@ -73,7 +74,10 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
   const isAlwaysSecure = publicUrl?.startsWith("https:") === true;
   return (request, response, next) => {
     const { locals } = response;
+    const { accept } = request.headers;
+    if (accept !== undefined) request.headers.accept = stripParameters(accept);
     locals.behindProxy = isTrustedProxy(request);
+    if (locals.behindProxy) removePorts(request.headers);
     locals.requestId = (locals.behindProxy ? readRequestId(request.headers) : undefined) ?? randomUUID();
     locals.startedAt = performance.now();
     locals.address = toAddress(request.ip, request.socket.remoteAddress);
@@ -91,6 +95,17 @@ function isTrustedProxy({ app, socket }: Pick<Request, "app" | "socket">): boole
   return isTrusted(socket.remoteAddress, 0);
 }
 
+/** An address with a port or in brackets, as some proxies write it into X-Forwarded-For. */
+const bracketsOrPort = /^(?:\[([\da-f:.]+)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/i;
+
+/** Leaves only addresses in X-Forwarded-For, in which Express looks for the client's. */
+function removePorts(headers: IncomingHttpHeaders): void {
+  const forwarded = headers["x-forwarded-for"];
+  if (typeof forwarded !== "string") return;
+  const addresses = forwarded.split(",").map((one) => one.trim().replace(bracketsOrPort, "$1$2"));
+  headers["x-forwarded-for"] = addresses.join(",");
+}
+
 function readRequestId({ "x-request-id": given }: IncomingHttpHeaders): string | undefined {
   return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : undefined;
 }
@@ -102,7 +117,11 @@ function toAddress(ip: string | undefined, remoteAddress = ""): string {
   return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
 }
 
-const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+const healthPaths = ["/healthz", "/readyz"];
+const probes: ReadonlySet<string> = new Set([...healthPaths, "/metrics"]);
+
+/** Whether the path says how the service is. */
+export const isHealthPath = (path: string): boolean => healthPaths.includes(path);
 
 /** Whether machines poll the path so often that it is not traced, and logged only when it is rejected. */
 export const isProbe = (path: string): boolean => probes.has(path);

@@ -116,7 +116,10 @@ export function createForbiddenError(user: User, right: Right, namespace?: strin
         ? " without a limit to namespaces"
         : "";
   return new HttpError("FORBIDDEN", `The user "${user.name}" is not allowed to do this.`, {
-    detail: `The right ${right} is required${where}. The role ${findRoleWith(right)} has it.`,
+    detail: [
+      `The right ${right} is required${where}. The role ${findRoleWith(right)} has it.`,
+      ...(user.rolesFault === undefined ? [] : [user.rolesFault]),
+    ].join(" "),
   });
 }
 

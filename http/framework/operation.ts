@@ -126,6 +126,8 @@ export interface Operation<Body = unknown> {
    * Codes of errors that are specific to this operation; `listErrors` adds those that follow from the rest.
    */
   readonly rejections?: readonly ErrorCode[];
+  /** Whether pages of the origins in HTTP_ALLOWED_ORIGINS may call it. */
+  readonly crossOrigin?: true;
   /** Content security policy of an operation that returns a page. */
   readonly page?: ContentSecurityPolicy;
   /** Throws RejectionError, HttpError, OverloadedError or UnavailableError. */

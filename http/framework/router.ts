@@ -9,8 +9,9 @@ import { getNamespaces, hasRight } from "../../src/users/rights.ts";
 import { nobody } from "../../src/users/user.ts";
 import { authenticateIfGiven, authenticateWith, requireRight, type AuthenticateRequest } from "./auth.ts";
 import { readBody } from "./body.ts";
-import { toOrigin, type Handler, type RequestContext } from "./context.ts";
-import { rejectCrossSite } from "./cross-site.ts";
+import { createBodyBudget, type BodyBudget } from "./body-budget.ts";
+import { isHealthPath, toOrigin, type Handler, type RequestContext } from "./context.ts";
+import { answerPreflight, rejectCrossSite } from "./cross-site.ts";
 import { rejectMethod } from "./error-response.ts";
 import { HttpError } from "./errors.ts";
 import type { EventStreams } from "./event-stream.ts";
@@ -26,18 +27,21 @@ interface RouterOptions {
   readonly streams: EventStreams;
   /** Where browsers reach the service, if known. */
   readonly publicUrl: string | undefined;
+  /** Other sites whose pages may call the operations that allow it. */
+  readonly allowedOrigins: readonly string[];
 }
 
 /** Creates the router of the operations. A known path with another method returns 405. */
 export function createRouter(operations: readonly Operation[], options: RouterOptions): Router {
   const router = Router({ caseSensitive: true });
   const cache = createRouteCache();
+  const budget = createBodyBudget();
   router.use(cache.find);
   // As OpenAPI has it, `/dead-letters/replays` is not a `/dead-letters/{id}`: fixed paths are matched first.
   const isTemplate = (path: string): boolean => path.includes("{");
   const paths = Map.groupBy(
     operations.flatMap((operation) => {
-      const handlers = createHandlers(operation, options);
+      const handlers = createHandlers(operation, options, budget);
       return operation.paths.map((path) => ({ path, operation, handlers }));
     }),
     ({ path }) => path,
@@ -49,6 +53,10 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
     for (const { operation, handlers } of declared) {
       const all = [recordRoute(template, operation.id), ...handlers];
       router[expressMethods[operation.method]](path, cache.record(all), ...all);
+      // Some load balancers check with OPTIONS, and have to learn the state as well.
+      if (isHealthPath(template)) router.options(path, ...all);
+      if (operation.crossOrigin)
+        router.options(path, answerPreflight(operation.method, options.allowedOrigins));
     }
     const allowed = declared.flatMap(({ operation }) => allowedMethods[operation.method]);
     router.all(path, rejectMethod(allowed.join(", ")));
@@ -68,17 +76,27 @@ const recordRoute =
     next();
   };
 
-/** The handlers of an operation, in order. The body is not read before the caller is authorized. */
-function createHandlers(operation: Operation, options: RouterOptions): Handler[] {
-  const { access, body, method, optionalLogin, page, perNamespace, replies } = operation;
+/**
+ * The handlers of an operation, in order. The body is not read before the caller is authorized. What the
+ * right `admin` changes outlasts the request, and a body may take long to arrive: the caller is then
+ * authenticated again, from the store.
+ */
+function createHandlers(operation: Operation, options: RouterOptions, budget: BodyBudget): Handler[] {
+  const { access, body, crossOrigin, method, optionalLogin, page, perNamespace, replies } = operation;
   const handlers: Handler[] = [];
-  if (method !== "GET") handlers.push(rejectCrossSite(options.publicUrl));
+  if (method !== "GET")
+    handlers.push(rejectCrossSite(options.publicUrl, crossOrigin ? options.allowedOrigins : []));
   if (page !== undefined) handlers.push(pageSecurityHeaders(page));
   if (access !== "anybody") handlers.push(authenticateWith(options.authenticate));
   else if (optionalLogin) handlers.push(authenticateIfGiven(options.authenticate));
   if (access !== "anybody" && access !== "user") handlers.push(requireRight(access, perNamespace));
   if (returnsJson(replies)) handlers.push(requireJsonAccepted(returnsEvents(replies)));
-  if (body !== undefined) handlers.push(...readBody(body));
+  if (body !== undefined) handlers.push(...readBody(body, budget));
+  if (access === "admin" && method !== "GET")
+    handlers.push(
+      authenticateWith(options.authenticate, { afresh: true }),
+      requireRight(access, perNamespace),
+    );
   return [...handlers, createHandler(operation, options)];
 }
 

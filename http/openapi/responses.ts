@@ -94,9 +94,10 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   SET_ORIGIN_MISMATCH: "the set is applied from another repository",
   METHOD_NOT_ALLOWED: "the path does not support the method; `Allow` lists those it supports",
   NOT_ACCEPTABLE: "the `Accept` header excludes the media type of the response",
-  VERSION_CONFLICT: "the version or definition is not the one that the caller has read",
+  VERSION_CONFLICT:
+    "the version or definition is not the one that the caller has read, or `If-Match` is an entity tag that no version has",
   VERSION_REQUIRED: "the `If-Match` header with the version that is to be changed is missing",
-  BODY_TOO_LARGE: "the body exceeds 100 KiB, or 1 MiB for `changeTopics`",
+  BODY_TOO_LARGE: "the body exceeds 100 KiB, 1 MiB for `changeTopics`, or 4 KiB for `signIn`",
   UNSUPPORTED_MEDIA_TYPE:
     "the body is not `application/json` in UTF-8, uncompressed or compressed with gzip, deflate or br",
   TOO_MANY_ATTEMPTS: "too many failed logins for this user or from this address",

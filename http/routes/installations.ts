@@ -52,6 +52,7 @@ const registerInstallation = ({ service }: InstallationServices): Operation =>
     method: "POST",
     paths: versioned("/api/now", "/push/{application}/installation"),
     access: "user",
+    crossOrigin: true,
     tag: "push",
     summary: "Register or update a push token",
     description:
@@ -81,6 +82,7 @@ const removeInstallation = ({ service }: InstallationServices): Operation =>
     method: "POST",
     paths: versioned("/api/now", "/push/{application}/removeInstallation"),
     access: "user",
+    crossOrigin: true,
     tag: "push",
     summary: "Deactivate push tokens",
     description:

@@ -1,18 +1,25 @@
 import {
   createdKeySchema,
   keyListSchema,
+  keyQuerySchema,
   newKeySchema,
   type KeyList,
+  type KeyQueryTexts,
   type NewKeyBody,
 } from "../../schemas/api-key.ts";
+import { createCursorFormat } from "../../src/lib/cursor.ts";
 import { NameTakenError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import type { KeyAdministration } from "../../src/users/key.ts";
 import { findExcess } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation } from "../framework/operation.ts";
+import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
+const checkQuery = createValidator<KeyQueryTexts>(keyQuerySchema, { defaults: true });
 const checkNewKey = createValidator<NewKeyBody>(newKeySchema);
+
+const cursors = createCursorFormat("keys", ["string", "integer"]);
 
 const path = "/api/topicsync/v1/keys";
 const common = { access: "admin", tag: "keys" } as const;
@@ -26,10 +33,16 @@ export const keyOperations = (keys: KeyAdministration): readonly Operation[] => 
     method: "GET",
     paths: [path],
     summary: "List API keys",
-    description: "Without the keys themselves, which are not stored. Includes keys that have expired.",
-    replies: { 200: { description: "The keys.", schema: keyListSchema } },
-    async handle() {
-      const json: KeyList = { keys: await keys.list() };
+    description:
+      "Without the keys themselves, which are not stored, one page at a time. Includes keys that have expired.",
+    query: toQueryParameters(keyQuerySchema),
+    replies: { 200: { description: "A page of keys.", schema: keyListSchema } },
+    rejections: ["SCHEMA_VIOLATION"],
+    async handle({ query }) {
+      const { after, limit } = validateQuery(checkQuery, query);
+      const position = after === undefined ? undefined : cursors.decode(after);
+      const { keys: found, next } = await keys.findPage({ after: position, limit: Number(limit) });
+      const json: KeyList = { keys: [...found], next: next === undefined ? null : cursors.encode(next) };
       return { status: 200, json };
     },
   }),
@@ -59,7 +72,7 @@ const createKey = (keys: KeyAdministration): Operation =>
     paths: [path],
     summary: "Create an API key",
     description:
-      "For programs, which send it as `Authorization: Bearer tsk_…`. The response is the only one that contains it. To replace a key without an interruption, create a second one with the same name, and delete the first once the program uses the second.",
+      "For programs, which send it as `Authorization: Bearer tsk_…`. The response is the only one that contains it. The key ends when it expires, at the latest after `KEYS_MAX_DAYS`, and while the user who created it, or created the key that did, is disabled. To replace a key without an interruption, create a second one with the same name, and delete the first once the program uses the second.",
     body: { schema: newKeySchema, check: checkNewKey, wrongTypeStatus: 415 },
     replies: { 201: { description: "The new key.", schema: createdKeySchema } },
     rejections: ["NAME_TAKEN"],
@@ -70,7 +83,7 @@ const createKey = (keys: KeyAdministration): Operation =>
           detail: `You lack ${excess}, or a part of it.`,
         });
       try {
-        const { key, event } = await keys.create({ name, roles, expiresOn: new Date(expiresOn) }, user.name);
+        const { key, event } = await keys.create({ name, roles, expiresOn: new Date(expiresOn) }, user);
         return { status: 201, json: key, audit: event };
       } catch (error) {
         if (!(error instanceof NameTakenError)) throw error;

@@ -10,7 +10,7 @@ import {
 } from "../../schemas/session.ts";
 import { toSessionKey, type OpenSession, type Session, type Sessions } from "../../src/sessions/session.ts";
 import type { UserAdministration } from "../../src/users/administration.ts";
-import type { Authenticate } from "../../src/users/authenticate.ts";
+import type { AuthenticateAfresh } from "../../src/users/authenticate.ts";
 import { listRights } from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
@@ -30,11 +30,11 @@ const wrongCredentials = "The user name or the password is wrong, or the user is
 
 interface SessionServices {
   readonly sessions: Sessions;
-  readonly verify: Authenticate;
+  readonly verifyAfresh: AuthenticateAfresh;
   readonly users: Pick<UserAdministration, "setPassword">;
 }
 
-const signIn = ({ sessions, verify }: SessionServices): Operation =>
+const signIn = ({ sessions, verifyAfresh }: SessionServices): Operation =>
   operation<CredentialsBody>({
     id: "signIn",
     method: "POST",
@@ -43,13 +43,14 @@ const signIn = ({ sessions, verify }: SessionServices): Operation =>
     tag: "console",
     summary: "Sign in",
     description: "Starts a console session and sets the session cookie.",
-    body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415 },
+    // Strangers send it: 10,000 of them at once must not fill the memory.
+    body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415, maxBytes: 4_096 },
     replies: { 200: { description: "The session is started.", schema: sessionSchema } },
     rejections: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
     async handle({ body, address, secure, claimUser }) {
       claimUser(body.user);
-      const user = await verify({ name: body.user, password: body.password, address });
-      const session = user && (await sessions.begin(user.name));
+      const user = await verifyAfresh({ name: body.user, password: body.password, address });
+      const session = user && (await sessions.begin(user));
       if (session === undefined)
         throw new HttpError("UNAUTHENTICATED", wrongCredentials, { headers: sessionChallenge });
       return {
@@ -194,7 +195,7 @@ function toSessionList(open: readonly OpenSession[], session: Session | undefine
   };
 }
 
-const changeOwnPassword = ({ sessions, users, verify }: SessionServices): Operation =>
+const changeOwnPassword = ({ sessions, users, verifyAfresh }: SessionServices): Operation =>
   operation<OwnPasswordBody>({
     id: "changeOwnPassword",
     method: "POST",
@@ -207,14 +208,15 @@ const changeOwnPassword = ({ sessions, users, verify }: SessionServices): Operat
     body: { schema: ownPasswordSchema, check: checkOwnPassword, wrongTypeStatus: 415 },
     replies: { 200: { description: "The new session, or the caller without one.", schema: sessionSchema } },
     async handle({ body: { currentPassword, password }, user: { name }, session, address, secure }) {
-      const user = await verify({ name, password: currentPassword, address });
-      const changed = user && (await users.setPassword(user.name, password));
+      const verified = await verifyAfresh({ name, password: currentPassword, address });
+      const changed = verified && (await users.setPassword(name, password, verified));
       if (changed === undefined) throw new HttpError("FORBIDDEN", "The current password is wrong.");
-      // Undefined as well if the user was disabled in the meantime.
-      const next = session && (await sessions.begin(name));
+      const { user, passwordHash } = changed;
+      // Undefined as well if the user was disabled or got another password in the meantime.
+      const next = session && (await sessions.begin({ ...user, passwordHash }));
       return {
         status: 200,
-        json: toSessionView(changed.user, next),
+        json: toSessionView(user, next),
         headers: {
           "Set-Cookie": next === undefined ? clearSessionCookie(secure) : formatSessionCookie(next, secure),
         },

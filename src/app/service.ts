@@ -198,6 +198,7 @@ async function createAppOptions(
     isManagedApart: config.management !== undefined,
     overTls: config.http.tls !== undefined,
     publicUrl: config.http.publicUrl,
+    allowedOrigins: config.http.allowedOrigins,
     trustedProxies: config.http.trustedProxies,
     tracing,
     stopping: abort,

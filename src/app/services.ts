@@ -71,7 +71,7 @@ import { hashPassword } from "../users/password.ts";
 import type { UserStore } from "../users/user.ts";
 
 export interface ServicesOptions {
-  readonly config: Pick<Config, "signIn" | "eventLearning" | "historyRetentionDays" | "push">;
+  readonly config: Pick<Config, "signIn" | "eventLearning" | "historyRetentionDays" | "push" | "maxKeyDays">;
   readonly database: Database;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -201,7 +201,7 @@ export function createServices(options: ServicesOptions): Services {
     sessionStore: () => createSessionStore(database),
     users: createUsers,
     keyStore: () => createKeyStore(database),
-    keys: ({ keyStore }) => createKeyAdministration(keyStore),
+    keys: ({ keyStore }) => createKeyAdministration(keyStore, config.maxKeyDays),
     sessions: ({ sessionStore, userStore }) =>
       createSessions({ store: sessionStore, users: userStore, issuer: config.signIn?.issuer }),
   });

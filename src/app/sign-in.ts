@@ -12,11 +12,14 @@ import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle
 import { createCheckKey } from "../users/key-check.ts";
 import type { Services } from "./services.ts";
 
-type SignIn = Pick<AppOptions, "verify" | "forgeries" | "checkKey" | "checkToken" | "openId">;
+type SignIn = Pick<
+  AppOptions,
+  "verify" | "verifyAfresh" | "forgeries" | "checkKey" | "checkToken" | "openId"
+>;
 
 export async function createSignIn(
-  { oidc, signIn }: Pick<Config, "oidc" | "signIn">,
-  { userStore: users, keyStore }: Pick<Services, "userStore" | "keyStore">,
+  { oidc, signIn, maxKeyDays: maxDays }: Pick<Config, "oidc" | "signIn" | "maxKeyDays">,
+  { userStore: users, keyStore: keys }: Pick<Services, "userStore" | "keyStore">,
   log: Logger,
 ): Promise<SignIn> {
   const throttle = createLoginThrottle({
@@ -25,13 +28,13 @@ export async function createSignIn(
     },
   });
   return {
-    verify: createAuthenticate({ users, throttle, hashQueue: createHashQueue() }),
+    ...createAuthenticate({ users, throttle, hashQueue: createHashQueue() }),
     forgeries: createForgeryThrottle({
       onLimit(address) {
         log.warn({ address }, "too many unknown sessions or forged tokens, rejecting more");
       },
     }),
-    checkKey: createCheckKey(keyStore, log),
+    checkKey: createCheckKey({ keys, users, maxDays, log }),
     checkToken: oidc && (await loadTokenCheck(oidc)),
     openId: signIn && (await loadOpenIdOptions(signIn, throttle, log)),
   };

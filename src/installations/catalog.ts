@@ -107,10 +107,16 @@ export const toPlatformView = ({ name, active, tokenRule }: PushPlatform): Platf
 
 export const createUnknownApplicationError = (name: string): RejectionError =>
   new RejectionError("UNKNOWN_APPLICATION", `There is no push application named "${name}".`, [
-    { path: "/application", message: "is not the name of a push application" },
+    { path: "/application", message: `is not the name of a push application${findDecomposed(name)}` },
   ]);
 
 export const createUnknownPlatformError = (name: string): RejectionError =>
   new RejectionError("UNKNOWN_PLATFORM", `There is no push platform named "${name}".`, [
-    { path: "/platform", message: "is not the name of a push platform" },
+    { path: "/platform", message: `is not the name of a push platform${findDecomposed(name)}` },
   ]);
+
+/** Such a name looks like the right one: Apple's systems write "ö" as "o" with a combining diaeresis. */
+const findDecomposed = (name: string): string =>
+  name.normalize("NFC") === name
+    ? ""
+    : "; it has letters with combining marks, and names are compared exactly: send it in Unicode's form NFC";

@@ -70,21 +70,23 @@ const firebaseForms = [
 
 /**
  * A push subscription (W3C Push API): its endpoint, a URL of the push service (RFC 8030, section 5), or its
- * JSON as returned by `toJSON`, with the encryption keys (RFC 8291). Stored without whitespace, with members
- * in a fixed order, and without `expirationTime`.
+ * JSON as returned by `toJSON`, with the encryption keys (RFC 8291), or with these in padded or plain Base64,
+ * as scripts write them. Stored in base64url, without whitespace, with members in a fixed order, and without
+ * `expirationTime`.
  */
 function webpush(token: string): CheckedToken {
   const fault = {
     fault:
-      "must be a push subscription: its endpoint (an https URL), or its JSON with endpoint and keys (p256dh and auth, in base64url)",
+      "must be a push subscription: its endpoint (an https URL), or its JSON with endpoint and keys (p256dh and auth, in Base64)",
   };
   const subscription = token.trimStart().startsWith("{") ? parseSubscription(token) : { endpoint: token };
   const endpoint = parseEndpoint(subscription?.endpoint);
   if (subscription === undefined || endpoint === undefined) return fault;
   if (subscription.keys === undefined) return { token: endpoint };
-  const { p256dh, auth } = subscription.keys;
-  // An uncompressed point of P-256 (65 bytes) and a secret of 16 bytes (RFC 8291, section 3.1 and 3.2).
-  if (!isBase64Url(p256dh, 87) || !isBase64Url(auth, 22)) return fault;
+  // An uncompressed point of P-256 and a secret (RFC 8291, section 3.1 and 3.2).
+  const p256dh = toBase64Url(subscription.keys.p256dh, 65);
+  const auth = toBase64Url(subscription.keys.auth, 16);
+  if (p256dh === undefined || auth === undefined) return fault;
   return { token: JSON.stringify({ endpoint, keys: { p256dh, auth } }) };
 }
 
@@ -108,5 +110,9 @@ function parseEndpoint(text: unknown): string | undefined {
   return url?.protocol === "https:" && url.username === "" && url.hash === "" ? url.href : undefined;
 }
 
-const isBase64Url = (text: unknown, characters: number): text is string =>
-  typeof text === "string" && text.length === characters && /^[A-Za-z0-9_-]+$/.test(text);
+/** Bytes in base64url without padding, given in any Base64; undefined if these are not so many bytes. */
+function toBase64Url(text: unknown, count: number): string | undefined {
+  if (typeof text !== "string" || !/^[A-Za-z0-9+/_-]{1,100}={0,2}$/.test(text)) return undefined;
+  const bytes = Buffer.from(text, "base64url");
+  return bytes.length === count ? bytes.toString("base64url") : undefined;
+}

@@ -46,12 +46,13 @@ export function toOutage(error: unknown): KafkaUnavailableError {
   const causes = listCauses(error);
   const isLogin = causes.some((cause) => cause instanceof LoginError);
   const codes = causes.map((cause) => ("code" in cause ? String(cause.code) : ""));
-  const cure = tlsCures.find(([pattern]) => codes.some((code) => pattern.test(code)))?.[1] ?? "";
+  const signs = [...codes, ...causes.map(({ message }) => message)];
+  const cure = tlsCures.find(([pattern]) => signs.some((sign) => pattern.test(sign)))?.[1] ?? "";
   const what = isLogin ? "rejects the login" : "does not respond";
   return new KafkaUnavailableError(`Kafka ${what}: ${getErrorMessage(error)}${cure}`, { cause: error });
 }
 
-/** What to check for which code of Node's TLS. */
+/** What to check for which code of Node's TLS, or message of Node and kafkajs. */
 const tlsCures: readonly (readonly [RegExp, string])[] = [
   [/^(?:UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_)/, ", check KAFKA_TLS_CA"],
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, ", name the brokers in KAFKA_BROKERS as their certificate does"],
@@ -60,6 +61,12 @@ const tlsCures: readonly (readonly [RegExp, string])[] = [
     /^ERR_SSL_(?:WRONG_VERSION|PACKET_LENGTH)/,
     ", the listener has no TLS: check KAFKA_TLS and KAFKA_BROKERS",
   ],
+  [
+    /before secure TLS connection was established/,
+    ", the listener may not expect TLS: check KAFKA_TLS and the port in KAFKA_BROKERS",
+  ],
+  // What a listener with TLS does with a client without, but also a broker that stops.
+  [/^Closed connection$/, ", if it goes on, the listener may expect TLS: check KAFKA_TLS and the port"],
 ];
 
 const listCauses = (error: unknown): Error[] =>

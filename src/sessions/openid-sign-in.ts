@@ -54,6 +54,8 @@ export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSi
     try {
       const user = toUser(await provider.fetchClaims(response, secrets), config);
       await throttle.recordSuccess(attempt);
+      if (user.rolesFault !== undefined)
+        log.info({ user: user.name, reason: user.rolesFault }, "OpenID user signed in without roles");
       return user;
     } catch (error) {
       if (error instanceof SignInError && error.reason === "rejected") await throttle.recordFailure(attempt);

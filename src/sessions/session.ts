@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 
-import type { User, UserStore } from "../users/user.ts";
+import type { StoredUser, User, UserStore } from "../users/user.ts";
 
 /** A session of the console. */
 export interface Session {
@@ -46,10 +46,10 @@ export interface SessionStore {
 /** The sessions of the console. Every function throws UnavailableError. */
 export interface Sessions {
   /**
-   * Begins a session for a user whose credentials were just checked; undefined if the user has been disabled
-   * since.
+   * Begins a session for a user whose password was checked against this hash; undefined if it has changed or
+   * the user has been disabled since.
    */
-  begin(user: string): Promise<Session | undefined>;
+  begin(user: StoredUser): Promise<Session | undefined>;
   /** Begins a session for a user of the OpenID provider. */
   beginFederated(user: User, issuer: string): Promise<Session>;
   /** Returns a valid session; undefined when it is unknown or expired, or its user may no longer sign in. */
@@ -122,13 +122,11 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   return {
-    async begin(name) {
-      const user = await users.find(name);
-      if (user?.active !== true) return undefined;
+    async begin(user) {
       const basis = { passwordDigest: digest(user.passwordHash) };
       const session = await insert(user, basis);
-      // The user may have been disabled, and the sessions removed, before this one was inserted.
-      if ((await findUser({ user: name, basis })) !== undefined) return session;
+      // Before it was inserted, the user may have been disabled, or the password and the sessions replaced.
+      if ((await findUser({ user: user.name, basis })) !== undefined) return session;
       await store.remove(digest(session.id));
       return undefined;
     },

@@ -3,6 +3,7 @@ import { maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
+import { findPage } from "./queries.ts";
 
 interface KeyRecord {
   _id: string;
@@ -13,13 +14,14 @@ interface KeyRecord {
   roles: readonly string[];
   created_on: Date;
   created_by: string;
+  /** Missing in records of the command line, of users of an OpenID provider, and of earlier versions. */
+  maker?: string;
   expires_on: Date;
   last_used_on?: Date;
 }
 
 /** Keys with the same name. */
 const slots = [1, 2];
-const maxListed = 1_000;
 
 /** Stores API keys; a TTL index removes those that expired long ago. */
 export function createKeyStore(database: Database): KeyStore {
@@ -37,9 +39,10 @@ export function createKeyStore(database: Database): KeyStore {
   }
 
   return {
-    insert: (key, now) =>
+    insert: (key, { at, since }) =>
       database.run(async () => {
-        await keys.deleteMany({ name: key.name, expires_on: { $lte: now } }, { maxTimeMS: maxUpdateMs });
+        const ended = { $or: [{ expires_on: { $lte: at } }, { created_on: { $lte: since } }] };
+        await keys.deleteMany({ name: key.name, ...ended }, { maxTimeMS: maxUpdateMs });
         // Another request may take a slot at the same time, so the index decides.
         for (const slot of slots) if (await tryInsert(toKeyRecord(key, slot))) return true;
         // A write that was repeated after an outage may have been stored the first time.
@@ -53,9 +56,15 @@ export function createKeyStore(database: Database): KeyStore {
       }),
 
     list: () =>
+      database.run(async () =>
+        (await keys.find({}, { sort: { name: 1, slot: 1 } }).toArray()).map(fromKeyRecord),
+      ),
+
+    findPage: (query) =>
       database.run(async () => {
-        const options = { sort: { name: 1, slot: 1 }, limit: maxListed } as const;
-        return (await keys.find({}, options).toArray()).map(fromKeyRecord);
+        const { records, next } = await findPage(keys, { ...query, filter: {}, sort: ["name", "slot"] });
+        const last = next && records.at(-1);
+        return { keys: records.map(fromKeyRecord), next: last && [last.name, last.slot] };
       }),
 
     remove: (id) =>
@@ -81,6 +90,7 @@ export const toKeyRecord = (key: StoredKey, slot: number): KeyRecord => ({
   roles: key.roles,
   created_on: key.createdOn,
   created_by: key.createdBy,
+  ...(key.maker === undefined ? {} : { maker: key.maker }),
   expires_on: key.expiresOn,
 });
 
@@ -91,6 +101,7 @@ export const fromKeyRecord = (record: KeyRecord): StoredKey => ({
   roles: record.roles,
   createdOn: record.created_on,
   createdBy: record.created_by,
+  maker: record.maker,
   expiresOn: record.expires_on,
   lastUsedOn: record.last_used_on,
 });

@@ -54,11 +54,14 @@ export function createUserStore(database: Database): UserStore {
         }
       }),
 
-    change: (name, { passwordHash, roles, active }) =>
+    change: (name, { passwordHash, roles, active }, expected) =>
       database.run(async () => {
         const changed = { password_hash: passwordHash, roles, active };
         const $set = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
-        return changeOne(users, { user_name: name }, { $set });
+        // The new hash as well: the write may be repeated after an outage.
+        const hashes = [expected?.passwordHash, passwordHash].filter((one) => one !== undefined);
+        const as = expected && { password_hash: { $in: hashes }, active: expected.active };
+        return changeOne(users, { user_name: name, ...as }, { $set });
       }),
 
     changeRoles: (name, { add, remove }) =>

@@ -2,7 +2,7 @@ import type { AuditEvent } from "../lib/audit.ts";
 import { NameTakenError } from "../lib/errors.ts";
 import type { SessionStore } from "../sessions/session.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
-import { everyRole, type User, type UserPage, type UserStore } from "./user.ts";
+import { everyRole, type StoredUser, type User, type UserPage, type UserStore } from "./user.ts";
 
 interface NewUser {
   readonly name: string;
@@ -35,8 +35,15 @@ export interface UserAdministration {
   /** Disabling a user ends the user's sessions permanently. */
   setActive(name: string, active: boolean): Promise<ChangedUser | undefined>;
   changeRoles(name: string, change: RoleChange): Promise<ChangedUser | undefined>;
-  /** Ends the user's sessions. Throws OverloadedError. */
-  setPassword(name: string, password: string): Promise<ChangedUser | undefined>;
+  /**
+   * Ends the user's sessions, and returns the new hash. With `verified`, the user of a password that was
+   * checked, nothing changes if that user has another hash by now or is disabled. Throws OverloadedError.
+   */
+  setPassword(
+    name: string,
+    password: string,
+    verified?: StoredUser,
+  ): Promise<(ChangedUser & Pick<StoredUser, "passwordHash">) | undefined>;
 }
 
 interface UserAdministrationOptions {
@@ -94,15 +101,16 @@ export function createUserAdministration({
         roles,
       })),
 
-    async setPassword(name, password) {
+    async setPassword(name, password, verified) {
       if ((await users.find(name)) === undefined) return undefined;
       const passwordHash = await hash(password);
-      const changed = await toChanged(name, users.change(name, { passwordHash }), () => ({
+      const changed = await toChanged(name, users.change(name, { passwordHash }, verified), () => ({
         action: "user.password-changed",
         user: name,
       }));
+      if (changed === undefined) return undefined;
       await sessions.removeAll(name);
-      return changed;
+      return { ...changed, passwordHash };
     },
   };
 }

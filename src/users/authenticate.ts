@@ -21,6 +21,12 @@ interface Credentials {
  */
 export type Authenticate = (credentials: Credentials) => User | Promise<User | undefined>;
 
+/**
+ * The same, but reads the user after the call, whatever is remembered: for what outlasts the request, such as
+ * a session or a new password. Bind it to the returned hash.
+ */
+export type AuthenticateAfresh = (credentials: Credentials) => Promise<StoredUser | undefined>;
+
 interface AuthenticateOptions {
   readonly users: Pick<UserStore, "find">;
   readonly throttle: LoginThrottle;
@@ -49,9 +55,15 @@ interface VerifiedCredential {
   guesses: number;
 }
 
-export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+export function createAuthenticate(options: AuthenticateOptions): {
+  readonly verify: Authenticate;
+  readonly verifyAfresh: AuthenticateAfresh;
+} {
   const authenticator = new Authenticator(options);
-  return (credentials) => authenticator.authenticate(credentials);
+  return {
+    verify: (credentials) => authenticator.authenticate(credentials),
+    verifyAfresh: (credentials) => authenticator.authenticateAfresh(credentials),
+  };
 }
 
 /**
@@ -84,12 +96,32 @@ class Authenticator {
   }
 
   authenticate(credentials: Credentials): User | Promise<User | undefined> {
-    const { name, password, address } = credentials;
-    const caller = `${toNetwork(address)} ${name}`;
-    const digest = hash("sha256", this.#key + JSON.stringify([name, password]), "base64");
+    const { caller, digest } = this.#identify(credentials);
     const entry = this.#findRemembered(caller, digest);
     if (entry !== undefined && this.#clock() - entry.readAt < recordTtlMs) return entry.user;
     return this.#shareCheck(`${digest} ${caller}`, () => this.#check(caller, digest, credentials));
+  }
+
+  async authenticateAfresh(credentials: Credentials): Promise<StoredUser | undefined> {
+    const { caller, digest } = this.#identify(credentials);
+    const readAgain = async (): Promise<StoredUser | undefined> => {
+      const entry = this.#findRemembered(caller, digest);
+      if (entry === undefined) return undefined;
+      const user = await this.#refresh(caller, entry);
+      return user && { ...user, passwordHash: entry.passwordHash };
+    };
+    const known = await readAgain();
+    if (known !== undefined) return known;
+    const check = (): Promise<User | undefined> => this.#check(caller, digest, credentials);
+    // It may be shared with an earlier request, or compute a hash that was replaced meanwhile.
+    return (await this.#shareCheck(`${digest} ${caller}`, check)) && readAgain();
+  }
+
+  #identify({ name, password, address }: Credentials): { readonly caller: string; readonly digest: string } {
+    return {
+      caller: `${toNetwork(address)} ${name}`,
+      digest: hash("sha256", this.#key + JSON.stringify([name, password]), "base64"),
+    };
   }
 
   #findRemembered(caller: string, digest: string): VerifiedCredential | undefined {
@@ -156,4 +188,4 @@ async function countGuess(
   }
 }
 
-const withoutHash = ({ name, roles, active }: StoredUser): User => ({ name, roles, active });
+export const withoutHash = ({ name, roles, active }: StoredUser): User => ({ name, roles, active });

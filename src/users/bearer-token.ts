@@ -8,10 +8,15 @@ import { ForgedTokenError, InvalidTokenError, isTrustworthy, toUser, type OidcCo
 import type { User } from "./user.ts";
 
 /**
- * Verifies a bearer token and returns its user; synchronously when it was verified recently, otherwise after
- * `admit` resolves. Throws InvalidTokenError, and UnavailableError while the issuer's keys cannot be fetched.
+ * Verifies a bearer token and returns its user; synchronously when it was verified recently, otherwise, and
+ * with `afresh` always, after `admit` resolves. Throws InvalidTokenError, and UnavailableError while the
+ * issuer's keys cannot be fetched.
  */
-export type VerifyToken = (token: string, admit: () => Promise<void>) => User | Promise<User>;
+export type VerifyToken = (
+  token: string,
+  admit: () => Promise<void>,
+  options?: { readonly afresh: boolean },
+) => User | Promise<User>;
 
 /** Asymmetric signatures only: neither `none`, nor HMAC, for which a public key would serve as the secret. */
 const algorithms = [
@@ -68,13 +73,13 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
       verified.set(digest, { user, until: Math.min((payload.exp ?? 0) * 1_000, clock() + tokenTtlMs) });
       return user;
     } catch (error) {
-      throw translateError(error);
+      throw translateError(error, config);
     }
   }
 
-  return (token, admit) => {
+  return (token, admit, { afresh } = { afresh: false }) => {
     const digest = hash("sha256", token, "base64");
-    const known = verified.get(digest);
+    const known = afresh ? undefined : verified.get(digest);
     if (known !== undefined && clock() < known.until) return known.user;
     return admit().then(() => verify(token, digest));
   };
@@ -105,17 +110,35 @@ async function fetchOk(url: string, options: RequestInit): Promise<Response> {
   return response;
 }
 
-function translateError(error: unknown): unknown {
+function translateError(error: unknown, config: OidcConfig): unknown {
   if (error instanceof errors.JWKSTimeout)
     return new UnavailableError("fetching the issuer's keys timed out");
   if (error instanceof errors.JWKSInvalid || isUnreadable(error))
     return new UnavailableError(`the issuer's response cannot be read: ${getErrorMessage(error)}`);
   // The claims are validated after the signature.
   if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
-    return new InvalidTokenError(error.message, { cause: error });
+    return new InvalidTokenError(`${error.message}${explainClaim(error, config)}`, { cause: error });
   if (error instanceof errors.JOSEError) return new ForgedTokenError(error.message, { cause: error });
   return error;
 }
+
+/** What the token has instead, and the setting that it is compared with. The signature is valid. */
+function explainClaim(
+  { claim, payload }: Pick<errors.JWTClaimValidationFailed, "claim" | "payload">,
+  { audience, issuer }: OidcConfig,
+): string {
+  const cut = (value: unknown): string => JSON.stringify(value).slice(0, maxShownCharacters);
+  if (claim === "iss" && payload.iss !== undefined)
+    return `: it is ${cut(payload.iss)}, but OIDC_ISSUER is ${cut(issuer)}`;
+  if (claim !== "aud") return "";
+  if (payload.aud !== undefined) return `: it is ${cut(payload.aud)}, but OIDC_AUDIENCE is ${cut(audience)}`;
+  const client = payload["client_id"];
+  return client === undefined
+    ? ""
+    : `: it names the client ${cut(client)} in client_id alone, which is not checked; let the provider add aud, or send the ID token`;
+}
+
+const maxShownCharacters = 200;
 
 /** Malformed JSON; jose reports it for keys as a plain JOSEError. */
 const isUnreadable = (error: unknown): boolean =>

@@ -3,16 +3,30 @@ import { LRUCache } from "lru-cache";
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createSingleFlight } from "../lib/single-flight.ts";
-import { keyUserPrefix, toKeyDigest, type KeyStore } from "./key.ts";
-import type { User } from "./user.ts";
+import { keyUserPrefix, toKeyDigest, toKeyEnd, type KeyStore } from "./key.ts";
+import type { User, UserStore } from "./user.ts";
 
 /**
- * Returns the caller with an API key; synchronously when the key was read recently, otherwise after `admit`
- * resolves. Undefined for a key that is unknown or expired. Throws what `admit` throws, and UnavailableError.
+ * Returns the caller with an API key; synchronously when the key was read recently, otherwise, and with
+ * `afresh` always, after `admit` resolves. Undefined for a key that is unknown or expired, or whose maker is
+ * disabled. Throws what `admit` throws, and UnavailableError.
  */
-export type CheckKey = (key: string, admit: () => Promise<void>) => User | Promise<User | undefined>;
+export type CheckKey = (
+  key: string,
+  admit: () => Promise<void>,
+  options?: { readonly afresh: boolean },
+) => User | Promise<User | undefined>;
 
-/** Half of the 30 s within which a deleted key is rejected. */
+interface CheckKeyOptions {
+  readonly keys: Pick<KeyStore, "findByDigest" | "markUsed">;
+  readonly users: Pick<UserStore, "find">;
+  /** The longest life of a key. */
+  readonly maxDays: number;
+  readonly log: Logger;
+  readonly now?: () => number;
+}
+
+/** Half of the 30 s within which a deleted key, or one of a disabled user, is rejected. */
 const recordTtlMs = 15_000;
 const maxRemembered = 10_000;
 /** The time of last use is stored at most once in this time. */
@@ -25,11 +39,7 @@ interface KnownKey {
   readonly expiresAt: number;
 }
 
-export function createCheckKey(
-  store: Pick<KeyStore, "findByDigest" | "markUsed">,
-  log: Logger,
-  now: () => number = Date.now,
-): CheckKey {
+export function createCheckKey({ keys, users, maxDays, log, now = Date.now }: CheckKeyOptions): CheckKey {
   const known = new LRUCache<string, KnownKey>({ max: maxRemembered });
   const usedAt = new LRUCache<string, number>({ max: maxRemembered });
   const shareRead = createSingleFlight<User | undefined>();
@@ -38,7 +48,7 @@ export function createCheckKey(
     const at = now();
     if (at - (usedAt.get(id) ?? -Infinity) >= usedIntervalMs) {
       usedAt.set(id, at);
-      store.markUsed(id, new Date(at)).catch((error: unknown) => {
+      keys.markUsed(id, new Date(at)).catch((error: unknown) => {
         log.debug({ key: user.name, reason: getErrorMessage(error) }, "time of last use not stored");
       });
     }
@@ -47,20 +57,31 @@ export function createCheckKey(
 
   async function read(digest: string): Promise<User | undefined> {
     const readAt = now();
-    const stored = await store.findByDigest(digest);
-    const expiresAt = stored?.expiresOn.getTime() ?? 0;
-    if (stored === undefined || expiresAt <= readAt) {
+    const stored = await keys.findByDigest(digest);
+    const expiresAt = stored === undefined ? 0 : toKeyEnd(stored, maxDays).getTime();
+    if (stored === undefined || expiresAt <= readAt || !(await isActive(stored.maker))) {
       known.delete(digest);
       return undefined;
     }
-    const { id, name, roles } = stored;
-    const key = { id, readAt, expiresAt, user: { name: `${keyUserPrefix}${name}`, roles, active: true } };
+    const { id, name, roles, maker } = stored;
+    const user = {
+      name: `${keyUserPrefix}${name}`,
+      roles,
+      active: true,
+      ...(maker === undefined ? {} : { maker }),
+    };
+    const key = { id, readAt, expiresAt, user };
     known.set(digest, key);
     return use(key);
   }
 
-  return (key, admit) => {
+  const isActive = async (maker: string | undefined): Promise<boolean> =>
+    maker === undefined || (await users.find(maker))?.active === true;
+
+  return (key, admit, { afresh } = { afresh: false }) => {
     const digest = toKeyDigest(key);
+    // Not shared: a read that has begun may be older than the request.
+    if (afresh) return admit().then(() => read(digest));
     const found = known.get(digest);
     const at = now();
     if (found !== undefined && at - found.readAt < recordTtlMs && at < found.expiresAt) return use(found);

@@ -4,6 +4,7 @@ import type { CreatedKeyView, KeyView } from "../../schemas/api-key.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { NameTakenError, RejectionError } from "../lib/errors.ts";
 import { newId } from "../lib/sys-id.ts";
+import type { User } from "./user.ts";
 
 /** An API key as stored: the key itself is not. */
 export interface StoredKey {
@@ -14,17 +15,38 @@ export interface StoredKey {
   readonly roles: readonly string[];
   readonly createdOn: Date;
   readonly createdBy: string;
+  /**
+   * The stored user at the beginning: who created the key, or the key that created it, and so on. Undefined
+   * if it was the command line or a user of an OpenID provider.
+   */
+  readonly maker: string | undefined;
   readonly expiresOn: Date;
   readonly lastUsedOn: Date | undefined;
 }
 
+/** Where a list of keys continues: after this name and slot. */
+export type KeyPosition = readonly [name: string, slot: number];
+
+/** A page of a list of keys, sorted by name. */
+interface KeyPage<T> {
+  readonly keys: readonly T[];
+  /** Undefined on the last page. */
+  readonly next: KeyPosition | undefined;
+}
+
+interface KeyPageQuery {
+  readonly after: KeyPosition | undefined;
+  readonly limit: number;
+}
+
 /** Every function throws UnavailableError. */
 export interface KeyStore {
-  /** False if two keys that are valid at `now` have the name. */
-  insert(key: StoredKey, now: Date): Promise<boolean>;
+  /** False if two keys have the name that expire after `at` and were created after `since`. */
+  insert(key: StoredKey, valid: { readonly at: Date; readonly since: Date }): Promise<boolean>;
   findByDigest(digest: string): Promise<StoredKey | undefined>;
-  /** Sorted by name, at most 1,000. */
+  /** Sorted by name. */
   list(): Promise<StoredKey[]>;
+  findPage(query: KeyPageQuery): Promise<KeyPage<StoredKey>>;
   /** Returns the key that was removed. */
   remove(id: string): Promise<StoredKey | undefined>;
   /** Sets the time of last use, unless a later one is stored. */
@@ -40,10 +62,14 @@ interface NewKey {
 /** Manages API keys, for HTTP and the command line. Every function throws UnavailableError. */
 export interface KeyAdministration {
   list(): Promise<KeyView[]>;
-  /** Throws a RejectionError if it has expired, and NameTakenError if two keys of this name are valid. */
+  findPage(query: KeyPageQuery): Promise<KeyPage<KeyView>>;
+  /**
+   * Throws a RejectionError if it has expired or would live too long, and NameTakenError if two keys of this
+   * name are valid.
+   */
   create(
     key: NewKey,
-    createdBy: string,
+    creator: Pick<User, "name" | "maker">,
   ): Promise<{ readonly key: CreatedKeyView; readonly event: AuditEvent }>;
   /** Undefined if there is no such key. */
   remove(id: string): Promise<{ readonly key: KeyView; readonly event: AuditEvent } | undefined>;
@@ -58,35 +84,59 @@ export const keyUserPrefix = "key:";
 /** A digest suffices: nobody can guess 256 random bits. */
 export const toKeyDigest = (key: string): string => hash("sha256", key, "base64url");
 
+const dayMs = 24 * 60 * 60_000;
+
+/** When a key ends: when it expires, or `maxDays` after its creation if that is earlier. */
+export const toKeyEnd = (
+  { createdOn, expiresOn }: Pick<StoredKey, "createdOn" | "expiresOn">,
+  maxDays: number,
+): Date => new Date(Math.min(expiresOn.getTime(), createdOn.getTime() + maxDays * dayMs));
+
+/** The stored user with whom the keys of a caller end. Names of others contain a colon. */
+const findMaker = ({ name, maker }: Pick<User, "name" | "maker">): string | undefined =>
+  maker ?? (name.includes(":") ? undefined : name);
+
+/** @param maxDays - The longest life of a key; a change applies to existing keys as well. */
 export function createKeyAdministration(
   store: KeyStore,
+  maxDays: number,
   now: () => Date = () => new Date(),
 ): KeyAdministration {
+  const toView = (key: StoredKey): KeyView => toKeyView({ ...key, expiresOn: toKeyEnd(key, maxDays) });
   return {
-    list: async () => (await store.list()).map(toKeyView),
+    list: async () => (await store.list()).map(toView),
 
-    async create({ name, roles, expiresOn }, createdBy) {
+    async findPage(query) {
+      const { keys, next } = await store.findPage(query);
+      return { keys: keys.map(toView), next };
+    },
+
+    async create({ name, roles, expiresOn }, creator) {
       const createdOn = now();
-      if (!(expiresOn > createdOn))
-        throw new RejectionError("SCHEMA_VIOLATION", "The key would be expired.", [
-          { path: "/expiresOn", message: "must be in the future" },
-        ]);
+      if (!(expiresOn > createdOn)) throw rejectExpiry("The key would be expired.", "must be in the future");
+      if (toKeyEnd({ createdOn, expiresOn }, maxDays) < expiresOn)
+        throw rejectExpiry("The key would live too long.", `must be within ${maxDays} days (KEYS_MAX_DAYS)`);
       const key = `${keyPrefix}${randomBytes(32).toString("base64url")}`;
       const stored: StoredKey = {
         ...{ id: newId(), name, digest: toKeyDigest(key), roles: [...new Set(roles)] },
-        ...{ createdOn, createdBy, expiresOn, lastUsedOn: undefined },
+        ...{ createdOn, createdBy: creator.name, maker: findMaker(creator) },
+        ...{ expiresOn, lastUsedOn: undefined },
       };
-      if (!(await store.insert(stored, createdOn)))
+      const since = new Date(createdOn.getTime() - maxDays * dayMs);
+      if (!(await store.insert(stored, { at: createdOn, since })))
         throw new NameTakenError(`two valid keys are named "${name}"; delete one of them first`);
       return { key: { ...toKeyView(stored), key }, event: toEvent("key.created", stored) };
     },
 
     async remove(id) {
       const removed = await store.remove(id);
-      return removed && { key: toKeyView(removed), event: toEvent("key.deleted", removed) };
+      return removed && { key: toView(removed), event: toEvent("key.deleted", removed) };
     },
   };
 }
+
+const rejectExpiry = (message: string, fault: string): RejectionError =>
+  new RejectionError("SCHEMA_VIOLATION", message, [{ path: "/expiresOn", message: fault }]);
 
 const toEvent = (action: "key.created" | "key.deleted", { id, name, roles }: StoredKey): AuditEvent => ({
   action,

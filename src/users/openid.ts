@@ -70,7 +70,7 @@ export function toUser(claims: TokenClaims, { userClaim, rolesClaim, roleMap }: 
   const name = getClaim(claims, userClaim);
   if (typeof name !== "string" || !isName(name))
     throw new InvalidTokenError(`the claim ${userClaim} is not a user name`);
-  const given = getClaim(claims, rolesClaim) ?? [];
+  const given = getClaim(claims, rolesClaim);
   const listed: unknown[] = typeof given === "string" ? given.split(" ") : Array.isArray(given) ? given : [];
   return {
     name: `${openIdPrefix}${name}`,
@@ -81,7 +81,18 @@ export function toUser(claims: TokenClaims, { userClaim, rolesClaim, roleMap }: 
       ]),
     ],
     active: true,
+    ...(given === undefined ? { rolesFault: describeMissingRoles(claims, rolesClaim) } : {}),
   };
+}
+
+/** Microsoft Entra only refers to groups if there are many (OpenID Connect Core 1.0, section 5.6.2). */
+function describeMissingRoles({ _claim_names: elsewhere }: TokenClaims, rolesClaim: string): string {
+  const isElsewhere =
+    typeof elsewhere === "object" && elsewhere !== null && Object.hasOwn(elsewhere, rolesClaim);
+  const missing = `The token has no claim "${rolesClaim}" (OIDC_ROLES_CLAIM)`;
+  return isElsewhere
+    ? `${missing}, but _claim_names: the user is in too many groups. Let the provider send only the groups of the application, or app roles.`
+    : `${missing}.`;
 }
 
 const isName = (text: string): boolean =>

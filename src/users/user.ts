@@ -11,12 +11,16 @@ export interface User {
   readonly name: string;
   readonly roles: readonly string[];
   readonly active: boolean;
+  /** For a caller with an API key: the stored user with whom the key ends. */
+  readonly maker?: string;
+  /** For a caller with a token that names no roles: why. */
+  readonly rolesFault?: string;
 }
 
 /** A caller without credentials. */
 export const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
-export interface StoredUser extends User {
+export interface StoredUser extends Pick<User, "name" | "roles" | "active"> {
   /** See password.ts. */
   readonly passwordHash: string;
 }
@@ -35,10 +39,14 @@ export interface UserStore {
   readonly findPage: UserPage;
   /** Throws NameTakenError. */
   insert(user: StoredUser): Promise<void>;
-  /** Sets the given members; false when the user does not exist. */
+  /**
+   * Sets the given members; false when the user does not exist, or does not have the hash and state of
+   * `expected` any more.
+   */
   change(
     name: string,
     change: Partial<Pick<StoredUser, "passwordHash" | "roles" | "active">>,
+    expected?: Pick<StoredUser, "passwordHash" | "active">,
   ): Promise<boolean>;
   /** Grants and revokes roles; false when the user does not exist. */
   changeRoles(

@@ -143,7 +143,7 @@ export const replay: Create<Replay> = (maybe) =>
 export const key: Create<StoredKey> = (maybe) =>
   object<StoredKey>({
     ...{ id: text, name: text, digest: text, roles: list(text), createdOn: date, createdBy: text },
-    ...{ expiresOn: date, lastUsedOn: maybe(date) },
+    ...{ maker: maybe(text), expiresOn: date, lastUsedOn: maybe(date) },
   });
 
 const basis = fc.oneof<fc.Arbitrary<SessionBasis>[]>(

@@ -28,6 +28,7 @@ describe("the settings", () => {
         port: 8080,
         maxConnections: 10_000,
         publicUrl: undefined,
+        allowedOrigins: [],
         trustedProxies: [],
         tls: undefined,
       },
@@ -49,6 +50,7 @@ describe("the settings", () => {
         rack: undefined,
       },
       bootstrap: undefined,
+      maxKeyDays: 365,
       oidc: undefined,
       signIn: undefined,
       push: { applications: [], platforms: [], maxTokensPerUser: undefined, maxUnseenDays: undefined },
@@ -107,6 +109,30 @@ describe("the settings", () => {
     ]) {
       assert.match(message, new RegExp(`^  ${name} `, "m"));
     }
+  });
+
+  it("are rejected in the words of environment variables, with a cause that nobody sees", () => {
+    const uri = "mongodb://127.0.0.1/topicsync";
+    for (const [settings, fault] of [
+      [{ KAFKA_TLS: "yes" }, "KAFKA_TLS must be true or false"],
+      [{ HTTP_PORT: "80a" }, "HTTP_PORT must be a whole number"],
+      [{ HTTP_PORT: "tcp://10.0.0.1:80" }, 'HTTP_PORT must be a whole number, .* for a service "http"'],
+      [{ MONGODB_URI: `${uri}\n` }, "MONGODB_URI must be a MongoDB URI .*, but ends with a line break"],
+      [{ MONGODB_URI: `\uFEFF${uri}` }, "MONGODB_URI must be .*, but begins with a byte order mark"],
+      [{ HTTP_PUBLIC_URL: " https://a.test" }, "HTTP_PUBLIC_URL must be .* white space"],
+      [
+        { MONGODB_URI_FILE: writeSecretFile("uri", `${uri}\r\n\n`) },
+        "MONGODB_URI must be .*, but ends with a line break",
+      ],
+    ] as const)
+      assert.match(getFaults(settings), new RegExp(`^ {2}${fault}`, "m"));
+  });
+
+  it("name the origins of other sites without a path", () => {
+    const origins = "https://app.example.org:8443,capacitor://localhost,null";
+    assert.deepEqual(readConfig({ HTTP_ALLOWED_ORIGINS: origins }).http.allowedOrigins, origins.split(","));
+    for (const wrong of ["*", "https://app.example.org/", "app.example.org", "https://*.example.org"])
+      assert.match(getFaults({ HTTP_ALLOWED_ORIGINS: wrong }), /^ {2}HTTP_ALLOWED_ORIGINS .*an origin/m);
   });
 
   it("never show a secret in a fault", () => {

@@ -2,6 +2,7 @@ import type { KeyList, KeyView } from "../../../schemas/api-key.ts";
 import { ErrorMessage } from "../components/error-message.tsx";
 import { getRoleName } from "../components/grants-field.tsx";
 import { Page } from "../components/page.tsx";
+import { Pager, usePaging } from "../components/pager.tsx";
 import { Table } from "../components/table.tsx";
 import { TimeAgo } from "../components/time-ago.tsx";
 import { useListDialog } from "../list-dialog.ts";
@@ -10,7 +11,8 @@ import { CreateKeyDialog, DeleteKeyDialog, keysPath } from "./keys/dialogs.tsx";
 
 /** The API keys of programs. */
 export function Keys() {
-  const { value, error, refetch } = useQuery<KeyList>(keysPath);
+  const paging = usePaging("");
+  const { value, error, refetch } = useQuery<KeyList>(getListPath(paging.after));
   const { open, show, notice, handlers } = useListDialog<"create" | KeyView>(refetch);
   return (
     <Page name="Keys">
@@ -45,10 +47,17 @@ export function Keys() {
           ))}
         </Table>
       )}
+      {value !== undefined && <Pager paging={paging} next={value.next} />}
       {open === "create" && <CreateKeyDialog {...handlers} />}
       {typeof open === "object" && <DeleteKeyDialog {...handlers} apiKey={open} />}
     </Page>
   );
+}
+
+function getListPath(after: string | undefined): string {
+  const query = new URLSearchParams({ limit: "50" });
+  if (after !== undefined) query.set("after", after);
+  return `${keysPath}?${query.toString()}`;
 }
 
 interface KeyRowProps {

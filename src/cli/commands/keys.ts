@@ -46,7 +46,7 @@ async function createKey(name: string, { role: roles, expiresIn, json }: CreateF
     const record = audit();
     const { keys } = await services();
     const expiresOn = new Date(Date.now() + expiresIn);
-    const { key, event } = await keys.create({ name, roles, expiresOn }, getCommandLineUser());
+    const { key, event } = await keys.create({ name, roles, expiresOn }, { name: getCommandLineUser() });
     record(event);
     return key;
   });

@@ -99,7 +99,7 @@ const requests: Readonly<Record<string, Request>> = {
   "POST /api/topicsync/v1/installations/look-up": { body: { users: ["ann"], application: "agent" } },
   "GET /api/topicsync/v1/keys": {},
   "POST /api/topicsync/v1/keys": {
-    body: { name: "sender", roles: [], expiresOn: "2099-01-01T00:00:00Z" },
+    body: { name: "sender", roles: [], expiresOn: new Date(Date.now() + 3_600_000).toISOString() },
   },
   "GET /api/topicsync/v1/users/{name}/sessions": { in: { name: "ann" } },
   "DELETE /api/topicsync/v1/users/{name}/sessions": { in: { name: "ann" } },

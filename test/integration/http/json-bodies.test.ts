@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
-import { assertError } from "../../support/http.ts";
+import { assertError, call } from "../../support/http.ts";
 import { service } from "../../support/shared-service.ts";
 import {
   assertIntact,
@@ -98,6 +98,17 @@ describe("a compressed body", () => {
       assertError(other, 415, "UNSUPPORTED_MEDIA_TYPE");
     }
   });
+});
+
+it("credentials for signing in have at most 4 KiB, since strangers send them", async () => {
+  const url = `${service.url}/api/topicsync/v1/session`;
+  for (const [length, status] of [
+    [3_000, 400],
+    [5_000, 413],
+  ] as const) {
+    const body = { user: "stranger", password: "x".repeat(length) };
+    assert.equal((await call(url, { as: undefined, body })).status, status);
+  }
 });
 
 it("the service survives all of it", () => assertIntact(service.log));

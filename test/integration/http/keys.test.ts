@@ -92,6 +92,42 @@ describe("an API key", () => {
     assert.deepEqual(created.map(({ status }) => status).toSorted(), [201, 201, 409, 409, 409, 409]);
   });
 
+  it("is listed in pages", async () => {
+    const names = [unique("page"), unique("page"), unique("page")];
+    for (const name of names) await create({ name });
+    const found: string[] = [];
+    let next: string | null = "";
+    while (next !== null) {
+      const query: string = next === "" ? "?limit=2" : `?limit=2&after=${next}`;
+      const { json } = await call(`${service.url}/api/topicsync/v1/keys${query}`, { method: "GET" });
+      assert.ok(json.keys.length <= 2);
+      found.push(...json.keys.map(({ name }: { name: string }) => name));
+      next = json.next;
+    }
+    assert.deepEqual(
+      names.filter((name) => found.filter((one) => one === name).length !== 1),
+      [],
+    );
+    const foreign = await call(`${service.url}/api/topicsync/v1/keys?after=x`, { method: "GET" });
+    assertError(foreign, 400, "SCHEMA_VIOLATION");
+  });
+
+  it("is rejected when the user who made it is disabled, and so is the key that it made", async () => {
+    const as = { user: unique("maker"), password: "a password of a maker" };
+    const users = `${service.url}/api/topicsync/v1/users`;
+    const added = { name: as.user, password: as.password, roles: ["admin"] };
+    assert.equal((await call(users, { body: added })).status, 201);
+    const body = { name: unique("key"), roles: ["admin"], expiresOn: inAnHour() };
+    const made = await call(`${service.url}/api/topicsync/v1/keys`, { as, body });
+    keepSecret(made.json.key);
+    const child = await create({ roles: ["admin"] }, made.json.key);
+    assert.equal((await call(`${users}/${as.user}/disable`)).status, 200);
+    for (const { json } of [made, child]) {
+      const enable = await call(`${users}/${as.user}/enable`, { key: json.key });
+      assertError(enable, 401, "UNAUTHENTICATED");
+    }
+  });
+
   it("never has more rights than the caller who creates it", async () => {
     const admin = await createKey(service.url, "admin", "topics.read@sales.*");
     const response = await create({ roles: ["admin", "topics.read@assurance"] }, admin);
@@ -115,5 +151,6 @@ describe("an API key", () => {
     const past = await create({ expiresOn: "2020-01-01T00:00:00Z" });
     assertError(past, 400, "SCHEMA_VIOLATION");
     assert.match(past.json.error.detail, /must be in the future/);
+    assertError(await create({ expiresOn: "9999-01-01T00:00:00Z" }), 400, "SCHEMA_VIOLATION");
   });
 });

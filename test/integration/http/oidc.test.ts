@@ -71,6 +71,15 @@ describe("a bearer token", () => {
     );
   });
 
+  it("without the claim of the roles is rejected with the name of the claim", async () => {
+    const missing = await createTopic(await issuer.token({ roles: undefined }));
+    assertError(missing, 403, "FORBIDDEN");
+    assert.match(missing.json.error.detail, /no claim "roles" \(OIDC_ROLES_CLAIM\)\.$/);
+    const overage = { roles: undefined, _claim_names: { roles: "src1" } };
+    const { json } = await createTopic(await issuer.token(overage));
+    assert.match(json.error.detail, /no claim "roles".* in too many groups/);
+  });
+
   it("may have several audiences, and some clock skew", async () => {
     assert.equal((await getSync(await issuer.token({ aud: ["other", audience] }))).status, 200);
     assert.equal((await getSync(await issuer.token({ exp: now() - 5 }))).status, 200);
@@ -147,7 +156,9 @@ describe("a hostile token", () => {
 
   for (const [what, changed, why] of [
     ["for another audience", { aud: "another" }, /aud/],
+    ["for another audience than the setting's", { aud: "another" }, /another.*OIDC_AUDIENCE/],
     ["for no audience", { aud: undefined }, /aud/],
+    ["for a client only", { aud: undefined, client_id: "app" }, /'app' in client_id alone/],
     ["of another issuer", { iss: "https://example.org" }, /iss/],
     ["that has expired", { exp: now() - 60 }, /exp/],
     ["that never expires", { exp: undefined }, /exp/],

@@ -101,6 +101,31 @@ describe("users over HTTP", () => {
     }
   });
 
+  it("are granted nothing that lasts for a password that was replaced, or after they were disabled", async () => {
+    for (const [change, body] of [
+      ["password", { password: "another password" }],
+      ["disable", undefined],
+    ] as const) {
+      const as = await addUser(["admin"]);
+      assert.equal((await list("", as)).status, 200, "the credential is remembered");
+      assert.equal((await post(`/${as.user}/${change}`, body)).status, 200);
+      const expiresOn = new Date(Date.now() + 3_600_000).toISOString();
+      for (const [rest, given] of [
+        ["users", { name: unique("backdoor"), password }],
+        ["keys", { name: unique("backdoor"), roles: [], expiresOn }],
+        [`users/${as.user}/enable`, undefined],
+      ] as const) {
+        const granted = await call(`${service.url}/api/topicsync/v1/${rest}`, { body: given, as });
+        assertError(granted, 401, "UNAUTHENTICATED");
+      }
+      const session = `${service.url}/api/topicsync/v1/session`;
+      assertError(await call(session, { as: undefined, body: as }), 401, "UNAUTHENTICATED");
+      const passwords = { currentPassword: as.password, password: "a password of a thief" };
+      const own = await call(`${session}/password`, { as, body: passwords });
+      assert.ok([401, 403].includes(own.status), own.text);
+    }
+  });
+
   it("cannot lock themselves out", async () => {
     const own = bootstrap.user;
     const disabled = await post(`/${own}/disable`);

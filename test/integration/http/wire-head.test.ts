@@ -103,22 +103,25 @@ describe("a target", () => {
 
 describe("a method", () => {
   it("is rejected if the path does not support it", async () => {
-    for (const method of [
-      "TRACE",
-      "OPTIONS",
-      "PUT",
-      "PATCH",
-      "DELETE",
-      "PROPFIND",
-      "PURGE",
-      "LINK",
-      "QUERY",
-    ]) {
+    for (const method of ["TRACE", "PUT", "PATCH", "DELETE", "PROPFIND", "PURGE", "LINK", "QUERY"]) {
       const [response] = await exchangeRaw(head(`${method} /healthz HTTP/1.1`, close, "X-Secret: secret"));
       assert.equal(response?.status, 405, method);
       assert.equal(response.headers["allow"], "GET, HEAD");
       assert.doesNotMatch(response.body, /secret/);
     }
+  });
+
+  it("may be OPTIONS at a health path, with the state as the answer: load balancers check so", async () => {
+    for (const [path, state] of [
+      ["/healthz", /"alive"/],
+      ["/readyz", /"(?:not )?ready"/],
+    ] as const) {
+      const [response] = await exchangeRaw(head(`OPTIONS ${path} HTTP/1.1`, close));
+      assert.ok(response !== undefined && [200, 503].includes(response.status));
+      assert.match(response.body, state);
+    }
+    const [other] = await exchangeRaw(head("OPTIONS /openapi.json HTTP/1.1", close));
+    assert.equal(other?.status, 405);
   });
 
   it("is rejected if it is unknown or CONNECT", async () => {

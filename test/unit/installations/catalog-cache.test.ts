@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createCatalog } from "../../../src/installations/catalog-cache.ts";
-import type { CatalogStore, NamedStore, PushApplication } from "../../../src/installations/catalog.ts";
+import {
+  createUnknownApplicationError,
+  createUnknownPlatformError,
+  type CatalogStore,
+  type NamedStore,
+  type PushApplication,
+} from "../../../src/installations/catalog.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { until } from "../../support/poll.ts";
@@ -83,4 +89,12 @@ describe("the catalog cache", () => {
     );
     assert.ok(reads() - before <= 1, `${reads() - before} reads`);
   });
+});
+
+it("an unknown name that looks like another one is rejected with the reason", () => {
+  const decomposed = "Sto\u0308rung";
+  for (const createError of [createUnknownApplicationError, createUnknownPlatformError]) {
+    assert.match(createError(decomposed).details[0]?.message ?? "", /Unicode's form NFC$/);
+    assert.doesNotMatch(createError(decomposed.normalize()).details[0]?.message ?? "", /NFC/);
+  }
 });

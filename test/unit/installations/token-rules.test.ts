@@ -5,7 +5,7 @@ import { checkToken } from "../../../src/installations/token-rules.ts";
 
 const hex = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0";
 const key = `B${"a_-9".repeat(21)}AA`;
-const auth = "0123456789abcdefABCDEF".slice(0, 22);
+const auth = "0123456789abcdefABCDEA";
 const endpoint = "https://push.example.org/send/abc";
 
 const assertAccepts = (rule: string | undefined, given: string, stored = given) => {
@@ -81,6 +81,40 @@ describe("a platform's token rule", () => {
       "webpush",
       JSON.stringify({ keys: { auth, p256dh: key }, expirationTime: null, endpoint }, undefined, 2),
       kept,
+    );
+  });
+
+  it("accepts the keys for webpush in any Base64, and stores one form", () => {
+    const p256dh = Buffer.alloc(65, Buffer.from("fbef04", "hex"));
+    const secret = Buffer.alloc(16, 0xfb);
+    const write = (encode: (bytes: Buffer) => string): string =>
+      JSON.stringify({ endpoint, keys: { p256dh: encode(p256dh), auth: encode(secret) } });
+    const stored = write((bytes) => bytes.toString("base64url"));
+    assertAccepts("webpush", stored);
+    assertAccepts(
+      "webpush",
+      write((bytes) => bytes.toString("base64")),
+      stored,
+    );
+    assertAccepts(
+      "webpush",
+      write((bytes) => bytes.toString("base64").replaceAll("=", "")),
+      stored,
+    );
+    assertAccepts(
+      "webpush",
+      write((bytes) => `${bytes.toString("base64url")}=`),
+      stored,
+    );
+    // The last character has bits that belong to no byte.
+    assertAccepts("webpush", stored.replace(/-w"\}\}$/, '-_"}}'), stored);
+    assertRejects(
+      "webpush",
+      write((bytes) => bytes.subarray(1).toString("base64")),
+    );
+    assertRejects(
+      "webpush",
+      write((bytes) => `${bytes.toString("base64")}===`),
     );
   });
 

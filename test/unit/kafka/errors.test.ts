@@ -22,6 +22,18 @@ it("takes errors of sockets and of kafkajs for outages", () => {
   }
 });
 
+it("names the setting when a listener and this client differ about TLS", () => {
+  for (const [message, hint] of [
+    ["Closed connection", /the listener may expect TLS: check KAFKA_TLS/],
+    [
+      "Client network socket disconnected before secure TLS connection was established",
+      /the listener may not expect TLS: check KAFKA_TLS/,
+    ],
+    ["Connection timeout", /^Kafka does not respond: Connection timeout$/],
+  ] as const)
+    assert.match(toKafkaError(wrap(new kafkajs.KafkaJSConnectionError(message))).message, hint);
+});
+
 it("takes no fault of the program for an outage, also if kafkajs wraps it", async () => {
   const fault = new TypeError("undefined is not a function");
   assert.equal(toKafkaError(wrap(fault)), fault);

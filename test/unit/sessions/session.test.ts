@@ -6,6 +6,7 @@ import { createSessionStore } from "../../../src/storage/sessions.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { createUserAdministration } from "../../../src/users/administration.ts";
+import type { StoredUser } from "../../../src/users/user.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
 
@@ -26,8 +27,15 @@ async function createUser(): Promise<string> {
   return name;
 }
 
+/** The user, as after a check of the password. */
+async function verify(name: string): Promise<StoredUser> {
+  const user = await users.find(name);
+  assert.ok(user !== undefined);
+  return user;
+}
+
 async function beginSession(name: string): Promise<string> {
-  const session = await sessions.begin(name);
+  const session = await sessions.begin(await verify(name));
   assert.ok(session !== undefined);
   return session.id;
 }
@@ -58,7 +66,7 @@ describe("the sessions of a user who is disabled", () => {
         await store.insert(session);
       },
     };
-    assert.equal(await createSessions({ store: slow, users }).begin(name), undefined);
+    assert.equal(await createSessions({ store: slow, users }).begin(await verify(name)), undefined);
     assert.equal(await countStored(name), 0);
   });
 
@@ -84,7 +92,7 @@ describe("a session", () => {
   it("ends when it is not used for two hours", async () => {
     let now = Date.now();
     const timed = createSessions({ store, users, now: () => new Date(now) });
-    const { id = "", expiresOn } = (await timed.begin(await createUser())) ?? {};
+    const { id = "", expiresOn } = (await timed.begin(await verify(await createUser()))) ?? {};
     for (const idle of [2 * hours - 1, 6 * 60_000, 2 * hours - 1]) {
       now += idle;
       assert.deepEqual((await timed.find(id))?.expiresOn, expiresOn, "the cookie lasts until the end");
@@ -101,7 +109,7 @@ describe("a session", () => {
       return store.extend(...of);
     };
     const timed = createSessions({ store: { ...store, extend }, users, now: () => new Date(now) });
-    const { id = "" } = (await timed.begin(await createUser())) ?? {};
+    const { id = "" } = (await timed.begin(await verify(await createUser()))) ?? {};
     for (let seconds = 0; seconds < 3_600; seconds += 10) {
       now += 10_000;
       assert.notEqual(await timed.find(id), undefined);
@@ -115,7 +123,7 @@ describe("a session", () => {
     const ids: string[] = [];
     let now = Date.now();
     const timed = createSessions({ store, users, now: () => new Date((now += 1_000)) });
-    for (let i = 0; i < 25; i += 1) ids.push((await timed.begin(name))?.id ?? "");
+    for (let i = 0; i < 25; i += 1) ids.push((await timed.begin(await verify(name)))?.id ?? "");
     assert.equal(await countStored(name), 20);
     const accepted = await Promise.all(ids.map((id) => isAccepted(id)));
     assert.deepEqual(accepted, [...Array<boolean>(5).fill(false), ...Array<boolean>(20).fill(true)]);
@@ -128,7 +136,7 @@ describe("a session", () => {
     const began = Date.now();
     let now = began;
     const timed = createSessions({ store, users, issuer, now: () => new Date(now) });
-    const own = await timed.begin(await createUser());
+    const own = await timed.begin(await verify(await createUser()));
     const theirs = await timed.beginFederated({ name: "oidc:ann", roles: [], active: true }, issuer);
     for (const [id, lifetime] of [
       [theirs.id, 8 * hours],
@@ -151,5 +159,14 @@ describe("the sessions of a user whose password changes", () => {
     await administration.setPassword(name, "another password");
     assert.equal(await isAccepted(id), false);
     assert.equal(await countStored(name), 0);
+  });
+
+  it("do not start with a password that was replaced after it was checked", async () => {
+    const name = await createUser();
+    const verified = await verify(name);
+    await administration.setPassword(name, "another password");
+    assert.equal(await sessions.begin(verified), undefined);
+    assert.equal(await countStored(name), 0);
+    assert.notEqual(await sessions.begin(await verify(name)), undefined);
   });
 });

@@ -28,7 +28,7 @@ describe("checking credentials", () => {
   const clock = () => now;
   const counted = { ...users, find: (one: string) => ((reads += 1), users.find(one)) };
   const throttle = createLoginThrottle({ onLimit: () => undefined });
-  const check = createAuthenticate({
+  const { verify: check, verifyAfresh } = createAuthenticate({
     users: counted,
     throttle,
     hashQueue: createHashQueue({ maxWaiting: 100, maxWaitMs: 120_000 }),
@@ -53,7 +53,7 @@ describe("checking credentials", () => {
     const minute = 60_000;
     const hashQueue = createHashQueue({ maxWaiting: 100, maxWaitMs: 120_000 });
     let hashes = 0;
-    const counting = createAuthenticate({
+    const { verify: counting } = createAuthenticate({
       users,
       throttle,
       hashQueue: { run: (priority, work) => ((hashes += 1), hashQueue.run(priority, work)) },
@@ -91,6 +91,51 @@ describe("checking credentials", () => {
     now += 30_000;
     assert.deepEqual((await authenticate(name, "right"))?.roles, []);
   });
+
+  it("asks the store for what outlasts the request, so that nothing replaced is accepted", async () => {
+    const afresh = (password: string) => verifyAfresh({ name, password, address: "192.0.2.1" });
+    await authenticate(name, "right");
+    await users.change(name, { roles: [] });
+    assert.deepEqual(await afresh("right"), await users.find(name));
+    const passwordHash = await hashPassword("new");
+    await users.change(name, { passwordHash });
+    assert.equal((await afresh("new"))?.passwordHash, passwordHash);
+    assert.equal(await afresh("right"), undefined);
+    await users.change(name, { active: false });
+    assert.equal(await afresh("new"), undefined);
+  });
+
+  it("rejects a password that is replaced while its hash is computed", async () => {
+    const replacing = createAuthenticate({
+      users,
+      throttle,
+      hashQueue: {
+        run: async (_priority, work) => {
+          const found = await work();
+          await users.change(name, { passwordHash: await hashPassword("new") });
+          return found;
+        },
+      },
+    });
+    assert.equal(await replacing.verifyAfresh({ name, password: "right", address: "192.0.2.1" }), undefined);
+  });
+});
+
+describe("a password that its user changes", () => {
+  it("stays as it is if another was set since the current one was checked, or the user was disabled", async () => {
+    const name = unique("user");
+    await administration.add({ name, password: "first", roles: [] });
+    const verified = await users.find(name);
+    assert.ok(verified !== undefined);
+    const changed = await administration.setPassword(name, "second", verified);
+    const stored = await users.find(name);
+    assert.equal(changed?.passwordHash, stored?.passwordHash);
+    assert.notEqual(stored?.passwordHash, verified.passwordHash);
+    assert.equal(await administration.setPassword(name, "third", verified), undefined);
+    await administration.setActive(name, false);
+    assert.equal(await administration.setPassword(name, "third", stored), undefined);
+    assert.equal((await users.find(name))?.passwordHash, stored?.passwordHash);
+  });
 });
 
 describe("checking wrong credentials", () => {
@@ -112,7 +157,7 @@ describe("checking wrong credentials", () => {
       onLimit: (limit) => reached.push(limit),
       limits: { userAtAddress: 3, address: 5, user: 7 },
     });
-    const check = createAuthenticate({ users, throttle, hashQueue: counted, clock });
+    const { verify: check } = createAuthenticate({ users, throttle, hashQueue: counted, clock });
     return async (name: string, password: string, address = here) => check({ name, password, address });
   };
   const createUser = async (): Promise<string> => {

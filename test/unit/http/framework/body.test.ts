@@ -1,21 +1,32 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
 import { after, describe, it } from "node:test";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 import express from "express";
 
 import { readBody } from "../../../../http/framework/body.ts";
+import { createBodyBudget } from "../../../../http/framework/body-budget.ts";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import { listen } from "../../../../http/framework/server.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
+import { until } from "../../../support/poll.ts";
 import { send } from "../../../support/raw-http.ts";
+
+/** How many bytes of bodies are read at the same time. */
+const maxBytes = 200_000;
 
 const log = await createLogger("silent");
 const app = express();
 app.use(createRequestContext(undefined));
 app.post(
   "/",
-  ...readBody({ schema: {}, check: (value) => ({ ok: true, value }), wrongTypeStatus: 415 }),
+  ...readBody(
+    { schema: {}, check: (value) => ({ ok: true, value }), wrongTypeStatus: 415 },
+    createBodyBudget(maxBytes),
+  ),
   (request, response) => {
     response.json({ body: request.body });
   },
@@ -57,6 +68,52 @@ describe("a JSON body", () => {
       assert.deepEqual(await post(type, '{"a":"+AHs-"}'), [200, { a: "+AHs-" }]);
     });
   }
+
+  it("may name its coding in any case, and gzip as x-gzip", async () => {
+    const codings: [string, (text: string) => Buffer][] = [
+      ["Identity", (text) => Buffer.from(text)],
+      ["GZIP", gzipSync],
+      ["X-Gzip", gzipSync],
+      ["Br", brotliCompressSync],
+    ];
+    for (const [coding, encode] of codings) {
+      const response = await fetch(server.url, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "Content-Encoding": coding },
+        body: new Uint8Array(encode('{"a":1}')),
+      });
+      assert.deepEqual([coding, await response.json()], [coding, { body: { a: 1 } }]);
+    }
+  });
+
+  it("is rejected while too many bytes of other bodies are being read", async () => {
+    const size = 100_000;
+    const begin = () => {
+      const headers = { "Content-Type": "application/json", "Content-Length": size };
+      const begun = request(server.url, { method: "POST", headers, agent: false });
+      begun.on("error", () => undefined).write(`"${"x".repeat(size - 2)}`);
+      return begun;
+    };
+    const slow = [begin(), begin()];
+    const small = (): Promise<Response> =>
+      fetch(server.url, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: `"${"x".repeat(1_000)}"`,
+      });
+    const rejected = await until("the slow bodies have arrived", async () => {
+      const response = await small();
+      return response.status === 503 && response;
+    });
+    assert.equal(rejected.headers.get("retry-after"), "1");
+    assert.equal(((await rejected.json()) as { error: { code: string } }).error.code, "OVERLOADED");
+    slow[0]?.destroy();
+    await until("the first has given its bytes back", async () => (await small()).status === 200);
+    slow[1]?.end('"');
+    const [response] = (await once(slow[1] ?? begin(), "response")) as [IncomingMessage];
+    assert.equal(response.statusCode, 200, "what was being read is read to its end");
+    response.resume();
+  });
 
   it("may begin with a byte order mark", async () => {
     assert.deepEqual(await post("application/json", "\uFEFF{}"), [200, {}]);

@@ -6,6 +6,7 @@ import { after, describe, it } from "node:test";
 import express from "express";
 
 import { readBody } from "../../../../http/framework/body.ts";
+import { createBodyBudget } from "../../../../http/framework/body-budget.ts";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import {
@@ -27,7 +28,10 @@ async function start(options: Pick<ListenOptions, "limits"> & { maxConnections?:
   app.use(createRequestContext(undefined));
   app.post(
     "/",
-    ...readBody({ schema: {}, check: (value) => ({ ok: true, value }), wrongTypeStatus: 415 }),
+    ...readBody(
+      { schema: {}, check: (value) => ({ ok: true, value }), wrongTypeStatus: 415 },
+      createBodyBudget(),
+    ),
     (_request, response) => {
       response.json("read");
     },
