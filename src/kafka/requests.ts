@@ -14,6 +14,7 @@ import {
   type Cluster,
   type FetchedRecords,
   type Isolation,
+  type PartitionScope,
 } from "./log-requests.ts";
 import { restoreEnd, type TransactionEnd, type TransactionQuery } from "./lost-ends.ts";
 import type { Metadata } from "./protocol/metadata.ts";
@@ -30,11 +31,19 @@ export interface KafkaRequests {
    * Returns the bounds of each partition, by name; undefined if the topic does not exist. Throws
    * UnavailableError.
    */
-  fetchBounds(topic: string, isolation: Isolation): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
+  fetchBounds(
+    topic: string,
+    isolation: Isolation,
+    scope?: PartitionScope,
+  ): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
   /** Fetches committed records from an offset on, as many as one response has. Throws UnavailableError. */
   fetchRecords(topic: string, from: PartitionOffset): Promise<FetchedRecords>;
   /** See LogReader. */
-  findFirstSince(topic: string, timestamp: number): Promise<ReadonlyMap<number, number>>;
+  findFirstSince(
+    topic: string,
+    timestamp: number,
+    scope?: PartitionScope,
+  ): Promise<ReadonlyMap<number, number>>;
   /** See LogWatch. */
   fetchLog(topic: string, partition: number): Promise<PartitionLog>;
   /** See LogWatch. */
@@ -79,12 +88,14 @@ export function createRequests(createCluster: () => object): KafkaRequests {
 
   return {
     fetchMetadata: (names) => ask({}, () => fetchMetadata(cluster, names)),
-    fetchBounds: (topic, isolation) => askAbout(topic, () => fetchBounds(cluster, topic, isolation)),
+    fetchBounds: (topic, isolation, scope) =>
+      askAbout(topic, () => fetchBounds(cluster, topic, isolation, scope)),
     fetchRecords: (topic, from) =>
       ask({ TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` }, () =>
         fetchRecords(cluster, topic, from),
       ),
-    findFirstSince: (topic, timestamp) => askAbout(topic, () => findFirstSince(cluster, topic, timestamp)),
+    findFirstSince: (topic, timestamp, scope) =>
+      askAbout(topic, () => findFirstSince(cluster, topic, timestamp, scope)),
     fetchLog: (topic, partition) => askAbout(topic, () => fetchLog(cluster, topic, partition)),
     confirmLog: (topic, partition, log) =>
       askAbout(topic, () => confirmLog(cluster, topic, { partition, log })),

@@ -107,6 +107,8 @@ export interface RecordBatch {
   readonly topicId: string | undefined;
   /** The log does not have the requested offset: there are no records. */
   readonly isOutOfRange: boolean;
+  /** Why Kafka cannot read this partition at the moment. There are no records then. */
+  readonly failure?: Error | undefined;
   /** The offset that was requested. */
   readonly fetchedFrom: number;
   /** In offset order; none when only markers, aborted records and what compaction left were fetched. */
@@ -182,9 +184,10 @@ export interface ObservedBounds extends LogBounds {
  * delay the sync. Every function throws UnavailableError.
  */
 export interface LogObserver {
-  fetchBounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
-  /** See LogReader. */
-  findFirstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  /** With "led", partitions without a leader are left out; with "all", they are an outage. */
+  fetchBounds(scope: "all" | "led"): Promise<ReadonlyMap<number, ObservedBounds>>;
+  /** See LogReader, and `fetchBounds`. */
+  findFirstSince(timestamp: number, scope: "all" | "led"): Promise<ReadonlyMap<number, number>>;
   /** The owner of each assigned partition: the name and address of the member's client. */
   fetchOwners(): Promise<ReadonlyMap<number, string>>;
 }
