@@ -47,6 +47,7 @@ import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
 import { repeatAfterUnreadableResponses } from "./workarounds/unreadable-responses.ts";
 import { connectToIpv6 } from "./workarounds/ipv6-brokers.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
+import { endStoppedFetchers } from "./workarounds/stopped-fetchers.ts";
 import {
   EgressTopicsDirectory,
   type AutomaticCreation,
@@ -122,6 +123,7 @@ function applyWorkarounds(maxBatchBytes: number): void {
   forgetCutResponses();
   repeatAfterUnreadableResponses();
   stopIdleChecks();
+  endStoppedFetchers();
   reportAuthentication();
 }
 
