@@ -30,6 +30,7 @@ import { quoteGroup, toKafkaError } from "./errors.ts";
 import { boundFetches } from "./workarounds/bounded-fetches.ts";
 import { deliverEmptyBatches } from "./workarounds/empty-batches.ts";
 import { fetchByTopicId } from "./workarounds/fetches.ts";
+import { forgetGoneBrokers } from "./workarounds/gone-brokers.ts";
 import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
 import type { GroupQuery } from "./group-requests.ts";
 import { readLog, readRanges } from "./reader.ts";
@@ -124,6 +125,7 @@ function applyWorkarounds(maxBatchBytes: number): void {
   repeatAfterUnreadableResponses();
   stopIdleChecks();
   endStoppedFetchers();
+  forgetGoneBrokers();
   reportAuthentication();
 }
 
