@@ -210,11 +210,11 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
       await this.#waitAfterFailure();
       if (this.#hasEnded()) return;
       try {
-        const start = await this.#claim();
+        const { start, topicId } = await this.#claim();
         if (this.#hasEnded()) return;
         const next = start.position;
         this.#writer.restart();
-        this.#mode = { kind: "reading", topicId: next.topicId, next };
+        this.#mode = { kind: "reading", topicId, next };
         member.seek(partition, next.offset);
         member.resume(partition);
         const pausedMs = Math.round(elapsed() - pausedAt);
@@ -278,7 +278,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   }
 
   /** Takes the partition over and finds where to start. Throws UnavailableError. */
-  async #claim(): Promise<Start> {
+  async #claim(): Promise<{ readonly start: Start; readonly topicId: string | undefined }> {
     const { member, partition, handler, watch, logs } = this.#options;
     // A claim would disturb the process that reads the other cluster.
     if (this.#isElsewhere)
@@ -299,7 +299,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     logStart(start, { claimed, bounds: log, log: this.#log });
     this.#hasStarted = true;
     this.#writer.setStored(claimed);
-    return start;
+    return { start, topicId: log.topicId };
   }
 
   /** Throws OtherClusterError. */

@@ -49,6 +49,7 @@ import { repeatAfterUnreadableResponses } from "./workarounds/unreadable-respons
 import { connectToIpv6 } from "./workarounds/ipv6-brokers.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { endStoppedFetchers } from "./workarounds/stopped-fetchers.ts";
+import { askForVersions } from "./workarounds/versions.ts";
 import {
   EgressTopicsDirectory,
   type AutomaticCreation,
@@ -126,6 +127,7 @@ function applyWorkarounds(maxBatchBytes: number): void {
   stopIdleChecks();
   endStoppedFetchers();
   forgetGoneBrokers();
+  askForVersions();
   reportAuthentication();
 }
 

@@ -182,6 +182,18 @@ describe("the reader of a partition", () => {
     assert.deepEqual(applied, [0]);
   });
 
+  it("reads on while the leader tells no topic ids, and keeps the one that it knows", async (t) => {
+    const { reader, shown, state, written, untilReading } = await createScene(t);
+    shown.log = { ...shown.log, topicId: undefined };
+    await reader.batch(createBatch(10, { topicId: undefined }));
+    await untilReading();
+    assert.equal(state.claims, 2);
+    await reader.batch(createBatch(10, { topicId: undefined }));
+    await until("it is written", () => written.length === 1);
+    assert.deepEqual(written, [[10, { offset: 11, epoch: 1, topicId: "one" }]]);
+    assert.equal(state.claims, 2);
+  });
+
   it("waits while a broker serves a log that was replaced", async (t) => {
     const { reader, shown, untilReading } = await createScene(t);
     shown.epochs = { one: 1, older: 1 };
