@@ -33,6 +33,7 @@ import { fetchByTopicId } from "./workarounds/fetches.ts";
 import { forgetGoneBrokers } from "./workarounds/gone-brokers.ts";
 import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
 import type { GroupQuery } from "./group-requests.ts";
+import { createOutputCheck } from "./lost-ends.ts";
 import { readLog, readRanges } from "./reader.ts";
 import { createRequests, type KafkaRequests } from "./requests.ts";
 import { toPosition } from "./committed-position.ts";
@@ -201,6 +202,7 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
   const requests = connectRequests(createClient(fastRetry));
   const observerRequests = connectRequests(createClient(fastRetry));
   const groupRequests = connectRequests(createClient(fastRetry));
+  const isOutput = config.router && createOutputCheck(config.router);
 
   const connectAndRun = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     retryUntilAvailable(
@@ -241,6 +243,7 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
           return client;
         },
         requests,
+        isOutput,
         log,
       }),
     createEgressTopics: (create, automatic) =>

@@ -16,7 +16,7 @@ import {
   type Isolation,
   type PartitionScope,
 } from "./log-requests.ts";
-import { restoreEnd, type TransactionEnd, type TransactionQuery } from "./lost-ends.ts";
+import { restoreEnd, type RestoredEnd, type TransactionQuery } from "./lost-ends.ts";
 import type { Metadata } from "./protocol/metadata.ts";
 import { requestStableOffset, type CommittedOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";
 
@@ -59,7 +59,7 @@ export interface KafkaRequests {
    * Ends the last transaction where its end is missing, and returns how; see lost-ends.ts. Throws kafkajs'
    * errors.
    */
-  restoreEnd(query: TransactionQuery): Promise<TransactionEnd | undefined>;
+  restoreEnd(query: TransactionQuery): Promise<RestoredEnd>;
   close(): Promise<void>;
 }
 
