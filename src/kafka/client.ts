@@ -247,7 +247,7 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
         log,
       }),
     createEgressTopics: (create, automatic) =>
-      new EgressTopicsDirectory({ admin, requests, create, automatic, log }),
+      new EgressTopicsDirectory({ requests, create, automatic, log }),
     readConsumerGroups: (query) => groupRequests.readConsumerGroups(query),
     fetchCommittedOffsets: (read) => fetchCommittedOffsets(observer, read),
     async close() {

@@ -2,6 +2,7 @@ import { UnavailableError } from "../lib/errors.ts";
 import { sleep } from "../lib/platform.ts";
 import type { GroupReading } from "../routing/consumers.ts";
 import type { PartitionLog, PartitionOffset, TopicBounds } from "../sync/records.ts";
+import { createTopics, type TopicCreation } from "./admin/topic-creation.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { readConsumerGroups, type GroupQuery } from "./group-requests.ts";
 import {
@@ -17,6 +18,7 @@ import {
   type PartitionScope,
 } from "./log-requests.ts";
 import { restoreEnd, type RestoredEnd, type TransactionQuery } from "./lost-ends.ts";
+import type { NewTopic } from "./protocol/create-topics.ts";
 import type { Metadata } from "./protocol/metadata.ts";
 import { requestStableOffset, type CommittedOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";
 
@@ -53,6 +55,11 @@ export interface KafkaRequests {
    * completed.
    */
   fetchStableOffset(query: OffsetQuery): Promise<CommittedOffset>;
+  /**
+   * Creates Kafka topics, and waits a moment for their leaders. Returns what became of each. Throws
+   * UnavailableError.
+   */
+  createTopics(topics: readonly NewTopic[]): Promise<readonly TopicCreation[]>;
   /** See readConsumerGroups in group-requests.ts. */
   readConsumerGroups(query: GroupQuery): Promise<GroupReading>;
   /**
@@ -105,6 +112,8 @@ export function createRequests(createCluster: () => object): KafkaRequests {
       const coordinator = await cluster.findGroupCoordinator({ groupId: query.groupId });
       return requestStableOffset(coordinator, query);
     },
+
+    createTopics: (topics) => ask({}, () => createTopics(cluster, topics)),
 
     readConsumerGroups: (query) => ask({}, () => readConsumerGroups(cluster, query)),
 
