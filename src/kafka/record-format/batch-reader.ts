@@ -1,9 +1,12 @@
+import { crc32 } from "node:zlib";
+
 import type { IHeaders, KafkaMessage, RecordBatchEntry } from "kafkajs";
 
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { LogRecord, SkippedBatch } from "../../sync/records.ts";
 import {
   findBatchEnd,
+  hasValidChecksum,
   headerBytes,
   magic,
   magicOffset,
@@ -67,12 +70,16 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
     // A message of an older format begins the next fetch.
     const end = bytes[at + magicOffset] === magic ? findBatchEnd(bytes, at) : undefined;
     if (end === undefined) break;
-    const batch = readBatch(bytes.subarray(at, end));
+    const batchBytes = bytes.subarray(at, end);
+    const batch = readBatch(batchBytes);
     if (batch.firstOffset < nextOffset || batch.lastOffset < batch.firstOffset)
       throw new RangeError("the offsets of batches of records do not ascend");
     nextOffset = batch.lastOffset + 1n;
+    const isDamaged = !hasValidChecksum(batchBytes);
+    if (isDamaged && isNewDamage(batchBytes)) throw new RangeError(wrongChecksum);
     const decoded = messages.length;
     try {
+      if (isDamaged) throw new Error(wrongChecksum);
       left = await decodeBatch(batch, left, messages);
       if (messages.at(-1)?.offset !== String(batch.lastOffset)) messages.push(markEnd(batch));
     } catch (error) {
@@ -87,6 +94,20 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
     at = end;
   }
   return messages;
+}
+
+const wrongChecksum = "a batch of records has a wrong checksum";
+/** The damaged batches that were fetched before, by a digest of their bytes. */
+const knownDamages = new Set<number>();
+const maxKnownDamages = 10_000;
+
+/** Whether these bytes are fetched for the first time. What was damaged on its way is whole the next time. */
+function isNewDamage(batch: Buffer): boolean {
+  const digest = crc32(batch);
+  if (knownDamages.has(digest)) return false;
+  if (knownDamages.size >= maxKnownDamages) knownDamages.clear();
+  knownDamages.add(digest);
+  return true;
 }
 
 /**

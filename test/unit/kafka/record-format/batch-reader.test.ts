@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { decodeBatches, findSkippedBatch } from "../../../../src/kafka/record-format/batch-reader.ts";
-import { createRecordBatch } from "../../../support/record-batch.ts";
+import { createRecordBatch, sealBatch } from "../../../support/record-batch.ts";
 
 const mib = 1024 * 1024;
 const toOffsets = (messages: readonly { readonly offset: string }[]) => messages.map(({ offset }) => offset);
@@ -144,7 +144,8 @@ describe("decoding fetched batches", () => {
     none.writeInt32BE(0, 57);
     const outside = createRecordBatch(1, [small, small, small], { lastOffset: 2 });
     for (const bad of [inconsistent, spoilt, unknownCodec, tooFew, negative, none, outside]) {
-      const bytes = Buffer.concat([createRecordBatch(0, [small]), bad, createRecordBatch(3, [small])]);
+      const rest = [sealBatch(bad), createRecordBatch(3, [small])];
+      const bytes = Buffer.concat([createRecordBatch(0, [small]), ...rest]);
       const messages = await decodeBatches(bytes, mib);
       assert.deepEqual(toOffsets(messages), ["0", "2"]);
       const [, message] = messages;
@@ -170,7 +171,7 @@ describe("decoding fetched batches", () => {
     for (const key of [null, Buffer.from([0, 0, 0])]) {
       const marker = createRecordBatch(0, [{ key, value: null }]);
       marker.writeInt16BE(0x31, 21);
-      await assert.rejects(decodeBatches(marker, mib), RangeError);
+      await assert.rejects(decodeBatches(sealBatch(marker), mib), RangeError);
     }
   });
 
@@ -179,6 +180,22 @@ describe("decoding fetched batches", () => {
     older.writeInt8(1, 16);
     const bytes = Buffer.concat([createRecordBatch(0, [small]), older]);
     assert.deepEqual(toOffsets(await decodeBatches(bytes, mib)), ["0"]);
+  });
+
+  it("asks once more for a batch with a wrong checksum, and then returns one message for it", async () => {
+    const spoilt = createRecordBatch(0, [small], { codec: 0, compress: (records) => records });
+    spoilt.writeUInt8(spoilt.readUInt8(spoilt.length - 2) ^ 1, spoilt.length - 2);
+    await assert.rejects(decodeBatches(spoilt, mib), RangeError);
+    const whole = createRecordBatch(0, [small], { codec: 0, compress: (records) => records });
+    assert.equal(String((await decodeBatches(whole, mib))[0]?.value), "small");
+    const [message] = await decodeBatches(spoilt, mib);
+    assert.ok(message !== undefined);
+    assert.deepEqual(findSkippedBatch(message), {
+      firstOffset: 0,
+      lastOffset: 0,
+      code: "UNDECODABLE",
+      reason: "cannot be decoded: a batch of records has a wrong checksum",
+    });
   });
 
   it("decodes a batch with any garbled byte, or throws a RangeError", async () => {
@@ -190,7 +207,7 @@ describe("decoding fetched batches", () => {
       for (const byte of [0x00, 0x7f, 0x80, 0xff]) {
         const garbled = Buffer.from(batch);
         garbled[at] = byte;
-        const messages = await decodeBatches(garbled, mib).catch((error: unknown) => {
+        const messages = await decodeBatches(sealBatch(garbled), mib).catch((error: unknown) => {
           assert.ok(error instanceof RangeError);
           return [];
         });
