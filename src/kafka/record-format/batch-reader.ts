@@ -1,9 +1,9 @@
 import { crc32 } from "node:zlib";
 
-import type { IHeaders, KafkaMessage, RecordBatchEntry } from "kafkajs";
+import type { KafkaMessage, RecordBatchEntry } from "kafkajs";
 
 import { getErrorMessage } from "../../lib/errors.ts";
-import type { LogRecord, SkippedBatch } from "../../sync/records.ts";
+import type { LogRecord, RecordHeader, RecordHeaders, SkippedBatch } from "../../sync/records.ts";
 import {
   findBatchEnd,
   hasValidChecksum,
@@ -14,10 +14,15 @@ import {
   type BatchHeader,
 } from "./batch-header.ts";
 import { BatchTooLargeError, codecs } from "./codecs.ts";
+import { toHeaderList } from "./headers.ts";
 import { ByteReader } from "./varint.ts";
 
-/** A record as kafkajs decodes it; see its protocol/recordBatch/record/v0/decoder.js. */
-interface DecodedMessage extends RecordBatchEntry {
+/**
+ * A record as kafkajs decodes it (protocol/recordBatch/record/v0/decoder.js), except for the headers, which
+ * it passes on unread.
+ */
+interface DecodedMessage extends Omit<RecordBatchEntry, "headers"> {
+  readonly headers: RecordHeaders;
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
 }
@@ -46,16 +51,17 @@ const skipped = new WeakMap<object, SkippedBatch>();
 export const findSkippedBatch = (message: object): SkippedBatch | undefined => skipped.get(message);
 
 export function toLogRecord(message: KafkaMessage): LogRecord {
-  const { offset, timestamp, key, value, headers = {} } = message;
-  const record = { offset: Number(offset), timestamp, key, value, headers };
+  const { offset, timestamp, key, value, headers } = message;
+  const record = { offset: Number(offset), timestamp, key, value, headers: toHeaderList(headers) };
   const skippedBatch = findSkippedBatch(message);
   return skippedBatch === undefined ? record : { ...record, skippedBatch };
 }
 
 /**
  * Decodes the record batches of one partition in a fetch response; the last one may be truncated. Throws a
- * RangeError if a batch has an impossible length or offset, so that it is unknown where it ends, and for an
- * unreadable marker, without which it is unknown whether a transaction was aborted.
+ * RangeError if a batch has an impossible length or offset, so that it is unknown where it ends, for an
+ * unreadable marker, without which it is unknown whether a transaction was aborted, and when a batch is found
+ * damaged for the first time: it may be whole when it is fetched again.
  *
  * The result takes at most `maxBytes` of memory, and no batch keeps those after it from being read. Batches
  * that do not fit are left to the next fetch. A batch that alone is too large, or that cannot be decoded,
@@ -166,7 +172,7 @@ const createLastMessage = (batch: Batch): DecodedMessage =>
     timestamp: String(batch.maxTimestamp),
     key: null,
     value: null,
-    headers: {},
+    headers: [],
   });
 
 const toMessage = (
@@ -212,7 +218,7 @@ function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: De
     if (headerCount < 0) throw new RangeError("a record has a negative number of headers");
     left -= headerCount * headerOverheadBytes;
     if (left < 0) throw new BatchTooLargeError(maxBytes);
-    const headers = headerCount === 0 ? {} : readHeaders(reader, headerCount);
+    const headers = headerCount === 0 ? [] : readHeaders(reader, headerCount);
     if (reader.at !== end) throw new RangeError("a record does not have its stated length");
     const timestamp = batch.hasLogAppendTime ? maxTimestamp : toTimestamp(timestampDelta);
     if (batch.isControl && (key === null || key.length < markerKeyBytes))
@@ -238,26 +244,14 @@ function createAdder(base: bigint): (delta: number | bigint) => string {
   };
 }
 
-const noBytes = Buffer.alloc(0);
-
-/** Reads headers into an object, in which a repeated header has a list of values. */
-function readHeaders(reader: ByteReader, count: number): IHeaders {
-  const headers: IHeaders = {};
+function readHeaders(reader: ByteReader, count: number): RecordHeaders {
+  const headers: RecordHeader[] = [];
   for (let index = 0; index < count; index += 1) {
     const name = readField(reader)?.toString("utf8") ?? "";
-    const value = readField(reader) ?? noBytes;
-    const known = Object.hasOwn(headers, name) ? headers[name] : undefined;
-    if (Array.isArray(known)) known.push(value);
-    else if (known !== undefined) headers[name] = [known, value];
-    else if (name === "__proto__") defineHeader(headers, name, value);
-    else headers[name] = value;
+    headers.push([name, readField(reader)]);
   }
   return headers;
 }
-
-/** Assigning to `__proto__` would replace the object's prototype. */
-const defineHeader = (headers: IHeaders, name: string, value: Buffer): IHeaders =>
-  Object.defineProperty(headers, name, { value, writable: true, enumerable: true, configurable: true });
 
 /** Reads a nullable byte string, which follows its length. */
 function readField(reader: ByteReader): Buffer | null {
