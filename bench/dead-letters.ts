@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Command } from "commander";
-import type { IHeaders } from "kafkajs";
 import { MongoClient, type Db } from "mongodb";
 
 import { sendDeadLetters, type OutgoingDeadLetter } from "../consumers/dead-letter-sender.ts";
@@ -175,7 +174,7 @@ async function fill({ broker }: BenchStack, topic: string, count: number): Promi
   async function send(records: readonly OutgoingRecord[]): Promise<SendResult[]> {
     const messages = records.map(({ key, value, headers, timestamp = "" }) => ({
       ...{ key, value, timestamp },
-      headers: headers as IHeaders,
+      headers: Object.fromEntries(headers.map(([name, text]) => [name, text ?? undefined])),
     }));
     await target.producer.send({ topic: deadLetterTopic, messages });
     return records.map((_, offset) => ({ partition: 0, offset }));
@@ -201,7 +200,7 @@ function createLetter(topic: string, offset: number): OutgoingDeadLetter {
       timestamp: String(startedAt + offset),
       key: Buffer.from(key),
       value: Buffer.from(value),
-      headers: {},
+      headers: [],
     },
     rejection: new RejectionError(
       codes[offset % codes.length] ?? codes[0],

@@ -1,6 +1,6 @@
 import { UnavailableError, type RejectionError } from "../src/lib/errors.ts";
 import { FencedError } from "../src/sync/positions.ts";
-import { getHeaderText, type LogRecord, type Partition } from "../src/sync/records.ts";
+import { getHeader, getHeaderText, type LogRecord, type Partition } from "../src/sync/records.ts";
 import {
   isSampled,
   createClock,
@@ -99,7 +99,7 @@ function createTrace(tracing: Tracing, batch: TracedBatch, traced: readonly Trac
 function findTraced(records: readonly LogRecord[], tracing: Tracing): TracedRecord[] {
   const traced: TracedRecord[] = [];
   for (const record of records) {
-    if (record.headers["traceparent"] === undefined) continue;
+    if (getHeader(record.headers, "traceparent") === undefined) continue;
     const parent = tracing.extractContext((name) => getHeaderText(record.headers, name));
     if (parent !== undefined && isSampled(parent)) traced.push({ record, parent });
   }

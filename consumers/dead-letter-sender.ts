@@ -6,9 +6,11 @@ import {
   type RecordProducer,
   type SendRejection,
   type Partition,
+  getHeader,
   getHeaderText,
   measureRecord,
   formatRecordPosition,
+  withHeaders,
 } from "../src/sync/records.ts";
 
 /** A rejected record and its reason. */
@@ -100,7 +102,7 @@ function toRecord({ letter, isReference, isPlain }: Form): OutgoingRecord {
 
 function toLetter(letter: OutgoingDeadLetter): OutgoingRecord {
   const { key, value, headers, timestamp } = letter.record;
-  return { key, value, timestamp, headers: { ...headers, ...reasons(letter) } };
+  return { key, value, timestamp, headers: withHeaders(headers, reasons(letter)) };
 }
 
 function toReference(letter: OutgoingDeadLetter): OutgoingRecord {
@@ -109,10 +111,10 @@ function toReference(letter: OutgoingDeadLetter): OutgoingRecord {
     key: record.key !== null && record.key.length > maxHeaderCharacters ? null : record.key,
     value: null,
     timestamp: record.timestamp,
-    headers: {
+    headers: Object.entries({
       ...reasons(letter),
       [deadLetterHeader.omitted]: omission(partition, record),
-    },
+    }),
   };
 }
 
@@ -128,16 +130,14 @@ function omission({ topic, partition }: Partition, { skippedBatch, value, offset
  */
 function toPlain(record: OutgoingRecord, { record: original }: OutgoingDeadLetter): OutgoingRecord {
   const { key, headers } = record;
-  const id = headers[deadLetterHeader.id];
   return {
     ...record,
-    key: key ?? Buffer.from(String(id)),
+    key: key ?? Buffer.from(getHeader(headers, deadLetterHeader.id) ?? ""),
     timestamp: undefined,
-    headers: {
-      ...headers,
+    headers: withHeaders(headers, {
       [deadLetterHeader.time]: getHeaderText(original.headers, deadLetterHeader.time) ?? original.timestamp,
       ...(key === null ? { [deadLetterHeader.keyless]: "true" } : {}),
-    },
+    }),
   };
 }
 

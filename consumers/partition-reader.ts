@@ -1,4 +1,9 @@
-import { ConfigurationError, getErrorMessage, UnavailableError } from "../src/lib/errors.ts";
+import {
+  ConfigurationError,
+  getErrorMessage,
+  KafkaUnavailableError,
+  UnavailableError,
+} from "../src/lib/errors.ts";
 import { invariant, InvariantError } from "../src/lib/invariant.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { elapsed, sleep } from "../src/lib/platform.ts";
@@ -8,7 +13,8 @@ import { isSamePosition, type Position } from "../src/sync/positions.ts";
 import type { LogRecord, PartitionLog, RecordBatch } from "../src/sync/records.ts";
 import { takeBatch, whileBeating, type PreparedBatch } from "./batch.ts";
 import { BatchWriter } from "./batch-writer.ts";
-import { toPauseCause, type Mode, type ReaderOptions, type Reading } from "./reader-types.ts";
+import { logFailedClaim, logFailedWrite, toState } from "./reader-reports.ts";
+import { outsideGroup, toPauseCause, type Mode, type ReaderOptions, type Reading } from "./reader-types.ts";
 import { getRetryDelayMs } from "./retry-delay.ts";
 import {
   findStart,
@@ -72,9 +78,9 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   }
 
   status(): ReaderStatus {
-    const state = this.#mode.kind === "reading" ? "reading" : "paused";
-    const { reason, cause } = this.#mode.kind === "reading" ? {} : this.#mode;
-    return { ...this.#options.partition, state, reason, cause, offset: this.#writer.stored?.offset };
+    const { partition, member } = this.#options;
+    const offset = this.#writer.stored?.offset;
+    return { ...partition, ...toState(this.#mode, member.isInGroup()), offset };
   }
 
   /** Starts nothing more and waits for the write in progress. */
@@ -105,6 +111,10 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   async #read(batch: RecordBatch): Promise<void> {
     const reading = this.#mode;
     if (reading.kind !== "reading" || !this.#isCurrent(reading, batch)) return;
+    if (batch.failure !== undefined) {
+      this.#handleFailedFetch(batch.failure);
+      return;
+    }
     if (batch.isOutOfRange) {
       this.#pause("the stored offset is out of range");
       return;
@@ -200,11 +210,11 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
       await this.#waitAfterFailure();
       if (this.#hasEnded()) return;
       try {
-        const start = await this.#claim();
+        const { start, topicId } = await this.#claim();
         if (this.#hasEnded()) return;
         const next = start.position;
         this.#writer.restart();
-        this.#mode = { kind: "reading", topicId: next.topicId, next };
+        this.#mode = { kind: "reading", topicId, next };
         member.seek(partition, next.offset);
         member.resume(partition);
         const pausedMs = Math.round(elapsed() - pausedAt);
@@ -229,17 +239,9 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
 
   #handleFailedClaim(error: unknown): void {
     this.#failures += 1;
-    const cause = toPauseCause(error);
-    const reason = getErrorMessage(error);
-    this.#mode = { kind: "paused", reason, cause };
-    if (error instanceof OtherClusterError) {
-      // A person decides, which may take hours.
-      if (!this.#isElsewhere)
-        this.#log.error({ reason }, "partition paused: its position belongs to another kafka cluster");
-      this.#isElsewhere = true;
-    } else if (cause === "error" && !(error instanceof ConfigurationError))
-      this.#log.error({ err: error }, "partition paused by an unexpected error");
-    else this.#log.warn({ reason }, "partition paused");
+    this.#mode = { kind: "paused", reason: getErrorMessage(error), cause: toPauseCause(error) };
+    logFailedClaim(error, this.#isElsewhere, this.#log);
+    this.#isElsewhere ||= error instanceof OtherClusterError;
   }
 
   /** Nothing arrives from a new log that ends at the position, or after the position was moved back. */
@@ -253,10 +255,11 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
         !this.#hasEnded() && this.#mode === reading && reading.kind === "reading" && reading.next === next;
       await sleep(idleCheckIntervalMs, this.#closing.signal);
       if (!isIdle() || reading.kind !== "reading") continue;
-      // An outage pauses the partition when it is next read or written.
       const found = await Promise.all([watch.fetchLog(partition.partition), handler.findPosition()]).catch(
         (error: unknown) => {
           if (error instanceof InvariantError) this.#stop(error);
+          // Nobody fetches from a partition without a leader.
+          else if (error instanceof KafkaUnavailableError && isIdle()) this.#handleFailedFetch(error);
         },
       );
       if (found === undefined || !isIdle()) continue;
@@ -275,14 +278,13 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
   }
 
   /** Takes the partition over and finds where to start. Throws UnavailableError. */
-  async #claim(): Promise<Start> {
+  async #claim(): Promise<{ readonly start: Start; readonly topicId: string | undefined }> {
     const { member, partition, handler, watch, logs } = this.#options;
     // A claim would disturb the process that reads the other cluster.
     if (this.#isElsewhere)
       await this.#requireCluster(await handler.findPosition(), await watch.fetchLog(partition.partition));
     // A process that the group has given up would fence the owner again and again.
-    if (!member.isInGroup())
-      throw this.#denial ?? new UnavailableError("this process is not in the consumer group");
+    if (!member.isInGroup()) throw this.#denial ?? new UnavailableError(outsideGroup);
     invariant(!this.#writer.isWriting, "a partition is not claimed while a batch is being written");
     const claimed = await handler.claim();
     this.#writer.confirm(claimed);
@@ -297,7 +299,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     logStart(start, { claimed, bounds: log, log: this.#log });
     this.#hasStarted = true;
     this.#writer.setStored(claimed);
-    return start;
+    return { start, topicId: log.topicId };
   }
 
   /** Throws OtherClusterError. */
@@ -305,6 +307,13 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     const { partition, handler, logs, consumer } = this.#options;
     const compared = { partition, stored, log, isInKafka: handler.keepsPositionInKafka === true };
     return requireSameCluster(compared, { logs, consumer });
+  }
+
+  #handleFailedFetch(error: Error): void {
+    this.#failures += 1;
+    this.#wasFenced = false;
+    this.#log.warn({ reason: getErrorMessage(error) }, "fetch failed, retrying");
+    this.#pause(getErrorMessage(error), toPauseCause(error));
   }
 
   #handleWriteFailure(error: unknown): void {
@@ -315,14 +324,7 @@ export class PartitionReader<Prepared extends PreparedBatch = PreparedBatch, Out
     this.#failures += 1;
     const cause = toPauseCause(error);
     this.#wasFenced = cause === undefined;
-    if (cause === undefined)
-      this.#log.warn(
-        { reason: getErrorMessage(error) },
-        "position moved by another consumer, looking it up again",
-      );
-    else if (cause === "error")
-      this.#log.error({ err: error }, "batch failed with an unexpected error, retrying");
-    else this.#log.warn({ err: error }, "batch write failed, retrying");
+    logFailedWrite(error, this.#log);
     this.#pause(getErrorMessage(error), cause);
   }
 }

@@ -57,6 +57,8 @@ interface Stopped {
 
 export type Mode = Paused | Reading | Stopped;
 
+export const outsideGroup = "this process is not in the consumer group";
+
 /** A write that failed. It may have been stored nevertheless: only the response to its commit was lost. */
 export interface FailedWrite<Prepared, Outcome> {
   readonly prepared: Prepared;

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 
-import kafkajs, { type IHeaders } from "kafkajs";
+import kafkajs from "kafkajs";
 
+import { toHeaderList } from "../src/kafka/record-format/headers.ts";
 import { stopIdleChecks } from "../src/kafka/workarounds/request-queue.ts";
+import { getHeaderText, type RecordHeaders } from "../src/sync/records.ts";
 
 /** The demo's Kafka client: announces topics and reads dead letters. */
 export interface Channel {
@@ -37,13 +39,14 @@ export async function openChannel(brokers: string, topic: string, deadLetterTopi
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   const admin = kafka.admin();
   const consumer = kafka.consumer({ groupId: `demo-${Date.now()}`, maxWaitTimeInMs: 200 });
-  const deadLetters = new Map<string, IHeaders>();
-  const waiting = new Map<string, (headers: IHeaders) => void>();
+  const deadLetters = new Map<string, RecordHeaders>();
+  const waiting = new Map<string, (headers: RecordHeaders) => void>();
   await Promise.all([producer.connect(), admin.connect(), consumer.connect()]);
   await consumer.subscribe({ topics: [deadLetterTopic], fromBeginning: true });
   await consumer.run({
-    eachMessage: ({ message: { headers = {} } }) => {
-      const id = String(headers["topicsync.id"]);
+    eachMessage: ({ message }) => {
+      const headers = toHeaderList(message.headers);
+      const id = getHeaderText(headers, "topicsync.id") ?? "";
       deadLetters.set(id, headers);
       waiting.get(id)?.(headers);
       return Promise.resolve();
@@ -59,10 +62,10 @@ export async function openChannel(brokers: string, topic: string, deadLetterTopi
     async waitForDeadLetter(offset) {
       const id = `${topic}-0-${offset}`;
       const headers =
-        deadLetters.get(id) ?? (await new Promise<IHeaders>((resolve) => waiting.set(id, resolve)));
+        deadLetters.get(id) ?? (await new Promise<RecordHeaders>((resolve) => waiting.set(id, resolve)));
       return {
-        code: String(headers["topicsync.code"]),
-        message: String(headers["__connect.errors.exception.message"]),
+        code: String(getHeaderText(headers, "topicsync.code")),
+        message: String(getHeaderText(headers, "__connect.errors.exception.message")),
       };
     },
     async countDeadLetters() {

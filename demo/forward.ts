@@ -26,7 +26,7 @@ export async function forwardEvent(event: Buffer, options: ForwardOptions): Prom
   const { broker, kafka, router } = options;
   const { topic } = router;
   const producer = broker.createProducer(topic);
-  const [sent] = await producer.send([{ key: null, value: event, headers: {}, timestamp: undefined }]);
+  const [sent] = await producer.send([{ key: null, value: event, headers: [], timestamp: undefined }]);
   await producer.close();
   if (sent === undefined || "rejection" in sent) throw new Error(`Kafka rejects the event in ${topic}`);
   await waitUntilForwarded(sent, options);

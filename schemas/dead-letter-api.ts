@@ -177,7 +177,6 @@ export const deadLetterChannelQuerySchema = {
 
 export type DeadLetterChannelQuery = FromSchema<typeof deadLetterChannelQuerySchema>;
 
-const base64 = { type: "string", contentEncoding: "base64" } as const;
 const base64OrNull = { type: ["string", "null"], contentEncoding: "base64" } as const;
 
 /** Everything about a dead letter. */
@@ -231,10 +230,10 @@ export const deadLetterSchema = {
         type: "object",
         additionalProperties: false,
         required: ["name", "value"],
-        properties: { name: text, value: base64 },
+        properties: { name: text, value: base64OrNull },
       },
       description:
-        "The headers of the original record, with values in base64. A name may occur more than once.",
+        "The headers of the original record in their order, with values in base64; null for a header without a value. A name may occur more than once.",
     },
     contentHidden: {
       type: "boolean",

@@ -59,7 +59,7 @@ export function checkHeaders(headers: RecordHeaders, location: JsonLocation): vo
 }
 
 export function readAttributes(headers: RecordHeaders, location: JsonLocation): Record<string, string> {
-  const names = Object.keys(headers).filter((name) => name.startsWith(attributePrefix));
+  const names = headers.map(([name]) => name).filter((name) => name.startsWith(attributePrefix));
   // The content type comes last: it overrides a `ce_datacontenttype`, which the binding does not define.
   return Object.fromEntries(
     [...names, "content-type"].flatMap((name) => {

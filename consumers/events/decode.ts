@@ -63,8 +63,8 @@ class DecodedRecord implements EventRecord {
 /** Malformed UTF-8 is replaced; headers without a value are absent. */
 const readHeaders = (headers: RecordHeaders): Record<string, string[]> =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, given]) => [
+    [...Map.groupBy(headers, ([name]) => name)].map(([name, all]) => [
       name,
-      [given].flat().flatMap((value) => value?.toString() ?? []),
+      all.flatMap(([, value]) => value?.toString() ?? []),
     ]),
   );

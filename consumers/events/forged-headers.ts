@@ -1,5 +1,5 @@
 import { isProvenReplay } from "../../src/dead-letters/replay-proof.ts";
-import type { LogRecord, Partition } from "../../src/sync/records.ts";
+import type { LogRecord, Partition, RecordHeader } from "../../src/sync/records.ts";
 
 /** Removes headers of ours, unless we have written them. Without a key nothing proves that. */
 export function removeForgedHeaders(
@@ -8,11 +8,9 @@ export function removeForgedHeaders(
   proofKey: Buffer | undefined,
 ): LogRecord {
   const { headers } = record;
-  const names = Object.keys(headers);
-  if (!names.some(isOwnHeader)) return record;
+  if (!headers.some(isOwnHeader)) return record;
   if (proofKey !== undefined && isProvenReplay(proofKey, topic, record)) return record;
-  const others = Object.entries(headers).filter(([name]) => !isOwnHeader(name));
-  return { ...record, headers: Object.fromEntries(others) };
+  return { ...record, headers: headers.filter((header) => !isOwnHeader(header)) };
 }
 
-const isOwnHeader = (name: string): boolean => name.startsWith("topicsync.");
+const isOwnHeader = ([name]: RecordHeader): boolean => name.startsWith("topicsync.");

@@ -81,7 +81,7 @@ export function parseDeadLetter(
   const own = {
     key: isOurs && isKeyless(record) ? null : record.key,
     value: record.value,
-    headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isDeadLetterHeader(name))),
+    headers: record.headers.filter(([name]) => !isDeadLetterHeader(name)),
   };
   return {
     id: formatRecordPosition(isOurs ? source : position),

@@ -3,7 +3,13 @@ import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { SkippedReplay } from "../../schemas/dead-letter-replay.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { UnavailableError } from "../lib/errors.ts";
-import type { OutgoingRecord, PartitionOffset, RecordPosition, RecordProducer } from "../sync/records.ts";
+import {
+  withHeaders,
+  type OutgoingRecord,
+  type PartitionOffset,
+  type RecordPosition,
+  type RecordProducer,
+} from "../sync/records.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import { readDeadLetters, type DeadLetterSource } from "./records.ts";
 import { createReplayProof } from "./replay-proof.ts";
@@ -174,7 +180,7 @@ async function send(claims: readonly Claimed[], run: Run): Promise<void> {
 function toProven(record: OutgoingRecord, { proofKey, plan: { topic } }: Run): OutgoingRecord {
   if (proofKey === undefined) return record;
   const proof = createReplayProof(proofKey, topic, record);
-  return { ...record, headers: { ...record.headers, [deadLetterHeader.proof]: proof } };
+  return { ...record, headers: withHeaders(record.headers, { [deadLetterHeader.proof]: proof }) };
 }
 
 /** The position of a sent record, in the epoch that the sync is in. */
@@ -200,12 +206,11 @@ function toRecord(
   return {
     key,
     value,
-    headers: {
-      ...headers,
+    headers: withHeaders(headers, {
       [deadLetterHeader.replayOf]: deadLetterId,
       ...timeHeaders,
       ...(undelivered === undefined ? {} : { [routedEventHeader.undelivered]: undelivered }),
-    },
+    }),
     timestamp: String(startedAt.getTime()),
     partition: sentTo.partition,
   };

@@ -85,11 +85,11 @@ export const hideFaults = (view: DeadLetterView): DeadLetterView => ({
   details: codesWithoutContent.has(view.code) ? view.details : [],
 });
 
-/** A name occurs once for each of its values. */
 const toHeaderViews = (headers: RecordHeaders): DeadLetterView["headers"] =>
-  Object.entries(headers).flatMap(([name, values]) =>
-    [values ?? []].flat().map((value) => ({ name, value: Buffer.from(value).toString("base64") })),
-  );
+  headers.map(([name, value]) => ({
+    name,
+    value: value === null ? null : Buffer.from(value).toString("base64"),
+  }));
 
 export const toReplayView = ({ startedAt, sentTo, outcome }: ReplayWithOutcome): ReplayView => ({
   replayedAt: startedAt.toISOString(),

@@ -28,10 +28,12 @@ import { createCluster } from "./workarounds/clusters.ts";
 import { rememberCoordinators } from "./workarounds/coordinators.ts";
 import { quoteGroup, toKafkaError } from "./errors.ts";
 import { boundFetches } from "./workarounds/bounded-fetches.ts";
-import { askForBrokersOnly } from "./workarounds/brokers-only.ts";
 import { deliverEmptyBatches } from "./workarounds/empty-batches.ts";
 import { fetchByTopicId } from "./workarounds/fetches.ts";
+import { forgetGoneBrokers } from "./workarounds/gone-brokers.ts";
+import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
 import type { GroupQuery } from "./group-requests.ts";
+import { createOutputCheck } from "./lost-ends.ts";
 import { readLog, readRanges } from "./reader.ts";
 import { createRequests, type KafkaRequests } from "./requests.ts";
 import { toPosition } from "./committed-position.ts";
@@ -47,6 +49,8 @@ import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
 import { repeatAfterUnreadableResponses } from "./workarounds/unreadable-responses.ts";
 import { connectToIpv6 } from "./workarounds/ipv6-brokers.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
+import { endStoppedFetchers } from "./workarounds/stopped-fetchers.ts";
+import { askForVersions } from "./workarounds/versions.ts";
 import {
   EgressTopicsDirectory,
   type AutomaticCreation,
@@ -115,13 +119,16 @@ function applyWorkarounds(maxBatchBytes: number): void {
   encodeRequestsAtOnce();
   fetchByTopicId();
   deliverEmptyBatches();
-  askForBrokersOnly();
+  keepLeaderlessPartitions();
   correctJoins();
   rejoinWithoutPartitions();
   spareBusyPartitions();
   forgetCutResponses();
   repeatAfterUnreadableResponses();
   stopIdleChecks();
+  endStoppedFetchers();
+  forgetGoneBrokers();
+  askForVersions();
   reportAuthentication();
 }
 
@@ -195,6 +202,7 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
   const requests = connectRequests(createClient(fastRetry));
   const observerRequests = connectRequests(createClient(fastRetry));
   const groupRequests = connectRequests(createClient(fastRetry));
+  const isOutput = config.router && createOutputCheck(config.router);
 
   const connectAndRun = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     retryUntilAvailable(
@@ -235,10 +243,11 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
           return client;
         },
         requests,
+        isOutput,
         log,
       }),
     createEgressTopics: (create, automatic) =>
-      new EgressTopicsDirectory({ admin, requests, create, automatic, log }),
+      new EgressTopicsDirectory({ requests, create, automatic, log }),
     readConsumerGroups: (query) => groupRequests.readConsumerGroups(query),
     fetchCommittedOffsets: (read) => fetchCommittedOffsets(observer, read),
     async close() {

@@ -1,4 +1,4 @@
-import kafkajs, { type Consumer, type EachBatchPayload } from "kafkajs";
+import type { Consumer, EachBatchPayload } from "kafkajs";
 
 import { getErrorMessage } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
@@ -6,7 +6,8 @@ import type { Logger } from "../lib/logger.ts";
 import { elapsed, repeat, schedule, type Cancel } from "../lib/platform.ts";
 import { waitAtMost } from "../lib/timeout.ts";
 import type { GroupListener, GroupMember, Partition, RecordBatch } from "../sync/records.ts";
-import { findDenial, LoginError, quoteGroup, quoteTopic, toKafkaError, type Rights } from "./errors.ts";
+import { findDenial, quoteGroup, quoteTopic, toKafkaError, type Rights } from "./errors.ts";
+import { findJoinFault, isMemberOutage } from "./member-errors.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
 import type { KafkaClient } from "./sockets.ts";
 import { throwGroupDenials } from "./workarounds/denied-groups.ts";
@@ -202,8 +203,11 @@ export class KafkaMember implements GroupMember {
     if (denial !== undefined && this.#hasJoinedOnce) {
       listener.onDenied(denial);
       this.#restartAfter(deniedRestartDelayMs, listener);
-    } else if (isOutage(error)) this.#restartAfter(restartDelayMs, listener);
-    else listener.onDied(denial ?? error);
+      return;
+    }
+    const fault = denial ?? (this.#hasJoinedOnce ? undefined : findJoinFault(error, sessionTimeoutMs));
+    if (fault === undefined && isMemberOutage(error)) this.#restartAfter(restartDelayMs, listener);
+    else listener.onDied(fault ?? error);
   }
 
   #restartAfter(delayMs: number, listener: GroupListener): void {
@@ -254,25 +258,6 @@ export class KafkaMember implements GroupMember {
     }
   }
 }
-
-/**
- * The message of an error that has no type: kafkajs 2.2.4 used a connection that broke while it was being set
- * up (broker/index.js).
- */
-const notConnected = "Broker not connected";
-
-/**
- * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator, a
- * connection broke early or was not set up in time, or the login is rejected, as while it is being changed. A
- * member that joins again gets this error as the cause of another one (kafkajs' retry/index.js).
- */
-const isOutage = (error: unknown): boolean =>
-  error instanceof Error &&
-  (error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound ||
-    error instanceof kafkajs.KafkaJSLockTimeout ||
-    error instanceof LoginError ||
-    error.message === notConnected ||
-    isOutage(error.cause));
 
 /** Set when a heartbeat failed: the rest of the batch must not be processed. */
 interface HeartbeatState {

@@ -98,6 +98,14 @@ export const findDenial = (error: unknown): Denial | undefined =>
 export const hasType = (error: unknown, ...types: string[]): boolean =>
   findTypes(error).some((type) => types.includes(type));
 
+/** Whether a broker responded with an error code, or does not know the request; false in an outage. */
+export const isResponse = (error: unknown): boolean =>
+  listCauses(error).some(
+    (cause) =>
+      cause instanceof kafkajs.KafkaJSProtocolError ||
+      cause instanceof kafkajs.KafkaJSServerDoesNotSupportApiKey,
+  );
+
 /** The Kafka error codes in an error of kafkajs and its causes. */
 function findTypes(error: unknown): string[] {
   if (!(error instanceof Error)) return [];

@@ -8,7 +8,7 @@ import { canFetchById, requestFetch } from "./protocol/fetch.ts";
 import { requestMetadata, type Metadata, type PartitionMetadata } from "./protocol/metadata.ts";
 import { failOnError, type RequestTarget } from "./protocol/request.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
-import { isPlaceholder, type FetchRequest } from "./workarounds/fetches.ts";
+import { findFailure, isPlaceholder, type FetchRequest } from "./workarounds/fetches.ts";
 
 /** The parts of kafkajs' private cluster that are used. */
 export interface Cluster {
@@ -17,6 +17,7 @@ export interface Cluster {
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   findBroker(query: { readonly nodeId: number }): Promise<ClusterBroker>;
+  findControllerBroker(): Promise<RequestTarget>;
   findGroupCoordinator(query: {
     /** A transactional id, if the coordinator of transactions is asked for. */
     readonly groupId: string;
@@ -50,6 +51,9 @@ interface ClusterBroker extends RequestTarget {
  * With "committed", a partition ends at its last stable offset; with "uncommitted", at its high watermark.
  */
 export type Isolation = "committed" | "uncommitted";
+
+/** Whether a request fails while a partition has no leader, or leaves such partitions out. */
+export type PartitionScope = "all" | "led";
 
 const earliest = -2;
 const latest = -1;
@@ -87,8 +91,7 @@ function findPartition({ topics: [topic] }: Metadata, partition: number): Partit
   failOnError(topic?.error ?? errorCodes.leaderNotAvailable);
   const found = topic?.partitions.find((one) => one.partition === partition);
   if (found === undefined) throw new KafkaUnavailableError("Kafka does not know the partition");
-  // Replicas that are offline are reported as an error, too.
-  if (found.leader < 0) failOnError(found.error === 0 ? errorCodes.leaderNotAvailable : found.error);
+  if (found.leader < 0) throw new KafkaUnavailableError("the partition has no leader");
   return found;
 }
 
@@ -99,7 +102,11 @@ function findPartition({ topics: [topic] }: Metadata, partition: number): Partit
 async function listOffsets(
   cluster: Cluster,
   topic: string,
-  { timestamp, isolation }: { readonly timestamp: number; readonly isolation: Isolation },
+  {
+    timestamp,
+    isolation,
+    scope,
+  }: { readonly timestamp: number; readonly isolation: Isolation; readonly scope: PartitionScope },
 ): Promise<
   { readonly offsets: ReadonlyMap<number, number>; readonly topicId: string | undefined } | undefined
 > {
@@ -107,7 +114,8 @@ async function listOffsets(
   const [found] = metadata.topics;
   if (found?.error === errorCodes.unknownTopicOrPartition) return undefined;
   failOnError(found?.error ?? errorCodes.leaderNotAvailable);
-  const partitions = found?.partitions ?? [];
+  const known = found?.partitions ?? [];
+  const partitions = scope === "all" ? known : known.filter(({ leader }) => leader >= 0);
   const byLeader = Map.groupBy(partitions, ({ partition }) => findPartition(metadata, partition).leader);
   const lists = [...byLeader].map(async ([leader, led]) =>
     listOffsetsAt(await findBroker(cluster, leader), topic, { partitions: led, timestamp, isolation }),
@@ -140,9 +148,10 @@ export async function fetchBounds(
   cluster: Cluster,
   topic: string,
   isolation: Isolation,
+  scope: PartitionScope = "all",
 ): Promise<ReadonlyMap<number, TopicBounds> | undefined> {
-  const highs = await listOffsets(cluster, topic, { timestamp: latest, isolation });
-  const lows = await listOffsets(cluster, topic, { timestamp: earliest, isolation });
+  const highs = await listOffsets(cluster, topic, { timestamp: latest, isolation, scope });
+  const lows = await listOffsets(cluster, topic, { timestamp: earliest, isolation, scope });
   if (highs === undefined || lows === undefined) return undefined;
   const { offsets, topicId } = highs;
   return new Map(
@@ -217,6 +226,8 @@ export async function fetchRecords(
     topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes: maxFetchBytes }] }],
   });
   const messages = responses[0]?.partitions[0]?.messages ?? [];
+  const failure = findFailure(messages);
+  if (failure !== undefined) throw failure;
   const last = messages.at(-1);
   return {
     records: messages.filter(({ isControlRecord }) => !isControlRecord).map(toLogRecord),
@@ -230,10 +241,11 @@ export async function findFirstSince(
   cluster: Cluster,
   topic: string,
   timestamp: number,
+  scope: PartitionScope = "all",
 ): Promise<ReadonlyMap<number, number>> {
-  const isolation = "uncommitted";
-  const found = await listOffsets(cluster, topic, { timestamp, isolation });
-  const ends = await listOffsets(cluster, topic, { timestamp: latest, isolation });
+  const query = { isolation: "uncommitted", scope } as const;
+  const found = await listOffsets(cluster, topic, { ...query, timestamp });
+  const ends = await listOffsets(cluster, topic, { ...query, timestamp: latest });
   if (found === undefined || ends === undefined)
     throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
   return new Map(

@@ -1,5 +1,6 @@
 import type { Message } from "kafkajs";
 
+import { toIHeaders } from "./record-format/headers.ts";
 import { measureRecord, type OutgoingRecord } from "../sync/records.ts";
 
 /**
@@ -47,7 +48,7 @@ export const estimateBytes = (record: OutgoingRecord): number =>
   recordOverheadBytes + measureRecord(record, headerOverheadBytes);
 
 export function toMessage({ key, value, headers, timestamp, partition }: OutgoingRecord): Message {
-  const message: Message = { key, value, headers };
+  const message: Message = { key, value, headers: toIHeaders(headers) };
   if (timestamp !== undefined) message.timestamp = timestamp;
   if (partition !== undefined) message.partition = partition;
   return message;

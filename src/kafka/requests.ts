@@ -2,6 +2,7 @@ import { UnavailableError } from "../lib/errors.ts";
 import { sleep } from "../lib/platform.ts";
 import type { GroupReading } from "../routing/consumers.ts";
 import type { PartitionLog, PartitionOffset, TopicBounds } from "../sync/records.ts";
+import { createTopics, type TopicCreation } from "./admin/topic-creation.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { readConsumerGroups, type GroupQuery } from "./group-requests.ts";
 import {
@@ -14,8 +15,10 @@ import {
   type Cluster,
   type FetchedRecords,
   type Isolation,
+  type PartitionScope,
 } from "./log-requests.ts";
-import { restoreEnd, type TransactionEnd, type TransactionQuery } from "./lost-ends.ts";
+import { restoreEnd, type RestoredEnd, type TransactionQuery } from "./lost-ends.ts";
+import type { NewTopic } from "./protocol/create-topics.ts";
 import type { Metadata } from "./protocol/metadata.ts";
 import { requestStableOffset, type CommittedOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";
 
@@ -30,11 +33,19 @@ export interface KafkaRequests {
    * Returns the bounds of each partition, by name; undefined if the topic does not exist. Throws
    * UnavailableError.
    */
-  fetchBounds(topic: string, isolation: Isolation): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
+  fetchBounds(
+    topic: string,
+    isolation: Isolation,
+    scope?: PartitionScope,
+  ): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
   /** Fetches committed records from an offset on, as many as one response has. Throws UnavailableError. */
   fetchRecords(topic: string, from: PartitionOffset): Promise<FetchedRecords>;
   /** See LogReader. */
-  findFirstSince(topic: string, timestamp: number): Promise<ReadonlyMap<number, number>>;
+  findFirstSince(
+    topic: string,
+    timestamp: number,
+    scope?: PartitionScope,
+  ): Promise<ReadonlyMap<number, number>>;
   /** See LogWatch. */
   fetchLog(topic: string, partition: number): Promise<PartitionLog>;
   /** See LogWatch. */
@@ -44,13 +55,18 @@ export interface KafkaRequests {
    * completed.
    */
   fetchStableOffset(query: OffsetQuery): Promise<CommittedOffset>;
+  /**
+   * Creates Kafka topics, and waits a moment for their leaders. Returns what became of each. Throws
+   * UnavailableError.
+   */
+  createTopics(topics: readonly NewTopic[]): Promise<readonly TopicCreation[]>;
   /** See readConsumerGroups in group-requests.ts. */
   readConsumerGroups(query: GroupQuery): Promise<GroupReading>;
   /**
    * Ends the last transaction where its end is missing, and returns how; see lost-ends.ts. Throws kafkajs'
    * errors.
    */
-  restoreEnd(query: TransactionQuery): Promise<TransactionEnd | undefined>;
+  restoreEnd(query: TransactionQuery): Promise<RestoredEnd>;
   close(): Promise<void>;
 }
 
@@ -79,12 +95,14 @@ export function createRequests(createCluster: () => object): KafkaRequests {
 
   return {
     fetchMetadata: (names) => ask({}, () => fetchMetadata(cluster, names)),
-    fetchBounds: (topic, isolation) => askAbout(topic, () => fetchBounds(cluster, topic, isolation)),
+    fetchBounds: (topic, isolation, scope) =>
+      askAbout(topic, () => fetchBounds(cluster, topic, isolation, scope)),
     fetchRecords: (topic, from) =>
       ask({ TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` }, () =>
         fetchRecords(cluster, topic, from),
       ),
-    findFirstSince: (topic, timestamp) => askAbout(topic, () => findFirstSince(cluster, topic, timestamp)),
+    findFirstSince: (topic, timestamp, scope) =>
+      askAbout(topic, () => findFirstSince(cluster, topic, timestamp, scope)),
     fetchLog: (topic, partition) => askAbout(topic, () => fetchLog(cluster, topic, partition)),
     confirmLog: (topic, partition, log) =>
       askAbout(topic, () => confirmLog(cluster, topic, { partition, log })),
@@ -94,6 +112,8 @@ export function createRequests(createCluster: () => object): KafkaRequests {
       const coordinator = await cluster.findGroupCoordinator({ groupId: query.groupId });
       return requestStableOffset(coordinator, query);
     },
+
+    createTopics: (topics) => ask({}, () => createTopics(cluster, topics)),
 
     readConsumerGroups: (query) => ask({}, () => readConsumerGroups(cluster, query)),
 

@@ -14,6 +14,7 @@ import { FencedError, type ClaimedPosition, type Position } from "../sync/positi
 import type { Partition } from "../sync/records.ts";
 import { hasType, quoteGroup, toKafkaError, toOutage, type Rights } from "./errors.ts";
 import { createTopicLimits, sendAll, sendEach, splitIntoRequests } from "./routed-requests.ts";
+import type { OutputCheck } from "./lost-ends.ts";
 import type { KafkaClient } from "./sockets.ts";
 import type { KafkaRequests } from "./requests.ts";
 import { toOffsets, toPosition } from "./committed-position.ts";
@@ -24,6 +25,8 @@ interface TransactionsOptions {
   /** Creates a client with its own connections. */
   readonly createClient: () => KafkaClient;
   readonly requests: Pick<KafkaRequests, "fetchStableOffset" | "restoreEnd">;
+  /** Undefined where no router is configured. */
+  readonly isOutput: OutputCheck | undefined;
   readonly log: Logger;
 }
 
@@ -74,6 +77,7 @@ export class PartitionTransactions implements RoutingTransactions {
   /** Identifies commits made by this process. */
   readonly #ownId = newId();
   readonly #limits = createTopicLimits();
+  #isDenialLogged = false;
   #mode: Mode = { kind: "unclaimed" };
 
   constructor(options: TransactionsOptions) {
@@ -119,13 +123,22 @@ export class PartitionTransactions implements RoutingTransactions {
   }
 
   async #restoreEnd(): Promise<void> {
-    const { requests, groupId, partition, log } = this.#options;
-    const end = await requests.restoreEnd({ transactionalId: this.#transactionalId, groupId, ...partition });
+    const { requests, groupId, partition, isOutput, log } = this.#options;
+    const transactionalId = this.#transactionalId;
+    const restored = await requests.restoreEnd({ transactionalId, groupId, isOutput, ...partition });
+    const { end, denied } = restored;
+    const details = { partition: `${partition.topic}-${partition.partition}` };
     if (end !== undefined)
       log.warn(
-        { partition: `${partition.topic}-${partition.partition}`, end },
+        { ...details, end },
         "Kafka had lost the end of a transaction (KAFKA-20734); it was written again",
       );
+    if (denied.length > 0 && !this.#isDenialLogged)
+      log.warn(
+        { ...details, topics: denied.slice(0, 10), right: "Read" },
+        "lost ends of transactions cannot be looked for in these topics: Kafka denies its user Read on them",
+      );
+    this.#isDenialLogged ||= denied.length > 0;
   }
 
   async #fetchPosition(): Promise<ClaimedPosition | undefined> {

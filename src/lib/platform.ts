@@ -17,7 +17,7 @@ export interface Platform {
 /** Cancels what was scheduled. */
 export type Cancel = () => void;
 
-let platform: Platform = {
+export const systemPlatform: Platform = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   schedule(delayMs, action) {
@@ -35,6 +35,8 @@ let platform: Platform = {
   random: Math.random,
   fillRandom: (bytes) => void randomFillSync(bytes),
 };
+
+let platform = systemPlatform;
 
 /** Returns the platform that is replaced. */
 export function replacePlatform(other: Platform): Platform {

@@ -5,6 +5,7 @@ import { RejectionError } from "../lib/errors.ts";
 import {
   formatRecordPosition,
   getHeaderText,
+  withHeaders,
   measureRecord,
   type LogRecord,
   type Partition,
@@ -94,9 +95,9 @@ export function toRoutedEvent(
 /** The record as it was before it became a dead letter and was replayed. */
 function toOriginal(record: LogRecord): LogRecord {
   const { headers } = record;
-  const own = Object.entries(headers).filter(([name]) => !isDeadLetterHeader(name));
+  const own = headers.filter(([name]) => !isDeadLetterHeader(name));
   const time = getHeaderText(headers, deadLetterHeader.time);
-  return { ...record, timestamp: time ?? record.timestamp, headers: Object.fromEntries(own) };
+  return { ...record, timestamp: time ?? record.timestamp, headers: own };
 }
 
 /** The topics that a replayed event goes to, by external id; undefined for all that it belongs to. */
@@ -258,10 +259,10 @@ function createCopy(
     key,
     value,
     timestamp,
-    headers:
-      externalId === undefined
-        ? { ...headers, [routedEventHeader.event]: event.id }
-        : { ...headers, [routedEventHeader.topic]: externalId, [routedEventHeader.event]: event.id },
+    headers: withHeaders(headers, {
+      ...(externalId === undefined ? {} : { [routedEventHeader.topic]: externalId }),
+      [routedEventHeader.event]: event.id,
+    }),
   };
 }
 

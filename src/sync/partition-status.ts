@@ -50,10 +50,10 @@ export async function readPartitionStatuses(
   // The log is read last: a position that moves past the end read before would look like one of another log.
   const positions = await ask("the positions", store.findPositions(group, topic));
   const consumer = running?.();
-  const bounds = await ask("the log", observer.fetchBounds());
+  const bounds = await ask("the log", observer.fetchBounds("led"));
   const facts: Facts = { bounds, positions, owners: await asked, own: consumer?.partitions ?? [] };
   const now = Date.now();
-  const firstSince = memoize((timestamp) => observer.findFirstSince(timestamp));
+  const firstSince = memoize((timestamp) => observer.findFirstSince(timestamp, "led"));
 
   const partitions = listPartitions(facts).map(async (partition) => {
     const lag = getLag(partition, facts);
@@ -79,9 +79,10 @@ interface Facts {
   readonly own: ConsumerStatus["partitions"];
 }
 
-function listPartitions({ bounds, positions, own }: Facts): number[] {
-  const known = bounds ?? positions ?? new Map<number, unknown>();
-  return [...new Set([...known.keys(), ...own.map(({ partition }) => partition)])].toSorted((a, b) => a - b);
+/** A partition without a leader has no bounds, but may have an owner. */
+function listPartitions({ bounds, positions, owners, own }: Facts): number[] {
+  const known = [bounds ?? positions, owners].flatMap((map) => [...(map?.keys() ?? [])]);
+  return [...new Set([...known, ...own.map(({ partition }) => partition)])].toSorted((a, b) => a - b);
 }
 
 const findOwnPartition = (partition: number, { own }: Facts) =>

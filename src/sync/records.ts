@@ -15,15 +15,21 @@ export interface RecordPosition extends Partition {
 export const formatRecordPosition = ({ topic, partition, offset, epoch = 1 }: RecordPosition): string =>
   `${topic}-${partition}-${offset}${epoch === 1 ? "" : `-${epoch}`}`;
 
-/** Header values by name. Kafka allows a name to occur more than once. */
-export type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+/** A header. One without a value differs from one with an empty value. */
+export type RecordHeader = readonly [name: string, value: Buffer | string | null];
+
+/** The headers of a record, in its order. A name may occur more than once. */
+export type RecordHeaders = readonly RecordHeader[];
 
 /** The last value of a header; undefined when the header is absent or has no value. */
-export function getHeader(headers: RecordHeaders, name: string): Buffer | string | undefined {
-  const given = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  // A header without a value arrives as null, despite its type.
-  return (Array.isArray(given) ? given.at(-1) : given) ?? undefined;
-}
+export const getHeader = (headers: RecordHeaders, name: string): Buffer | string | undefined =>
+  headers.findLast(([one]) => one === name)?.[1] ?? undefined;
+
+/** Adds headers at the end, and removes others of the same names. */
+export const withHeaders = (
+  headers: RecordHeaders,
+  added: Readonly<Record<string, string>>,
+): RecordHeaders => [...headers.filter(([name]) => !Object.hasOwn(added, name)), ...Object.entries(added)];
 
 /** The last value of a header as text; malformed UTF-8 is replaced. */
 export const getHeaderText = (headers: RecordHeaders, name: string): string | undefined =>
@@ -60,12 +66,7 @@ export function measureRecord(
   headerOverheadBytes = 128,
 ): number {
   let bytes = (key?.length ?? 0) + (value?.length ?? 0);
-  for (const name of Object.keys(headers)) {
-    const given = headers[name];
-    const each = name.length + headerOverheadBytes;
-    if (Array.isArray(given)) for (const one of given) bytes += each + one.length;
-    else bytes += each + (given?.length ?? 0);
-  }
+  for (const [name, text] of headers) bytes += name.length + headerOverheadBytes + (text?.length ?? 0);
   return bytes;
 }
 
@@ -107,6 +108,8 @@ export interface RecordBatch {
   readonly topicId: string | undefined;
   /** The log does not have the requested offset: there are no records. */
   readonly isOutOfRange: boolean;
+  /** Why Kafka cannot read this partition at the moment. There are no records then. */
+  readonly failure?: Error | undefined;
   /** The offset that was requested. */
   readonly fetchedFrom: number;
   /** In offset order; none when only markers, aborted records and what compaction left were fetched. */
@@ -182,9 +185,10 @@ export interface ObservedBounds extends LogBounds {
  * delay the sync. Every function throws UnavailableError.
  */
 export interface LogObserver {
-  fetchBounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
-  /** See LogReader. */
-  findFirstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  /** With "led", partitions without a leader are left out; with "all", they are an outage. */
+  fetchBounds(scope: "all" | "led"): Promise<ReadonlyMap<number, ObservedBounds>>;
+  /** See LogReader, and `fetchBounds`. */
+  findFirstSince(timestamp: number, scope: "all" | "led"): Promise<ReadonlyMap<number, number>>;
   /** The owner of each assigned partition: the name and address of the member's client. */
   fetchOwners(): Promise<ReadonlyMap<number, string>>;
 }

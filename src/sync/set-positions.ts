@@ -52,7 +52,7 @@ export async function inspectPositions(
   consumer: PositionedConsumer,
   among?: ReadonlySet<number>,
 ): Promise<FoundPosition[]> {
-  const partitions = [...(await consumer.observer.fetchBounds()).keys()].toSorted((a, b) => a - b);
+  const partitions = [...(await consumer.observer.fetchBounds("all")).keys()].toSorted((a, b) => a - b);
   const unknown = [...(among ?? [])].filter((partition) => !partitions.includes(partition));
   if (unknown.length > 0)
     throw reject(`"${consumer.topic}" has no partition ${unknown.join(", ")}; it has ${partitions.length}`);
@@ -81,7 +81,7 @@ export async function planChanges(
   found: readonly FoundPosition[],
   target: PositionTarget,
 ): Promise<PositionChange[]> {
-  const since = target.to === "time" ? await observer.findFirstSince(target.time) : undefined;
+  const since = target.to === "time" ? await observer.findFirstSince(target.time, "all") : undefined;
   return found.flatMap((one) => {
     const { partition, position, log } = one;
     const offset =

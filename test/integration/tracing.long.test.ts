@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 
+import { toLogRecord } from "../../src/kafka/record-format/batch-reader.ts";
+import { getHeaderText } from "../../src/sync/records.ts";
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { startReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";
@@ -132,7 +134,7 @@ describe("the trace of an announcement", () => {
     const traceparents: (string | undefined)[] = [];
     await consumer.run({
       eachMessage: ({ message }) => {
-        traceparents.push((message.headers?.["traceparent"] as Buffer | undefined)?.toString());
+        traceparents.push(getHeaderText(toLogRecord(message).headers, "traceparent"));
         return Promise.resolve();
       },
     });

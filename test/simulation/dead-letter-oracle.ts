@@ -1,7 +1,7 @@
 /** What must hold for dead letters: one before each rejection is stored, and none that nothing calls for. */
 import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
 import { collections } from "../../src/storage/names.ts";
-import type { OutgoingRecord } from "../../src/sync/records.ts";
+import { getHeaderText, type OutgoingRecord } from "../../src/sync/records.ts";
 import type { Host, Read, StoredRecord } from "../simulated-servers/index.ts";
 import { beginning, epochSize, format, isAt, toPosition, type Position } from "./sync-changes.ts";
 import {
@@ -72,7 +72,7 @@ export function createLetterOracle({ getVersions, getDelivered, fail }: LetterOr
 
     /** A letter that Kafka stored: it must be the record, byte by byte, with the reason in headers. */
     onStored(host: Host, record: StoredRecord): void {
-      const letter = toStoredLetter(record);
+      const letter = toLetter(record);
       const isCopy = getDelivered(host, letter.partition).some(({ records }) =>
         records.some((one) => one.offset === letter.offset && hasSameBytes(record, one)),
       );
@@ -94,14 +94,11 @@ export function createLetterOracle({ getVersions, getDelivered, fail }: LetterOr
 }
 
 const toLetter = ({ headers }: Pick<OutgoingRecord, "headers">): Letter => ({
-  partition: Number(headers[deadLetterHeader.partition]),
-  offset: Number(headers[deadLetterHeader.offset]),
-  epoch: Number(headers[deadLetterHeader.epoch]),
-  code: String(headers[deadLetterHeader.code]),
+  partition: Number(getHeaderText(headers, deadLetterHeader.partition)),
+  offset: Number(getHeaderText(headers, deadLetterHeader.offset)),
+  epoch: Number(getHeaderText(headers, deadLetterHeader.epoch)),
+  code: String(getHeaderText(headers, deadLetterHeader.code)),
 });
-
-const toStoredLetter = ({ headers }: StoredRecord): Letter =>
-  toLetter({ headers: Object.fromEntries(headers.map(([name, value]) => [name, value.toString()])) });
 
 /**
  * The headers of the record come with those of the product. Where the topic takes no other, it has a key and

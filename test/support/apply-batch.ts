@@ -89,7 +89,7 @@ const toRecord = ({ offset }: { readonly offset: number }): LogRecord => ({
   timestamp: "0",
   key: null,
   value: null,
-  headers: {},
+  headers: [],
 });
 
 const createMemoryProducer = (onLetter: (letter: SentLetter) => void = () => undefined) => ({

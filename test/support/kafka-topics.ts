@@ -70,7 +70,7 @@ export async function deleteKafkaTopic({ kafka, admin }: Clients, topic: string)
  */
 export async function waitForTransactions(broker: Pick<Broker, "observe">, topic: string): Promise<void> {
   await until(`no transaction is open in ${topic}`, async () => {
-    const bounds = await broker.observe({ topic, groupId: "unused" }).fetchBounds();
+    const bounds = await broker.observe({ topic, groupId: "unused" }).fetchBounds("all");
     return [...bounds.values()].every(({ high, stable }) => high === stable);
   });
 }

@@ -72,7 +72,11 @@ export function createRecordBatch(
   head.writeBigInt64BE(BigInt(timestamp) + BigInt(records.length - 1), 35);
   head.writeBigInt64BE(-1n, 43);
   head.writeInt32BE(records.length, 57);
-  const batch = Buffer.concat([head, payload]);
+  return sealBatch(Buffer.concat([head, payload]));
+}
+
+/** Writes the checksum of a batch that was changed. */
+export function sealBatch(batch: Buffer): Buffer {
   batch.writeUInt32BE(crc32c(batch.subarray(21)), 17);
   return batch;
 }

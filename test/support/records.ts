@@ -2,14 +2,20 @@ import assert from "node:assert/strict";
 
 import { decode } from "../../consumers/announcements/decode.ts";
 import type { RejectionError } from "../../src/lib/errors.ts";
-import type { RecordHeaders } from "../../src/sync/records.ts";
+import type { RecordHeader, RecordHeaders } from "../../src/sync/records.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
+
+/** Headers by name; a list stands for a header that occurs more than once. */
+export type NamedHeaders = Readonly<Record<string, RecordHeader[1] | readonly RecordHeader[1][]>>;
+
+export const toHeaders = (named: NamedHeaders): RecordHeaders =>
+  Object.entries(named).flatMap(([name, given]) => [given].flat().map((value) => [name, value] as const));
 
 /** A record to decode; objects are sent as JSON. */
 export interface Given {
   readonly value: string | Buffer | object | null;
   readonly key?: string | Buffer | null;
-  readonly headers?: RecordHeaders;
+  readonly headers?: NamedHeaders;
 }
 
 /** Decodes a record at offset 5. */
@@ -17,7 +23,7 @@ export const decodeRecord = ({ value, key = null, headers = {} }: Given): Announ
   decode({
     offset: 5,
     timestamp: "0",
-    headers,
+    headers: toHeaders(headers),
     key: key === null ? null : Buffer.from(key),
     value: value === null ? null : toBytes(value),
   });
@@ -57,10 +63,12 @@ const attributes = {
 export const createCloudEvent = (members: object): object => ({ ...attributes, ...members });
 
 /** The headers of a CloudEvent in binary mode. */
-export const createBinaryHeaders = (more: RecordHeaders = {}): RecordHeaders => ({
-  ...Object.fromEntries(Object.entries(attributes).map(([name, text]) => [`ce_${name}`, Buffer.from(text)])),
-  ...more,
-});
+export function createBinaryHeaders(): Record<string, Buffer>;
+export function createBinaryHeaders(more: NamedHeaders): NamedHeaders;
+export function createBinaryHeaders(more: NamedHeaders = {}): NamedHeaders {
+  const own = Object.entries(attributes).map(([name, text]) => [`ce_${name}`, Buffer.from(text)] as const);
+  return { ...Object.fromEntries(own), ...more };
+}
 
 export const toBase64 = (value: string | Buffer | object): string => toBytes(value).toString("base64");
 

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 
+import type { IHeaders } from "kafkajs";
+
 import { readConfig } from "../../src/config.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { getHeaderText, type LogRecord, type RecordHeaders } from "../../src/sync/records.ts";
+import { getHeaderText, type LogRecord } from "../../src/sync/records.ts";
 import { call } from "./http.ts";
 import { createKafkaTopics, waitForTransactions } from "./kafka-topics.ts";
 import { unique } from "./names.ts";
@@ -112,7 +114,7 @@ export function routerStage(addresses?: StackAddresses) {
           readonly value: object | string | Buffer | null;
           readonly key?: string;
           readonly partition?: number;
-          readonly headers?: RecordHeaders;
+          readonly headers?: IHeaders;
           readonly timestamp?: string;
         }[]
       ): Promise<void> {

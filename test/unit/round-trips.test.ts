@@ -61,12 +61,12 @@ import {
 async function passLetter({ from, code, details, ...one }: Letter): Promise<unknown> {
   const toBytes = (given: string | undefined) => (given === undefined ? null : Buffer.from(given));
   const { topic: name, partition, offset, epoch = 1 } = from;
-  const record = { offset, timestamp: String(one.time.getTime()), headers: { own: "1" } };
+  const record = { offset, timestamp: String(one.time.getTime()), headers: [["own", "1"]] as const };
   let parsed: unknown;
   await sendDeadLetters(
     {
       send([sent]) {
-        const arrived = { timestamp: "0", key: null, value: null, headers: {}, ...sent, offset: 7 };
+        const arrived = { timestamp: "0", key: null, value: null, headers: [], ...sent, offset: 7 };
         const found = parseDeadLetter("letters", { partition: 3, record: arrived as never }, () => undefined);
         parsed = {
           ...{ from: found.source, code: found.code, message: found.message, details: found.details },

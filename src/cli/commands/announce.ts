@@ -126,7 +126,7 @@ async function publish(
 const toRecord = (body: PlacedDefinition["body"]): OutgoingRecord => ({
   key: Buffer.from(body.externalId),
   value: Buffer.from(JSON.stringify(body)),
-  headers: {},
+  headers: [],
   timestamp: undefined,
 });
 

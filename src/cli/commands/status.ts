@@ -154,8 +154,8 @@ const readStatus = (): Promise<SyncStatus> =>
         group: read.groupId,
         topic: read.topic,
         observer: {
-          fetchBounds: async () => (await watched()).fetchBounds(),
-          findFirstSince: async (timestamp) => (await watched()).findFirstSince(timestamp),
+          fetchBounds: async (scope) => (await watched()).fetchBounds(scope),
+          findFirstSince: async (timestamp, scope) => (await watched()).findFirstSince(timestamp, scope),
           fetchOwners: async () => (await watched()).fetchOwners(),
         },
         store: {

@@ -26,7 +26,7 @@ export async function readEventFile(
     if (abort.aborted) throw new UnavailableError(`stopped at line ${number} of ${file}`);
     if (text.trim() === "") continue;
     const value = Buffer.from(text);
-    const record = { offset: number, timestamp: noTimestamp, key: null, value, headers: {} };
+    const record = { offset: number, timestamp: noTimestamp, key: null, value, headers: [] };
     tally.add(readRecord(record, 0, { topic: "", maxEventBytes, proofKey: undefined }));
     progress.at(bytes / kilobyte);
   }

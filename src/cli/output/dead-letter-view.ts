@@ -59,13 +59,18 @@ export function formatDeadLetter(letter: DeadLetterView, nowMs: number): string 
     ["message", message],
     ...details.map((fault) => ["detail", `${fault.path} ${fault.message}`.trimStart()] as const),
     ["key", key === undefined ? "none" : formatBytes(key)],
-    ...headers.map((header) => ["header", `${header.name}: ${formatBytes(decode(header.value))}`] as const),
+    ...headers.map((header) => ["header", formatHeader(header)] as const),
     ...(replayOf === null ? [] : [["replay of", replayOf] as const]),
     ...replays.map((replay) => ["replayed", formatReplay(replay)] as const),
     ["value", omitted ?? (value === undefined ? "none (tombstone)" : `${value.length} bytes`)],
   ];
   const head = lines.map(([name, text]) => `${name.padEnd(10)} ${sanitize(text)}\n`).join("");
   return value === undefined ? head : `${head}\n${formatValue(value)}\n`;
+}
+
+function formatHeader({ name, value }: DeadLetterView["headers"][number]): string {
+  const bytes = decode(value);
+  return bytes === undefined ? `${name} without a value` : `${name}: ${formatBytes(bytes)}`;
 }
 
 const formatCopies = (copies: number): string => (copies === 1 ? "" : `, the last of ${copies} copies`);

@@ -7,7 +7,7 @@ import { toKafkaError } from "../errors.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
 import { failOnError } from "../protocol/request.ts";
 import { createEgress, type CreationFailures } from "./egress-creation.ts";
-import type { AdminClients } from "./topics.ts";
+import type { KafkaRequests } from "../requests.ts";
 
 /** The Kafka topics that are created because an event needs them, not on a person's command. */
 export interface AutomaticCreation {
@@ -16,7 +16,8 @@ export interface AutomaticCreation {
   readonly onCreated: (names: readonly string[]) => void;
 }
 
-export interface EgressTopicsOptions extends AdminClients {
+export interface EgressTopicsOptions {
+  readonly requests: Pick<KafkaRequests, "fetchMetadata" | "createTopics">;
   /** Undefined: missing Kafka topics are not created. */
   readonly create: NewEgress | undefined;
   readonly automatic?: AutomaticCreation | undefined;
@@ -161,8 +162,8 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
     names: readonly string[],
     onCreated: (names: readonly string[]) => void,
   ): Promise<CreationFailures> {
-    const { admin, create, log } = this.#options;
-    return create === undefined ? new Map() : createEgress(admin, names, { create, onCreated, log });
+    const { requests, create, log } = this.#options;
+    return create === undefined ? new Map() : createEgress(requests, names, { create, onCreated, log });
   }
 
   /** Returns those that are still missing. Throws UnavailableError if they may be created in a moment. */

@@ -1,7 +1,8 @@
 import kafkajs, { type Admin } from "kafkajs";
 
 import type { Logger } from "../../lib/logger.ts";
-import { findDenial } from "../errors.ts";
+import { getErrorMessage } from "../../lib/errors.ts";
+import { isResponse } from "../errors.ts";
 import type { Metadata, PartitionMetadata } from "../protocol/metadata.ts";
 
 export type TopicSettings = Readonly<Record<string, string>>;
@@ -20,8 +21,8 @@ const enoughBrokers = 3;
 const durabilitySettings = ["min.insync.replicas", "unclean.leader.election.enable"];
 
 /**
- * Warns about settings by which Kafka loses records that it has acknowledged, or deletes them. Throws
- * kafkajs' errors; DescribeConfigs is an optional right.
+ * Warns about settings by which Kafka loses records that it has acknowledged, or deletes them, as far as
+ * brokers tell them. Throws kafkajs' errors.
  */
 export async function checkTopics(
   { admin, metadata }: { readonly admin: Admin; readonly metadata: Metadata },
@@ -30,13 +31,16 @@ export async function checkTopics(
 ): Promise<void> {
   const { length: brokers } = metadata.brokers;
   const replicas = new Map(metadata.topics.map(({ name, partitions }) => [name, countReplicas(partitions)]));
-  const denied: string[] = [];
+  const untold = new Map<string, string>();
   for (const checked of topics) {
     const found = replicas.get(checked.topic);
     if (found === undefined) continue;
-    const settings = await readUnlessDenied(admin, checked);
-    if (settings === undefined) denied.push(checked.topic);
-    else warnAboutRetention(checked, settings, log);
+    const settings = await readCheckedSettings(admin, checked).catch((error: unknown) => {
+      if (!isResponse(error)) throw error;
+      untold.set(checked.topic, getErrorMessage(error));
+      return undefined;
+    });
+    if (settings !== undefined) warnAboutRetention(checked, settings, log);
     const faults = findDurabilityFaults(checked.topic, { brokers, replicas: found, settings });
     if (faults.length > 0)
       log.warn(
@@ -50,26 +54,24 @@ export async function checkTopics(
   }
   if (brokers < enoughBrokers)
     log.info({ brokers }, "kafka has fewer than three brokers, so acknowledged records can be lost with one");
-  if (denied.length > 0)
-    log.info({ topics: denied }, "topic settings not checked: Kafka denies DescribeConfigs");
+  if (untold.size > 0)
+    log.info(
+      { topics: [...untold.keys()], reasons: [...new Set(untold.values())] },
+      "topic settings not checked: Kafka does not answer DescribeConfigs, an optional right",
+    );
 }
 
 /** Undefined if there are none: the topic does not exist, or is hidden from this user. */
 const countReplicas = (partitions: readonly Pick<PartitionMetadata, "replicas">[]): number | undefined =>
   partitions.length === 0 ? undefined : Math.min(...partitions.map(({ replicas }) => replicas.length));
 
-async function readUnlessDenied(
+const readCheckedSettings = (
   admin: Admin,
   { topic, settings, mayExpire }: CheckedTopic,
-): Promise<TopicSettings | undefined> {
+): Promise<TopicSettings> => {
   const retention = mayExpire === true ? ["cleanup.policy"] : Object.keys(settings);
-  try {
-    return await readTopicSettings(admin, topic, [...retention, ...durabilitySettings]);
-  } catch (error) {
-    if (findDenial(error) === undefined) throw error;
-    return undefined;
-  }
-}
+  return readTopicSettings(admin, topic, [...retention, ...durabilitySettings]);
+};
 
 export async function readTopicSettings(
   admin: Admin,

@@ -1,17 +1,19 @@
 import type { Admin } from "kafkajs";
 
 import type { KafkaConfig } from "../../kafka-config.ts";
+import { ConfigurationError, KafkaUnavailableError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { quoteTopic, toKafkaError } from "../errors.ts";
+import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
-import { failOnError } from "../protocol/request.ts";
+import { createError } from "../protocol/request.ts";
 import type { KafkaRequests } from "../requests.ts";
+import type { TopicCreation } from "./topic-creation.ts";
 import { checkTopics, type CheckedTopic, type TopicSettings } from "./topic-checks.ts";
 
 /** The clients by which the service looks up, creates and checks topics. */
 export interface AdminClients {
   readonly admin: Admin;
-  readonly requests: Pick<KafkaRequests, "fetchMetadata">;
+  readonly requests: Pick<KafkaRequests, "fetchMetadata" | "createTopics">;
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -82,7 +84,7 @@ export async function ensureTopics(clients: AdminClients, config: KafkaConfig, l
   const metadata = await clients.requests.fetchMetadata(names);
   const unknown = new Set(metadata.topics.filter(({ error }) => isUnknown(error)).map(({ name }) => name));
   const missing = topics.filter(({ topic }) => unknown.has(topic));
-  if (missing.length > 0) await createTopics(clients, missing, log);
+  if (missing.length > 0) await createTopics(clients.requests, missing, log);
   const checked = [...topics, ...listOthersTopics(config)];
   const found = await clients.requests.fetchMetadata(checked.map(({ topic }) => topic));
   await checkTopics({ admin: clients.admin, metadata: found }, checked, log);
@@ -93,25 +95,37 @@ const isUnknown = (error: number): boolean =>
   error === errorCodes.unknownTopicOrPartition || error === errorCodes.topicAuthorizationFailed;
 
 async function createTopics(
-  { admin, requests }: AdminClients,
+  requests: AdminClients["requests"],
   topics: readonly OwnTopic[],
   log: Logger,
 ): Promise<void> {
-  const names = topics.map(({ topic }) => topic);
-  try {
-    const isCreated = await admin.createTopics({
-      topics: topics.map(({ topic, settings, numPartitions = 1 }) => ({
-        topic,
-        numPartitions,
-        configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
-      })),
-    });
-    if (isCreated) log.info({ topics: names }, "kafka topics created");
-    // All exist. Another instance has just created them, or they are hidden from this user and this request
-    // is denied.
-    else for (const { error } of (await requests.fetchMetadata(names)).topics) failOnError(error);
-  } catch (error) {
-    const right = `Describe on ${names.map(quoteTopic).join(", ")}, and Create where it does not exist`;
-    throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: right });
-  }
+  const creations = await requests.createTopics(
+    topics.map(({ topic: name, settings, numPartitions: partitions = 1 }) => ({
+      ...{ name, settings, partitions },
+      replication: -1,
+    })),
+  );
+  const created = creations.filter(({ isCreated }) => isCreated).map(({ name }) => name);
+  if (created.length > 0) log.info({ topics: created }, "kafka topics created");
+  for (const { name, refusal } of creations) if (refusal !== undefined) throw toRefusalError(name, refusal);
+  // Another instance has just created the others, or they are hidden from this user.
+  const existing = creations.filter(({ isCreated }) => !isCreated).map(({ name }) => name);
+  if (existing.length === 0) return;
+  for (const { name, error } of (await requests.fetchMetadata(existing)).topics)
+    if (error !== 0) throw toKafkaError(createError(error), toRights(name));
+}
+
+const toRights = (name: string) => ({
+  TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(name)}, and Create where it does not exist`,
+});
+
+function toRefusalError(
+  name: string,
+  { reason, error, isFinal }: NonNullable<TopicCreation["refusal"]>,
+): Error {
+  if (findDenial(error) !== undefined) return toKafkaError(error, toRights(name));
+  const what = `Kafka does not create the ${quoteTopic(name)}: ${reason}`;
+  return isFinal
+    ? new ConfigurationError(`${what}. Create it yourself, or change what it refuses`, { cause: error })
+    : new KafkaUnavailableError(what, { cause: error });
 }

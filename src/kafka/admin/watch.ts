@@ -2,8 +2,8 @@ import kafkajs, { type Admin } from "kafkajs";
 
 import { UnavailableError } from "../../lib/errors.ts";
 import type { LogObserver, LogWatch } from "../../sync/records.ts";
-import { findDenial, quoteGroup, toKafkaError } from "../errors.ts";
-import type { Isolation } from "../log-requests.ts";
+import { isResponse, quoteGroup, toKafkaError } from "../errors.ts";
+import type { Isolation, PartitionScope } from "../log-requests.ts";
 import type { KafkaRequests } from "../requests.ts";
 import { readTopicSettings } from "./topic-checks.ts";
 
@@ -29,7 +29,7 @@ export function createWatch({ requests, admin, isEmbedded }: WatchSources, topic
         const isCompacted = settings["cleanup.policy"]?.includes("compact") === true;
         return isCompacted ? Number(settings["delete.retention.ms"]) : undefined;
       } catch (error) {
-        if (findDenial(error) !== undefined) return undefined;
+        if (isResponse(error)) return undefined;
         throw toKafkaError(error);
       }
     },
@@ -41,18 +41,18 @@ export function createObserver(
   { requests, admin }: { readonly requests: KafkaRequests; readonly admin: Admin },
   { topic, groupId }: { readonly topic: string; readonly groupId: string },
 ): LogObserver {
-  async function fetchBounds(isolation: Isolation) {
-    const bounds = await requests.fetchBounds(topic, isolation);
+  async function fetchBounds(isolation: Isolation, scope: PartitionScope) {
+    const bounds = await requests.fetchBounds(topic, isolation, scope);
     if (bounds === undefined) throw new UnavailableError(`there is no Kafka topic named "${topic}"`);
     return bounds;
   }
 
   return {
-    async fetchBounds() {
+    async fetchBounds(scope) {
       // The order matters: a last stable offset before an earlier high watermark proves that a transaction is
       // open.
-      const bounds = await fetchBounds("uncommitted");
-      const readableBounds = await fetchBounds("committed");
+      const bounds = await fetchBounds("uncommitted", scope);
+      const readableBounds = await fetchBounds("committed", scope);
       return new Map(
         [...bounds].map(([partition, { low, high }]) => {
           const stable = readableBounds.get(partition)?.high ?? high;
@@ -61,7 +61,7 @@ export function createObserver(
       );
     },
 
-    findFirstSince: (timestamp) => requests.findFirstSince(topic, timestamp),
+    findFirstSince: (timestamp, scope) => requests.findFirstSince(topic, timestamp, scope),
 
     async fetchOwners() {
       const { groups } = await admin.describeGroups([groupId]).catch((error: unknown) => {

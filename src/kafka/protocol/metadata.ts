@@ -33,6 +33,8 @@ export interface PartitionMetadata {
   /** -1 if brokers do not report it. */
   readonly leaderEpoch: number;
   readonly replicas: readonly number[];
+  readonly isr: readonly number[];
+  readonly offlineReplicas: readonly number[];
 }
 
 const apiKey = 3;
@@ -101,9 +103,10 @@ function readPartition(reader: Reader, withIds: boolean): PartitionMetadata {
   const partition = reader.int32();
   const leader = reader.int32();
   const leaderEpoch = withIds ? reader.int32() : -1;
-  const [replicas = []] = [1, 2, 3].map(() => reader.list(() => reader.int32()));
+  const readNodes = (): number[] => reader.list(() => reader.int32());
+  const nodes = { replicas: readNodes(), isr: readNodes(), offlineReplicas: readNodes() };
   reader.end();
-  return { error, partition, leader, leaderEpoch, replicas };
+  return { error, partition, leader, leaderEpoch, ...nodes };
 }
 
 /** Formats an id like Kafka's tools: 22 characters of URL-safe Base64. */

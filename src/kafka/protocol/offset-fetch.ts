@@ -1,4 +1,5 @@
-import { failOnError, sendRequest, type RequestTarget } from "./request.ts";
+import { ConfigurationError } from "../../lib/errors.ts";
+import { failOnError, sendRequest, supports, type RequestTarget } from "./request.ts";
 
 export interface CommittedOffset {
   /** -1 if nothing was committed. */
@@ -12,19 +13,24 @@ export interface OffsetQuery {
   readonly partition: number;
 }
 
+const apiKey = 9;
+/** Kafka 2.5: the first that can ask for stable offsets. */
+const apiVersion = 7;
+
 /**
  * Reads an offset that transactions commit. kafkajs 2.2.4 returns the old one while a commit is still being
- * completed. Throws kafkajs' errors: UNSTABLE_OFFSET_COMMIT in that case. See
- * docs/decisions/017-router-on-transactions.md.
+ * completed. Throws kafkajs' errors: UNSTABLE_OFFSET_COMMIT in that case. Throws a ConfigurationError if the
+ * broker is too old. See docs/decisions/017-router-on-transactions.md.
  */
-export const requestStableOffset = (
+export async function requestStableOffset(
   coordinator: RequestTarget,
   { groupId, topic, partition }: OffsetQuery,
-): Promise<CommittedOffset> =>
-  sendRequest(coordinator, {
-    apiKey: 9,
-    // Kafka 2.5: the first that can ask for stable offsets.
-    apiVersion: 7,
+): Promise<CommittedOffset> {
+  if (!supports(coordinator, apiKey, apiVersion))
+    throw new ConfigurationError("the router needs brokers of Kafka 2.5 or later (OffsetFetch 7)");
+  return sendRequest(coordinator, {
+    apiKey,
+    apiVersion,
     apiName: "OffsetFetch",
     isFlexible: true,
     encode(writer) {
@@ -59,3 +65,4 @@ export const requestStableOffset = (
       return found ?? { offset: -1, metadata: "" };
     },
   });
+}

@@ -53,11 +53,15 @@ export function sendRequest<T>(target: RequestTarget, request: KafkaRequest<T>):
 
 /** Throws kafkajs' error for an error code of Kafka's protocol; does nothing for 0. */
 export function failOnError(code: number): void {
-  const { failure, createErrorFromCode } = loadPrivate("protocol/error") as {
-    readonly failure: (code: number) => boolean;
-    readonly createErrorFromCode: (code: number) => Error;
+  if (code !== 0) throw createError(code);
+}
+
+/** Creates kafkajs' error for an error code of Kafka's protocol. */
+export function createError(code: number): Error & { readonly type: string } {
+  const { createErrorFromCode } = loadPrivate("protocol/error") as {
+    readonly createErrorFromCode: (code: number) => Error & { readonly type: string };
   };
-  if (failure(code)) throw createErrorFromCode(code);
+  return createErrorFromCode(code);
 }
 
 /** Whether a connected broker understands this version of a request. */

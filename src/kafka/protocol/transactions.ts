@@ -1,4 +1,5 @@
 import { errorCodes } from "./error-codes.ts";
+import type { Reader } from "./format.ts";
 import { failOnError, sendRequest, supports, type RequestTarget } from "./request.ts";
 
 /** Partitions of one Kafka topic. */
@@ -11,6 +12,8 @@ interface TransactionState {
   /** "CompleteCommit", "CompleteAbort", "Empty", "Ongoing", …; "" if nobody has used the transactional id. */
   readonly state: string;
   readonly producerId: string;
+  /** Since Kafka 4, it grows by one when a transaction ends. */
+  readonly producerEpoch: number;
 }
 
 const describeTransactions = 65;
@@ -40,36 +43,43 @@ export const requestTransaction = (
         reader.int32();
         reader.int64();
         const producerId = String(reader.int64());
-        reader.int16();
+        const producerEpoch = reader.int16();
         reader.list(() => {
           reader.text();
           reader.list(() => reader.int32());
           reader.end();
         });
         reader.end();
-        return { error, state, producerId };
+        return { error, state, producerId, producerEpoch };
       });
-      const { error = errorCodes.transactionalIdNotFound, state = "", producerId = "" } = found ?? {};
+      const { error = errorCodes.transactionalIdNotFound, ...transaction } = found ?? {};
       if (error !== errorCodes.transactionalIdNotFound) failOnError(error);
-      return { state, producerId };
+      return { state: "", producerId: "", producerEpoch: -1, ...transaction };
     },
   });
 
-/** Of a Kafka topic that was deleted, and of one that the user may not read. */
-const skippedErrors: ReadonlySet<number> = new Set([
-  errorCodes.unknownTopicOrPartition,
-  errorCodes.topicAuthorizationFailed,
-]);
+/** The records of a producer that have no end, in the partitions that one broker leads. */
+export interface OpenPartitions {
+  readonly open: readonly TopicPartitions[];
+  /** The Kafka topics that the user may not read. */
+  readonly denied: readonly string[];
+}
+
+/** A producer, and the epoch since which its transactions are looked for. */
+export interface ProducerQuery {
+  readonly producerId: string;
+  readonly minEpoch: number;
+}
 
 /**
  * Asks a broker in which of the partitions that it leads a producer has records of a transaction without an
- * end. Partitions that the user may not read are left out.
+ * end. Requires Read on the topics. Those that were deleted are left out.
  */
 export const requestOpenPartitions = (
   leader: RequestTarget,
   topics: readonly TopicPartitions[],
-  producerId: string,
-): Promise<TopicPartitions[]> =>
+  query: ProducerQuery,
+): Promise<OpenPartitions> =>
   sendRequest(leader, {
     apiKey: describeProducers,
     apiVersion: 0,
@@ -86,29 +96,36 @@ export const requestOpenPartitions = (
         .end(),
     decode(reader) {
       reader.int32();
+      const denied = new Set<string>();
       const found = reader.list(() => {
         const topic = reader.text() ?? "";
         const partitions = reader.list(() => {
-          const partition = reader.int32();
-          const error = reader.int16();
-          if (!skippedErrors.has(error)) failOnError(error);
-          reader.text();
-          const open = reader.list(() => {
-            const id = String(reader.int64());
-            reader.int32();
-            reader.int32();
-            reader.int64();
-            reader.int32();
-            const start = reader.int64();
-            reader.end();
-            return id === producerId && start >= 0n;
-          });
-          reader.end();
-          return open.includes(true) ? [partition] : [];
+          const { partition, error, isOpen } = readProducers(reader, query);
+          if (error === errorCodes.topicAuthorizationFailed) denied.add(topic);
+          else if (error !== errorCodes.unknownTopicOrPartition) failOnError(error);
+          return isOpen ? [partition] : [];
         });
         reader.end();
         return { topic, partitions: partitions.flat() };
       });
-      return found.filter(({ partitions }) => partitions.length > 0);
+      return { open: found.filter(({ partitions }) => partitions.length > 0), denied: [...denied] };
     },
   });
+
+function readProducers(reader: Reader, { producerId, minEpoch }: ProducerQuery) {
+  const partition = reader.int32();
+  const error = reader.int16();
+  reader.text();
+  const open = reader.list(() => {
+    const id = String(reader.int64());
+    const epoch = reader.int32();
+    reader.int32();
+    reader.int64();
+    reader.int32();
+    const start = reader.int64();
+    reader.end();
+    return id === producerId && epoch >= minEpoch && start >= 0n;
+  });
+  reader.end();
+  return { partition, error, isOpen: open.includes(true) };
+}

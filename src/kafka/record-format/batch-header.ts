@@ -68,6 +68,10 @@ export function readBatchHeader(batch: Buffer): BatchHeader {
   };
 }
 
+/** Whether a batch is as it was written. Brokers check this when they append it, not when it is fetched. */
+export const hasValidChecksum = (batch: Buffer): boolean =>
+  batch.readUInt32BE(offsets.checksum) === crc32c(batch.subarray(offsets.attributes));
+
 /** The header of a batch to be sent. The broker sets its first offset. */
 interface NewBatchHeader {
   readonly isTransactional: boolean;

@@ -1,9 +1,12 @@
-import type { IHeaders, KafkaMessage, RecordBatchEntry } from "kafkajs";
+import { crc32 } from "node:zlib";
+
+import type { KafkaMessage, RecordBatchEntry } from "kafkajs";
 
 import { getErrorMessage } from "../../lib/errors.ts";
-import type { LogRecord, SkippedBatch } from "../../sync/records.ts";
+import type { LogRecord, RecordHeader, RecordHeaders, SkippedBatch } from "../../sync/records.ts";
 import {
   findBatchEnd,
+  hasValidChecksum,
   headerBytes,
   magic,
   magicOffset,
@@ -11,10 +14,15 @@ import {
   type BatchHeader,
 } from "./batch-header.ts";
 import { BatchTooLargeError, codecs } from "./codecs.ts";
+import { toHeaderList } from "./headers.ts";
 import { ByteReader } from "./varint.ts";
 
-/** A record as kafkajs decodes it; see its protocol/recordBatch/record/v0/decoder.js. */
-interface DecodedMessage extends RecordBatchEntry {
+/**
+ * A record as kafkajs decodes it (protocol/recordBatch/record/v0/decoder.js), except for the headers, which
+ * it passes on unread.
+ */
+interface DecodedMessage extends Omit<RecordBatchEntry, "headers"> {
+  readonly headers: RecordHeaders;
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
 }
@@ -43,16 +51,17 @@ const skipped = new WeakMap<object, SkippedBatch>();
 export const findSkippedBatch = (message: object): SkippedBatch | undefined => skipped.get(message);
 
 export function toLogRecord(message: KafkaMessage): LogRecord {
-  const { offset, timestamp, key, value, headers = {} } = message;
-  const record = { offset: Number(offset), timestamp, key, value, headers };
+  const { offset, timestamp, key, value, headers } = message;
+  const record = { offset: Number(offset), timestamp, key, value, headers: toHeaderList(headers) };
   const skippedBatch = findSkippedBatch(message);
   return skippedBatch === undefined ? record : { ...record, skippedBatch };
 }
 
 /**
  * Decodes the record batches of one partition in a fetch response; the last one may be truncated. Throws a
- * RangeError if a batch has an impossible length or offset, so that it is unknown where it ends, and for an
- * unreadable marker, without which it is unknown whether a transaction was aborted.
+ * RangeError if a batch has an impossible length or offset, so that it is unknown where it ends, for an
+ * unreadable marker, without which it is unknown whether a transaction was aborted, and when a batch is found
+ * damaged for the first time: it may be whole when it is fetched again.
  *
  * The result takes at most `maxBytes` of memory, and no batch keeps those after it from being read. Batches
  * that do not fit are left to the next fetch. A batch that alone is too large, or that cannot be decoded,
@@ -67,12 +76,16 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
     // A message of an older format begins the next fetch.
     const end = bytes[at + magicOffset] === magic ? findBatchEnd(bytes, at) : undefined;
     if (end === undefined) break;
-    const batch = readBatch(bytes.subarray(at, end));
+    const batchBytes = bytes.subarray(at, end);
+    const batch = readBatch(batchBytes);
     if (batch.firstOffset < nextOffset || batch.lastOffset < batch.firstOffset)
       throw new RangeError("the offsets of batches of records do not ascend");
     nextOffset = batch.lastOffset + 1n;
+    const isDamaged = !hasValidChecksum(batchBytes);
+    if (isDamaged && isNewDamage(batchBytes)) throw new RangeError(wrongChecksum);
     const decoded = messages.length;
     try {
+      if (isDamaged) throw new Error(wrongChecksum);
       left = await decodeBatch(batch, left, messages);
       if (messages.at(-1)?.offset !== String(batch.lastOffset)) messages.push(markEnd(batch));
     } catch (error) {
@@ -87,6 +100,20 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
     at = end;
   }
   return messages;
+}
+
+const wrongChecksum = "a batch of records has a wrong checksum";
+/** The damaged batches that were fetched before, by a digest of their bytes. */
+const knownDamages = new Set<number>();
+const maxKnownDamages = 10_000;
+
+/** Whether these bytes are fetched for the first time. What was damaged on its way is whole the next time. */
+function isNewDamage(batch: Buffer): boolean {
+  const digest = crc32(batch);
+  if (knownDamages.has(digest)) return false;
+  if (knownDamages.size >= maxKnownDamages) knownDamages.clear();
+  knownDamages.add(digest);
+  return true;
 }
 
 /**
@@ -145,7 +172,7 @@ const createLastMessage = (batch: Batch): DecodedMessage =>
     timestamp: String(batch.maxTimestamp),
     key: null,
     value: null,
-    headers: {},
+    headers: [],
   });
 
 const toMessage = (
@@ -191,7 +218,7 @@ function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: De
     if (headerCount < 0) throw new RangeError("a record has a negative number of headers");
     left -= headerCount * headerOverheadBytes;
     if (left < 0) throw new BatchTooLargeError(maxBytes);
-    const headers = headerCount === 0 ? {} : readHeaders(reader, headerCount);
+    const headers = headerCount === 0 ? [] : readHeaders(reader, headerCount);
     if (reader.at !== end) throw new RangeError("a record does not have its stated length");
     const timestamp = batch.hasLogAppendTime ? maxTimestamp : toTimestamp(timestampDelta);
     if (batch.isControl && (key === null || key.length < markerKeyBytes))
@@ -217,26 +244,14 @@ function createAdder(base: bigint): (delta: number | bigint) => string {
   };
 }
 
-const noBytes = Buffer.alloc(0);
-
-/** Reads headers into an object, in which a repeated header has a list of values. */
-function readHeaders(reader: ByteReader, count: number): IHeaders {
-  const headers: IHeaders = {};
+function readHeaders(reader: ByteReader, count: number): RecordHeaders {
+  const headers: RecordHeader[] = [];
   for (let index = 0; index < count; index += 1) {
     const name = readField(reader)?.toString("utf8") ?? "";
-    const value = readField(reader) ?? noBytes;
-    const known = Object.hasOwn(headers, name) ? headers[name] : undefined;
-    if (Array.isArray(known)) known.push(value);
-    else if (known !== undefined) headers[name] = [known, value];
-    else if (name === "__proto__") defineHeader(headers, name, value);
-    else headers[name] = value;
+    headers.push([name, readField(reader)]);
   }
   return headers;
 }
-
-/** Assigning to `__proto__` would replace the object's prototype. */
-const defineHeader = (headers: IHeaders, name: string, value: Buffer): IHeaders =>
-  Object.defineProperty(headers, name, { value, writable: true, enumerable: true, configurable: true });
 
 /** Reads a nullable byte string, which follows its length. */
 function readField(reader: ByteReader): Buffer | null {

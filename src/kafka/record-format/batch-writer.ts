@@ -1,8 +1,9 @@
-import type { IHeaders, Message } from "kafkajs";
+import type { Message } from "kafkajs";
 
 import { invariant } from "../../lib/invariant.ts";
 import { now } from "../../lib/platform.ts";
 import { headerBytes, writeBatchHeader } from "./batch-header.ts";
+import { toHeaderList } from "./headers.ts";
 import { getVarintBytes, writeVarint } from "./varint.ts";
 
 /** The messages of one batch, and what their encoding takes. */
@@ -73,54 +74,37 @@ export function writeBatch(
 const attributesBytes = 1;
 
 function getBodyBytes(
-  { key, value, headers = {} }: Message,
+  { key, value, headers: given }: Message,
   timestampDelta: number,
   offsetDelta: number,
 ): number {
+  const headers = toHeaderList(given);
   let bytes =
     attributesBytes +
     getVarintBytes(timestampDelta) +
     getVarintBytes(offsetDelta) +
     getFieldBytes(key) +
     getFieldBytes(value) +
-    getVarintBytes(countHeaders(headers));
-  for (const name of Object.keys(headers)) {
-    const given = headers[name];
-    if (Array.isArray(given)) for (const one of given) bytes += getFieldBytes(name) + getFieldBytes(one);
-    else bytes += getFieldBytes(name) + getFieldBytes(given);
-  }
+    getVarintBytes(headers.length);
+  for (const [name, text] of headers) bytes += getFieldBytes(name) + getFieldBytes(text);
   return bytes;
 }
 
 function writeBody(
   buffer: Buffer,
-  { key, value, headers = {} }: Message,
+  { key, value, headers: given }: Message,
   { timestampDelta, offsetDelta }: { readonly timestampDelta: number; readonly offsetDelta: number },
   start: number,
 ): number {
+  const headers = toHeaderList(given);
   let at = buffer.writeInt8(0, start);
   at = writeVarint(buffer, timestampDelta, at);
   at = writeVarint(buffer, offsetDelta, at);
   at = writeField(buffer, key, at);
   at = writeField(buffer, value, at);
-  at = writeVarint(buffer, countHeaders(headers), at);
-  for (const name of Object.keys(headers)) {
-    const given = headers[name];
-    if (Array.isArray(given))
-      for (const one of given) at = writeField(buffer, one, writeField(buffer, name, at));
-    else at = writeField(buffer, given, writeField(buffer, name, at));
-  }
+  at = writeVarint(buffer, headers.length, at);
+  for (const [name, text] of headers) at = writeField(buffer, text, writeField(buffer, name, at));
   return at;
-}
-
-/** A header with several values is sent once for each. */
-function countHeaders(headers: IHeaders): number {
-  let count = 0;
-  for (const name of Object.keys(headers)) {
-    const given = headers[name];
-    count += Array.isArray(given) ? given.length : 1;
-  }
-  return count;
 }
 
 type Field = Buffer | string | null | undefined;

@@ -1,17 +1,19 @@
 /**
  * Fault of kafkajs 2.2.4, broker/index.js:282: it fetches by name, which may return records of a log that was
  * deleted. For an offset out of range, consumer/consumerGroup.js:597 commits another offset for the group.
+ * Another error of one partition keeps all others of the response from being read, or ends the consumer.
  * See docs/decisions/020-topic-ids.md and 009-aborted-transactions.md.
  * The test in test/unit/kafka/workarounds/fetches.test.ts fails when kafkajs no longer needs this.
  */
 
 import type { Batch } from "kafkajs";
 
+import { KafkaUnavailableError } from "../../lib/errors.ts";
 import { sleep } from "../../lib/platform.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
 import { canFetchById, knowsIdsOfLogs, requestFetch, type FetchedById } from "../protocol/fetch.ts";
 import { hasTopicIds, requestMetadata } from "../protocol/metadata.ts";
-import { failOnError, type RequestTarget } from "../protocol/request.ts";
+import { createError, failOnError, type RequestTarget } from "../protocol/request.ts";
 import { hideAborted, type FetchedMessage, type PartitionMessages } from "./aborted-transactions.ts";
 import { decodeFetched } from "./bounded-fetches.ts";
 import { patchMethod } from "./patch.ts";
@@ -61,6 +63,8 @@ interface FetchOrigin {
    * The log does not have the requested offset. There is one message, a placeholder that is not delivered.
    */
   readonly isOutOfRange: boolean;
+  /** The broker cannot read the partition at the moment. There is a placeholder then, too. */
+  readonly failure?: Error | undefined;
 }
 
 /** What a batch of kafkajs has that its types omit. */
@@ -80,6 +84,22 @@ export function findOrigin(batch: Batch): FetchOrigin & { readonly fetchedFrom: 
 
 /** Whether fetched messages stand for an offset that the log does not have. */
 export const isPlaceholder = (messages: object): boolean => origins.get(messages)?.isOutOfRange === true;
+
+/** Why the broker could not read the partition that these messages are of; undefined if it could. */
+export const findFailure = (messages: object): Error | undefined => origins.get(messages)?.failure;
+
+/**
+ * The errors of a partition after which kafkajs asks for the leaders again, and a missing right, which is one
+ * on the whole topic.
+ */
+const memberErrors = new Set<number>([
+  errorCodes.unknownTopicOrPartition,
+  errorCodes.leaderNotAvailable,
+  errorCodes.notLeader,
+  errorCodes.topicAuthorizationFailed,
+  errorCodes.fencedLeaderEpoch,
+  errorCodes.unknownLeaderEpoch,
+]);
 
 const lostTopicIds = new Set<number>([errorCodes.unknownTopicId, errorCodes.inconsistentTopicId]);
 
@@ -222,11 +242,10 @@ async function toResponse(
     const decoded: PartitionResponse[] = [];
     for (const { partition, error, records, highWatermark, ...rest } of partitions) {
       const isOutOfRange = error === errorCodes.offsetOutOfRange;
-      if (!isOutOfRange) failOnError(error);
-      const messages = isOutOfRange
-        ? [createPlaceholder(request, topicName, partition)]
-        : await decodeFetched(records);
-      origins.set(messages, { topicId, isOutOfRange });
+      const failure = isOutOfRange ? undefined : toFailure(error);
+      const messages =
+        error === 0 ? await decodeFetched(records) : [createPlaceholder(request, topicName, partition)];
+      origins.set(messages, { topicId, isOutOfRange, failure });
       const { abortedTransactions, preferredReadReplica } = rest;
       decoded.push({
         partition,
@@ -239,6 +258,14 @@ async function toResponse(
     responses.push({ topicName, partitions: decoded });
   }
   return { responses };
+}
+
+/** Why a partition cannot be read; undefined for no error. Throws errors that concern others, too. */
+function toFailure(error: number): Error | undefined {
+  if (memberErrors.has(error)) failOnError(error);
+  if (error === 0) return undefined;
+  const cause = createError(error);
+  return new KafkaUnavailableError(`Kafka cannot read the partition: ${cause.message}`, { cause });
 }
 
 /** Fetches by name, and catches that an offset is out of range. Throws kafkajs' errors. */

@@ -1,6 +1,7 @@
 import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
 import { readConfig } from "../../../src/config.ts";
+import { toHeaderList } from "../../../src/kafka/record-format/headers.ts";
 import { boundFetches } from "../../../src/kafka/workarounds/bounded-fetches.ts";
 import { fetchByTopicId } from "../../../src/kafka/workarounds/fetches.ts";
 import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
@@ -74,4 +75,4 @@ export async function readLog(
 }
 
 const toTexts = (headers: IHeaders = {}): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  Object.fromEntries(toHeaderList(headers).map(([name, value]) => [name, String(value)]));

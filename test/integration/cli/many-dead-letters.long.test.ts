@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { it } from "node:test";
 
+import { getHeaderText } from "../../../src/sync/records.ts";
 import { deadLetter, deadLetterStage } from "../../support/dead-letter-scene.ts";
 import { cli, environment } from "../../support/service.ts";
 
@@ -35,7 +36,7 @@ it("of 2,000 dead letters is listed to a slow reader, and to one that closes the
   assert.match(replayed.output, /sent 2000 of 2000 dead letters/);
   const values = await readRecords(topic);
   assert.deepEqual(
-    values.map(({ headers }) => String(headers["topicsync.replay-of"])),
+    values.map(({ headers }) => getHeaderText(headers, "topicsync.replay-of")),
     letters.map(({ headers }) => headers["topicsync.id"]),
   );
 });

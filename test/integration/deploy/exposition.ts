@@ -72,7 +72,7 @@ export async function collectSeries(): Promise<Series[]> {
       rejections: [{ offset: 0, rejection: new RejectionError("MALFORMED_JSON", "") }],
       writes: { replaced: [], removed: [], retired: [], updated: [], created: [] },
     },
-    records: [{ offset: 0, timestamp: "0", key: null, value: null, headers: {} }],
+    records: [{ offset: 0, timestamp: "0", key: null, value: null, headers: [] }],
     storedOn: 0,
     tookMs: 1,
   });

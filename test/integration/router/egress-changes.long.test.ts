@@ -47,7 +47,7 @@ describe("an egress topic that gets more partitions", () => {
       partition,
       key: null,
       value: Buffer.from("{}"),
-      headers: {},
+      headers: [],
       timestamp: "1700000000000",
     });
     /**

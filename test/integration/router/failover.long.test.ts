@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
+import { toIHeaders } from "../../../src/kafka/record-format/headers.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { startOwnBroker } from "../../support/own-stack.ts";
 import { until } from "../../support/poll.ts";
@@ -45,10 +46,7 @@ async function mirror(topic: string, records: readonly ReadRecord[]): Promise<vo
     topic,
     messages: records.map(({ key, value, headers, timestamp, partition }) => ({
       ...{ key, value, timestamp, partition },
-      headers: Object.fromEntries(Object.entries(headers).filter(([, text]) => text !== undefined)) as Record<
-        string,
-        Buffer
-      >,
+      headers: toIHeaders(headers),
     })),
   });
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import kafkajs, { type KafkaMessage } from "kafkajs";
+import kafkajs, { type IHeaders } from "kafkajs";
 
-import type { RecordHeaders } from "../../../src/sync/records.ts";
+import { toLogRecord } from "../../../src/kafka/record-format/batch-reader.ts";
+import { getHeaderText, type LogRecord } from "../../../src/sync/records.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -22,7 +23,7 @@ const { db, topic, deadLetterTopic, positions, createTopic, start, key } = scene
 const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 const retired = db.collection("svc_api_notif_mgmt_topic_retired");
 const consumer = kafka.consumer({ groupId: unique("letters"), maxWaitTimeInMs: 100 });
-const deadLetters: KafkaMessage[] = [];
+const deadLetters: LogRecord[] = [];
 let service: TestService;
 
 before(async () => {
@@ -31,14 +32,16 @@ before(async () => {
   service = await start();
   await consumer.connect();
   await consumer.subscribe({ topics: [deadLetterTopic], fromBeginning: true });
-  await consumer.run({ eachMessage: ({ message }) => Promise.resolve(void deadLetters.push(message)) });
+  await consumer.run({
+    eachMessage: ({ message }) => Promise.resolve(void deadLetters.push(toLogRecord(message))),
+  });
 });
 after(() => consumer.disconnect());
 
 interface Sent {
   readonly key?: string | Buffer | null;
   readonly value: string | Buffer | object | null;
-  readonly headers?: RecordHeaders;
+  readonly headers?: IHeaders;
 }
 
 /** Sends records and returns the first offset. */
@@ -71,11 +74,11 @@ async function announce(...sent: Sent[]): Promise<number> {
   return first;
 }
 
-const findDeadLetter = (offset: number): Promise<KafkaMessage> =>
+const findDeadLetter = (offset: number): Promise<LogRecord> =>
   until(`the dead letter of offset ${offset}`, () =>
-    deadLetters.find(({ headers }) => String(headers?.["topicsync.id"]) === `${topic}-0-${offset}`),
+    deadLetters.find(({ headers }) => getHeaderText(headers, "topicsync.id") === `${topic}-0-${offset}`),
   );
-const getHeader = (letter: KafkaMessage, name: string): string => String(letter.headers?.[name]);
+const getHeader = (letter: LogRecord, name: string): string => String(getHeaderText(letter.headers, name));
 /** All with the same filters, so that only the name makes a combination unique. */
 const definition = (id = unique("id")) => ({
   ...createDefinition(id),

@@ -11,7 +11,7 @@ import { createCluster } from "../../../src/kafka/workarounds/clusters.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { withCluster } from "../../support/kafkajs-cluster.ts";
 import { until } from "../../support/poll.ts";
-import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
+import { createEvent, defineTopic, routerStage, type RouterScene } from "../../support/router-scene.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
 import { brokers } from "./brokers.ts";
 
@@ -30,11 +30,17 @@ const isLedBy = async (id: number): Promise<boolean> => {
   return topics.every(({ partitions }) => partitions.every(({ leader }) => leader === id));
 };
 
-/** Does what a router does, and lets the second broker stop before it commits. */
+interface Names {
+  readonly groupId: string;
+  readonly events: string;
+  readonly egress: string;
+}
+
+/** Does what a router does, and lets the second broker stop before the transaction ends. */
 async function forwardAndLoseEnd(
   producer: Producer,
-  { groupId, events, egress }: { readonly groupId: string; readonly events: string; readonly egress: string },
-  count: number,
+  { groupId, events, egress }: Names,
+  { count, leaderless, commits }: { count: number; leaderless: string; commits: boolean },
 ): Promise<void> {
   const transaction = await producer.transaction();
   // A broker that has just become the coordinator of a group may refuse its offsets for a while.
@@ -52,20 +58,26 @@ async function forwardAndLoseEnd(
   }));
   await transaction.send({ topic: egress, messages: copies });
   await second.stop();
-  await until("the offsets have no leader", async () => {
-    const { topics } = await requests.fetchMetadata([offsets]);
-    return topics.every(({ partitions }) => partitions.every(({ leader }) => leader < 0));
+  await until(`${leaderless} has no leader`, async () => {
+    const { topics } = await requests.fetchMetadata([leaderless]);
+    return (topics[0]?.partitions.at(-1)?.leader ?? 0) < 0;
   });
-  await transaction.commit();
+  await (commits ? transaction.commit() : transaction.abort());
   await second.start();
 }
 
-it("goes on after a transaction whose end Kafka has lost, and forwards each event once", async () => {
-  const scene = routerScene();
-  const on = (topic: string, ...leaders: number[]) => ({
-    topic,
-    replicaAssignment: leaders.map((id, partition) => ({ partition, replicas: [id] })),
-  });
+const on = (topic: string, ...leaders: number[]) => ({
+  topic,
+  replicaAssignment: leaders.map((id, partition) => ({ partition, replicas: [id] })),
+});
+
+const createEvents = (count: number) => Array.from({ length: count }, () => ({ value: createEvent("E") }));
+
+/** Lets the former router of a scene lose the end of its only transaction, with a copy of each event. */
+async function loseEnd(
+  scene: RouterScene,
+  options: { readonly leaderless: string; readonly commits: boolean },
+): Promise<void> {
   await createKafkaTopics(
     admin,
     on(scene.topic, first.id),
@@ -73,28 +85,50 @@ it("goes on after a transaction whose end Kafka has lost, and forwards each even
     on(scene.egress, first.id, second.id),
     on(scene.deadLetterTopic, first.id),
   );
-  await observer.alterPartitionReassignments({
-    topics: [{ topic: offsets, partitionAssignment: [{ partition: 0, replicas: [second.id] }] }],
-  });
-  await until("the second broker has the offsets", () => isLedBy(second.id));
-  const events = (count: number) => Array.from({ length: count }, () => ({ value: createEvent("E") }));
-  await scene.produce(...events(6));
+  await scene.produce(...createEvents(6));
   const producer = kafka.producer({
     transactionalId: `${scene.groupId}-${scene.events}-0`,
     createPartitioner: Partitioners.DefaultPartitioner,
   });
   await producer.connect();
   try {
-    await forwardAndLoseEnd(producer, scene, 6);
+    await forwardAndLoseEnd(producer, scene, { count: 6, ...options });
   } finally {
     await producer.disconnect();
   }
+}
+
+for (const commits of [true, false])
+  it(`ends a ${commits ? "committed" : "aborted"} transaction that has lost its end in an egress partition only`, async () => {
+    const scene = routerScene();
+    await loseEnd(scene, { leaderless: scene.egress, commits });
+    await until("the egress partition has a leader again", async () => {
+      const [{ partitions } = { partitions: [] }] = (await requests.fetchMetadata([scene.egress])).topics;
+      return partitions.every(({ leader }) => leader >= 0);
+    });
+    const service = await scene.start();
+    await scene.send(defineTopic("all", "eventType=E"));
+    await scene.stored(1);
+    await scene.routed();
+    // Also what was there before is seen, although nothing else was written to the partition.
+    await scene.assertForwarded(["all"], [6]);
+    assert.ok(service.log.some(({ msg }) => msg?.startsWith("Kafka had lost the end of a transaction")));
+    assert.equal(await service.stop(), 0);
+  });
+
+it("goes on after a transaction whose end Kafka has lost, and forwards each event once", async () => {
+  await observer.alterPartitionReassignments({
+    topics: [{ topic: offsets, partitionAssignment: [{ partition: 0, replicas: [second.id] }] }],
+  });
+  await until("the second broker has the offsets", () => isLedBy(second.id));
+  const scene = routerScene();
+  await loseEnd(scene, { leaderless: offsets, commits: true });
   await until("the second broker leads again", () => isLedBy(second.id));
 
   const service = await scene.start();
   await scene.send(defineTopic("all", "eventType=E"));
   await scene.stored(1);
-  await scene.produce(...events(4));
+  await scene.produce(...createEvents(4));
   await scene.routed();
   await scene.assertForwarded(["all"], [10]);
   assert.equal(await service.stop(), 0);
@@ -102,17 +136,16 @@ it("goes on after a transaction whose end Kafka has lost, and forwards each even
 
 it("does not take a broker that is no leader for one without open transactions", async () => {
   const scene = routerScene();
-  await createKafkaTopics(admin, {
-    topic: scene.events,
-    replicaAssignment: [{ partition: 0, replicas: [first.id] }],
-  });
+  await createKafkaTopics(admin, on(scene.events, first.id));
   const ask = (nodeId: number, topic: string) =>
     withCluster(kafka, async (cluster) => {
       await cluster.refreshMetadata();
       const broker = (await cluster.findBroker({ nodeId })) as unknown as RequestTarget;
-      return requestOpenPartitions(broker, [{ topic, partitions: [0] }], "1");
+      const producer = { producerId: "1", minEpoch: -1 };
+      return requestOpenPartitions(broker, [{ topic, partitions: [0] }], producer);
     });
-  assert.deepEqual(await ask(first.id, scene.events), []);
-  assert.deepEqual(await ask(first.id, `${scene.events}-deleted`), []);
+  const nothing = { open: [], denied: [] };
+  assert.deepEqual(await ask(first.id, scene.events), nothing);
+  assert.deepEqual(await ask(first.id, `${scene.events}-deleted`), nothing);
   await assert.rejects(ask(second.id, scene.events), { type: "NOT_LEADER_FOR_PARTITION" });
 });

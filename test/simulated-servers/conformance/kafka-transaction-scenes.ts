@@ -30,7 +30,7 @@ const createRecord = (topic: string, partition: number, value: string): RoutedRe
   key: null,
   value: Buffer.from(value),
   timestamp: "1000",
-  headers: {},
+  headers: [],
 });
 
 /** Forwards values to the partitions 0, 1, 0, … in one transaction. */

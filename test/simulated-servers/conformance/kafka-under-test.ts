@@ -57,7 +57,7 @@ export const toRecords = (...values: string[]): TestRecord[] => values.map((valu
 export const toOutgoing = (value: string): OutgoingRecord => ({
   key: null,
   value: Buffer.from(value),
-  headers: {},
+  headers: [],
   timestamp: undefined,
 });
 

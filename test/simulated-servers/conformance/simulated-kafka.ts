@@ -1,6 +1,6 @@
 import { readConfig } from "../../../src/config.ts";
 import { createBroker, type Broker } from "../../../src/kafka/client.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
+import { createLogger, type Logger } from "../../../src/lib/logger.ts";
 import { replacePlatform } from "../../../src/lib/platform.ts";
 import { createClock, createHost, type Clock, type Host } from "../clock.ts";
 import { Cluster, type ClusterOptions } from "../kafka/cluster.ts";
@@ -25,7 +25,7 @@ export interface Stage {
   readonly network: SocketNetwork;
   readonly cluster: Cluster;
   /** Connects a client as the product does. */
-  readonly connect: () => Promise<Broker>;
+  readonly connect: (settings?: Readonly<Record<string, string>>, log?: Logger) => Promise<Broker>;
 }
 
 /**
@@ -53,10 +53,10 @@ export async function onStage<T>(
       maxFetchVersion: 17,
       ...options,
     });
-    const connect = async (): Promise<Broker> => {
+    const connect: Stage["connect"] = async (settings = {}, ownLog = log) => {
       const broker = createBroker(
-        { ...readConfig({}).kafka, brokers: cluster.addresses, groupId: "readers" },
-        log,
+        { ...readConfig(settings).kafka, brokers: cluster.addresses, groupId: "readers" },
+        ownLog,
         network.createSockets(),
       );
       await broker.reach(new AbortController().signal);
@@ -77,7 +77,7 @@ export const runSimulated = <T>(
 ): Promise<T> => {
   let losesSync = false;
   let breakConnections = (): void => undefined;
-  const onRequest = (name: MessageName): void => {
+  const onRequest = (name: MessageName): undefined => {
     if (!losesSync || name !== "syncGroup3") return;
     losesSync = false;
     breakConnections();

@@ -7,7 +7,7 @@ import type { Random } from "../random.ts";
 import type { Server } from "../simulated-socket.ts";
 import type { SocketNetwork } from "../sockets.ts";
 import { messages, type MessageName } from "../wire/messages.ts";
-import { acceptConnection, type Acceptor } from "./connections.ts";
+import { acceptConnection, type Acceptor, type InjectedError } from "./connections.ts";
 import {
   createCoordinationHandlers,
   createGroups,
@@ -44,8 +44,8 @@ export interface ClusterOptions {
   readonly verifies?: boolean;
   /** Since Kafka 3.0 brokers tell how transactions ended, and which are open. */
   readonly describesTransactions?: boolean;
-  /** Called before a broker executes a request. */
-  readonly onRequest?: (name: MessageName) => void;
+  /** Called before a broker executes a request. Returns what its response is spoilt with, if anything. */
+  readonly onRequest?: (name: MessageName) => InjectedError | undefined;
   readonly onDelivered?: (delivery: Delivery) => void;
   readonly onDecided?: (transaction: DecidedTransaction) => void;
   /** Called with what was written outside of transactions. */
@@ -191,8 +191,8 @@ export class Cluster {
   }
 
   /** For some time, transactions are complete although partitions do not get their markers (KAFKA-20734). */
-  loseMarkers(ms: number): void {
-    if (this.#options.describesTransactions !== false) this.#transactions.loseMarkers(ms);
+  loseMarkers(ms: number, keepsOffsets = false): void {
+    if (this.#options.describesTransactions !== false) this.#transactions.loseMarkers(ms, keepsOffsets);
   }
 
   /** Answers fetches that wait for what is there now. */
@@ -292,7 +292,7 @@ export class Cluster {
       handlers,
       onRequest(client, { name }, request) {
         trace(() => `${client.name} asks ${name}: ${request}`);
-        onRequest?.(request);
+        return onRequest?.(request);
       },
     };
     return {

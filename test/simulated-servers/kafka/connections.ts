@@ -2,13 +2,17 @@
 import type { Host } from "../clock.ts";
 import type { Connection, Peer } from "../simulated-socket.ts";
 import { createFrameSplitter, readRequest, writeResponse } from "../wire/frames.ts";
+import { spoil, type InjectedError } from "./injected-errors.ts";
 import type { Handler, Handlers } from "./requests.ts";
 import type { BrokerNode } from "./topics.ts";
 import type { MessageName, Response } from "../wire/messages.ts";
 
+export type { InjectedError } from "./injected-errors.ts";
+
 export interface Acceptor {
   readonly handlers: Handlers;
-  readonly onRequest: (client: Host, node: BrokerNode, name: MessageName) => void;
+  /** Returns what the response is spoilt with, if anything. */
+  readonly onRequest: (client: Host, node: BrokerNode, name: MessageName) => InjectedError | undefined;
 }
 
 /** Accepts a connection to a broker. */
@@ -28,13 +32,13 @@ export function acceptConnection(
     if (frame === undefined) return;
     isBusy = true;
     const { name, correlationId, clientId, body } = readRequest(frame);
-    onRequest(connection.client, node, name);
+    const injected = onRequest(connection.client, node, name);
     const handle = handlers[name] as Handler<never>;
     const respond = (response: Response<never>): void => {
       // A process may have given up its connection.
       if (isClosed) return;
       isBusy = false;
-      connection.send(writeResponse(name, correlationId, response));
+      connection.send(writeResponse(name, correlationId, spoil(response, injected)));
       handleNext();
     };
     const context = { brokerId: node.nodeId, client: connection.client, clientId };

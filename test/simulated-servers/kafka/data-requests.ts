@@ -7,7 +7,7 @@ import type { Request, Response } from "../wire/messages.ts";
 import type { Bounds } from "./copies.ts";
 import { codes } from "./errors.ts";
 import { readCommitted } from "./fetches.ts";
-import type { Lookups } from "./lookups.ts";
+import { nameFetching, type Found, type Lookups } from "./lookups.ts";
 import { mapPartitions, type Handler, type Handlers, type RequestContext } from "./requests.ts";
 import { checkBatch, checkNewTopic, isValidName } from "./rejections.ts";
 import type { BrokerNode, Partition, Topic, TopicRegistry } from "./topics.ts";
@@ -229,12 +229,15 @@ export class DataRequests {
     respond({
       throttle: 0,
       topics: mapPartitions(topics, (topic, number) => {
-        const { error, partition } = this.#options.lookups.findNamed(node, topic, number);
+        const { denied, lookups } = this.#options;
+        const isDenied = denied.has(nameFetching(topic));
+        const found: Found = isDenied ? { error: codes.topicDenied } : lookups.findNamed(node, topic, number);
+        const { error, partition } = found;
         const open = partition?.log.listOpen() ?? [];
         return {
           ...{ partition: number, error, errorMessage: null },
-          producers: open.map(({ producerId, firstOffset }) => ({
-            ...{ producerId, producerEpoch: 0, lastSequence: 0, lastTimestamp: 0, coordinatorEpoch: 0 },
+          producers: open.map(({ producerId, producerEpoch, firstOffset }) => ({
+            ...{ producerId, producerEpoch, lastSequence: 0, lastTimestamp: 0, coordinatorEpoch: 0 },
             transactionStart: firstOffset,
           })),
         };

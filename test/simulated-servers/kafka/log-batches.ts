@@ -8,6 +8,7 @@ export interface StoredRecord extends Omit<BatchRecord, "offsetDelta"> {
 /** The part of a producer's transaction in one partition. */
 export interface Transaction {
   readonly producerId: number;
+  readonly producerEpoch: number;
   readonly firstOffset: number;
   /** The offset of the marker; infinite while it is open. */
   lastOffset: number;

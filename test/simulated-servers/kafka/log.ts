@@ -98,7 +98,7 @@ export class PartitionLog {
       if (same !== undefined) return { error: codes.none, baseOffset: same.baseOffset };
       if (firstSequence !== known.nextSequence) return fail(codes.outOfOrderSequence);
       this.#note(header, this.#end);
-      if (isTransactional) transaction ??= this.#begin(producerId);
+      if (isTransactional) transaction ??= this.#begin({ producerId, producerEpoch });
     }
     return { error: codes.none, baseOffset: this.#push(sent, leaderEpoch, header, transaction) };
   }
@@ -269,9 +269,9 @@ export class PartitionLog {
     );
   }
 
-  #begin(producerId: number): Transaction {
+  #begin(producer: ProducerIdentity): Transaction {
     const transaction: Transaction = {
-      producerId,
+      ...producer,
       firstOffset: this.#end,
       lastOffset: Infinity,
       state: "open",

@@ -1,5 +1,6 @@
 /** What a coordinator knows of a transactional id. */
 import type { Host } from "../clock.ts";
+import type { Random } from "../random.ts";
 import type { Partition } from "./topics.ts";
 
 export interface PartitionName {
@@ -62,3 +63,14 @@ export function toStateName({ state, isCommitted }: TransactionalProducer): stri
       return isCommitted ? "CompleteCommit" : "CompleteAbort";
   }
 }
+
+/** Leaves out some of the markers of a transaction. Those of offsets are the last ones. */
+export const keepSome = <Mark>(
+  marks: readonly Mark[],
+  {
+    offsets,
+    keepsOffsets,
+    random,
+  }: { readonly offsets: number; readonly keepsOffsets: boolean; readonly random: Random },
+): readonly Mark[] =>
+  keepsOffsets ? marks.slice(-offsets) : marks.slice(0, -offsets).filter(() => random.chance(0.5));

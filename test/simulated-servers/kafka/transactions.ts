@@ -11,6 +11,7 @@ import { toKey } from "./requests.ts";
 import type { Partition } from "./topics.ts";
 import {
   createProducer,
+  keepSome,
   toForcedEnd,
   toStateName,
   type PartitionName,
@@ -68,8 +69,8 @@ export class TransactionCoordinator {
   #nextProducerId = 1_000;
   /** No marker is written before. */
   #markersFrom = 0;
-  /** What ends before lacks markers. */
-  #losesUntil = 0;
+  /** What ends before lacks markers: some of all, or those of all partitions. */
+  #loss = { until: 0, keepsOffsets: false };
   /** What transactions have committed or dropped already, although a group has no marker for it. */
   readonly #decided = new WeakSet<CommittedOffset>();
   /** When the groups have taken over all offsets that are committed. */
@@ -184,8 +185,8 @@ export class TransactionCoordinator {
     this.#markersFrom = this.#getTime() + ms;
   }
 
-  loseMarkers(ms: number): void {
-    this.#losesUntil = this.#getTime() + ms;
+  loseMarkers(ms: number, keepsOffsets: boolean): void {
+    this.#loss = { until: this.#getTime() + ms, keepsOffsets };
   }
 
   /** Writes what was lost. */
@@ -228,14 +229,13 @@ export class TransactionCoordinator {
     producer.state = "completing";
     producer.isCommitted = commit;
     this.#tell(producer);
-    const isLost = this.#getTime() < this.#losesUntil && this.#hasPendingOffsets(producer);
+    const isLost = this.#getTime() < this.#loss.until && this.#hasPendingOffsets(producer);
     if (isLost && producer.lostEnd === undefined) producer.initialisations = 0;
     producer.lostEnd = isLost ? commit : undefined;
     const marks = this.#toMarks(producer, commit);
-    const { random } = this.#options;
-    // That of the offsets is last.
-    const written = isLost ? marks.slice(0, -producer.groups.size).filter(() => random.chance(0.5)) : marks;
-    this.#write(written, () => {
+    const offsets = producer.groups.size;
+    const kept = { offsets, keepsOffsets: this.#loss.keepsOffsets, random: this.#options.random };
+    this.#write(isLost ? keepSome(marks, kept) : marks, () => {
       producer.state = "complete";
     });
   }

@@ -36,8 +36,8 @@ export const routerEgressMutants: readonly Mutant[] = [
     name: "copies lose the headers of their event",
     world: "router",
     file: plan,
-    replace: "{ ...headers, [routedEventHeader.topic]: externalId,",
-    by: "{ [routedEventHeader.topic]: externalId,",
+    replace: "headers: withHeaders(headers, {",
+    by: "headers: withHeaders([], {",
   },
   {
     name: "a dead letter does not name the topics that it is for",
@@ -77,7 +77,7 @@ export const routerEgressMutants: readonly Mutant[] = [
   {
     name: "a Kafka topic that the router may not create pauses it",
     world: "router",
-    file: "src/kafka/admin/egress-creation.ts",
+    file: "src/kafka/admin/topic-creation.ts",
     replace: '  "TOPIC_AUTHORIZATION_FAILED",\n',
     by: "",
   },

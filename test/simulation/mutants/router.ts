@@ -183,8 +183,8 @@ export const routerMutants: readonly Mutant[] = [
     name: "a transaction whose end was lost is not ended",
     world: "router",
     file: lostEnds,
-    replace: "if (last === undefined) return undefined;",
-    by: "if (last !== null) return undefined;",
+    replace: "if (last === undefined) return nothing;",
+    by: "if (last !== null) return nothing;",
   },
   {
     name: "a transaction whose end was lost counts as aborted",

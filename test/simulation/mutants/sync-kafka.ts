@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const client = "src/kafka/client.ts";
 const logRequests = "src/kafka/log-requests.ts";
 const fetches = "src/kafka/workarounds/fetches.ts";
-const member = "src/kafka/consumer.ts";
+const member = "src/kafka/member-errors.ts";
 const aborted = "src/kafka/workarounds/aborted-transactions.ts";
 
 const world = "sync";
@@ -51,8 +51,8 @@ export const syncKafkaMutants: readonly Mutant[] = [
     name: "the error of a partition in a fetch is not looked at",
     world,
     file: fetches,
-    replace: "      if (!isOutOfRange) failOnError(error);\n",
-    by: "",
+    replace: "  if (memberErrors.has(error)) failOnError(error);\n",
+    by: "  if (error !== 0) return undefined;\n",
   },
   {
     name: "an unknown topic id counts as an unforeseen error",
@@ -82,8 +82,8 @@ export const syncKafkaMutants: readonly Mutant[] = [
     world,
     file: fetches,
     replace:
-      "      const messages = isOutOfRange\n        ? [createPlaceholder(request, topicName, partition)]",
-    by: "      const messages = isOutOfRange\n        ? []",
+      "error === 0 ? await decodeFetched(records) : [createPlaceholder(request, topicName, partition)];",
+    by: "error === 0 ? await decodeFetched(records) : [];",
   },
   {
     name: "an offset out of range is not reported after a fetch by name",
@@ -110,7 +110,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
     name: "kafkajs asks for all topics when it needs brokers",
     world,
     file: client,
-    replace: "  askForBrokersOnly();\n",
+    replace: "  keepLeaderlessPartitions();\n",
     by: "",
   },
   {

@@ -13,7 +13,7 @@ const record = (offset: number, traceparent?: string | Buffer): LogRecord => ({
   timestamp: "0",
   key: null,
   value: null,
-  headers: traceparent === undefined ? {} : { traceparent },
+  headers: traceparent === undefined ? [] : [["traceparent", traceparent]],
 });
 
 /** Records the spans. A `traceparent` is the id of its trace, which is sampled if the id says so. */

@@ -32,7 +32,7 @@ describe("the records of the next batch", () => {
     timestamp: "0",
     key: null,
     value: Buffer.alloc(bytes),
-    headers: {},
+    headers: [],
   });
   const take = (records: readonly LogRecord[], maxRecords: number): number[] =>
     takeBatch(records, maxRecords).map(({ offset }) => offset);
@@ -47,11 +47,11 @@ describe("the records of the next batch", () => {
 
   it("are limited by the bytes of keys and headers as well", () => {
     const large = Buffer.alloc(3 * 1024 * 1024);
-    const manyHeaders = Object.fromEntries(Array.from({ length: 25_000 }, (_, at) => [`h${at}`, "v"]));
+    const manyHeaders = Array.from({ length: 25_000 }, (_, at) => [`h${at}`, "v"] as const);
     for (const parts of [
       { value: large },
       { key: large },
-      { headers: { h: large } },
+      { headers: [["h", large] as const] },
       { headers: manyHeaders },
     ]) {
       const records = [1, 2, 3].map((offset) => ({ ...createRecord(offset), ...parts }));

@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
 import { invariant } from "../../../src/lib/invariant.ts";
+import { replacePlatform, systemPlatform } from "../../../src/lib/platform.ts";
 import { until } from "../../support/poll.ts";
 import type { Position } from "../../../src/sync/positions.ts";
 import { createBatch, createRecords, createScene } from "./reader-scene.ts";
@@ -30,6 +31,51 @@ describe("the reader of a partition", () => {
       const { state, reason, cause: found } = reader.status();
       assert.deepEqual([state, reason, found], ["paused", error.message, cause]);
     }
+  });
+
+  it("pauses when Kafka cannot read its partition, and claims it again", async (t) => {
+    const { reader, state, written, untilReading } = await createScene(t);
+    const failure = new KafkaUnavailableError("cannot be read");
+    await reader.batch(createBatch(10, { records: [], failure }));
+    const { state: shown, reason, cause } = reader.status();
+    assert.deepEqual([shown, reason, cause], ["paused", "cannot be read", "outage"]);
+    await untilReading();
+    assert.equal(state.claims, 2);
+    assert.deepEqual(written, []);
+  });
+
+  it("says that it does not read while its process is out of the group", async (t) => {
+    const { reader, state } = await createScene(t);
+    state.isInGroup = false;
+    const { state: shown, reason, cause } = reader.status();
+    assert.deepEqual(
+      [shown, reason, cause],
+      ["paused", "this process is not in the consumer group", "outage"],
+    );
+    state.isInGroup = true;
+    assert.equal(reader.status().state, "reading");
+  });
+
+  it("notices while nothing arrives that its partition has no leader", async (t) => {
+    const idleCheckMs = 20_000;
+    const checks: (() => void)[] = [];
+    const platform = replacePlatform({
+      ...systemPlatform,
+      schedule(ms, action) {
+        if (ms !== idleCheckMs) return systemPlatform.schedule(ms, action);
+        checks.push(action);
+        return () => undefined;
+      },
+    });
+    t.after(() => replacePlatform(platform));
+    const { reader, shown, untilReading } = await createScene(t);
+    shown.outage = new KafkaUnavailableError("the partition has no leader");
+    await until("it is paused", () => {
+      checks.pop()?.();
+      return reader.status().reason === "the partition has no leader";
+    });
+    delete shown.outage;
+    await untilReading();
   });
 
   it("moves its position over markers, aborted records and what compaction removed", async (t) => {
@@ -134,6 +180,18 @@ describe("the reader of a partition", () => {
       [0, { offset: 1, epoch: 2, topicId: "two" }],
     ]);
     assert.deepEqual(applied, [0]);
+  });
+
+  it("reads on while the leader tells no topic ids, and keeps the one that it knows", async (t) => {
+    const { reader, shown, state, written, untilReading } = await createScene(t);
+    shown.log = { ...shown.log, topicId: undefined };
+    await reader.batch(createBatch(10, { topicId: undefined }));
+    await untilReading();
+    assert.equal(state.claims, 2);
+    await reader.batch(createBatch(10, { topicId: undefined }));
+    await until("it is written", () => written.length === 1);
+    assert.deepEqual(written, [[10, { offset: 11, epoch: 1, topicId: "one" }]]);
+    assert.equal(state.claims, 2);
   });
 
   it("waits while a broker serves a log that was replaced", async (t) => {

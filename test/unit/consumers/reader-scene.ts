@@ -16,7 +16,7 @@ export const createBatch = (offset: number, change: Partial<RecordBatch> = {}): 
   topicId: "one",
   isOutOfRange: false,
   fetchedFrom: offset,
-  records: [{ offset, timestamp: "2000", key: null, value: null, headers: {} }],
+  records: [{ offset, timestamp: "2000", key: null, value: null, headers: [] }],
   end: offset + 1,
   isAtEnd: true,
   advance: () => undefined,
@@ -36,7 +36,12 @@ export async function createScene(t: TestContext, handler: Partial<BatchHandler>
   const written: [from: number | undefined, to: Position][] = [];
   const applied: number[] = [];
   const state = { isInGroup: true, claims: 0, looks: 0 };
-  const shown: { log: PartitionLog; epochs: Record<string, number>; clusters: Record<string, string> } = {
+  const shown: {
+    log: PartitionLog;
+    outage?: Error;
+    epochs: Record<string, number>;
+    clusters: Record<string, string>;
+  } = {
     clusters: {},
     log: { low: 0, high: 20, topicId: "one", clusterId: null, leader: 1, leaderEpoch: 0, partitions: 1 },
     epochs: { one: 1, two: 2 },
@@ -55,7 +60,8 @@ export async function createScene(t: TestContext, handler: Partial<BatchHandler>
       stop: () => Promise.resolve(),
     },
     watch: {
-      fetchLog: () => Promise.resolve(shown.log),
+      fetchLog: () =>
+        shown.outage === undefined ? Promise.resolve(shown.log) : Promise.reject(shown.outage),
       confirmLog: () => Promise.resolve(),
       fetchTombstoneRetentionMs: () => Promise.resolve(undefined),
     },

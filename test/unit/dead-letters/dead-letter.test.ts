@@ -8,7 +8,8 @@ import { toDeadLetterView } from "../../../src/dead-letters/views.ts";
 import { findLater } from "../../../src/dead-letters/replay-plan.ts";
 import type { Replay } from "../../../src/dead-letters/stores.ts";
 import { summarize } from "../../../src/dead-letters/summary.ts";
-import type { LogRecord, RecordHeaders } from "../../../src/sync/records.ts";
+import type { LogRecord } from "../../../src/sync/records.ts";
+import { toHeaders, type NamedHeaders } from "../../support/records.ts";
 
 const ours = {
   "__connect.errors.topic": "a-1",
@@ -20,12 +21,16 @@ const ours = {
   "topicsync.details": '[{"path":"/a","message":"is wrong"}]',
 } as const;
 
-const read = (headers: RecordHeaders, more: Partial<LogRecord> = {}) =>
+const read = (named: NamedHeaders, more: Partial<LogRecord> = {}) =>
   parseDeadLetter(
     "dead",
     {
       partition: 0,
-      record: { offset: 9, timestamp: "1700000000000", key: null, value: Buffer.from("v"), headers, ...more },
+      record: {
+        ...{ offset: 9, timestamp: "1700000000000", key: null, value: Buffer.from("v") },
+        headers: toHeaders(named),
+        ...more,
+      },
     },
     identifyTopic,
   );
@@ -45,7 +50,7 @@ describe("a dead letter", () => {
         details: [{ path: "/a", message: "is wrong" }],
         key: null,
         value: null,
-        headers: { own: "kept" },
+        headers: [["own", "kept"]],
         externalId: undefined,
         omitted: undefined,
         replayOf: "a-1-2-3",
@@ -141,7 +146,7 @@ describe("a dead letter", () => {
 
   it("finds the external id in the key, or else in the value", () => {
     const value = Buffer.from('{"externalId":"in the value"}');
-    const findId = (key: Buffer | null, text: Buffer = value, headers: RecordHeaders = {}) =>
+    const findId = (key: Buffer | null, text: Buffer = value, headers: NamedHeaders = {}) =>
       read({ ...ours, ...headers }, { key, value: text }).externalId;
     assert.equal(findId(Buffer.from("key")), "key");
     assert.equal(findId(null), "in the value");
@@ -154,7 +159,7 @@ describe("a dead letter", () => {
     const frame = Buffer.from([0, 0, 0, 0, 5]);
     const bare = { externalId: "a", unknown: "so it was rejected" };
     const notification = { eventType: "TopicCreateEvent", event: { topic: { id: "a" } } };
-    const findId = (value: unknown, headers: RecordHeaders = {}, before = Buffer.alloc(0)) =>
+    const findId = (value: unknown, headers: NamedHeaders = {}, before = Buffer.alloc(0)) =>
       read({ ...ours, ...headers }, { value: Buffer.concat([before, Buffer.from(JSON.stringify(value))]) })
         .externalId;
     assert.equal(read(ours, { key: Buffer.concat([frame, Buffer.from('"a"')]) }).externalId, "a");
@@ -213,7 +218,7 @@ describe("the outcome of a replay", () => {
   const sentTo = { topic: "a", partition: 0, offset: 7 };
   const replay: Replay = { deadLetterId: "a-0-1", attempt: 1, startedAt: new Date(), state: "sent", sentTo };
   async function outcome(nextOffset: number, given = replay, letters: string[] = [], epoch = 1) {
-    const record: LogRecord = { offset: 0, timestamp: "0", key: null, value: null, headers: {} };
+    const record: LogRecord = { offset: 0, timestamp: "0", key: null, value: null, headers: [] };
     const any = summarize(
       "dead",
       { partition: 0, record },

@@ -15,7 +15,7 @@ import type { Replay } from "../../../src/dead-letters/stores.ts";
 
 const any = summarize(
   "dead",
-  { partition: 0, record: { offset: 0, timestamp: "0", key: null, value: null, headers: {} } },
+  { partition: 0, record: { offset: 0, timestamp: "0", key: null, value: null, headers: [] } },
   { identify: () => undefined, findNamespace: () => undefined, rank: 0 },
 );
 
@@ -105,7 +105,7 @@ describe("the summary of a dead letter", () => {
   const summarizeAny = (timestamp: string, rank: number): DeadLetterSummary =>
     summarize(
       "dead",
-      { partition: 0, record: { offset: 0, timestamp, key: null, value: null, headers: {} } },
+      { partition: 0, record: { offset: 0, timestamp, key: null, value: null, headers: [] } },
       { identify: () => undefined, findNamespace: () => "space", rank },
     );
 

@@ -5,7 +5,7 @@ import { createTopicStates } from "../../../src/dead-letters/topic-states.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 
 const count = 2_000;
-const record: LogRecord = { offset: 0, timestamp: "0", key: null, value: Buffer.from("{}"), headers: {} };
+const record: LogRecord = { offset: 0, timestamp: "0", key: null, value: Buffer.from("{}"), headers: [] };
 
 /** Runs `work` and counts the elements of arrays that it iterates over. */
 async function countIterated(work: () => Promise<unknown>): Promise<number> {

@@ -7,7 +7,7 @@ import { asyncApiDocument } from "../../../docs/asyncapi.ts";
 import { announcementMessages, eventMessages, feedbackMessage } from "../../../docs/asyncapi-messages.ts";
 import { decodeEvent } from "../../../consumers/events/decode.ts";
 import { decodeReport } from "../../../consumers/push-feedback/decode.ts";
-import { decodeRecord } from "../../support/records.ts";
+import { decodeRecord, toHeaders } from "../../support/records.ts";
 
 const ajv = new Ajv2020({ strict: false });
 ajv.addSchema(asyncApiDocument(), "document");
@@ -49,7 +49,7 @@ describe("the example of a report in the AsyncAPI document", () => {
     for (const { payload } of feedbackMessage.examples) {
       assert.ok(validate?.(payload), ajv.errorsText(validate?.errors));
       const value = Buffer.from(JSON.stringify(payload));
-      const report = decodeReport({ offset: 1, timestamp: "-1", key: null, value, headers: {} });
+      const report = decodeReport({ offset: 1, timestamp: "-1", key: null, value, headers: [] });
       assert.ok("report" in report, JSON.stringify(report));
     }
   });
@@ -63,7 +63,10 @@ describe("each example of an event in the AsyncAPI document", () => {
         const validate = ajv.getSchema(`document#/components/messages/${name}/payload`);
         assert.ok(validate?.(payload), ajv.errorsText(validate?.errors));
         const value = Buffer.from(JSON.stringify(payload));
-        const decoded = decodeEvent({ offset: 1, timestamp: "-1", key: null, value, headers }, 1_000);
+        const decoded = decodeEvent(
+          { offset: 1, timestamp: "-1", key: null, value, headers: toHeaders(headers) },
+          1_000,
+        );
         assert.ok("event" in decoded, JSON.stringify(decoded));
         assert.equal(decoded.event.eventType, "TroubleTicketCreateEvent");
       }

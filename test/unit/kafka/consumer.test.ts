@@ -6,12 +6,17 @@ import kafkajs, { type Consumer } from "kafkajs";
 import { KafkaMember } from "../../../src/kafka/consumer.ts";
 import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
 import type { GroupListener, Partition } from "../../../src/sync/records.ts";
+import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { InvariantError } from "../../../src/lib/invariant.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { until } from "../../support/poll.ts";
 
 type LockClass = new (options: { readonly timeout: number }) => { acquire(): Promise<void> };
 type Retry = (options: { readonly retries: number }) => (attempt: () => Promise<void>) => Promise<void>;
+
+const { createErrorFromCode } = loadPrivate("protocol/error") as {
+  readonly createErrorFromCode: (code: number) => Error;
+};
 
 const log = await createLogger("silent");
 
@@ -106,6 +111,23 @@ it("joins again after a connection was not set up in time", async () => {
   const timeout: unknown = await lock.acquire().catch((error: unknown) => error);
   assert.ok(timeout instanceof Error);
   assert.deepEqual(await crash(await wrap(timeout)), { runs: 2, died: [] });
+});
+
+it("joins again after an error code of Kafka, and names what keeps it from joining at first", async () => {
+  for (const code of [-1, 106]) {
+    const error = createErrorFromCode(code);
+    assert.deepEqual(await crash(error), { runs: 2, died: [] });
+    assert.deepEqual(await crash(await wrap(error)), { runs: 2, died: [] });
+  }
+  for (const [code, pattern] of [
+    [23, /INCONSISTENT_GROUP_PROTOCOL.*another name/],
+    [26, /INVALID_SESSION_TIMEOUT.*allow 10000 ms/],
+  ] as const) {
+    const { runs, died } = await crash(createErrorFromCode(code));
+    assert.equal(runs, 1);
+    assert.ok(died[0] instanceof ConfigurationError);
+    assert.match(died[0].message, pattern);
+  }
 });
 
 it("dies of every other error", async () => {

@@ -20,6 +20,7 @@ export const createOfflineTransactions = (
       dropConnection: () => undefined,
       close: () => undefined,
     }),
-    requests: { restoreEnd: () => Promise.resolve(undefined), fetchStableOffset },
+    requests: { restoreEnd: () => Promise.resolve({ end: undefined, denied: [] }), fetchStableOffset },
+    isOutput: undefined,
     log: { debug } as Partial<Logger> as Logger,
   });

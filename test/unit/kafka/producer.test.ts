@@ -24,7 +24,7 @@ after(() => producer.close());
 const createRecord = (value: string, more: Partial<OutgoingRecord> = {}): OutgoingRecord => ({
   key: null,
   value: Buffer.from(value),
-  headers: {},
+  headers: [],
   timestamp: undefined,
   ...more,
 });

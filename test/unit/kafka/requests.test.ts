@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 
 import { createRequests } from "../../../src/kafka/requests.ts";
 import { requestFetch } from "../../../src/kafka/protocol/fetch.ts";
+import { requestStableOffset } from "../../../src/kafka/protocol/offset-fetch.ts";
 import { requestMetadata } from "../../../src/kafka/protocol/metadata.ts";
 import type { RequestTarget } from "../../../src/kafka/protocol/request.ts";
 import { createCluster } from "../../../src/kafka/workarounds/clusters.ts";
@@ -106,6 +107,29 @@ describe("metadata", () => {
   });
 });
 
+describe("the creation of topics", () => {
+  it("says of each whether it was created, existed, or was refused and why", async () => {
+    const existing = await createTopic(0);
+    const added = unique("requests");
+    await withRequests(async (requests) => {
+      const creations = await requests.createTopics(
+        [existing, added, "not a name"].map((name) => ({
+          ...{ name, partitions: 3, replication: 1 },
+          settings: { "retention.ms": "1000" },
+        })),
+      );
+      const found = new Map(creations.map(({ name, ...creation }) => [name, creation]));
+      assert.deepEqual(found.get(existing), { isCreated: false, refusal: undefined });
+      assert.deepEqual(found.get(added), { isCreated: true, refusal: undefined });
+      const { isCreated, refusal } = found.get("not a name") ?? {};
+      assert.deepEqual([isCreated, refusal?.isFinal], [false, true]);
+      assert.match(refusal?.reason ?? "", /not a name.*\(INVALID_TOPIC_EXCEPTION\)$/u);
+      const { topics } = await requests.fetchMetadata([added]);
+      assert.equal(topics[0]?.partitions.length, 3);
+    });
+  });
+});
+
 describe("the bounds of a topic", () => {
   it("are those of each partition, and undefined without the topic", async () => {
     const topic = await createTopic(3);
@@ -167,5 +191,16 @@ describe("the log of a partition", () => {
       watch.confirmLog(0, { ...log, leaderEpoch: log.leaderEpoch - 1 }),
       KafkaUnavailableError,
     );
+  });
+});
+
+it("a broker without stable offsets is named as too old for the router", async () => {
+  const old = {
+    versions: { 9: { maxVersion: 6 } },
+    connectionPool: { send: () => assert.fail("it is asked") },
+  };
+  await assert.rejects(requestStableOffset(old, { groupId: "g", topic: "t", partition: 0 }), {
+    name: "ConfigurationError",
+    message: /Kafka 2\.5/u,
   });
 });

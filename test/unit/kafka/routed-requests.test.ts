@@ -51,7 +51,7 @@ async function createScene(settings: Readonly<Record<string, string>>) {
       partition: 0,
       key: key === null ? null : Buffer.from(key),
       value: Buffer.alloc(size),
-      headers: {},
+      headers: [],
       timestamp: "1700000000000",
     }),
   };

@@ -55,7 +55,7 @@ describe("a fault of the program in a transaction", () => {
       const { egress, transactions } = await createScene();
       await transactions.claim();
       const transaction = await transactions.begin({ offset: 1, epoch: 1 });
-      const record = { topic: egress, partition: 0, key: null, value: null, headers: {}, timestamp: "1" };
+      const record = { topic: egress, partition: 0, key: null, value: null, headers: [], timestamp: "1" };
       const error: unknown = await transaction[method]([corrupt(record)]).catch((thrown: unknown) => thrown);
       assert.ok(error instanceof SyntaxError);
       assert.equal(error.message, fault.message);
@@ -134,7 +134,7 @@ const createEvent = (offset: number): LogRecord => ({
   timestamp: String(Date.now()),
   key: null,
   value: Buffer.from('{"eventId":"1","eventType":"E","event":{}}'),
-  headers: {},
+  headers: [],
 });
 
 /** The same transactions, except that copies of an event cannot be encoded. */

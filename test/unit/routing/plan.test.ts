@@ -11,6 +11,7 @@ import {
 } from "../../../src/routing/plan.ts";
 import type { EgressObstacle } from "../../../src/routing/transactions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
+import { toHeaders } from "../../support/records.ts";
 
 const partition = { topic: "events", partition: 5 };
 
@@ -19,7 +20,7 @@ const createRecord = (members: Partial<LogRecord> = {}): LogRecord => ({
   timestamp: "1000",
   key: null,
   value: Buffer.from("{}"),
-  headers: { own: "1" },
+  headers: [["own", "1"]],
   ...members,
 });
 
@@ -69,13 +70,21 @@ describe("the plan of a batch of events", () => {
         {
           topic: "out.a",
           to: 1,
-          headers: { own: "1", "topicsync.topic": "a", "topicsync.event": "events-5-7" },
+          headers: [
+            ["own", "1"],
+            ["topicsync.topic", "a"],
+            ["topicsync.event", "events-5-7"],
+          ],
           timestamp: "1000",
         },
         {
           topic: "out.b",
           to: 0,
-          headers: { own: "1", "topicsync.topic": "b", "topicsync.event": "events-5-7" },
+          headers: [
+            ["own", "1"],
+            ["topicsync.topic", "b"],
+            ["topicsync.event", "events-5-7"],
+          ],
           timestamp: "1000",
         },
       ],
@@ -144,7 +153,10 @@ describe("the plan of a batch of events", () => {
     assert.equal(plan([toEvent([])], {}).copies.length, 0);
     const { names, copies, rejections } = plan([toEvent([])], { rest: 1 }, { unmatchedTopic: "rest" });
     assert.deepEqual(names, ["rest"]);
-    assert.deepEqual(copies[0]?.headers, { own: "1", "topicsync.event": "events-5-7" });
+    assert.deepEqual(copies[0]?.headers, [
+      ["own", "1"],
+      ["topicsync.event", "events-5-7"],
+    ]);
     assert.equal(rejections.length, 0);
     const unmatched = plan([toEvent([])], { rest: missing }, { unmatchedTopic: "rest" });
     assert.match(
@@ -206,18 +218,18 @@ describe("the size of a plan", () => {
 
 describe("the replay of an event", () => {
   const replay = (undelivered?: string) => ({
-    headers: {
+    headers: toHeaders({
       own: "1",
       "topicsync.replay-of": "events-5-1",
       "topicsync.time": "99",
       ...(undelivered === undefined ? {} : { "topicsync.undelivered": undelivered }),
-    },
+    }),
   });
 
   it("keeps the id and the time of the event, and goes only to the topics of its dead letter", () => {
     const event = toEvent(["a", "b"], replay('["b","gone"]'));
     assert.deepEqual([event.id, event.topics, event.isUnmatched], ["events-5-1", ["b"], false]);
-    assert.deepEqual([event.record.timestamp, event.record.headers], ["99", { own: "1" }]);
+    assert.deepEqual([event.record.timestamp, event.record.headers], ["99", [["own", "1"]]]);
   });
 
   it("goes to all topics when its dead letter names none", () => {

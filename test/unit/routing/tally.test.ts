@@ -5,7 +5,7 @@ import type { RoutedEvent } from "../../../src/routing/plan.ts";
 import { createRouterTally } from "../../../src/routing/tally.ts";
 
 const toEvent = (...topics: string[]): RoutedEvent => ({
-  record: { offset: 0, timestamp: "0", key: null, value: null, headers: {} },
+  record: { offset: 0, timestamp: "0", key: null, value: null, headers: [] },
   id: "id",
   topics,
   isUnmatched: topics.length === 0,

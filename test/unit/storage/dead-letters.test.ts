@@ -40,7 +40,7 @@ const letter = (
     timestamp: String(time),
     key: null,
     value: Buffer.from(String(source)),
-    headers: message.headers,
+    headers: Object.entries(message.headers),
   };
 };
 

@@ -125,7 +125,7 @@ describe("a bulk that fails in part", () => {
     const store = createDeadLetterStore(database, log);
     const letter = (offset: number, source: number) => ({
       ...{ offset, timestamp: "0", key: null, value: Buffer.from("x") },
-      headers: deadLetterMessage({ topic: "source", partition: 0, offset: source }).headers,
+      headers: Object.entries(deadLetterMessage({ topic: "source", partition: 0, offset: source }).headers),
     });
     const handler = createDeadLetterHandler(
       { topic, partition: 0 },

@@ -62,3 +62,36 @@ describe("the status of a group in a growing log", () => {
       }
     });
 });
+
+it("the status has a partition without a leader, which has an owner but no bounds", async () => {
+  const { partitions } = await readPartitionStatuses(
+    {
+      group: "g",
+      topic: "t",
+      observer: {
+        fetchBounds: (scope) => {
+          assert.equal(scope, "led");
+          return Promise.resolve(new Map([[0, { low: 0, high: 7, stable: 7 }]]));
+        },
+        fetchOwners: () =>
+          Promise.resolve(
+            new Map([
+              [0, "a"],
+              [1, "b"],
+            ]),
+          ),
+        findFirstSince: () => Promise.resolve(new Map([[0, 7]])),
+      },
+      consumer: undefined,
+      store: { findPositions: () => Promise.resolve(new Map([[0, { offset: 7, epoch: 1 }]])) },
+    },
+    (_, question) => question.catch(() => undefined),
+  );
+  assert.deepEqual(
+    partitions.map(({ partition, owner, logEnd, lagRecords }) => [partition, owner, logEnd, lagRecords]),
+    [
+      [0, "a", 7, 0],
+      [1, "b", null, null],
+    ],
+  );
+});

@@ -116,9 +116,7 @@ const Headers = ({ headers }: Pick<DeadLetterView, "headers">) => (
         {headers.map(({ name, value }, i) => (
           <tr key={i}>
             <th scope="row">{escapeInvisible(name)}</th>
-            <td class="text">
-              <code>{formatBytes(value)}</code>
-            </td>
+            <td class="text">{value === null ? "None" : <code>{formatBytes(value)}</code>}</td>
           </tr>
         ))}
       </Table>

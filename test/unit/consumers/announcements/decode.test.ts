@@ -10,7 +10,7 @@ const decodeOne = (value: string | Buffer | null, key: string | Buffer | null = 
   decode({
     offset: 5,
     timestamp: "0",
-    headers: {},
+    headers: [],
     key: typeof key === "string" ? Buffer.from(key) : key,
     value: typeof value === "string" ? Buffer.from(value) : value,
   });
@@ -96,7 +96,7 @@ describe("decoding a record", () => {
     const announcement = decode({
       offset: 5,
       timestamp: "0",
-      headers: {},
+      headers: [],
       key: null,
       value: null,
       skippedBatch,

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { findNamespace } from "../../../../consumers/announcements/decode.ts";
+import { toHeaders, type NamedHeaders } from "../../../support/records.ts";
 
-const find = (value: object | string | null, headers = {}): string | undefined =>
+const find = (value: object | string | null, headers: NamedHeaders = {}): string | undefined =>
   findNamespace({
     value: value === null ? null : Buffer.from(typeof value === "string" ? value : JSON.stringify(value)),
-    headers,
+    headers: toHeaders(headers),
   });
 
 const topic = { externalId: "a", name: "A" };

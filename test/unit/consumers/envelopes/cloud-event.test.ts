@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { RecordHeaders } from "../../../../src/sync/records.ts";
 import {
   toBase64,
   createBinaryHeaders,
@@ -9,6 +8,7 @@ import {
   decodeRecord,
   createNotification,
   listPaths,
+  type NamedHeaders,
   decodeRejection,
   type Given,
 } from "../../../support/records.ts";
@@ -177,7 +177,7 @@ describe("decoding a structured CloudEvent", () => {
 });
 
 describe("decoding a CloudEvent in binary mode", () => {
-  const accepted: [title: string, more: RecordHeaders][] = [
+  const accepted: [title: string, more: NamedHeaders][] = [
     ["no content type", {}],
     ["a content type of JSON", { "content-type": Buffer.from("application/json; charset=utf-8") }],
     ["texts as headers", { ce_id: "1", "content-type": "application/json" }],
@@ -206,14 +206,14 @@ describe("decoding a CloudEvent in binary mode", () => {
   });
 
   it("is not recognized if the version header is missing or has no value", () => {
-    for (const specversion of [undefined, [] as string[]])
+    for (const specversion of [null, [] as string[]])
       assert.deepEqual(
         decodeRecord({ value: body, headers: { ce_specversion: specversion, ce_id: "" } }),
         define,
       );
   });
 
-  const binary = (more: RecordHeaders, value: Given["value"] = body, key: string | null = null): Given => ({
+  const binary = (more: NamedHeaders, value: Given["value"] = body, key: string | null = null): Given => ({
     value,
     key,
     headers: createBinaryHeaders(more),

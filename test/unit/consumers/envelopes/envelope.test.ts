@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import type { RecordHeaders } from "../../../../src/sync/records.ts";
 import type { TopicDefinition } from "../../../../src/topics/topic.ts";
 import {
   toBase64,
@@ -14,6 +13,7 @@ import {
   addFrame,
   createNotification,
   decodeRejection,
+  type NamedHeaders,
   type Given,
 } from "../../../support/records.ts";
 
@@ -181,7 +181,7 @@ describe("a hostile record", () => {
       "ce___proto__",
     );
     const types = fc.constantFrom("application/cloudevents", "application/json", "1.0");
-    const headers: fc.Arbitrary<RecordHeaders> = fc.dictionary(names, fc.oneof(header, types));
+    const headers: fc.Arbitrary<NamedHeaders> = fc.dictionary(names, fc.oneof(header, types));
     fc.assert(
       fc.property(value, value, headers, (record, key, given) => {
         assert.equal(decodeRecord({ value: record, key, headers: given }).offset, 5);

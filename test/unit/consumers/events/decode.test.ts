@@ -7,7 +7,7 @@ import type { LogRecord } from "../../../../src/sync/records.ts";
 const maxBytes = 1_000;
 
 const decodeRecord = (record: Partial<LogRecord>) =>
-  decodeEvent({ offset: 5, timestamp: "0", key: null, value: null, headers: {}, ...record }, maxBytes);
+  decodeEvent({ offset: 5, timestamp: "0", key: null, value: null, headers: [], ...record }, maxBytes);
 
 function getCode(record: Partial<LogRecord>): string {
   const decoded = decodeRecord(record);
@@ -33,6 +33,19 @@ describe("an event", () => {
       const skippedBatch = { firstOffset: 3, lastOffset: 5, code, reason: "is bad" };
       assert.equal(getCode({ skippedBatch }), code);
     }
+  });
+
+  it("has the headers with a value, in their order, for its filters", () => {
+    const headers = [
+      ["a", "1"],
+      ["none", null],
+      ["empty", ""],
+      ["a", Buffer.from("2")],
+      ["a", null],
+    ] as const;
+    const decoded = decodeRecord({ value: createEvent(maxBytes), headers });
+    assert.ok("record" in decoded);
+    assert.deepEqual(decoded.record.$header, { a: ["1", "2"], none: [], empty: [""] });
   });
 
   it("is an object, and has a value", () => {

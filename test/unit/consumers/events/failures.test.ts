@@ -21,7 +21,7 @@ const eventCount = 12;
 const topics = ["a", "b", "c"];
 /** An event that belongs to all topics, and the Kafka topics that reject it. */
 const createEvent = (offset: number, rejectedBy: readonly string[]): LogRecord => ({
-  ...{ offset, timestamp: "1", key: null, headers: {} },
+  ...{ offset, timestamp: "1", key: null, headers: [] },
   value: Buffer.from(JSON.stringify({ eventId: `${offset}`, eventType: "E", event: { rejectedBy } })),
 });
 const isRejected = ({ topic, value }: RoutedRecord): boolean => String(value).includes(topic);

@@ -16,6 +16,7 @@ import {
 import type { RoutedBatch } from "../../../../src/routing/tally.ts";
 import { FencedError } from "../../../../src/sync/positions.ts";
 import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/sync/records.ts";
+import { toHeaders, type NamedHeaders } from "../../../support/records.ts";
 
 const partition = { topic: "events", partition: 0 };
 const proofKey = Buffer.alloc(32, "key");
@@ -25,7 +26,7 @@ const createRecord = (offset: number): LogRecord => ({
   timestamp: "1",
   key: null,
   value: Buffer.from('{"eventId":"1","eventType":"E","event":{}}'),
-  headers: {},
+  headers: [],
 });
 
 interface SceneOptions {
@@ -237,25 +238,29 @@ describe("headers of topicsync on an event", () => {
     own: "1",
   };
 
-  async function forward(record: LogRecord) {
+  async function forward({
+    headers: named,
+    ...record
+  }: Omit<LogRecord, "headers"> & { headers: NamedHeaders }) {
     const sent: RoutedRecord[] = [];
     const scene = createScene({ topics: ["a", "b"], onSend: (one) => void sent.push(one) });
     await scene.handler.claim();
-    await scene.handle(record);
-    return sent.map(({ headers, timestamp }) => ({ ...headers, timestamp }));
+    await scene.handle({ ...record, headers: toHeaders(named) });
+    return sent.map(({ headers, timestamp }) => ({ ...Object.fromEntries(headers), timestamp }));
   }
 
   it("prove nothing, and are removed, unless topicsync has sent the event as a replay", async () => {
     const record = { ...createRecord(0), headers: forged };
-    const proof = createReplayProof(proofKey, "events", record);
+    const signed = { ...record, headers: toHeaders(forged) };
+    const proof = createReplayProof(proofKey, "events", signed);
     const copy = { own: "1", "topicsync.event": "events-0-0", timestamp: "1" };
     const copies = ["a", "b"].map((topic) => ({ ...copy, "topicsync.topic": topic }));
     const proofs = [
-      undefined,
+      null,
       "",
       proof.toUpperCase(),
-      createReplayProof(proofKey, "other", record),
-      createReplayProof(Buffer.alloc(32), "events", record),
+      createReplayProof(proofKey, "other", signed),
+      createReplayProof(Buffer.alloc(32), "events", signed),
     ];
     for (const one of proofs)
       assert.deepEqual(await forward({ ...record, headers: { ...forged, "topicsync.proof": one } }), copies);
@@ -280,14 +285,12 @@ describe("headers of topicsync on an event", () => {
 
   it("choose the id, the time and the topics of a replay", async () => {
     const headers = { ...forged, "topicsync.undelivered": '["b"]', "topicsync.time": "99" };
-    const record = { ...createRecord(0), headers };
-    const proof = Buffer.from(createReplayProof(proofKey, "events", record));
-    // As they arrive from Kafka.
-    const delivered = Object.entries({ ...headers, "topicsync.proof": proof }).map(([name, value]) => [
-      name,
-      Buffer.from(value),
-    ]);
-    assert.deepEqual(await forward({ ...record, headers: Object.fromEntries(delivered) as typeof headers }), [
+    const record = { ...createRecord(0), headers: toHeaders(headers) };
+    const proof = createReplayProof(proofKey, "events", record);
+    // As they arrive from Kafka, perhaps in another order.
+    const entries = Object.entries({ "topicsync.proof": proof, ...headers });
+    const delivered = Object.fromEntries(entries.map(([name, text]) => [name, Buffer.from(text)]));
+    assert.deepEqual(await forward({ ...record, headers: delivered }), [
       { own: Buffer.from("1"), "topicsync.topic": "b", "topicsync.event": "events-0-123", timestamp: "99" },
     ]);
   });

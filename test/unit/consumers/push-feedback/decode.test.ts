@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { decodeReport } from "../../../../consumers/push-feedback/decode.ts";
-import type { RecordHeaders } from "../../../../src/sync/records.ts";
-import { toBytes } from "../../../support/records.ts";
+import { toBytes, toHeaders, type NamedHeaders } from "../../../support/records.ts";
 
 const written = Date.UTC(2026, 10, 21, 12);
 const noon = "2026-11-21T12:00:00Z";
@@ -11,14 +10,14 @@ const report = { platform: "ios", token: "ab12", reason: "Unregistered" };
 
 const decodeOne = (
   value: string | Buffer | object | null,
-  { timestamp = written, headers = {} }: { timestamp?: number; headers?: RecordHeaders } = {},
+  { timestamp = written, headers = {} }: { timestamp?: number; headers?: NamedHeaders } = {},
 ) =>
   decodeReport({
     offset: 7,
     timestamp: String(timestamp),
     key: Buffer.from("anything"),
     value: value === null ? null : toBytes(value),
-    headers,
+    headers: toHeaders(headers),
   });
 
 function getReport(...given: Parameters<typeof decodeOne>) {
@@ -48,7 +47,7 @@ describe("a report of a dead token", () => {
     const read = decodeReport({
       offset: 5,
       timestamp: "0",
-      headers: {},
+      headers: [],
       key: null,
       value: null,
       skippedBatch,

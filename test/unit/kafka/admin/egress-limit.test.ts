@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
-import type { Admin } from "kafkajs";
-
 import { EgressTopicsDirectory } from "../../../../src/kafka/admin/egress-topics.ts";
+import type { KafkaRequests } from "../../../../src/kafka/requests.ts";
 import { KafkaUnavailableError, UnavailableError } from "../../../../src/lib/errors.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
 import { replacePlatform, type Platform } from "../../../../src/lib/platform.ts";
@@ -37,7 +36,7 @@ class Brokers {
   readonly fetchMetadata = (wanted: readonly string[] | null) => {
     if (this.#isFailing()) return Promise.reject(new KafkaUnavailableError("away"));
     const partitions = [0, 1, 2].map((partition) => ({
-      ...{ partition, error: 0, leader: 1, leaderEpoch: 0, replicas: [1] },
+      ...{ partition, error: 0, leader: 1, leaderEpoch: 0, replicas: [1], isr: [1], offlineReplicas: [] },
     }));
     const topics = (wanted ?? []).map((name) => {
       const isFound = this.existing.has(name) && !this.#lags(name);
@@ -47,25 +46,20 @@ class Brokers {
     return Promise.resolve({ brokers, clusterId: "cluster", controllerId: 1, topics });
   };
 
-  readonly createTopics = async ({ topics }: { readonly topics: readonly { readonly topic: string }[] }) => {
+  readonly createTopics: KafkaRequests["createTopics"] = async (topics) => {
     await Promise.resolve();
     if (this.#isFailing()) throw new KafkaUnavailableError("away");
-    const errors = topics.flatMap(({ topic }) => {
-      const type = this.existing.has(topic)
-        ? "TOPIC_ALREADY_EXISTS"
-        : this.#isFailing()
-          ? "INVALID_REPLICATION_FACTOR"
-          : undefined;
-      if (type !== undefined) return [Object.assign(new Error(type), { type, topic })];
-      this.existing.add(topic);
-      this.created.push(topic);
-      this.own.add(topic);
-      return [];
+    return topics.map(({ name }) => {
+      if (this.existing.has(name)) return { name, isCreated: false, refusal: undefined };
+      if (this.#isFailing()) {
+        const refusal = { reason: "too few brokers", error: new Error("refused"), isFinal: false };
+        return { name, isCreated: false, refusal };
+      }
+      this.existing.add(name);
+      this.created.push(name);
+      this.own.add(name);
+      return { name, isCreated: true, refusal: undefined };
     });
-    if (errors.length === topics.length && errors.every(({ type }) => type === "TOPIC_ALREADY_EXISTS"))
-      return false;
-    if (errors.length > 0) throw Object.assign(new Error("Topic creation errors"), { errors });
-    return true;
   };
 
   delete(name: string): void {
@@ -102,8 +96,7 @@ const createDirectory = ({
   reported,
 }: DirectoryOptions): EgressTopicsDirectory =>
   new EgressTopicsDirectory({
-    admin: { createTopics } as unknown as Admin,
-    requests: brokers,
+    requests: { fetchMetadata: brokers.fetchMetadata, createTopics },
     create: { partitions: 3, replication: 1 },
     automatic: { maxTopics, onCreated: (created) => void reported.push(...created) },
     log,

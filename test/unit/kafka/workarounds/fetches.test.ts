@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { loadPrivate } from "../../../../src/kafka/workarounds/patch.ts";
-import { askForBrokersOnly } from "../../../../src/kafka/workarounds/brokers-only.ts";
 import { deliverEmptyBatches } from "../../../../src/kafka/workarounds/empty-batches.ts";
 import { fetchByTopicId, findOrigin } from "../../../../src/kafka/workarounds/fetches.ts";
 
@@ -36,17 +35,6 @@ function createBroker(versions: Readonly<Record<number, number>>) {
   const { lookup } = loadPrivate("protocol/requests/index.js") as { lookup: (versions: object) => unknown };
   return { broker: Object.assign(broker, { versions: known, lookupRequest: lookup(known) }), sent };
 }
-
-it("asks for the brokers only where stock kafkajs asks for all topics", async () => {
-  const { broker, sent } = createBroker({ 3: 6 });
-  await assert.rejects(async () => broker["metadata"]?.([]));
-  const stock = await sent[0]?.request.encode();
-  assert.equal(stock?.buffer.readInt32BE(), -1, "kafkajs no longer needs askForBrokersOnly");
-  askForBrokersOnly();
-  await assert.rejects(async () => broker["metadata"]?.([]));
-  const patched = await sent[1]?.request.encode();
-  assert.equal(patched?.buffer.readInt32BE(), 0);
-});
 
 it("asks for the topic id before it fetches, where stock kafkajs fetches by name", async () => {
   const request = {

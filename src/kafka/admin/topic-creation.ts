@@ -1,0 +1,75 @@
+import { getErrorMessage } from "../../lib/errors.ts";
+import { elapsed, sleep } from "../../lib/platform.ts";
+import { hasType } from "../errors.ts";
+import { fetchMetadata, type Cluster } from "../log-requests.ts";
+import { requestTopicCreation, type NewTopic } from "../protocol/create-topics.ts";
+import { errorCodes } from "../protocol/error-codes.ts";
+import { createError, failOnError } from "../protocol/request.ts";
+
+/** Why a Kafka topic is not created, unless that may be different in a moment. */
+const finalRefusals = [
+  "INVALID_TOPIC_EXCEPTION",
+  "POLICY_VIOLATION",
+  "INVALID_CONFIG",
+  "INVALID_PARTITIONS",
+  "TOPIC_AUTHORIZATION_FAILED",
+  "CLUSTER_AUTHORIZATION_FAILED",
+];
+
+interface TopicRefusal {
+  /** The error code with the broker's words. */
+  readonly reason: string;
+  readonly error: Error;
+  readonly isFinal: boolean;
+}
+
+/** What became of a Kafka topic that was to be created. */
+export interface TopicCreation {
+  readonly name: string;
+  /** False if it existed already. */
+  readonly isCreated: boolean;
+  readonly refusal: TopicRefusal | undefined;
+}
+
+/** How long to wait for the leaders of new partitions. */
+const leaderTimeoutMs = 5_000;
+const pollMs = 100;
+
+/** See KafkaRequests. Throws kafkajs' errors. */
+export async function createTopics(
+  cluster: Cluster,
+  topics: readonly NewTopic[],
+): Promise<readonly TopicCreation[]> {
+  // Another broker may have become the controller.
+  await cluster.refreshMetadata();
+  const results = await requestTopicCreation(await cluster.findControllerBroker(), topics);
+  if (results.some(({ error }) => error === errorCodes.notController)) failOnError(errorCodes.notController);
+  const creations = results.map(({ name, error, message }) => toCreation(name, error, message));
+  await awaitLeaders(
+    cluster,
+    creations.filter(({ isCreated }) => isCreated).map(({ name }) => name),
+  );
+  return creations;
+}
+
+function toCreation(name: string, code: number, message: string | null): TopicCreation {
+  // After a timeout, the controller goes on.
+  const isCreated = code === 0 || code === errorCodes.requestTimedOut;
+  if (isCreated || code === errorCodes.topicAlreadyExists) return { name, isCreated, refusal: undefined };
+  const error = createError(code);
+  const { type } = error;
+  const reason = `${message ?? getErrorMessage(error)} (${type})`;
+  return { name, isCreated, refusal: { reason, error, isFinal: hasType(error, ...finalRefusals) } };
+}
+
+/** A producer cannot use a partition before it has a leader. Its first request would fail. */
+async function awaitLeaders(cluster: Cluster, names: readonly string[]): Promise<void> {
+  for (const startedAt = elapsed(); names.length > 0 && elapsed() - startedAt < leaderTimeoutMs;) {
+    const { topics } = await fetchMetadata(cluster, names);
+    const isLed = topics.every(
+      ({ error, partitions }) => error === 0 && partitions.every(({ leader }) => leader >= 0),
+    );
+    if (isLed) return;
+    await sleep(pollMs);
+  }
+}
