@@ -11,13 +11,12 @@ import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import {
   chooseTarget,
   RoutePlan,
-  toRejections,
   toRoutedEvent,
-  type EventRejection,
   type FoundTopics,
   type RouteOptions,
 } from "../../src/routing/plan.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
+import { toRejections, type EventRejection } from "../../src/routing/rejections.ts";
 import type {
   EgressTopics,
   RoutedRecord,
@@ -216,7 +215,7 @@ async function forward(
   const found = await egressTopics.find([...plan.names, deadLetterTopic]);
   const isReachable = (name: string): boolean => typeof found.get(name) === "number";
   // Missed before anything is sent, since a transaction without a place for its dead letters is in vain.
-  if (routes.rejections.length > 0 || ![...plan.names].every(isReachable))
+  if (routes.rejections.length > 0 || plan.leavesOut || ![...plan.names].every(isReachable))
     getLetterPartitions(found, deadLetterTopic);
 
   trace.startStage("write");
