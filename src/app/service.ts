@@ -1,5 +1,6 @@
 import { createApp, createManagementApp, type AppOptions } from "../../http/app.ts";
 import { listen, type HttpServer } from "../../http/framework/server.ts";
+import type { CheckReadiness } from "../../http/routes/health.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createBroker } from "../kafka/client.ts";
 import { RefusalAudit } from "../lib/audit-refusals.ts";
@@ -22,6 +23,7 @@ import { createImpactPreview } from "./impact-preview.ts";
 import { createMetricsText } from "./metrics-text.ts";
 import { createMetrics } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
+import { watchOutages } from "./outage-watch.ts";
 import { warnAboutPlaintext } from "./plaintext.ts";
 import { createReadiness } from "./readiness.ts";
 import { createEventRouter, type EventRouter } from "./router.ts";
@@ -92,7 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   return {
     url: server.url,
-    ready: becomeReady(context, consumers),
+    ready: becomeReady(context, consumers, appOptions.checkReadiness),
     reload: tls !== undefined || context.audit.inFile ? reload : undefined,
   };
 }
@@ -217,10 +219,15 @@ function createPreview({ config: { kafka }, services, abort }: Context, brokers:
 }
 
 /** Waits for database and broker, and starts the consumers. */
-async function becomeReady(context: Context, { consumers, router, deadLetters }: Consumers): Promise<void> {
+async function becomeReady(
+  context: Context,
+  { consumers, router, deadLetters }: Consumers,
+  checkReadiness: CheckReadiness,
+): Promise<void> {
   const { lifecycle, abort, log } = context;
   await Promise.all([connectDatabase(context), connectBroker(context)]);
   lifecycle.onStop("readers of dead letters", deadLetters.start());
+  watchOutages(checkReadiness, context);
   const all = [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])];
   await Promise.all(
     all.map((consumer) => retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log })),

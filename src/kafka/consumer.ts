@@ -6,6 +6,7 @@ import type { Logger } from "../lib/logger.ts";
 import { elapsed, repeat, schedule, type Cancel } from "../lib/platform.ts";
 import { waitAtMost } from "../lib/timeout.ts";
 import type { GroupListener, GroupMember, Partition, RecordBatch } from "../sync/records.ts";
+import { fetchApiKey } from "./protocol/fetch.ts";
 import { findDenial, LoginError, quoteGroup, quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
 import type { KafkaClient } from "./sockets.ts";
@@ -169,6 +170,10 @@ export class KafkaMember implements GroupMember {
     });
     this.#consumer.on(events.HEARTBEAT, () => {
       if (this.#mode.kind === "joined") this.#mode.lastHeartbeatAt = elapsed();
+    });
+    // The event FETCH also occurs for brokers that lead none of the partitions, and are not asked.
+    this.#consumer.on(events.REQUEST, ({ payload }) => {
+      if (payload.apiKey === fetchApiKey) listener.onFetched?.();
     });
     this.#consumer.on(events.STOP, () => {
       this.#leave();
