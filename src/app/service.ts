@@ -28,6 +28,7 @@ import { warnAboutPlaintext } from "./plaintext.ts";
 import { createReadiness } from "./readiness.ts";
 import { createEventRouter, type EventRouter } from "./router.ts";
 import { createServices, type Services } from "./services.ts";
+import { warnAboutSharedEgress } from "./shared-egress.ts";
 import { createSignIn } from "./sign-in.ts";
 import { startTokenExpiry } from "./token-expiry.ts";
 import { createSync, type Sync } from "./sync.ts";
@@ -226,8 +227,8 @@ async function becomeReady(
 ): Promise<void> {
   const { lifecycle, abort, log } = context;
   await Promise.all([connectDatabase(context), connectBroker(context)]);
-  lifecycle.onStop("readers of dead letters", deadLetters.start());
   watchOutages(checkReadiness, context);
+  lifecycle.onStop("readers of dead letters", deadLetters.start());
   const all = [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])];
   await Promise.all(
     all.map((consumer) => retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log })),
@@ -238,11 +239,14 @@ async function connectDatabase(context: Context): Promise<void> {
   const { config, database, services, audit, abort, log } = context;
   await database.connect(abort);
   const stores = { users: services.userStore, catalog: services.catalogStore };
-  await retryUntilAvailable(() => bootstrap(config, { ...stores, audit, log }), {
-    what: "MongoDB",
-    abort,
-    log,
-  });
+  const { hasLimitedRights } = services;
+  await retryUntilAvailable(
+    async () => {
+      await bootstrap(config, { ...stores, audit, log });
+      await warnAboutSharedEgress(config.kafka, { hasLimitedRights, log });
+    },
+    { what: "MongoDB", abort, log },
+  );
   log.info("mongodb connected, indexes in place");
   const { maxUnseenDays } = config.push;
   if (maxUnseenDays !== undefined) startTokenExpiry(maxUnseenDays, context);
