@@ -8,7 +8,7 @@ import { createDeadLetterReader, createDeadLetterStore } from "../../../src/stor
 import { FencedError, type Position } from "../../../src/sync/positions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 import { connectDatabase, connectProxiedDatabase } from "../../support/database.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, proofKey, proveOne } from "../../support/dead-letters.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
 import { unique } from "../../support/names.ts";
 
@@ -54,11 +54,15 @@ function createScene(at: Database = database) {
   async function open(partition = 0) {
     const handler = createDeadLetterHandler(
       { topic, partition },
-      { groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
+      {
+        ...{ groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
+        getProofKey: () => Promise.resolve(proofKey),
+      },
     );
     const claimed = await handler.claim();
     async function write(records: readonly LogRecord[], from: Position | undefined, to: Position) {
-      await handler.write(handler.prepare(records, to.epoch), { from, to }, () => undefined);
+      const proven = records.map((record) => proveOne(proofKey, topic, record));
+      await handler.write(handler.prepare(proven, to.epoch), { from, to }, () => undefined);
     }
     return { claimed, write };
   }

@@ -12,7 +12,7 @@ import { createReplayStore } from "../../../src/storage/replays.ts";
 import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, proofKey, proveOne } from "../../support/dead-letters.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
@@ -82,13 +82,17 @@ describe("a bulk that fails in part", () => {
     const topic = unique("dead-letter");
     const groupId = unique("group");
     const store = createDeadLetterStore(database, log);
-    const letter = (offset: number, source: number) => ({
-      ...{ offset, timestamp: "0", key: null, value: Buffer.from("x") },
-      headers: deadLetterMessage({ topic: "source", partition: 0, offset: source }).headers,
-    });
+    const letter = (offset: number, source: number) =>
+      proveOne(proofKey, topic, {
+        ...{ offset, timestamp: "0", key: null, value: Buffer.from("x") },
+        headers: deadLetterMessage({ topic: "source", partition: 0, offset: source }).headers,
+      });
     const handler = createDeadLetterHandler(
       { topic, partition: 0 },
-      { groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
+      {
+        ...{ groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
+        getProofKey: () => Promise.resolve(proofKey),
+      },
     );
     await handler.claim();
     const write = async (from: number, records: readonly ReturnType<typeof letter>[]) => {

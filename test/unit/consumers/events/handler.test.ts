@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createReplayProof } from "../../../../src/dead-letters/replay-proof.ts";
+import { createProof } from "../../../../src/dead-letters/proof.ts";
 import type { Event } from "../../../../schemas/pick.ts";
 import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { ConfigurationError, KafkaUnavailableError } from "../../../../src/lib/errors.ts";
@@ -247,15 +247,15 @@ describe("headers of topicsync on an event", () => {
 
   it("prove nothing, and are removed, unless topicsync has sent the event as a replay", async () => {
     const record = { ...createRecord(0), headers: forged };
-    const proof = createReplayProof(proofKey, "events", record);
+    const proof = createProof(proofKey, "events", record);
     const copy = { own: "1", "topicsync.event": "events-0-0", timestamp: "1" };
     const copies = ["a", "b"].map((topic) => ({ ...copy, "topicsync.topic": topic }));
     const proofs = [
       undefined,
       "",
       proof.toUpperCase(),
-      createReplayProof(proofKey, "other", record),
-      createReplayProof(Buffer.alloc(32), "events", record),
+      createProof(proofKey, "other", record),
+      createProof(Buffer.alloc(32), "events", record),
     ];
     for (const one of proofs)
       assert.deepEqual(await forward({ ...record, headers: { ...forged, "topicsync.proof": one } }), copies);
@@ -281,7 +281,7 @@ describe("headers of topicsync on an event", () => {
   it("choose the id, the time and the topics of a replay", async () => {
     const headers = { ...forged, "topicsync.undelivered": '["b"]', "topicsync.time": "99" };
     const record = { ...createRecord(0), headers };
-    const proof = Buffer.from(createReplayProof(proofKey, "events", record));
+    const proof = Buffer.from(createProof(proofKey, "events", record));
     // As they arrive from Kafka.
     const delivered = Object.entries({ ...headers, "topicsync.proof": proof }).map(([name, value]) => [
       name,
