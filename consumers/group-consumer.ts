@@ -4,6 +4,7 @@ import type { LogStore } from "../src/sync/positions.ts";
 import type { ConsumerStatus } from "../src/sync/partition-status.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
+import { FetchWatch } from "./fetch-watch.ts";
 import { PartitionReader } from "./partition-reader.ts";
 
 interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
@@ -40,6 +41,7 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
   const readers = new Map<number, PartitionReader>();
   /** By partition: when its last reader here that was closed has written its last batch. */
   const closed = new Map<number, Promise<void>>();
+  const fetches = new FetchWatch();
   let state: ConsumerStatus["state"] = "joining";
 
   function die(error: unknown): void {
@@ -75,11 +77,15 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
             );
           }
           state = "assigned";
+          fetches.note();
           log.info({ partitions: partitions.map(({ partition }) => partition) }, "partitions assigned");
           first.resolve(undefined);
         },
+        onFetched() {
+          fetches.note();
+        },
         async onBatch(batch) {
-          await readers.get(batch.partition.partition)?.batch(batch);
+          await fetches.handle(readers.get(batch.partition.partition)?.batch(batch));
         },
         onDenied(error) {
           log.error({ reason: getErrorMessage(error) }, "consumer paused, until the right is granted");
@@ -92,7 +98,10 @@ export function createGroupConsumer<Prepared extends PreparedBatch, Outcome>(
       });
       await first.promise;
     },
-    status: () => ({ state, partitions: [...readers.values()].map((reader) => reader.status()) }),
+    status: () => ({
+      state,
+      partitions: [...readers.values()].map((reader) => fetches.describe(reader.status())),
+    }),
     async stop() {
       closeReaders();
       await Promise.all(closed.values());

@@ -14,7 +14,7 @@ export const deadLetterHeader = {
   keyless: "topicsync.keyless",
   /** On a replayed record: the id of the dead letter. Replays also carry `topicsync.time`. */
   replayOf: "topicsync.replay-of",
-  /** On a replayed event: that topicsync has sent it. */
+  /** On a dead letter, and on a replayed event: that topicsync has sent it. */
   proof: "topicsync.proof",
 } as const;
 
@@ -75,6 +75,10 @@ export const deadLetterHeadersSchema = {
       pattern: "^(-1|[0-9]+)$",
       description:
         "The timestamp of the record (milliseconds since 1970), if the broker did not accept a dead letter with this timestamp.",
+    },
+    [deadLetterHeader.proof]: {
+      ...text,
+      description: "Proves to topicsync that it has written the dead letter itself.",
     },
     [deadLetterHeader.keyless]: {
       ...text,

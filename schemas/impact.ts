@@ -123,7 +123,7 @@ export type ImpactExample = FromSchema<typeof exampleSchema>;
 
 const perDaySchema = {
   description:
-    "By how much the copies of events grow, per day, extrapolated from the time of what was read; null if that is less than a minute.",
+    "By how much the copies of events grow, per day, extrapolated from the time of what was read; null if that is less than an hour.",
   type: ["object", "null"],
   additionalProperties: false,
   required: ["copies", "bytes"],

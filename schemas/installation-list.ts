@@ -37,7 +37,7 @@ export const installationQuerySchema = {
     },
     limit: {
       type: "string",
-      pattern: "^[1-9][0-9]{0,3}$",
+      pattern: "^(?:[1-9][0-9]{0,2}|1000)$",
       expected: "a whole number from 1 to 1000",
       default: "100",
       description: "Page size, 1 to 1000.",

@@ -111,7 +111,7 @@ export const kafkaSettings = {
     type: "boolean",
     default: false,
     description:
-      "Create missing Kafka topics that events are forwarded to. Otherwise their events become dead letters.",
+      "Create missing Kafka topics that events are forwarded to. Otherwise their events become dead letters. A KAFKA_EGRESS_TOPIC without placeholders is created at the start in any case.",
   },
   KAFKA_EGRESS_PARTITIONS: {
     type: "integer",
@@ -139,7 +139,7 @@ export const kafkaSettings = {
     maximum: 100_000,
     default: 10_000,
     description:
-      "Topics that one event is forwarded to at most. An event of more topics becomes a dead letter.",
+      "Topics that one event is forwarded to at most. Of an event of more topics, those of the largest namespaces are left out and named in a dead letter.",
   },
   KAFKA_UNMATCHED_TOPIC: {
     ...kafkaTopic,

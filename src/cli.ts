@@ -123,7 +123,8 @@ Settings are environment variables, also read from a .env file in the working di
 this package lists them.
 
 Exit codes: 0 success, 1 unexpected failure, 2 there are changes or drift, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
-indexes in the database, 69 broker or store unavailable, 70 the consumer died (restart it), 78 invalid settings.`,
+indexes in the database, 69 broker, store or service unavailable, 70 the consumer died (restart it), 75 the service is not ready (status),
+78 invalid settings.`,
     )
     // Otherwise `topics show --version 3` would print the program's version.
     .enablePositionalOptions()

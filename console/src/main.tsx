@@ -1,3 +1,5 @@
+import "./crash-page.ts";
+import "./locale.ts";
 import { render } from "preact";
 
 import { App } from "./app.tsx";

@@ -14,6 +14,8 @@ export interface DeadLetterOptions {
     "claim" | "findPosition" | "begin" | "findLastRank" | "removeReplaced"
   >;
   readonly identify: IdentifyTopic;
+  /** Reads the key of the proofs. Throws UnavailableError. */
+  readonly getProofKey: () => Promise<Buffer>;
   readonly findNamespace: FindNamespace;
   readonly log: Logger;
 }
@@ -26,23 +28,26 @@ export interface DeadLetterBatch {
 /** Summarizes the dead letters of one partition of a dead-letter topic and stores them with the position. */
 export function createDeadLetterHandler(
   partition: Partition,
-  { groupId, store, identify, findNamespace, log }: DeadLetterOptions,
+  { groupId, store, identify, getProofKey, findNamespace, log }: DeadLetterOptions,
 ): BatchHandler<DeadLetterBatch> {
   const key: PositionKey = { group: groupId, ...partition };
   /** The rank of the last record that was prepared. */
   let rank = 0;
+  /** Known once the partition is claimed. Another database, with another key, needs another claim. */
+  let proofKey: Buffer = Buffer.alloc(0);
 
   return {
     async claim() {
       const claimed = await store.claim(key);
       rank = await store.findLastRank(key);
+      proofKey = await getProofKey();
       return claimed;
     },
     findPosition: () => store.findPosition(key),
     prepare(records) {
       const summaries = records.map((record) => {
         const placed = { partition: partition.partition, record };
-        const summary = summarize(partition.topic, placed, { identify, findNamespace, rank });
+        const summary = summarize(partition.topic, placed, { identify, proofKey, findNamespace, rank });
         ({ rank } = summary);
         return summary;
       });

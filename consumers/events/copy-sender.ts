@@ -1,5 +1,6 @@
 import { elapsed } from "../../src/lib/platform.ts";
-import type { Copy, FoundTopics, RoutePlan, Undelivered } from "../../src/routing/plan.ts";
+import type { Copy, FoundTopics, RoutePlan } from "../../src/routing/plan.ts";
+import type { Undelivered } from "../../src/routing/rejections.ts";
 import {
   RecordRejectedError,
   type EgressTopics,

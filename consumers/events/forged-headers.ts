@@ -1,4 +1,4 @@
-import { isProvenReplay } from "../../src/dead-letters/replay-proof.ts";
+import { isProvenReplay } from "../../src/dead-letters/proof.ts";
 import type { LogRecord, Partition, RecordHeader } from "../../src/sync/records.ts";
 
 /** Removes headers of ours, unless we have written them. Without a key nothing proves that. */

@@ -1,4 +1,5 @@
 import type { Event } from "../../schemas/pick.ts";
+import { proveDeadLetters } from "../../src/dead-letters/proof.ts";
 import {
   NotLoadedError,
   RejectionError,
@@ -11,12 +12,11 @@ import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import {
   chooseTarget,
   RoutePlan,
-  toRejections,
   toRoutedEvent,
-  type EventRejection,
   type FoundTopics,
   type RouteOptions,
 } from "../../src/routing/plan.ts";
+import { toRejections, type EventRejection } from "../../src/routing/rejections.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
 import type {
   EgressTopics,
@@ -44,7 +44,7 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly transactions: RoutingTransactions;
   readonly egressTopics: EgressTopics;
   readonly deadLetterTopic: string;
-  /** Reads the key of the proofs of replays. Throws UnavailableError. */
+  /** Reads the key of the proofs of replays and dead letters. Throws UnavailableError. */
   readonly getProofKey: () => Promise<Buffer>;
   /** The size of the largest value that is read. */
   readonly maxEventBytes: number;
@@ -216,7 +216,7 @@ async function forward(
   const found = await egressTopics.find([...plan.names, deadLetterTopic]);
   const isReachable = (name: string): boolean => typeof found.get(name) === "number";
   // Missed before anything is sent, since a transaction without a place for its dead letters is in vain.
-  if (routes.rejections.length > 0 || ![...plan.names].every(isReachable))
+  if (routes.rejections.length > 0 || plan.leavesOut || ![...plan.names].every(isReachable))
     getLetterPartitions(found, deadLetterTopic);
 
   trace.startStage("write");
@@ -243,14 +243,15 @@ function createDeadLetterSender(
   found: FoundTopics,
   options: EventHandlerOptions,
 ) {
-  const { deadLetterTopic } = options;
+  const { deadLetterTopic, getProofKey } = options;
   const partitions = getLetterPartitions(found, deadLetterTopic);
   const toRouted = (record: OutgoingRecord): RoutedRecord => ({
     ...record,
     topic: deadLetterTopic,
     partition: chooseTarget(record.key, partitions, options),
   });
-  return { send: (letters: readonly OutgoingRecord[]) => transaction.sendEach(letters.map(toRouted)) };
+  const send = (letters: readonly OutgoingRecord[]) => transaction.sendEach(letters.map(toRouted));
+  return proveDeadLetters({ send }, { topic: deadLetterTopic, getProofKey });
 }
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));

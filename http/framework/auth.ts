@@ -3,6 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
 import { OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
+import { withTimeout } from "../../src/lib/timeout.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
 import { withoutHash, type Authenticate, type AuthenticateAfresh } from "../../src/users/authenticate.ts";
 import { keyPrefix } from "../../src/users/key.ts";
@@ -136,6 +137,14 @@ export function createAuthentication({
     return user instanceof Promise ? awaitToken(user, presented) : toCaller(user);
   };
 }
+
+/** Gives up credentials that are not checked in time, with an UnavailableError. */
+export const limitAuthentication =
+  (timeoutMs: number, authenticate: AuthenticateRequest): AuthenticateRequest =>
+  (request, client) => {
+    const caller = authenticate(request, client);
+    return caller instanceof Promise ? withTimeout(timeoutMs, caller) : caller;
+  };
 
 /** Creates the middleware that sets the request's caller. */
 export const authenticateWith =

@@ -111,6 +111,8 @@ export interface Operation<Body = unknown> {
    * Where anybody may call: callers who send an `Authorization` header are authenticated, and may see more.
    */
   readonly optionalLogin?: true;
+  /** Limits the check of credentials: a status is due within 3 s, even if MongoDB does not respond. */
+  readonly loginTimeoutMs?: number;
   readonly summary: string;
   readonly description: string;
   readonly tag: string;

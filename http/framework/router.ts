@@ -7,7 +7,13 @@ import type { RecordRefusal } from "../../src/lib/audit-refusals.ts";
 import { UnavailableError } from "../../src/lib/errors.ts";
 import { getNamespaces, hasRight } from "../../src/users/rights.ts";
 import { nobody } from "../../src/users/user.ts";
-import { authenticateIfGiven, authenticateWith, requireRight, type AuthenticateRequest } from "./auth.ts";
+import {
+  authenticateIfGiven,
+  authenticateWith,
+  limitAuthentication,
+  requireRight,
+  type AuthenticateRequest,
+} from "./auth.ts";
 import { readBody } from "./body.ts";
 import { createBodyBudget, type BodyBudget } from "./body-budget.ts";
 import { isHealthPath, toOrigin, type Handler, type RequestContext } from "./context.ts";
@@ -82,13 +88,18 @@ const recordRoute =
  * authenticated again, from the store.
  */
 function createHandlers(operation: Operation, options: RouterOptions, budget: BodyBudget): Handler[] {
-  const { access, body, crossOrigin, method, optionalLogin, page, perNamespace, replies } = operation;
+  const { access, body, crossOrigin, loginTimeoutMs, method, optionalLogin, page, perNamespace, replies } =
+    operation;
+  const authenticate =
+    loginTimeoutMs === undefined
+      ? options.authenticate
+      : limitAuthentication(loginTimeoutMs, options.authenticate);
   const handlers: Handler[] = [];
   if (method !== "GET")
     handlers.push(rejectCrossSite(options.publicUrl, crossOrigin ? options.allowedOrigins : []));
   if (page !== undefined) handlers.push(pageSecurityHeaders(page));
-  if (access !== "anybody") handlers.push(authenticateWith(options.authenticate));
-  else if (optionalLogin) handlers.push(authenticateIfGiven(options.authenticate));
+  if (access !== "anybody") handlers.push(authenticateWith(authenticate));
+  else if (optionalLogin) handlers.push(authenticateIfGiven(authenticate));
   if (access !== "anybody" && access !== "user") handlers.push(requireRight(access, perNamespace));
   if (returnsJson(replies)) handlers.push(requireJsonAccepted(returnsEvents(replies)));
   if (body !== undefined) handlers.push(...readBody(body, budget));

@@ -50,6 +50,8 @@ export const healthOperations = (
     tag: "operation",
     summary: "Readiness probe",
     optionalLogin: true,
+    // The pings, which take up to 2 s, follow.
+    loginTimeoutMs: 900,
     description:
       "Checks MongoDB, Kafka and the consumers. Credentials are optional: users with the right `status.read` also get the reason for each failed check, unless their credentials cannot be checked at the moment. MongoDB and Kafka are checked at most once a second.",
     replies: {

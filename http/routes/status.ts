@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { overviewSchema, type Overview } from "../../schemas/overview.ts";
 import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
 import { UnavailableError } from "../../src/lib/errors.ts";
+import { withTimeout } from "../../src/lib/timeout.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { getNamespaces, hasRight, type Namespaces } from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
@@ -17,6 +18,8 @@ interface StatusSources {
 }
 
 const eventIntervalMs = 2_000;
+/** What is left of the 3 s of a status response. */
+const visibilityTimeoutMs = 700;
 
 /**
  * Dead letters and the names of topics are shown to those who may read them; addresses, errors and numbers of
@@ -64,9 +67,12 @@ async function findVisible(user: User, busiest: Busiest, { topicReader }: Status
   if (namespaces.length === 0 || busiest.length === 0) return [];
   const externalIds = busiest.map(({ externalId }) => externalId);
   try {
-    const found = await topicReader.readSorted(
-      { state: "active", externalIds, namespaces },
-      { order: { sort: "externalId", descending: false }, after: undefined, limit: externalIds.length },
+    const found = await withTimeout(
+      visibilityTimeoutMs,
+      topicReader.readSorted(
+        { state: "active", externalIds, namespaces },
+        { order: { sort: "externalId", descending: false }, after: undefined, limit: externalIds.length },
+      ),
     );
     const visible = new Set(found.map(({ topic }) => topic.externalId));
     return busiest.filter(({ externalId }) => visible.has(externalId));
@@ -88,6 +94,7 @@ export const statusOperations = (sources: StatusSources): readonly Operation[] =
     method: "GET",
     paths: ["/api/topicsync/v1/sync"],
     access: "user",
+    loginTimeoutMs: 2_500,
     tag: "operation",
     summary: "Get the sync status",
     description: "Position, log end offset, lag and owner of each partition of the announcements topic.",

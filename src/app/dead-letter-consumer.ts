@@ -21,6 +21,7 @@ export interface DeadLetterConsumerOptions {
   readonly logs: LogStore;
   readonly progress: DeadLetterProgress;
   readonly identify: IdentifyTopic;
+  readonly getProofKey: () => Promise<Buffer>;
   readonly findNamespace: FindNamespace;
   readonly log: Logger;
 }
@@ -87,6 +88,7 @@ export class DeadLetterConsumer {
       store,
       logs,
       identify,
+      getProofKey,
       findNamespace,
       log,
     } = this.#options;
@@ -103,7 +105,7 @@ export class DeadLetterConsumer {
       logs,
       consumer: name,
       createHandler: (partition) =>
-        createDeadLetterHandler(partition, { groupId, store, identify, findNamespace, log }),
+        createDeadLetterHandler(partition, { groupId, store, identify, getProofKey, findNamespace, log }),
       log,
       onDied: (error) => {
         died.abort(error);

@@ -63,6 +63,7 @@ export function createDeadLetters(
     const reading = {
       ...{ ...read, consumer: `dead-letters.${channel}`, broker, store, logs, progress, identify, log },
       findNamespace: concernsTopics ? findNamespace : () => undefined,
+      getProofKey: services.getReplayKey,
     };
     let consumer: DeadLetterConsumer | undefined;
     starts.push(() => (consumer = new DeadLetterConsumer(reading)));
@@ -79,8 +80,9 @@ export function createDeadLetters(
       replays,
       sync,
       identify,
+      getProofKey: services.getReplayKey,
       // The router trusts no header of events, which anybody may write who may produce them.
-      getProofKey: channel === "events" ? services.getReplayKey : undefined,
+      provesReplays: channel === "events",
       abort,
     });
   }

@@ -7,10 +7,15 @@ import type { DeadLetterService } from "../dead-letters/service.ts";
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import type { Namespaces } from "../users/rights.ts";
 import { version } from "../lib/version.ts";
 
 const maxDeadLetters = 10;
+/** What was read before an idle night is not shown as if it were new. */
+const maxStaleMs = 5 * 60_000;
+/** The rest of the overview is shown then; the next one has what has been read by then. */
+const maxWaitMs = 2_200;
 /** How many different sets of namespaces of callers are remembered. */
 const maxNamespaceSets = 1_000;
 
@@ -23,24 +28,22 @@ interface OverviewOptions {
 }
 
 /**
- * Creates the function that returns the overview, at most a second old, with the dead letters of some
- * namespaces. Unavailable parts are null, with the reason in `problems`.
+ * Creates the function that returns the overview, with the dead letters of some namespaces. It is at most a
+ * second old, but dead letters and numbers of tokens may be a few minutes old, while they are read again.
+ * Unavailable parts are null, with the reason in `problems`.
  */
 export function createOverview(options: OverviewOptions): (namespaces: Namespaces) => Promise<Overview> {
   const { readiness, getSyncStatus, lifecycle } = options;
-  const background = { staleWhileRevalidate: true } as const;
   function createDeadLetterList(namespaces: Namespaces): DeadLetterList {
     const list = async () =>
       (await options.deadLetters.list({ filter: { namespaces }, limit: maxDeadLetters })).deadLetters;
-    return cached(keepLast(list), { ...background, ttlMs: 5_000, restFactor: 1 });
+    return waitBriefly(cached(keepLast(list), { ttlMs: 5_000, maxStaleMs, restFactor: 1 }));
   }
 
   // Reads every installation, so it runs at most 5 % of the time.
-  const countInstallations = cached(keepLast(options.countInstallations), {
-    ...background,
-    ttlMs: 30_000,
-    restFactor: 20,
-  });
+  const countInstallations = waitBriefly(
+    cached(keepLast(options.countInstallations), { ttlMs: 30_000, maxStaleMs, restFactor: 20 }),
+  );
   const history = startHistory(getSyncStatus, lifecycle);
 
   async function readShared() {
@@ -94,6 +97,11 @@ function keepLast<T>(fetch: () => Promise<T>): () => Promise<LastKnown<T>> {
     }
   };
 }
+
+const waitBriefly =
+  <T>(fetch: () => Promise<LastKnown<T>>): (() => Promise<LastKnown<T>>) =>
+  () =>
+    withTimeout(maxWaitMs, fetch()).catch((problem: unknown) => ({ value: undefined, problem }));
 
 const sampleIntervalMs = 10_000;
 /** An hour. */

@@ -17,8 +17,8 @@ export function createReadiness(
   consumers: Readonly<Record<string, GroupConsumer>>,
   router: GroupConsumer | undefined,
 ): CheckReadiness {
-  const mongodb = cached(() => checkPing(() => database.ping()), { ttlMs: pingIntervalMs });
-  const kafka = cached(() => checkPing(() => broker.ping()), { ttlMs: pingIntervalMs });
+  const mongodb = createPingCheck(() => database.ping());
+  const kafka = createPingCheck(() => broker.ping());
   let hasRouted = false;
 
   /**
@@ -48,13 +48,31 @@ export function createReadiness(
 /** Below the usual timeout of a probe. */
 const pingTimeoutMs = 2_000;
 
-async function checkPing(ping: () => Promise<void>): Promise<CheckResult> {
-  try {
-    await withTimeout(pingTimeoutMs, ping());
-    return { ok: true };
-  } catch (error) {
-    return { ok: false, reason: getErrorMessage(error) };
+/** Pings at most once a second. */
+function createPingCheck(ping: () => Promise<void>): () => Promise<CheckResult> {
+  /** Why the last ping failed that has ended: one to a server that refuses connections takes longer. */
+  let cause: string | undefined;
+
+  async function check(): Promise<CheckResult> {
+    const pinged = ping();
+    pinged.then(
+      () => {
+        cause = undefined;
+      },
+      (error: unknown) => {
+        cause = getErrorMessage(error);
+      },
+    );
+    try {
+      await withTimeout(pingTimeoutMs, pinged);
+      return { ok: true };
+    } catch (error) {
+      const reason = getErrorMessage(error);
+      return { ok: false, reason: cause === undefined || cause === reason ? reason : `${reason}: ${cause}` };
+    }
   }
+
+  return cached(check, { ttlMs: pingIntervalMs });
 }
 
 function checkConsumer(consumer: GroupConsumer): CheckResult {

@@ -1,5 +1,6 @@
 import { createApp, createManagementApp, type AppOptions } from "../../http/app.ts";
 import { listen, type HttpServer } from "../../http/framework/server.ts";
+import type { CheckReadiness } from "../../http/routes/health.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createBroker } from "../kafka/client.ts";
 import { RefusalAudit } from "../lib/audit-refusals.ts";
@@ -22,10 +23,12 @@ import { createImpactPreview } from "./impact-preview.ts";
 import { createMetricsText } from "./metrics-text.ts";
 import { createMetrics } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
+import { watchOutages } from "./outage-watch.ts";
 import { warnAboutPlaintext } from "./plaintext.ts";
 import { createReadiness } from "./readiness.ts";
 import { createEventRouter, type EventRouter } from "./router.ts";
 import { createServices, type Services } from "./services.ts";
+import { warnAboutSharedEgress } from "./shared-egress.ts";
 import { createSignIn } from "./sign-in.ts";
 import { startTokenExpiry } from "./token-expiry.ts";
 import { createSync, type Sync } from "./sync.ts";
@@ -92,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   return {
     url: server.url,
-    ready: becomeReady(context, consumers),
+    ready: becomeReady(context, consumers, appOptions.checkReadiness),
     reload: tls !== undefined || context.audit.inFile ? reload : undefined,
   };
 }
@@ -218,9 +221,14 @@ function createPreview({ config: { kafka }, services, abort }: Context, brokers:
 }
 
 /** Waits for database and broker, and starts the consumers. */
-async function becomeReady(context: Context, { consumers, router, deadLetters }: Consumers): Promise<void> {
+async function becomeReady(
+  context: Context,
+  { consumers, router, deadLetters }: Consumers,
+  checkReadiness: CheckReadiness,
+): Promise<void> {
   const { lifecycle, abort, log } = context;
   await Promise.all([connectDatabase(context), connectBroker(context)]);
+  watchOutages(checkReadiness, context);
   lifecycle.onStop("readers of dead letters", deadLetters.start());
   const all = [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])];
   await Promise.all(
@@ -232,11 +240,14 @@ async function connectDatabase(context: Context): Promise<void> {
   const { config, database, services, audit, abort, log } = context;
   await database.connect(abort);
   const stores = { users: services.userStore, catalog: services.catalogStore };
-  await retryUntilAvailable(() => bootstrap(config, { ...stores, audit, log }), {
-    what: "MongoDB",
-    abort,
-    log,
-  });
+  const { hasLimitedRights } = services;
+  await retryUntilAvailable(
+    async () => {
+      await bootstrap(config, { ...stores, audit, log });
+      await warnAboutSharedEgress(config.kafka, { hasLimitedRights, log });
+    },
+    { what: "MongoDB", abort, log },
+  );
   log.info("mongodb connected, indexes in place");
   const { maxUnseenDays } = config.push;
   if (maxUnseenDays !== undefined) startTokenExpiry(maxUnseenDays, context);

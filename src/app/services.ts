@@ -38,6 +38,7 @@ import { createInstallationReader } from "../storage/installation-reader.ts";
 import { createInstallationStore } from "../storage/installations.ts";
 import { createJobStore } from "../storage/jobs.ts";
 import { createKeyStore } from "../storage/keys.ts";
+import { hasLimitedRights } from "../storage/limited-rights.ts";
 import { createLogStore } from "../storage/logs.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
 import { createReplayKey, createReplayKeyReader } from "../storage/replay-key.ts";
@@ -127,6 +128,8 @@ export interface Services {
 
   readonly userStore: UserStore;
   readonly sessionStore: SessionStore;
+  /** Whether a user or key has a right that is limited to a namespace. Throws UnavailableError. */
+  readonly hasLimitedRights: () => Promise<boolean>;
   readonly users: UserAdministration;
   readonly sessions: Sessions;
   readonly keyStore: KeyStore;
@@ -199,6 +202,7 @@ export function createServices(options: ServicesOptions): Services {
 
     userStore: () => createUserStore(database),
     sessionStore: () => createSessionStore(database),
+    hasLimitedRights: () => () => hasLimitedRights(database),
     users: createUsers,
     keyStore: () => createKeyStore(database),
     keys: ({ keyStore }) => createKeyAdministration(keyStore, config.maxKeyDays),

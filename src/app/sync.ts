@@ -4,6 +4,7 @@ import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import { createFeedbackHandler, type FeedbackBatch } from "../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
+import { proveDeadLetters } from "../dead-letters/proof.ts";
 import type { ConsumerChannel } from "../kafka-config.ts";
 import { auditFeedback, type FeedbackDecision } from "../installations/feedback.ts";
 import type { WatchedLog } from "../sync/partition-status.ts";
@@ -99,7 +100,11 @@ function createConsumer<Prepared extends PreparedBatch, Decision extends BatchDe
   const log = context.log.child({ component });
   const deadLetters = broker.createProducer(deadLetterTopic);
   lifecycle.onStop(names.deadLetters, () => deadLetters.close());
-  const outputs = { groupId, store, deadLetters, applied, tracing, log };
+  const proven = proveDeadLetters(deadLetters, {
+    topic: deadLetterTopic,
+    getProofKey: services.getReplayKey,
+  });
+  const outputs = { groupId, store, deadLetters: proven, applied, tracing, log };
   const consumer = createGroupConsumer({
     member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),

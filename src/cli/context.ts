@@ -25,12 +25,12 @@ export interface CommandContext {
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly abort: AbortSignal;
   /**
-   * The stores and services over the database. Throws UnavailableError when MongoDB does not respond within
-   * 10 s, DatabaseConflictError when its indexes conflict.
+   * The stores and services over the database. Throws UnavailableError when MongoDB does not respond in
+   * time, DatabaseConflictError when its indexes conflict.
    */
   readonly services: () => Promise<Services>;
   /**
-   * Throws UnavailableError when Kafka does not respond within 10 s, or the embedded broker is not running.
+   * Throws UnavailableError when Kafka does not respond in time, or the embedded broker is not running.
    */
   readonly broker: () => Promise<Broker>;
   /** Creates a producer for a Kafka topic, which is closed when the command ends. Throws as `broker` does. */
@@ -40,17 +40,22 @@ export interface CommandContext {
 /** Records a stored change in the audit log. */
 type RecordChange = (event: AuditEvent) => void;
 
-const connectTimeoutMs = 10_000;
+const defaultConnectTimeoutMs = 10_000;
+
+interface RunOptions {
+  /** Changes the settings that the command works with. */
+  readonly adjust?: (config: Config) => Config;
+  /** 10 s by default. */
+  readonly connectTimeoutMs?: number;
+}
 
 /**
  * Runs a command with the database and broker of the settings, or those of the embedded stack in the data
  * directory, and closes them afterwards. Throws ConfigurationError, and the errors of the command.
- *
- * @param adjust - Changes the settings that the command works with.
  */
 export async function runWithContext<T>(
   work: (context: CommandContext) => Promise<T>,
-  adjust: (config: Config) => Config = (config) => config,
+  { adjust = (config) => config, connectTimeoutMs = defaultConnectTimeoutMs }: RunOptions = {},
 ): Promise<T> {
   const config = adjust(readConfig(readEnvironment(process.env)));
   const log = await createLogger("warn", "stderr");
@@ -61,7 +66,7 @@ export async function runWithContext<T>(
   };
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
   try {
-    return await work(createContext({ config, log, lifecycle, abort: abort.signal }));
+    return await work(createContext({ config, log, lifecycle, abort: abort.signal, connectTimeoutMs }));
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
     // Pending connection attempts must not delay the exit.
@@ -72,6 +77,7 @@ export async function runWithContext<T>(
 
 interface ContextOptions extends Pick<CommandContext, "config" | "log" | "abort"> {
   readonly lifecycle: Lifecycle;
+  readonly connectTimeoutMs: number;
 }
 
 function createContext(options: ContextOptions): CommandContext {
@@ -104,11 +110,17 @@ function openAudit({ config, log, lifecycle }: ContextOptions): RecordChange {
   };
 }
 
-async function openDatabase({ config, log, lifecycle, abort }: ContextOptions): Promise<Database> {
+async function openDatabase({
+  config,
+  log,
+  lifecycle,
+  abort,
+  connectTimeoutMs,
+}: ContextOptions): Promise<Database> {
   const uri = await resolveStore(config);
   const database = createDatabase(uri, log, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
-  await connectInTime({ what: "MongoDB", address: parseHosts(uri), abort }, (signal) =>
+  await connectInTime({ what: "MongoDB", address: parseHosts(uri), abort, connectTimeoutMs }, (signal) =>
     database.connect(signal),
   );
   return database;
@@ -123,25 +135,31 @@ async function openServices(options: ContextOptions): Promise<Services> {
   return createServices({ ...options, database });
 }
 
-async function openBroker({ config, log, lifecycle, abort }: ContextOptions): Promise<Broker> {
+async function openBroker({
+  config,
+  log,
+  lifecycle,
+  abort,
+  connectTimeoutMs,
+}: ContextOptions): Promise<Broker> {
   const brokers = await resolveBroker(config);
   // Slow to load, and most commands do not need it.
   const { createBroker } = await import("../kafka/client.ts");
   const isEmbedded = config.kafka.brokers === undefined;
   const broker = createBroker({ ...config.kafka, brokers, isEmbedded }, log);
   lifecycle.onStop("Kafka", () => broker.close());
-  await connectInTime({ what: "Kafka", address: brokers.join(","), abort }, (signal) => broker.reach(signal));
+  const target = { what: "Kafka", address: brokers.join(","), abort, connectTimeoutMs };
+  await connectInTime(target, (signal) => broker.reach(signal));
   return broker;
 }
 
-interface Target {
+interface Target extends Pick<ContextOptions, "abort" | "connectTimeoutMs"> {
   readonly what: string;
   readonly address: string;
-  readonly abort: AbortSignal;
 }
 
 async function connectInTime(
-  { what, address, abort }: Target,
+  { what, address, abort, connectTimeoutMs }: Target,
   connect: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const timeout = AbortSignal.timeout(connectTimeoutMs);

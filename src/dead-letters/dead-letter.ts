@@ -10,6 +10,7 @@ import {
   type RecordHeaders,
   type RecordPosition,
 } from "../sync/records.ts";
+import { isProven } from "./proof.ts";
 
 /** Why a record was rejected; OTHER for dead letters that topicsync did not write. */
 export type DeadLetterCode = RejectionCode | "OTHER";
@@ -59,14 +60,20 @@ export type FindNamespace = (record: Pick<LogRecord, "value" | "headers">) => st
 export const isDeadLetterHeader = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
 
+export interface ParseOptions {
+  readonly identify: IdentifyTopic;
+  /** The key of the proofs. "any": what looks like ours is believed, for those who only report it. */
+  readonly proofKey: Buffer | "any";
+}
+
 /**
  * Parses a record of the dead-letter topic, with the headers of consumers/dead-letter-sender.ts. Never
- * throws: any program can write to the topic, and what it writes has the code OTHER.
+ * throws: any program can write to the topic, and what it writes has no proof, and the code OTHER.
  */
 export function parseDeadLetter(
   topic: string,
   { partition, record }: PartitionRecord,
-  identify: IdentifyTopic,
+  { identify, proofKey }: ParseOptions,
 ): DeadLetter {
   const text = (name: string): string | undefined => getHeaderText(record.headers, name);
   const position = { topic, partition, offset: record.offset };
@@ -76,7 +83,10 @@ export function parseDeadLetter(
     text(deadLetterHeader.offset),
     text(deadLetterHeader.epoch),
   );
-  const isOurs = source !== undefined && text(deadLetterHeader.id) === formatRecordPosition(source);
+  const isOurs =
+    source !== undefined &&
+    text(deadLetterHeader.id) === formatRecordPosition(source) &&
+    (proofKey === "any" || isProven(proofKey, topic, record));
   const code = rejectionCodes.find((known) => isOurs && known === text(deadLetterHeader.code)) ?? "OTHER";
   const own = {
     key: isOurs && isKeyless(record) ? null : record.key,

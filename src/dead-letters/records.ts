@@ -12,6 +12,8 @@ export interface DeadLetterSource {
   readonly deadLetterTopic: string;
   readonly kafka: Pick<LogReader, "fetchRecords">;
   readonly identify: IdentifyTopic;
+  /** The key of the proofs. */
+  readonly proofKey: Buffer;
 }
 
 /** Several times this is in memory, since a response of the broker has neighbours of the wanted records. */
@@ -24,14 +26,15 @@ const maxBytesPerChunk = 4 * 1024 * 1024;
  */
 export async function* readDeadLetters<T extends WantedDeadLetter>(
   wanted: readonly T[],
-  { deadLetterTopic, kafka, identify }: DeadLetterSource,
+  { deadLetterTopic, kafka, identify, proofKey }: DeadLetterSource,
 ): AsyncGenerator<readonly [T, DeadLetter | undefined]> {
   for (const chunk of splitByBytes(wanted)) {
     const records = await readChunk(kafka, deadLetterTopic, chunk);
     for (const one of chunk) {
       const { partition } = one.position;
       const record = records.get(toKey(one.position));
-      const letter = record && parseDeadLetter(deadLetterTopic, { partition, record }, identify);
+      const letter =
+        record && parseDeadLetter(deadLetterTopic, { partition, record }, { identify, proofKey });
       // Another one is there if the topic was deleted and created again.
       yield [one, letter?.id === one.id ? letter : undefined];
     }

@@ -12,7 +12,7 @@ import {
 } from "../sync/records.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import { readDeadLetters, type DeadLetterSource } from "./records.ts";
-import { createReplayProof } from "./replay-proof.ts";
+import { addProof } from "./proof.ts";
 import {
   findSuperseding,
   formatSuperseding,
@@ -30,8 +30,8 @@ export interface ReplayOptions extends DeadLetterSource {
   readonly producer: RecordProducer;
   /** Whether to keep the original timestamp in a header. Push feedback and events need it. */
   readonly keepTime: boolean;
-  /** With it, replays are proven; undefined: they need no proof. */
-  readonly proofKey: Buffer | undefined;
+  /** Whether replays are proven. */
+  readonly provesReplays: boolean;
   /** Ends the replay between two batches. */
   readonly abort: AbortSignal;
   /** Called after each batch with the number of dead letters that are done. */
@@ -177,11 +177,10 @@ async function send(claims: readonly Claimed[], run: Run): Promise<void> {
   if (rejected.length > 0) await replays.remove(rejected);
 }
 
-function toProven(record: OutgoingRecord, { proofKey, plan: { topic } }: Run): OutgoingRecord {
-  if (proofKey === undefined) return record;
-  const proof = createReplayProof(proofKey, topic, record);
-  return { ...record, headers: withHeaders(record.headers, { [deadLetterHeader.proof]: proof }) };
-}
+const toProven = (
+  record: OutgoingRecord,
+  { provesReplays, proofKey, plan: { topic } }: Run,
+): OutgoingRecord => (provesReplays ? addProof(proofKey, topic, record) : record);
 
 /** The position of a sent record, in the epoch that the sync is in. */
 function toPosition(

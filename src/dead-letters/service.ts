@@ -20,7 +20,7 @@ import type { StoredDeadLetter } from "./summary.ts";
 import { createTopicStates, noTopicStates, type TopicStates } from "./topic-states.ts";
 import { toDeadLetterView, toReplayView } from "./views.ts";
 
-export interface DeadLetterServiceOptions extends DeadLetterSource {
+export interface DeadLetterServiceOptions extends Omit<DeadLetterSource, "proofKey"> {
   readonly channel: DeadLetterChannel;
   /** The Kafka topic that the dead letters came from and are replayed to. */
   readonly topic: string;
@@ -37,8 +37,10 @@ export interface DeadLetterServiceOptions extends DeadLetterSource {
   readonly createProducer: () => RecordProducer;
   readonly replays: ReplayStore;
   readonly sync: SyncState;
-  /** Reads the key of the proofs of replays. Undefined: they need no proof. */
-  readonly getProofKey: (() => Promise<Buffer>) | undefined;
+  /** Reads the key of the proofs of dead letters and replays. Throws UnavailableError. */
+  readonly getProofKey: () => Promise<Buffer>;
+  /** Whether replays need a proof. */
+  readonly provesReplays: boolean;
   readonly abort: AbortSignal;
 }
 
@@ -165,7 +167,8 @@ async function* readViews(
     .map((id) => stored.get(id))
     .filter((one) => one !== undefined)
     .filter((one) => isAmong(one, namespaces));
-  for await (const [{ id, copies, namespace }, letter] of readDeadLetters(wanted, options))
+  const source = { ...options, proofKey: await options.getProofKey() };
+  for await (const [{ id, copies, namespace }, letter] of readDeadLetters(wanted, source))
     if (letter !== undefined)
       yield { view: toDeadLetterView(letter, copies, replays.get(id) ?? []), namespace };
 }
@@ -200,7 +203,7 @@ async function send(
   options: DeadLetterServiceOptions,
 ): Promise<SentReplays> {
   const positions = await catchUpFully(options);
-  const proofKey = await options.getProofKey?.();
+  const proofKey = await options.getProofKey();
   const producer = options.createProducer();
   try {
     return await sendReplays(planned, {

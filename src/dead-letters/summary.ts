@@ -1,5 +1,5 @@
 import { measureRecord, type PartitionRecord } from "../sync/records.ts";
-import { parseDeadLetter, type DeadLetter, type FindNamespace, type IdentifyTopic } from "./dead-letter.ts";
+import { parseDeadLetter, type DeadLetter, type FindNamespace, type ParseOptions } from "./dead-letter.ts";
 
 /** A dead letter without its bytes, as it is stored and listed. */
 export interface DeadLetterSummary extends Pick<
@@ -31,8 +31,7 @@ const maxExternalIdCharacters = 1_000;
 /** What a record takes besides its parts. */
 const overheadBytes = 500;
 
-interface SummaryContext {
-  readonly identify: IdentifyTopic;
+interface SummaryContext extends ParseOptions {
   readonly findNamespace: FindNamespace;
   /** That of the record before. */
   readonly rank: number;
@@ -42,9 +41,9 @@ interface SummaryContext {
 export function summarize(
   topic: string,
   placed: PartitionRecord,
-  { identify, findNamespace, rank }: SummaryContext,
+  { findNamespace, rank, ...options }: SummaryContext,
 ): DeadLetterSummary {
-  const letter = parseDeadLetter(topic, placed, identify);
+  const letter = parseDeadLetter(topic, placed, options);
   const { id, position, source, code, time, externalId } = letter;
   return {
     id,

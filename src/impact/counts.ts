@@ -145,9 +145,9 @@ export class ImpactCounts implements EventSink {
 
 const dayMs = 86_400_000;
 /** A shorter time says nothing about a day. */
-const minSpanMs = 60_000;
+const minSpanMs = 3_600_000;
 
-/** Extrapolates from the time of what was read; null if that is less than a minute. */
+/** Extrapolates from the time of what was read; null if that is less than an hour. */
 export function toPerDay({ first = 0, last = 0 }: ReadCounts, { copies, bytes }: PerDay): PerDay | null {
   const span = last - first;
   if (span < minSpanMs) return null;

@@ -2,7 +2,6 @@ import kafkajs, {
   type Admin,
   type Kafka,
   type KafkaConfig as KafkaJsConfig,
-  type LogEntry,
   type RetryOptions,
 } from "kafkajs";
 
@@ -19,7 +18,6 @@ import type {
   Partition,
   RecordProducer,
 } from "../sync/records.ts";
-import { getErrorMessage } from "../lib/errors.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { replaceConnections } from "./certificate-rotation.ts";
 import { createSasl, followTls } from "./credentials.ts";
@@ -33,6 +31,7 @@ import { fetchByTopicId } from "./workarounds/fetches.ts";
 import { forgetGoneBrokers } from "./workarounds/gone-brokers.ts";
 import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
 import type { GroupQuery } from "./group-requests.ts";
+import { createLibraryLog } from "./library-log.ts";
 import { createOutputCheck } from "./lost-ends.ts";
 import { readLog, readRanges } from "./reader.ts";
 import { createRequests, type KafkaRequests } from "./requests.ts";
@@ -140,12 +139,11 @@ type BrokerConfig = KafkaConfig & {
 
 /** Returns a factory of kafkajs clients, each with its own connections. */
 function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets) {
+  const logEntry = createLibraryLog({ brokers: config.brokers, isClosed: () => sockets.isClosed, log });
   const options: KafkaJsConfig = {
     ...toClientOptions(config),
     ...(config.sasl && { sasl: createSasl(config.sasl, log) }),
-    logCreator: () => (entry) => {
-      logEntry(log, entry, !sockets.isClosed && !isDuplicateLogEntry(entry, config));
-    },
+    logCreator: () => logEntry,
   };
   return (retry: RetryOptions): KafkaClient => {
     const clientSockets = sockets.createClientSockets();
@@ -288,34 +286,4 @@ function toClientOptions(config: BrokerConfig): KafkaJsConfig {
     requestTimeout: 15_000,
     logLevel: kafkajs.logLevel.INFO,
   };
-}
-
-/**
- * kafkajs logs errors that it retries: "Connection" logs each retriable response, "BrokerPool" each attempt
- * to connect. With a single broker, our own log line has the reason.
- */
-const isDuplicateLogEntry = (
-  { namespace, log }: LogEntry,
-  { brokers }: { readonly brokers: readonly string[] },
-): boolean =>
-  namespace === "Connection" ||
-  (brokers.length === 1 && getMessage(log).startsWith("Failed to connect to seed broker"));
-
-/** In places, kafkajs logs the error itself instead of its message. */
-const getMessage = ({ message }: { readonly message: unknown }): string =>
-  typeof message === "string" ? message : getErrorMessage(message);
-
-/** Logs kafkajs' errors and warnings as warnings, everything else at "debug". */
-function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isNew: boolean): void {
-  const message = getMessage(entry);
-  const rest: Readonly<Record<string, unknown>> = { ...entry };
-  const details = {
-    kafkajs: namespace,
-    reason: rest["error"],
-    groupId: rest["groupId"],
-    broker: rest["broker"],
-  };
-  const isWarning = level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN;
-  if (isWarning && isNew) log.warn(details, `kafkajs: ${message}`);
-  else log.debug(details, `kafkajs: ${message}`);
 }

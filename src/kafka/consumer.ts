@@ -8,6 +8,7 @@ import { waitAtMost } from "../lib/timeout.ts";
 import type { GroupListener, GroupMember, Partition, RecordBatch } from "../sync/records.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { findJoinFault, isMemberOutage } from "./member-errors.ts";
+import { fetchApiKey } from "./protocol/fetch.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
 import type { KafkaClient } from "./sockets.ts";
 import { throwGroupDenials } from "./workarounds/denied-groups.ts";
@@ -170,6 +171,10 @@ export class KafkaMember implements GroupMember {
     });
     this.#consumer.on(events.HEARTBEAT, () => {
       if (this.#mode.kind === "joined") this.#mode.lastHeartbeatAt = elapsed();
+    });
+    // The event FETCH also occurs for brokers that lead none of the partitions, and are not asked.
+    this.#consumer.on(events.REQUEST, ({ payload }) => {
+      if (payload.apiKey === fetchApiKey) listener.onFetched?.();
     });
     this.#consumer.on(events.STOP, () => {
       this.#leave();

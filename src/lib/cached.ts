@@ -5,8 +5,11 @@ interface CachedOptions {
   readonly ttlMs?: number;
   /** Extends the time to live to this multiple of the last fetch's duration. */
   readonly restFactor?: number;
-  /** Returns an expired value at once and fetches the next one in the background. */
-  readonly staleWhileRevalidate?: boolean;
+  /**
+   * Returns an expired value at once, if it is not older than this, and fetches the next one in the
+   * background.
+   */
+  readonly maxStaleMs?: number;
 }
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
@@ -19,17 +22,18 @@ const noExpiry = 0;
 /** Shares one fetch and its unexpired value among all callers; an error is kept for a second. */
 export function cached<T>(
   fetch: () => Promise<T>,
-  { ttlMs, restFactor = 0, staleWhileRevalidate = false }: CachedOptions,
+  { ttlMs, restFactor = 0, maxStaleMs = 0 }: CachedOptions,
 ): () => Promise<T> {
+  let fetchedAt = -Infinity;
   const cache = new LRUCache<"outcome", Outcome<T>>({
     max: 1,
     ttl: errorTtlMs,
-    allowStale: staleWhileRevalidate,
     async fetchMethod(_key, _stale, { options }) {
       const startedAt = performance.now();
       try {
         const value = await fetch();
-        const tookMs = performance.now() - startedAt;
+        fetchedAt = performance.now();
+        const tookMs = fetchedAt - startedAt;
         options.ttl = ttlMs === undefined ? noExpiry : Math.max(ttlMs, restFactor * tookMs);
         return { value };
       } catch (error) {
@@ -38,7 +42,8 @@ export function cached<T>(
     },
   });
   return async () => {
-    const outcome = await cache.forceFetch("outcome");
+    const allowStale = performance.now() - fetchedAt < maxStaleMs;
+    const outcome = await cache.forceFetch("outcome", { allowStale });
     if ("error" in outcome) throw outcome.error;
     return outcome.value;
   };

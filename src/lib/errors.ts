@@ -112,6 +112,8 @@ export const exitCodes = {
   unavailable: 69,
   /** The consumer died; restart the service. */
   consumerDied: 70,
+  /** `status`: the service is not ready. */
+  notReady: 75,
   /** Missing or invalid settings. */
   configuration: 78,
 } as const;

@@ -10,7 +10,9 @@ import {
   type LogRecord,
   type Partition,
 } from "../sync/records.ts";
-import type { EgressNaming } from "./egress.ts";
+import type { EgressNaming, NamedTopic } from "./egress.ts";
+import { leaveOutNamespaces, quoteNamespaces } from "./namespace-shares.ts";
+import type { Undelivered } from "./rejections.ts";
 import type { EgressObstacle, RoutedRecord } from "./transactions.ts";
 
 /** An event, and the topics that it is forwarded to. */
@@ -32,21 +34,13 @@ export interface Copy extends RoutedRecord {
   readonly externalId: string | undefined;
 }
 
-/** Why an event cannot be forwarded to a topic. */
-export interface Undelivered extends EgressObstacle {
-  readonly event: RoutedEvent;
-  readonly externalId: string | undefined;
-  /** The Kafka topic. */
-  readonly topic: string;
-}
-
 export interface RouteOptions {
   readonly partition: Partition;
   readonly naming: EgressNaming;
   readonly getNamespace: (externalId: string) => string;
   /** Undefined: events that no topic wants are dropped. */
   readonly unmatchedTopic: string | undefined;
-  /** An event with more copies is a dead letter. */
+  /** Of an event with more copies, those of the largest namespaces are left out. */
   readonly maxCopies: number;
   readonly choosePartition: (key: Buffer, partitions: number) => number;
 }
@@ -113,10 +107,18 @@ export function readUndelivered({ headers }: Pick<LogRecord, "headers">): Readon
   }
 }
 
+/** Copies of an event that are left out because it has too many. */
+interface LeftOut {
+  readonly event: RoutedEvent;
+  readonly externalIds: readonly string[];
+  readonly reason: string;
+}
+
 /** Where the events of a batch go. Grows until it is large enough for one transaction. */
 export class RoutePlan {
   readonly #options: RouteOptions;
   readonly #events: RoutedEvent[] = [];
+  readonly #leftOut: LeftOut[] = [];
   readonly #names = new Set<string>();
   /** The name of the Kafka topic by external id; undefined if none can have it. */
   readonly #known = new Map<string, string | undefined>();
@@ -129,7 +131,8 @@ export class RoutePlan {
   constructor(options: RouteOptions) {
     const { fixedName } = options.naming;
     this.#options = options;
-    this.#fixedName = fixedName === undefined ? undefined : this.#findLegal(fixedName);
+    this.#fixedName =
+      fixedName === undefined ? undefined : this.#findLegal({ externalId: "", namespace: "" });
   }
 
   get events(): readonly RoutedEvent[] {
@@ -146,6 +149,11 @@ export class RoutePlan {
     return this.#size;
   }
 
+  /** Whether some copies are left out, so that there are dead letters. */
+  get leavesOut(): boolean {
+    return this.#leftOut.length > 0;
+  }
+
   /**
    * How often an event matched a topic that no Kafka topic can be named after. It is forwarded to its other
    * topics only.
@@ -156,29 +164,60 @@ export class RoutePlan {
 
   /**
    * Adds an event with the topics that it matches. Returns false if the plan is too large for it; an empty
-   * plan takes any. Throws a RejectionError if it has too many copies.
+   * plan takes any. Throws a RejectionError if it has too many copies, and all are of one namespace.
    */
   add(event: RoutedEvent): boolean {
-    const { unmatchedTopic, maxCopies } = this.#options;
+    const { unmatchedTopic } = this.#options;
     const topics =
       this.#fixedName === undefined
         ? event.topics.filter((externalId) => this.#findName(externalId) !== undefined)
         : event.topics;
     const wanted = event.isUnmatched && unmatchedTopic !== undefined ? [unmatchedTopic] : topics;
     const bytes = measureCopies(event, wanted);
-    if (wanted.length > maxCopies)
-      throw createTooManyError(wanted, `one event is forwarded to at most ${maxCopies}`);
-    if (bytes > maxBytesPerEvent)
-      throw createTooManyError(wanted, `its copies would take more than ${maxBytesPerEvent / megabyte} MiB`);
+    const reason = this.#findExcess(wanted, bytes);
+    const kept = reason === undefined ? topics : this.#limit(event, topics, reason);
+    // Those that are left out count, since the plan and a dead letter name them.
     const isTooLarge = this.#size + wanted.length > maxCopiesPerPlan || this.#bytes + bytes > maxBytesPerPlan;
     if (isTooLarge && this.#events.length > 0) return false;
-    this.#events.push(topics.length === event.topics.length ? event : { ...event, topics });
+    const routed = kept.length === event.topics.length ? event : { ...event, topics: kept };
+    this.#events.push(routed);
+    if (reason !== undefined) this.#leftOut.push(this.#describeLeftOut(routed, topics, reason));
     this.#size += wanted.length;
     this.#bytes += bytes;
     this.#unroutable += event.topics.length - topics.length;
-    for (const externalId of topics) this.#names.add(this.#findName(externalId) ?? "");
+    for (const externalId of kept) this.#names.add(this.#findName(externalId) ?? "");
     if (event.isUnmatched && unmatchedTopic !== undefined) this.#names.add(unmatchedTopic);
     return true;
+  }
+
+  /** Why an event has too many copies; undefined if it has not. */
+  #findExcess({ length }: readonly string[], bytes: number): string | undefined {
+    const { maxCopies } = this.#options;
+    if (length > maxCopies) return `one event is forwarded to at most ${maxCopies}`;
+    return bytes > maxBytesPerEvent
+      ? `its copies would take more than ${maxBytesPerEvent / megabyte} MiB`
+      : undefined;
+  }
+
+  /** The topics of an event without those of the largest namespaces. */
+  #limit(event: RoutedEvent, topics: readonly string[], reason: string): readonly string[] {
+    const longestId = topics.reduce((longest, { length }) => Math.max(longest, length), 0);
+    const maxByBytes = Math.floor(maxBytesPerEvent / (measureCopies(event, [""]) + longestId));
+    const { maxCopies, getNamespace } = this.#options;
+    const kept = leaveOutNamespaces(topics, Math.min(maxCopies, maxByBytes), getNamespace);
+    if (kept.length > 0) return kept;
+    throw new RejectionError("TOO_MANY_TOPICS", `The event belongs to ${topics.length} topics: ${reason}.`);
+  }
+
+  #describeLeftOut(event: RoutedEvent, topics: readonly string[], reason: string): LeftOut {
+    const kept = new Set(event.topics);
+    const externalIds = topics.filter((externalId) => !kept.has(externalId));
+    const namespaces = quoteNamespaces(externalIds, this.#options.getNamespace);
+    return {
+      event,
+      externalIds,
+      reason: `belongs to ${topics.length} topics: ${reason}. It is not forwarded to the ${externalIds.length} topics of ${namespaces}`,
+    };
   }
 
   /** Yields the copies for Kafka topics that exist. An array of all would take tens of megabytes. */
@@ -192,7 +231,12 @@ export class RoutePlan {
 
   /** What cannot be forwarded. */
   listUndelivered(found: FoundTopics): Undelivered[] {
-    const undelivered: Undelivered[] = [];
+    const undelivered = this.#leftOut.flatMap(({ event, externalIds, reason }) =>
+      externalIds.map((externalId): Undelivered => {
+        const topic = this.#findName(externalId) ?? "";
+        return { event, externalId, topic, code: "TOO_MANY_TOPICS", reason };
+      }),
+    );
     if ([...this.#names].every((name) => typeof found.get(name) === "number")) return undelivered;
     for (const target of this.#listTargets()) {
       const obstacle = getTarget(target.topic, found);
@@ -217,13 +261,14 @@ export class RoutePlan {
     if (naming.fixedName !== undefined) return this.#fixedName;
     const name = this.#known.get(externalId);
     if (name !== undefined || this.#known.has(externalId)) return name;
-    const found = this.#findLegal(naming.getName({ externalId, namespace: getNamespace(externalId) }));
+    const found = this.#findLegal({ externalId, namespace: getNamespace(externalId) });
     this.#known.set(externalId, found);
     return found;
   }
 
-  #findLegal(name: string): string | undefined {
-    return this.#options.naming.findFault(name) === undefined ? name : undefined;
+  #findLegal(topic: NamedTopic): string | undefined {
+    const { naming } = this.#options;
+    return naming.findFault(topic) === undefined ? naming.getName(topic) : undefined;
   }
 }
 
@@ -239,9 +284,6 @@ function getTarget(topic: string, found: FoundTopics): number | EgressObstacle {
   if (target === undefined) throw new Error(`the Kafka topic "${topic}" was not looked up`);
   return target;
 }
-
-const createTooManyError = ({ length }: readonly string[], reason: string): RejectionError =>
-  new RejectionError("TOO_MANY_TOPICS", `The event belongs to ${length} topics: ${reason}.`);
 
 function createCopy(
   event: RoutedEvent,
@@ -272,44 +314,3 @@ export const chooseTarget = (
   partitions: number,
   { partition: { partition }, choosePartition }: Pick<RouteOptions, "partition" | "choosePartition">,
 ): number => (key === null ? partition % partitions : choosePartition(key, partitions));
-
-/** A longer list would make the dead letter too large. Its replay then goes to all topics. */
-const maxListedBytes = 500_000;
-const maxNamedTopics = 20;
-
-/** A dead letter for each event that could not be forwarded to all of its topics. */
-export function toRejections(undelivered: readonly Undelivered[]): EventRejection[] {
-  return [...Map.groupBy(undelivered, ({ event }) => event)].map(([event, parts]) => {
-    const details = parts.slice(0, maxNamedTopics).map((part) => ({ path: "", message: explain(part) }));
-    const sentences = details.map(({ message }) => `The event ${message}.`);
-    const more = parts.length > maxNamedTopics ? [`${parts.length - maxNamedTopics} more topics.`] : [];
-    const ids = parts.map(({ externalId }) => externalId);
-    const list = JSON.stringify(ids);
-    const isPartial = parts.length < event.topics.length && list.length <= maxListedBytes;
-    return {
-      offset: event.record.offset,
-      rejection: new RejectionError(
-        parts[0]?.code ?? "NO_EGRESS_TOPIC",
-        [...sentences, ...more].join(" "),
-        details,
-      ),
-      headers: isPartial ? { [routedEventHeader.undelivered]: list } : {},
-    };
-  });
-}
-
-function explain({ externalId, topic, code, reason }: Undelivered): string {
-  const wanted =
-    externalId === undefined ? "matches no topic, and" : `belongs to the topic "${externalId}", but`;
-  return code === "NO_EGRESS_TOPIC"
-    ? `${wanted} the Kafka topic "${topic}" is missing: ${reason}`
-    : `${wanted} the Kafka topic "${topic}" rejects it: ${reason}`;
-}
-
-/** Why an event is a dead letter. */
-export interface EventRejection {
-  readonly offset: number;
-  readonly rejection: RejectionError;
-  /** Further headers of the dead letter. */
-  readonly headers?: Readonly<Record<string, string>>;
-}

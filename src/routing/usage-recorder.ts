@@ -1,5 +1,5 @@
 import type { Logger } from "../lib/logger.ts";
-import { currentDate, elapsed, repeat, sleep } from "../lib/platform.ts";
+import { currentDate, elapsed, schedule, sleep, type Cancel } from "../lib/platform.ts";
 import { waitAtMost } from "../lib/timeout.ts";
 import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
 import type { MatchCount } from "../matching/picker/picker.ts";
@@ -16,22 +16,18 @@ interface RecorderOptions {
   readonly index: Pick<LiveTopicIndex, "count" | "takeCounts">;
   readonly usage: Pick<TopicUsageStore, "add" | "noteCounting">;
   readonly log: Logger;
-  readonly intervalMs?: number;
 }
 
-const defaultIntervalMs = 10 * 60_000;
+/** Doubled with each store: who has just sent events soon sees them. */
+const firstIntervalMs = 10_000;
+const maxIntervalMs = 10 * 60_000;
 const topicsPerWrite = 200;
 /** Limits what a store has to do to 1,000 topics per second, except at the end. */
 const writeIntervalMs = 200;
 const stopTimeoutMs = 5_000;
 
 /** Starts to store counts. What cannot be stored is stored the next time. */
-export function startUsageRecorder({
-  index,
-  usage,
-  log,
-  intervalMs = defaultIntervalMs,
-}: RecorderOptions): UsageRecorder {
+export function startUsageRecorder({ index, usage, log }: RecorderOptions): UsageRecorder {
   const since = currentDate();
   const stopping = new AbortController();
   let storing: Promise<void> | undefined;
@@ -56,11 +52,16 @@ export function startUsageRecorder({
     }
   }
 
-  const cancel = repeat(intervalMs, () => {
-    storing ??= store().finally(() => {
-      storing = undefined;
+  let cancel: Cancel;
+  function scheduleNext(intervalMs: number): void {
+    cancel = schedule(intervalMs, () => {
+      scheduleNext(Math.min(2 * intervalMs, maxIntervalMs));
+      storing ??= store().finally(() => {
+        storing = undefined;
+      });
     });
-  });
+  }
+  scheduleNext(firstIntervalMs);
 
   return {
     async stop() {

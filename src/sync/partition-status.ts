@@ -36,8 +36,11 @@ export interface WatchedLog {
   readonly consumer: (() => ConsumerStatus) | undefined;
 }
 
-/** Waits for a query; undefined when it fails. Never throws. */
-export type Ask = <T>(what: string, query: Promise<T>) => Promise<T | undefined>;
+/** The steps of reading a status, in this order. */
+export type StatusStep = "positions" | "log" | "ages";
+
+/** Waits for a query until the time of its step is over; undefined when it fails. Never throws. */
+export type Ask = <T>(what: string, query: Promise<T>, step: StatusStep) => Promise<T | undefined>;
 
 type PartitionStatus = SyncStatus["partitions"][number];
 
@@ -46,11 +49,11 @@ export async function readPartitionStatuses(
   { group, topic, observer, store, consumer: running }: WatchedLog,
   ask: Ask,
 ): Promise<Pick<SyncStatus, "group" | "topic" | "consumer" | "partitions">> {
-  const asked = ask("the group", observer.fetchOwners());
+  const asked = ask("the group", observer.fetchOwners(), "log");
   // The log is read last: a position that moves past the end read before would look like one of another log.
-  const positions = await ask("the positions", store.findPositions(group, topic));
+  const positions = await ask("the positions", store.findPositions(group, topic), "positions");
   const consumer = running?.();
-  const bounds = await ask("the log", observer.fetchBounds("led"));
+  const bounds = await ask("the log", observer.fetchBounds("led"), "log");
   const facts: Facts = { bounds, positions, owners: await asked, own: consumer?.partitions ?? [] };
   const now = Date.now();
   const firstSince = memoize((timestamp) => observer.findFirstSince(timestamp, "led"));
@@ -60,7 +63,7 @@ export async function readPartitionStatuses(
     const since = async (timestamp: number): Promise<number> =>
       (await firstSince(timestamp)).get(partition) ?? 0;
     const secondsAt = async (what: string, offset: number | undefined) =>
-      offset === undefined ? 0 : ask(what, getAgeSeconds(offset, since, now));
+      offset === undefined ? 0 : ask(what, getAgeSeconds(offset, since, now), "ages");
     const seen = bounds?.get(partition);
     return toPartitionStatus(partition, facts, {
       records: lag?.records,

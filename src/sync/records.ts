@@ -130,6 +130,8 @@ export interface RecordBatch {
 export interface GroupListener {
   /** The member owns these partitions, and no others, from now on. Called before they are fetched. */
   onAssigned(partitions: readonly Partition[]): void;
+  /** A broker has responded to a fetch, with or without records. */
+  onFetched?(): void;
   /** Never throws. */
   onBatch(batch: RecordBatch): Promise<void>;
   /** Kafka denies a right that the member had. It tries to join again until the right is granted. */

@@ -1,7 +1,7 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { getErrorMessage } from "../lib/errors.ts";
-import { withTimeout } from "../lib/timeout.ts";
-import { readPartitionStatuses, type Ask, type WatchedLog } from "./partition-status.ts";
+import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
+import { rejectOnAbort } from "../lib/timeout.ts";
+import { readPartitionStatuses, type Ask, type StatusStep, type WatchedLog } from "./partition-status.ts";
 import type { IndexStatus } from "../matching/topic-index.ts";
 import type { RouterTally } from "../routing/tally.ts";
 import type { AnnouncementTally, FeedbackTally } from "./tally.ts";
@@ -15,8 +15,6 @@ interface StatusOptions {
   readonly feedbackTally: Pick<FeedbackTally, "getCounts"> | undefined;
   /** Undefined when no events are forwarded. */
   readonly router: WatchedRouter | undefined;
-  /** The limit of each query to the broker or the store; below Prometheus' usual timeout by default. */
-  readonly queryTimeoutMs?: number;
 }
 
 /** The router; `tally` and `getIndex` are undefined where none runs. */
@@ -27,8 +25,14 @@ export interface WatchedRouter {
 }
 
 /**
- * Creates the function that reads the status of the sync. It never throws: unknown values are null, and
- * `problems` has the reasons.
+ * When the queries of each step are given up, after the status was asked for. Together they leave time to
+ * respond within 3 s (contract, section 4); a store that does not respond leaves time to ask the broker.
+ */
+const limitsMs = { positions: 1_000, log: 1_700, ages: 2_200 } as const satisfies Record<StatusStep, number>;
+
+/**
+ * Creates the function that reads the status of the sync, within 2.2 s whatever does not respond. It never
+ * throws: unknown values are null, and `problems` has the reasons.
  */
 export function createStatus({
   announcements,
@@ -36,20 +40,17 @@ export function createStatus({
   tally,
   feedbackTally,
   router,
-  queryTimeoutMs = 5_000,
 }: StatusOptions): () => Promise<SyncStatus> {
   return async () => {
     const problems = new Set<string>();
-    const ask: Ask = async (what, query) =>
-      withTimeout(queryTimeoutMs, query).catch((error: unknown) => {
-        problems.add(`${what}: ${getErrorMessage(error)}`);
-        return undefined;
-      });
+    const ask = createAsk((problem) => problems.add(problem));
     const [synced, feedback, routed] = await Promise.all([
       readPartitionStatuses(announcements, ask),
       pushFeedback === undefined
         ? null
-        : readPartitionStatuses(pushFeedback, (what, query) => ask(`${what} of the push feedback`, query)),
+        : readPartitionStatuses(pushFeedback, (what, ...query) =>
+            ask(`${what} of the push feedback`, ...query),
+          ),
       router === undefined ? null : readRouterStatus(router, ask),
     ]);
     return {
@@ -63,13 +64,33 @@ export function createStatus({
   };
 }
 
+/** Starts the time limits. */
+function createAsk(onProblem: (problem: string) => void): Ask {
+  const startLimit = (step: StatusStep): Promise<never> => {
+    const late = new UnavailableError(`no response within ${limitsMs[step] / 1_000} s`);
+    const limit = rejectOnAbort(AbortSignal.timeout(limitsMs[step])).catch(() => Promise.reject(late));
+    limit.catch(() => undefined);
+    return limit;
+  };
+  const limits = { positions: startLimit("positions"), log: startLimit("log"), ages: startLimit("ages") };
+  return async (what, query, step) => {
+    query.catch(() => undefined);
+    try {
+      return await Promise.race([query, limits[step]]);
+    } catch (error) {
+      onProblem(`${what}: ${getErrorMessage(error)}`);
+      return undefined;
+    }
+  };
+}
+
 async function readRouterStatus(
   { watched, tally, getIndex }: WatchedRouter,
   ask: Ask,
 ): Promise<NonNullable<SyncStatus["router"]>> {
   const index = getIndex?.();
   return {
-    ...(await readPartitionStatuses(watched, (what, query) => ask(`${what} of the router`, query))),
+    ...(await readPartitionStatuses(watched, (what, ...query) => ask(`${what} of the router`, ...query))),
     counts: tally?.getCounts() ?? null,
     index:
       index === undefined

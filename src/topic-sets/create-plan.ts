@@ -205,7 +205,7 @@ function describeEgressChange(
 ): string[] {
   if (after === undefined || naming === undefined) return [];
   const [from, to] = [before && naming.getName(before), naming.getName(after)];
-  const fault = naming.findFault(to);
+  const fault = naming.findFault(after);
   if (fault !== undefined) return [`no events can be forwarded to its egress topic: ${fault}`];
   return from === undefined || from === to
     ? []

@@ -11,11 +11,11 @@ import type { TopicReader } from "./listing.ts";
  * How the events of another topic relate to those of a topic: they are the same, contain or are contained in
  * them, or have none in common. Undecided: neither a proof nor a counterexample was found.
  */
-export type Relation = "same" | "contains" | "contained" | "disjoint" | "undecided";
+export type Relation = "same" | "containing" | "contained" | "disjoint" | "undecided";
 
 const relationByChange: Readonly<Record<Exclude<FilterChange, "changed">, Relation>> = {
   same: "same",
-  widened: "contains",
+  widened: "containing",
   narrowed: "contained",
   disjoint: "disjoint",
   undecided: "undecided",
@@ -24,7 +24,7 @@ const relationByChange: Readonly<Record<Exclude<FilterChange, "changed">, Relati
 /** How many topics there are, and the first ones by external id. */
 export interface RelatedTopics {
   total: number;
-  topics: Pick<PickableTopic, "externalId" | "name" | "namespace">[];
+  topics: Pick<PickableTopic, "id" | "externalId" | "name" | "namespace">[];
 }
 
 export interface TopicRelations {
@@ -48,7 +48,7 @@ export async function relateTopic(
   const impossible = conditions.findContradiction();
   const related: Record<Relation, RelatedTopics> = {
     same: { total: 0, topics: [] },
-    contains: { total: 0, topics: [] },
+    containing: { total: 0, topics: [] },
     contained: { total: 0, topics: [] },
     disjoint: { total: 0, topics: [] },
     undecided: { total: 0, topics: [] },
@@ -81,11 +81,11 @@ export function tryReadConditions(filters: FilterTexts): TopicConditions | undef
   }
 }
 
-function addTopic(found: RelatedTopics, { externalId, name, namespace }: PickableTopic): void {
+function addTopic(found: RelatedTopics, { id, externalId, name, namespace }: PickableTopic): void {
   found.total += 1;
   const last = found.topics.at(-1)?.externalId ?? "";
   if (found.topics.length === maxListedTopics && compareTexts(externalId, last) > 0) return;
-  found.topics.push({ externalId, name, namespace });
+  found.topics.push({ id, externalId, name, namespace });
   found.topics.sort((a, b) => compareTexts(a.externalId, b.externalId));
   found.topics.splice(maxListedTopics);
 }

@@ -81,7 +81,8 @@ export class EventCheck {
       this.#checkLetter(letter, record, { name, reasons: new Set([getCodeOfUnusable(record)]) }, fail);
       return;
     }
-    if (this.#isTooMany(delivery, outcome, fail)) {
+    const hasTooMany = this.#hasTooMany(delivery, outcome, fail);
+    if (hasTooMany && copies.length === 0) {
       if (letter !== undefined)
         this.#checkLetter(letter, record, { name, reasons: new Set(["TOO_MANY_TOPICS"]) }, fail);
       return;
@@ -89,9 +90,9 @@ export class EventCheck {
     for (const copy of copies) this.#checkCopy(copy, delivery, name, fail);
     const named = findUndelivered(letter);
     const findings = this.#options.topics.ids.map((externalId) =>
-      this.#checkTopic(externalId, delivery, { copies, letter, named }, fail),
+      this.#checkTopic(externalId, delivery, { copies, letter, named, hasTooMany }, fail),
     );
-    if (findings.filter(({ must }) => must).length > this.#options.maxCopies)
+    if (!hasTooMany && findings.filter(({ must }) => must).length > this.#options.maxCopies)
       fail("belongs to too many topics");
     const unmatchedObstacles = this.#checkUnmatched(
       delivery,
@@ -178,7 +179,7 @@ export class EventCheck {
   /** Checks what becomes of an event for one topic. */
   #checkTopic(externalId: string, delivery: Delivered, outcome: TopicOutcome, fail: Fail): Findings {
     const { record, at } = delivery;
-    const { copies, letter, named } = outcome;
+    const { copies, letter, named, hasTooMany } = outcome;
     const { usable, matching, must } = this.#match(externalId, delivery);
     const findings = { mayMatch: matching.length > 0, mustMatch: matching.length === usable.length, must };
     const [copy, ...others] = copies.filter((one) => getText(one, routedEventHeader.topic) === externalId);
@@ -198,6 +199,8 @@ export class EventCheck {
     const obstacles = matching.flatMap((version) =>
       this.#listObstacles(this.#options.getEgressName(version), delivery),
     );
+    // Its namespace may have more than its share.
+    if (hasTooMany && isNamed) obstacles.push("TOO_MANY_TOPICS");
     if (must || isNamed) {
       // Without a list, the dead letter is for all of the topics.
       if (letter === undefined || (named !== undefined && !isNamed))
@@ -208,14 +211,11 @@ export class EventCheck {
   }
 
   /** Whether it is an event that belongs to too many topics, and was treated as one. */
-  #isTooMany(delivery: Delivered, { copies, letters: [letter] }: Outcome, fail: Fail): boolean {
-    if (letter === undefined || getText(letter, deadLetterHeader.code) !== "TOO_MANY_TOPICS") {
-      if (copies.length > this.#options.maxCopies) fail(`was forwarded ${copies.length} times`);
-      return false;
-    }
+  #hasTooMany(delivery: Delivered, { copies, letters: [letter] }: Outcome, fail: Fail): boolean {
+    if (copies.length > this.#options.maxCopies) fail(`was forwarded ${copies.length} times`);
+    if (letter === undefined || getText(letter, deadLetterHeader.code) !== "TOO_MANY_TOPICS") return false;
     const possible = this.#options.topics.ids.filter((externalId) => this.#match(externalId, delivery).may);
-    if (copies.length > 0 || possible.length <= this.#options.maxCopies)
-      fail("has a dead letter as TOO_MANY_TOPICS");
+    if (possible.length <= this.#options.maxCopies) fail("has a dead letter as TOO_MANY_TOPICS");
     return true;
   }
 
@@ -249,6 +249,8 @@ interface TopicOutcome {
   readonly letter: WrittenRecord | undefined;
   /** The topics that the dead letter names; undefined when it is for all of them. */
   readonly named: ReadonlySet<string> | undefined;
+  /** Whether topics of some namespaces were left out. */
+  readonly hasTooMany: boolean;
 }
 
 interface Match {

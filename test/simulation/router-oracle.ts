@@ -229,7 +229,9 @@ export class RouterOracle {
         letters,
       });
       if (found.length > 0) this.#options.positions.name(name.id, partition, log, record);
-      const isTooMany = letters.some((one) => getText(one, deadLetterHeader.code) === "TOO_MANY_TOPICS");
+      const isTooMany =
+        copies.length === 0 &&
+        letters.some((one) => getText(one, deadLetterHeader.code) === "TOO_MANY_TOPICS");
       if (parseEvent(record.value) !== undefined && !isTooMany) certain.push(name.id);
     }
     const possible = new Set<string>();

@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 
+import type { Message } from "kafkajs";
+
 import type { DeadLetterView } from "../../schemas/dead-letter-api.ts";
 import { readConfig } from "../../src/config.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { LogRecord } from "../../src/sync/records.ts";
-import { deadLetterMessage } from "./dead-letters.ts";
+import { deadLetterMessage, prove } from "./dead-letters.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
 import { parseNdjson } from "./ndjson.ts";
 import { stage } from "./scene.ts";
@@ -47,7 +49,12 @@ export async function deadLetterStage() {
       for await (const { record } of broker.read(of, { abort: never })) records.push(record);
       return records;
     }
-    return { ...own, deadLetters, list, createTopics, readRecords };
+    /** Sends dead letters as the service does. */
+    const sendLetters = async (letters: readonly Message[]): Promise<void> => {
+      const messages = await prove(own.db, deadLetterTopic, letters);
+      await producer.send({ topic: deadLetterTopic, messages });
+    };
+    return { ...own, deadLetters, list, createTopics, readRecords, sendLetters };
   }
 
   return { producer, createScene };

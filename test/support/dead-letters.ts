@@ -1,12 +1,17 @@
 import type { TestContext } from "node:test";
 
+import type { Message } from "kafkajs";
+import type { Binary, Db } from "mongodb";
+
 import { createDeadLetters, type DeadLettersOptions } from "../../src/app/dead-letters.ts";
 import { createServices } from "../../src/app/services.ts";
 import { readConfig } from "../../src/config.ts";
 import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
 import { createBroker } from "../../src/kafka/client.ts";
+import { toHeaderList } from "../../src/kafka/record-format/headers.ts";
 import { createLifecycle } from "../../src/lib/lifecycle.ts";
 import { createLogger } from "../../src/lib/logger.ts";
+import { createProof } from "../../src/dead-letters/proof.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import type { Scene } from "./scene.ts";
 
@@ -65,3 +70,43 @@ export const deadLetterMessage = (
     ...headers,
   },
 });
+
+/** The key of the proofs in the databases of tests that have none yet. */
+export const proofKey = Buffer.alloc(32, "tests");
+
+async function findProofKey(db: Db): Promise<Buffer> {
+  const secrets = db.collection<{ _id: string; value: Binary | Buffer }>("topicsync_secrets");
+  // A service may create its own at the same time.
+  await secrets
+    .updateOne({ _id: "replays" }, { $setOnInsert: { value: proofKey } }, { upsert: true })
+    .catch(() => undefined);
+  const found = await secrets.findOne({ _id: "replays" }, { promoteBuffers: true });
+  return Buffer.from(found?.value as Buffer);
+}
+
+/** Proves that the service with a database, or with the key of the tests, has written messages to a topic. */
+export async function prove<M extends Message>(
+  by: Db | Buffer,
+  topic: string,
+  messages: readonly M[],
+): Promise<M[]> {
+  const key = Buffer.isBuffer(by) ? by : await findProofKey(by);
+  return messages.map((message) => proveOne(key, topic, message));
+}
+
+export function proveOne<M extends Pick<Message, "key" | "value" | "headers">>(
+  key: Buffer,
+  topic: string,
+  message: M,
+): M {
+  const toBytes = (part: Buffer | string | null | undefined) => (part == null ? null : Buffer.from(part));
+  const content = {
+    key: toBytes(message.key),
+    value: toBytes(message.value),
+    headers: toHeaderList(message.headers),
+  };
+  return {
+    ...message,
+    headers: { ...message.headers, "topicsync.proof": createProof(key, topic, content) },
+  };
+}

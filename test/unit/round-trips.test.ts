@@ -67,7 +67,11 @@ async function passLetter({ from, code, details, ...one }: Letter): Promise<unkn
     {
       send([sent]) {
         const arrived = { timestamp: "0", key: null, value: null, headers: [], ...sent, offset: 7 };
-        const found = parseDeadLetter("letters", { partition: 3, record: arrived as never }, () => undefined);
+        const found = parseDeadLetter(
+          "letters",
+          { partition: 3, record: arrived as never },
+          { identify: () => undefined, proofKey: "any" },
+        );
         parsed = {
           ...{ from: found.source, code: found.code, message: found.message, details: found.details },
           ...{ time: found.time, key: found.key?.toString(), value: found.value?.toString() },

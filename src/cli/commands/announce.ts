@@ -171,7 +171,10 @@ async function findRejected(
   );
   const rejected = new Map<string, RejectedAnnouncement>();
   for await (const record of (await broker()).read(deadLetterTopic, { from, abort })) {
-    const { id, source, code, message } = parseDeadLetter(deadLetterTopic, record, () => undefined);
+    const { id, source, code, message } = parseDeadLetter(deadLetterTopic, record, {
+      identify: () => undefined,
+      proofKey: "any",
+    });
     const one = source && byPosition.get(formatRecordPosition({ ...source, epoch: 1 }));
     if (one === undefined) continue;
     rejected.set(id, { place: one.place, externalId: one.externalId, id, code, message });

@@ -27,6 +27,7 @@ import type { EgressReader, FindReaders, ReadTopic } from "../../topic-sets/read
 import type { PlanSource } from "../../topic-sets/stores.ts";
 import { fromKnownView } from "../../topic-sets/view.ts";
 import { toDefinition, type TopicDefinition } from "../../topics/topic.ts";
+import { findAuthorization } from "../input/credentials.ts";
 import type { PreviewChanges, PreviewOptions } from "./plan-preview.ts";
 
 const requestTimeoutMs = 60_000;
@@ -174,7 +175,9 @@ type Send = (method: "GET" | "POST", path: string, body?: object) => Promise<unk
 
 function createClient(server: string, abort: AbortSignal): Send {
   const root = `${server.replace(/\/+$/, "")}/api/topicsync/v1`;
-  const authorization = getAuthorization(readEnvironment(process.env));
+  const authorization = findAuthorization(readEnvironment(process.env));
+  if (authorization === undefined)
+    throw new PlanError("--server needs TOPICSYNC_USER and TOPICSYNC_PASSWORD, or TOPICSYNC_TOKEN.");
   return async (method, path, body) => {
     const response = await fetch(root + path, {
       method,
@@ -196,15 +199,6 @@ function createClient(server: string, abort: AbortSignal): Send {
       ? new UnavailableError(reason)
       : new PlanError(reason);
   };
-}
-
-/** Credentials come from the environment: every user of the machine sees arguments. */
-function getAuthorization(environment: Readonly<Record<string, string | undefined>>): string {
-  const { TOPICSYNC_TOKEN: token, TOPICSYNC_USER: user, TOPICSYNC_PASSWORD: password } = environment;
-  if (token !== undefined) return `Bearer ${token}`;
-  if (user === undefined || password === undefined)
-    throw new PlanError("--server needs TOPICSYNC_USER and TOPICSYNC_PASSWORD, or TOPICSYNC_TOKEN.");
-  return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 }
 
 /** fetch puts the reason into the cause. */

@@ -46,10 +46,9 @@ const minProgress = 50_000;
 
 /** Runs `topics impact`, with a Kafka client of its own. */
 export const previewImpact = (paths: readonly string[], flags: ImpactFlags): Promise<void> =>
-  runWithContext(
-    (context) => (flags.all ? backtest(context, flags) : preview(context, paths, flags)),
-    (config) => ({ ...config, kafka: toImpactClient(config.kafka) }),
-  );
+  runWithContext((context) => (flags.all ? backtest(context, flags) : preview(context, paths, flags)), {
+    adjust: (config) => ({ ...config, kafka: toImpactClient(config.kafka) }),
+  });
 
 async function preview(context: CommandContext, paths: readonly string[], flags: ImpactFlags): Promise<void> {
   const changes =

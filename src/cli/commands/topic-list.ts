@@ -48,7 +48,10 @@ export async function listTopics({ services, abort }: CommandContext, flags: Lis
     if (!isOpen) return;
   }
   if (table !== undefined && count > 0) await table.end();
-  if (hasMore) printError(`Only the first ${formatCount(count, "topic")} are shown; use --all or --limit.`);
+  if (hasMore)
+    printError(
+      `${count === 1 ? "Only the first topic is" : `Only the first ${count} topics are`} shown; use --all or --limit.`,
+    );
   else if (table !== undefined) await output.write(`${summarize(count, flags)}\n`);
 }
 

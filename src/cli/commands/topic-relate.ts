@@ -26,7 +26,7 @@ export async function relate(context: CommandContext, externalId: string, { json
   if (relations === undefined) return;
   const { related, impossible, invalid } = relations;
   warnSkipped(invalid);
-  if (json) printJson({ externalId: found.topic.externalId, impossible, ...related });
+  if (json) printJson({ externalId: found.topic.externalId, impossible, complete: true, ...related });
   else await print(found.topic, relations);
 }
 
@@ -57,7 +57,7 @@ async function compare(
 
 const headings: Readonly<Record<Relation, string>> = {
   same: "same events",
-  contains: "contains it",
+  containing: "contains it",
   contained: "contained in it",
   disjoint: "no event in common",
   undecided: "undecided",

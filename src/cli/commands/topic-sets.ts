@@ -19,7 +19,7 @@ export async function listSets({ json }: JsonFlag): Promise<void> {
   await runWithContext(async ({ services }) => {
     const sets = (await (await services()).topicSetStore.list("all")).map(toSetView);
     if (json) {
-      printJson(sets);
+      printJson({ sets });
       return;
     }
     if (sets.length === 0) {

@@ -50,7 +50,8 @@ export async function showUsage(
   if (table === undefined) return;
   if (count > 0) await table.end();
   await output.write(`${formatCount(count, unused === undefined ? "topic" : "unused topic")}\n`);
-  if (counting === undefined) printError("No events have been counted yet: only a router counts them.");
+  if (counting === undefined)
+    printError("No counts are stored yet: a router stores them within ten minutes.");
   else
     printError(
       `Events were counted from ${formatMinute(counting.since)} until ${formatMinute(counting.until)}.`,

@@ -12,9 +12,9 @@ export function addVersionCommands(topics: Command): void {
       "change the definition of a topic that was created over HTTP or on the command line; what no option names stays as it is",
     )
     .argument("<external-id>", "its external id; topics that were announced cannot be changed")
-    .requiredOption(
+    .option(
       "--if-version <version>",
-      "the version that was read, as `topics show` prints it",
+      "the version that was read, as `topics show` prints it; required",
       parseCount,
     )
     .option("--name <name>", "its new name")

@@ -19,7 +19,8 @@ import { compareVersions, formatDifference, toVersionRow, versionColumns } from 
 import { createUnknownTopicError } from "./topic-changes.ts";
 
 export interface ChangeFlags {
-  readonly ifVersion: number;
+  /** Undefined: nothing is changed, and the error names the version. */
+  readonly ifVersion?: number;
   readonly name?: string;
   readonly namespace?: string;
   readonly headerQuery?: string;
@@ -62,6 +63,11 @@ export async function changeDefinition(
   const { topics, topicReader, topicDetails } = await services();
   const found = await topicReader.find(externalId);
   if (found?.topic.externalId !== externalId) throw createUnknownTopicError(externalId);
+  if (ifVersion === undefined) {
+    const { version } = found.topic;
+    const message = `The topic has version ${version}. If that is what you change, add --if-version ${version}.`;
+    throw new RejectionError("SCHEMA_VIOLATION", message);
+  }
   const mark = await requireUnmanaged(topicDetails, [externalId], {
     force: force === true,
     canSee: () => true,

@@ -125,7 +125,7 @@ function addSwitchCommands(users: Command): void {
 async function listUsers({ json }: JsonFlag): Promise<void> {
   const users = await withUsers((administration) => administration.list());
   if (json) {
-    printJson(users);
+    printJson({ users, next: null });
     return;
   }
   if (users.length === 0) {

@@ -1,6 +1,6 @@
 import type { Admin } from "kafkajs";
 
-import type { KafkaConfig } from "../../kafka-config.ts";
+import type { KafkaConfig, RouterConfig } from "../../kafka-config.ts";
 import { ConfigurationError, KafkaUnavailableError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";
@@ -39,6 +39,8 @@ const deadLetterSettings = {
 interface OwnTopic extends CheckedTopic {
   /** 1 when absent; -1 for the broker's default. */
   readonly numPartitions?: number;
+  /** The broker's default when absent. */
+  readonly replicationFactor?: number;
 }
 
 function listOwnTopics(config: KafkaConfig): OwnTopic[] {
@@ -59,6 +61,8 @@ function listOwnTopics(config: KafkaConfig): OwnTopic[] {
           // Use the broker's default partition count; only events with the same key must stay in order.
           { topic: router.topic, settings: {}, numPartitions: -1 },
           { topic: router.deadLetterTopic, settings: deadLetterSettings, mayExpire: true },
+          // Those of single topics are created when events need them, if that is configured.
+          ...(router.egressTopic.includes("{") ? [] : [toFixedEgress(router)]),
           ...(router.unmatchedTopic === undefined
             ? []
             : [{ topic: router.unmatchedTopic, settings: {}, numPartitions: -1 }]),
@@ -66,13 +70,18 @@ function listOwnTopics(config: KafkaConfig): OwnTopic[] {
   ];
 }
 
+const toFixedEgress = ({ egressTopic, newEgress: { partitions, replication } }: RouterConfig): OwnTopic => ({
+  topic: egressTopic,
+  settings: {},
+  numPartitions: partitions ?? -1,
+  replicationFactor: replication ?? -1,
+});
+
 /** The Kafka topics that exactly-once forwarding rests on, besides those of the service. */
-function listOthersTopics({ router }: KafkaConfig): CheckedTopic[] {
-  if (router === undefined) return [];
-  const isOne = !router.egressTopic.includes("{");
-  const names = [...(isOne ? [router.egressTopic] : []), "__consumer_offsets", "__transaction_state"];
-  return names.map((topic) => ({ topic, settings: {} }));
-}
+const listOthersTopics = ({ router }: KafkaConfig): CheckedTopic[] =>
+  router === undefined
+    ? []
+    : ["__consumer_offsets", "__transaction_state"].map((topic) => ({ topic, settings: {} }));
 
 /**
  * Creates missing topics, those whose order matters with one partition, and warns about settings that lose
@@ -100,9 +109,9 @@ async function createTopics(
   log: Logger,
 ): Promise<void> {
   const creations = await requests.createTopics(
-    topics.map(({ topic: name, settings, numPartitions: partitions = 1 }) => ({
+    topics.map(({ topic: name, settings, numPartitions: partitions = 1, replicationFactor = -1 }) => ({
       ...{ name, settings, partitions },
-      replication: -1,
+      replication: replicationFactor,
     })),
   );
   const created = creations.filter(({ isCreated }) => isCreated).map(({ name }) => name);

@@ -37,7 +37,8 @@ interface FetchedPartition {
   readonly records: Buffer;
 }
 
-const apiKey = 1;
+export const fetchApiKey = 1;
+const apiKey = fetchApiKey;
 /** Kafka 3.1: the first that names topics by their ids. */
 const apiVersion = 13;
 /** Kafka 3.9: a broker's logs have their ids from the start. Before, one without an id yet passed for any. */

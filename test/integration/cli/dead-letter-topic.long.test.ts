@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { deadLetter, deadLetterStage } from "../../support/dead-letter-scene.ts";
 
-const { producer, createScene } = await deadLetterStage();
+const { createScene } = await deadLetterStage();
 
 describe("the dead-letter topic", () => {
   it("may be empty or missing", async () => {
@@ -20,39 +20,37 @@ describe("the dead-letter topic", () => {
   });
 
   it("may hold copies, references, foreign and hostile records", async () => {
-    const { topic, deadLetterTopic, deadLetters, list, createTopics, readRecords } = createScene();
+    const { topic, deadLetterTopic, deadLetters, list, createTopics, readRecords, sendLetters } =
+      createScene();
     await createTopics();
     const bytes = Buffer.from([0, 255, 1, 254]);
-    await producer.send({
-      topic: deadLetterTopic,
-      messages: [
-        deadLetter(topic, 7, { value: "first copy" }),
-        deadLetter(topic, 8, {
-          value: null,
-          headers: { "topicsync.omitted": "too large: 9 bytes lie elsewhere" },
-        }),
-        deadLetter(topic, 7, { value: "second copy" }),
-        { key: "k", value: bytes, headers: { "__connect.errors.exception.class.name": "org.example.Oops" } },
-        {
-          value: "\u001b[31mred",
-          headers: {
-            ...deadLetter(topic, 9).headers,
-            "topicsync.id": `${topic}-0-7`,
-            "topicsync.details": "{",
-          },
+    await sendLetters([
+      deadLetter(topic, 7, { value: "first copy" }),
+      deadLetter(topic, 8, {
+        value: null,
+        headers: { "topicsync.omitted": "too large: 9 bytes lie elsewhere" },
+      }),
+      deadLetter(topic, 7, { value: "second copy" }),
+      { key: "k", value: bytes, headers: { "__connect.errors.exception.class.name": "org.example.Oops" } },
+      {
+        value: "\u001b[31mred",
+        headers: {
+          ...deadLetter(topic, 9).headers,
+          "topicsync.id": `${topic}-0-7`,
+          "topicsync.details": "{",
         },
-        deadLetter(topic, 10, {
-          code: "NEW",
-          headers: {
-            "topicsync.details": '[1,{"path":2}]',
-            "__connect.errors.exception.message": "\u001b]0;title\u0007",
-          },
-        }),
-        deadLetter("another.topic", 3, {
-          headers: { "__connect.errors.partition": "-1", ["__proto__"]: "p", constructor: "c" },
-        }),
-      ],
-    });
+      },
+      deadLetter(topic, 10, {
+        code: "NEW",
+        headers: {
+          "topicsync.details": '[1,{"path":2}]',
+          "__connect.errors.exception.message": "\u001b]0;title\u0007",
+        },
+      }),
+      deadLetter("another.topic", 3, {
+        headers: { "__connect.errors.partition": "-1", ["__proto__"]: "p", constructor: "c" },
+      }),
+    ]);
     const all = await list();
     assert.deepEqual(
       all.map(({ id, code, copies }) => [id, code, copies]),
@@ -89,13 +87,13 @@ describe("the dead-letter topic", () => {
   });
 
   it("is filtered by code and age", async () => {
-    const { topic, deadLetterTopic, deadLetters, list, createTopics } = createScene();
+    const { topic, deadLetters, list, createTopics, sendLetters } = createScene();
     await createTopics();
     const old = {
       ...deadLetter(topic, 1, { code: "TOO_LARGE" }),
       timestamp: String(Date.now() - 3 * 86_400_000),
     };
-    await producer.send({ topic: deadLetterTopic, messages: [old, deadLetter(topic, 2)] });
+    await sendLetters([old, deadLetter(topic, 2)]);
     const ids = async (...args: string[]) => (await list(...args)).map(({ id }) => id.at(-1));
     assert.deepEqual(await ids("--code", "TOO_LARGE"), ["1"]);
     assert.deepEqual(await ids("--code", "TOO_LARGE", "MALFORMED_JSON"), ["2", "1"]);

@@ -147,9 +147,9 @@ describe("a dead letter of a running service", () => {
 
 describe("a replay with an unknown outcome", () => {
   it("is shown, and repeated only on request", async () => {
-    const { db, topic, deadLetterTopic, deadLetters, list, createTopics } = createScene();
+    const { db, topic, deadLetters, list, createTopics, sendLetters } = createScene();
     await createTopics();
-    await producer.send({ topic: deadLetterTopic, messages: [deadLetter(topic, 4)] });
+    await sendLetters([deadLetter(topic, 4)]);
     const id = `${topic}-0-4`;
     const replay = {
       letter: id,

@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import { keyListSchema } from "../../../schemas/api-key.ts";
 import { applicationListSchema, platformListSchema, platformSchema } from "../../../schemas/catalog.ts";
 import { deadLetterItemSchema, deadLetterSchema } from "../../../schemas/dead-letter-api.ts";
 import { installationViewSchema } from "../../../schemas/installation-view.ts";
 import { syncStatusSchema } from "../../../schemas/sync-status.ts";
+import { topicSetListSchema } from "../../../schemas/topic-sets.ts";
 import { topicDetailSchema, topicViewSchema } from "../../../schemas/topic-view.ts";
-import { userSchema } from "../../../schemas/user.ts";
+import { userListSchema, userSchema } from "../../../schemas/user.ts";
+import { exitCodes } from "../../../src/lib/errors.ts";
 import { createSchemaCompiler } from "../../../src/lib/validation.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, prove } from "../../support/dead-letters.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
@@ -18,17 +21,26 @@ import { runCli } from "../../support/service.ts";
 const { admin, producer, scene } = stage();
 const { settings, db, topic, deadLetterTopic } = scene();
 
-async function run(args: readonly string[], input = ""): Promise<string> {
+async function run(args: readonly string[], input = "", expected: number = exitCodes.ok): Promise<string> {
   const { code, output, errors } = await runCli(args, settings, input);
-  assert.equal(code, 0, errors);
+  assert.equal(code, expected, errors);
   return output;
 }
 
 /** Commands whose JSON has the schema of an HTTP response; `isList` if they print one object per line. */
-const commands: readonly { args: readonly string[]; schema: object; isList?: true; input?: string }[] = [
+const commands: readonly {
+  args: readonly string[];
+  schema: object;
+  isList?: true;
+  input?: string;
+  code?: number;
+}[] = [
   { args: ["users", "add", "ann", "--role", "push_admin"], schema: userSchema, input: "a password\n" },
   { args: ["users", "show", "ann"], schema: userSchema },
   { args: ["users", "disable", "ann"], schema: userSchema },
+  { args: ["users", "list"], schema: userListSchema },
+  { args: ["keys", "list"], schema: keyListSchema },
+  { args: ["topics", "sets"], schema: topicSetListSchema },
   { args: ["applications", "list"], schema: applicationListSchema },
   { args: ["platforms", "list"], schema: platformListSchema },
   { args: ["platforms", "rule", "ios", "apns"], schema: platformSchema },
@@ -45,7 +57,8 @@ const commands: readonly { args: readonly string[]; schema: object; isList?: tru
   { args: ["dead-letters", "list"], schema: deadLetterItemSchema, isList: true },
   { args: ["dead-letters", "list", "--full"], schema: deadLetterSchema, isList: true },
   { args: ["dead-letters", "show", `${topic}-0-7`], schema: deadLetterSchema },
-  { args: ["status"], schema: syncStatusSchema },
+  // No service runs.
+  { args: ["status"], schema: syncStatusSchema, code: exitCodes.unavailable },
 ];
 
 describe("--json", () => {
@@ -63,11 +76,11 @@ describe("--json", () => {
       ]);
     await producer.send({
       topic: deadLetterTopic,
-      messages: [
+      messages: await prove(db, deadLetterTopic, [
         deadLetterMessage({ topic, partition: 0, offset: 7 }, { value: "{", key: "first", time: Date.now() }),
         deadLetterMessage({ topic, partition: 0, offset: 8 }, { value: null }),
         { value: Buffer.from([0xff]), headers: {} },
-      ],
+      ]),
     });
     await run(["topics", "add", "--external-id", "first", "--name", "First"]);
     await run(["topics", "add", "--external-id", "second", "--name", "Second"]);
@@ -75,9 +88,9 @@ describe("--json", () => {
     await run(["dead-letters", "replay", `${topic}-0-7`, "--yes"]);
   });
 
-  for (const { args, schema, isList, input } of commands) {
+  for (const { args, schema, isList, input, code } of commands) {
     it(`of ${args.join(" ")} has the schema of the HTTP API`, async () => {
-      const output = await run([...args, "--json"], input);
+      const output = await run([...args, "--json"], input, code);
       const texts = isList ? output.trimEnd().split("\n") : [output];
       const validate = createSchemaCompiler({}).compile(schema);
       for (const text of texts)

@@ -33,7 +33,7 @@ it("`keys` creates a key with the operator's full rights, lists it, and deletes 
   assert.ok(list.output.includes(name));
   assert.ok(!list.output.includes(key));
   const { output } = await runCli(["keys", "list", "--json"], service.settings);
-  const [{ id, createdBy }] = JSON.parse(output).filter((one: { name: string }) => one.name === name);
+  const [{ id, createdBy }] = JSON.parse(output).keys.filter((one: { name: string }) => one.name === name);
   assert.match(createdBy, /^cli:/);
 
   const deleted = await runCli(["keys", "delete", id], service.settings);

@@ -7,14 +7,13 @@ import { getHeaderText } from "../../../src/sync/records.ts";
 import { deadLetter, deadLetterStage } from "../../support/dead-letter-scene.ts";
 import { cli, environment } from "../../support/service.ts";
 
-const { producer, createScene } = await deadLetterStage();
+const { createScene } = await deadLetterStage();
 
 it("of 2,000 dead letters is listed to a slow reader, and to one that closes the pipe", async () => {
-  const { settings, topic, deadLetterTopic, deadLetters, createTopics, readRecords } = createScene();
+  const { settings, topic, deadLetters, createTopics, readRecords, sendLetters } = createScene();
   await createTopics();
   const letters = Array.from({ length: 2_000 }, (_, i) => deadLetter(topic, i, { value: "x".repeat(1_000) }));
-  for (let at = 0; at < letters.length; at += 500)
-    await producer.send({ topic: deadLetterTopic, messages: letters.slice(at, at + 500) });
+  for (let at = 0; at < letters.length; at += 500) await sendLetters(letters.slice(at, at + 500));
   const run = (pipe: string) =>
     spawn("sh", ["-c", `"$0" "$1" dead-letters list --json | ${pipe}`, process.execPath, cli], {
       env: environment(settings),

@@ -62,6 +62,8 @@ describe("topicsync topics change", () => {
       assert.equal((await topics("change", "kept", ...args)).code, 64, args.join(" "));
     assert.equal((await topics("change", "kept", "--if-version", "1", "--content-query", "a=*")).code, 3);
     assert.equal((await topics("change", "nothing", "--if-version", "1", "--name", "x")).code, 1);
+    const unsaid = await topics("change", "kept", "--name", "x");
+    assert.deepEqual([unsaid.code, /--if-version 1\./.test(unsaid.errors)], [3, true], unsaid.errors);
   });
 });
 

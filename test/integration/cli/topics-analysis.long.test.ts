@@ -48,7 +48,7 @@ describe("topicsync topics relate", () => {
   const relate = async (externalId: string): Promise<Record<string, unknown>> => {
     const found = (await runJson(["topics", "relate", externalId], settings)) as Record<string, unknown>;
     return Object.fromEntries(
-      ["same", "contains", "contained", "disjoint", "undecided"].map((relation) => {
+      ["same", "containing", "contained", "disjoint", "undecided"].map((relation) => {
         const { total, topics: listed } = found[relation] as Related;
         assert.equal(total, listed.length);
         return [relation, listed.map((one) => one.externalId)];
@@ -59,7 +59,7 @@ describe("topicsync topics relate", () => {
   it("lists what has the same events, what contains them, and what has none in common", async () => {
     assert.deepEqual(await relate("urgent"), {
       same: ["urgent-again"],
-      contains: ["alarms", "alarms-too", "every"],
+      containing: ["alarms", "alarms-too", "every"],
       contained: ["critical"],
       disjoint: ["never", "tickets"],
       undecided: ["hard\u0007"],
@@ -168,8 +168,8 @@ describe("topicsync topics analyze", () => {
     await stored.insertMany([...many, createTopicRecord({ externalId: "narrow", contentQuery: "x=100" })]);
     const [finding, ...others] = (await findings()) as { in: string[]; total: number }[];
     assert.deepEqual([finding?.in.length, finding?.total, others], [20, 30, []]);
-    const related = (await runJson(["topics", "relate", "narrow"], settings)) as { contains: Related };
-    assert.deepEqual([related.contains.topics.length, related.contains.total], [20, 30]);
+    const related = (await runJson(["topics", "relate", "narrow"], settings)) as { containing: Related };
+    assert.deepEqual([related.containing.topics.length, related.containing.total], [20, 30]);
     assert.match((await topics("relate", "narrow")).output, /contains it +and 10 more\n/);
     assert.match((await topics("analyze")).output, /all events are also in part-0, .* and 10 more\n/);
   });

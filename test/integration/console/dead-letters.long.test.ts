@@ -10,7 +10,7 @@ import {
   useConsole,
   viewports,
 } from "../../support/console.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, prove } from "../../support/dead-letters.ts";
 import { unique } from "../../support/names.ts";
 import { definition, stage } from "../../support/scene.ts";
 import { addUser, type TestService } from "../../support/service.ts";
@@ -109,7 +109,7 @@ describe("the dead-letter pages", () => {
     const topics = Array.from({ length: 10_000 }, (_, i) => ({ name: `topic ${i}` }));
     await producer.send({
       topic: deadLetterTopic,
-      messages: [
+      messages: await prove(own.db, deadLetterTopic, [
         deadLetter(1, Buffer.from([0, 255, 1, 254]), { own: Buffer.from([0xff, 0xfe]) }),
         deadLetter(2, null),
         deadLetter(3, JSON.stringify({ topics }), {
@@ -122,7 +122,7 @@ describe("the dead-letter pages", () => {
         }),
         deadLetter(5, Buffer.concat([Buffer.from([0, 0, 0, 0, 9]), Buffer.from('{"name":""}')])),
         deadLetter(6, "no JSON\u0007"),
-      ],
+      ]),
     });
     const page = await openDeadLetters();
     const show = async (offset: number): Promise<void> => {

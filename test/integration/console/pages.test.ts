@@ -7,7 +7,7 @@ import { useService } from "../../support/scene.ts";
 import { bootstrap } from "../../support/service.ts";
 
 const service = useService();
-const { signIn, openConsole } = useConsole(() => service.url);
+const { signIn, openConsole, openPage } = useConsole(() => service.url);
 
 describe("the console", () => {
   it("opens each page of the navigation after signing in, accessible and without an error", async () => {
@@ -35,5 +35,39 @@ describe("the console", () => {
     await page.getByText("Matches if severity is Critical.").waitFor();
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("Active", { exact: true }).waitFor();
+  });
+
+  it("opens where the browser's own language is not valid, as with LANG=C", async () => {
+    const page = await openPage();
+    await page.addInitScript(() => {
+      Object.defineProperty(navigator, "language", { value: "en-US@posix" });
+      const { NumberFormat, DateTimeFormat, RelativeTimeFormat } = Intl;
+      const refuse = <T extends typeof NumberFormat | typeof DateTimeFormat | typeof RelativeTimeFormat>(
+        of: T,
+      ): T =>
+        new Proxy(of, {
+          construct(target, given: unknown[], newTarget) {
+            if (given[0] === undefined) throw new RangeError("Incorrect locale information provided");
+            return Reflect.construct(target, given, newTarget) as object;
+          },
+        });
+      Object.assign(Intl, {
+        NumberFormat: refuse(NumberFormat),
+        DateTimeFormat: refuse(DateTimeFormat),
+        RelativeTimeFormat: refuse(RelativeTimeFormat),
+      });
+    });
+    await page.goto(`${service.url}/console`);
+    await page.getByLabel("User").waitFor();
+  });
+
+  it("says so when it cannot be loaded", async () => {
+    const page = await openPage();
+    page.removeAllListeners("pageerror").removeAllListeners("console");
+    await page.addInitScript(() => {
+      Object.assign(Intl, { DateTimeFormat: undefined });
+    });
+    await page.goto(`${service.url}/console`);
+    await page.getByRole("heading", { name: "The console cannot be shown" }).waitFor();
   });
 });

@@ -177,7 +177,7 @@ describe("the topic pages", () => {
     const page = await openTopics();
     await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
     await page.getByText("troubleTicket.severity is Critical or Major").waitFor();
-    await page.getByText("No router has counted events yet.").waitFor();
+    await page.getByText("No counts are stored yet: a router stores them within ten minutes.").waitFor();
     await page.getByRole("link", { name: "Consumers" }).click();
     await page.getByText("No router is configured, so no events are forwarded.").waitFor();
     await page.getByRole("link", { name: "Change" }).click();

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, describe, it } from "node:test";
 
-import { installJars } from "../../../bench/support/maven.ts";
 import { runCommand } from "../../../src/embedded/command.ts";
 import { installOnce } from "../../../src/embedded/install.ts";
 import { installWithPip } from "../../../src/embedded/secantus-package.ts";
-import { findJava, findPython } from "../../../src/embedded/toolchain.ts";
+import { findPython } from "../../../src/embedded/toolchain.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { routerStage } from "../../support/router-scene.ts";
 import { toolsFolder } from "../../unit/embedded/local.ts";
@@ -24,20 +24,40 @@ after(() => {
 /** How an example is started. */
 interface Program {
   readonly command: string;
-  readonly args: readonly string[];
+  readonly toArgs: (own: readonly string[]) => readonly string[];
+  readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const toDigest = (file: string): string =>
   createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 8);
 
-async function createJavaProgram(): Promise<Program> {
-  const project = join(examples, "java");
-  const name = `example-java-${toDigest(join(project, "pom.xml"))}`;
-  const jars = await installJars({ name, project, properties: {} }, { toolsFolder, report: () => undefined });
-  const { command } = await findJava();
-  return { command, args: ["-cp", join(jars, "*"), join(project, "src/main/java/Example.java")] };
+/** The line of the README that starts with a command, with other arguments of the example. */
+function readLine(start: string): (own: readonly string[]) => readonly string[] {
+  const line = readFileSync(join(examples, "README.md"), "utf8")
+    .split("\n")
+    .find((one) => one.startsWith(`${start} `));
+  const [, ...words] = line?.split("#", 1)[0]?.trim().split(" ") ?? [];
+  assert.ok(words.length > 0 && words.at(-1)?.endsWith("announce"), `no line begins with ${start}`);
+  // Maven has the arguments in one word.
+  return (own) => [...words.slice(0, -1), ...toLastWords(words.at(-1) ?? "", own)];
 }
+
+const toLastWords = (last: string, own: readonly string[]): readonly string[] =>
+  last === "announce" ? own : [last.replace("announce", own.join(" "))];
+
+/** A copy of an example, so that nothing that it needs is there by chance. */
+function copyExample(name: string): string {
+  const cwd = join(folder, name);
+  cpSync(join(examples, name), cwd, { recursive: true });
+  return cwd;
+}
+
+const createJavaProgram = (): Program => ({
+  command: "mvn",
+  toArgs: readLine("mvn"),
+  cwd: copyExample("java"),
+});
 
 async function createPythonProgram(): Promise<Program> {
   const python = await findPython();
@@ -53,20 +73,23 @@ async function createPythonProgram(): Promise<Program> {
   );
   const PYTHONPATH = [packages, process.env["PYTHONPATH"]].filter(Boolean).join(delimiter);
   const env = { PYTHONPATH, PYTHONDONTWRITEBYTECODE: "1" };
-  return { command: python.command, args: [join(examples, "python/example.py")], env };
+  return { command: python.command, toArgs: readLine("python"), cwd: copyExample("python"), env };
 }
 
-const createNodeProgram = (): Program => ({
-  command: process.execPath,
-  args: [join(examples, "node/example.js")],
-});
+async function createNodeProgram(): Promise<Program> {
+  const cwd = copyExample("node");
+  const { code, stderr } = await runCommand("npm", ["install", "--no-audit", "--no-fund"], { cwd });
+  assert.equal(code, 0, stderr);
+  return { command: process.execPath, toArgs: readLine("node"), cwd };
+}
 
 describe("the examples", () => {
   it("announce topics, send events, and process each copy once", async () => {
-    const programs = [await createJavaProgram(), await createPythonProgram(), createNodeProgram()];
+    const programs = [createJavaProgram(), await createPythonProgram(), await createNodeProgram()];
     const scene = routerScene();
-    await scene.createTopics();
-    const clients = programs.map(({ command, args, env }, index) => {
+    // The service creates the others, as in the README. The ids of events name the partition.
+    await createKafkaTopics(admin, { topic: scene.events, numPartitions: 1 });
+    const clients = programs.map(({ command, toArgs, cwd, env }, index) => {
       const externalId = unique("example");
       const settings = {
         KAFKA_BROKERS: stack.kafka,
@@ -80,7 +103,7 @@ describe("the examples", () => {
       return {
         externalId,
         run: async (...own: string[]): Promise<string[]> => {
-          const { code, stdout, stderr } = await runCommand(command, [...args, ...own], { env: settings });
+          const { code, stdout, stderr } = await runCommand(command, toArgs(own), { cwd, env: settings });
           assert.equal(code, 0, `${command} ${own.join(" ")}: ${stderr}`);
           return stdout.trim().split("\n");
         },

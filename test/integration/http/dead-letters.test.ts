@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { roles } from "../../../src/users/user.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, prove } from "../../support/dead-letters.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { unique } from "../../support/names.ts";
@@ -121,7 +121,7 @@ describe("dead letters over HTTP", () => {
     const value = Buffer.from([0, 255, 1, 254]);
     await producer.send({
       topic: deadLetterTopic,
-      messages: [
+      messages: await prove(own.db, deadLetterTopic, [
         {
           ...deadLetter(1, { own: Buffer.from([0xff, 0xfe]), "<b>": "<script>" }),
           value,
@@ -134,7 +134,7 @@ describe("dead letters over HTTP", () => {
           value: "of somebody else",
           headers: { "__connect.errors.topic": "../../x", "topicsync.id": "../../x-0-0" },
         },
-      ],
+      ]),
     });
     const { json } = await get(`/${topic}-7-1`);
     assert.deepEqual(

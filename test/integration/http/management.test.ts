@@ -44,7 +44,7 @@ describe("a service with MANAGEMENT_PORT", () => {
 
     const { output } = await runCli(["status"], settings);
     assert.match(output, new RegExp(`^The service at http://127\\.0\\.0\\.1:${port} is ready\\.`));
-    const given = await runCli(["status", "--url", service.url], settings);
+    const given = await runCli(["status", "--server", service.url], settings);
     assert.match(given.output, /is running, with its probes at MANAGEMENT_PORT\./);
     assert.equal(await service.stop(), 0);
   });

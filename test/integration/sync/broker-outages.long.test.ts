@@ -6,14 +6,42 @@ import kafkajs from "kafkajs";
 
 import { deleteKafkaTopic } from "../../support/kafka-topics.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
+import { toBasicAuthorization } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, waitUntilNotReady, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
-import { startTopicsync, startTopicsyncHere, type TestService } from "../../support/service.ts";
+import { exitCodes } from "../../../src/lib/errors.ts";
+import {
+  bootstrap,
+  runCli,
+  startTopicsync,
+  startTopicsyncHere,
+  type TestService,
+} from "../../support/service.ts";
 
 const { stack, admin, kafka, producer, scene } = stage();
 
 const countLogged = ({ log }: TestService, words: string): number =>
   log.filter(({ msg }) => msg?.includes(words) === true).length;
+
+/** Prometheus' default. */
+const scrapeTimeoutMs = 10_000;
+
+/** While Kafka does not respond: everything that shows the status responds, and says so. */
+async function assertStatusResponds(service: TestService, settings: Readonly<Record<string, string>>) {
+  for (const path of ["/metrics", "/readyz", "/api/topicsync/v1/sync"]) {
+    // Half of it, because the status of the router once took twice as long as the others.
+    const signal = AbortSignal.timeout(scrapeTimeoutMs / 2);
+    const headers = { Authorization: toBasicAuthorization(bootstrap) };
+    const response = await fetch(`${service.url}${path}`, { headers, signal });
+    if (path === "/metrics") assert.match(await response.text(), /topicsync_ready\{check="kafka"\} 0/);
+    else assert.equal(response.status, path === "/readyz" ? 503 : 200, path);
+  }
+  const as = ["--server", service.url, "--user", bootstrap.user];
+  const { code, output } = await runCli(["status", ...as], settings, bootstrap.password);
+  assert.equal(code, exitCodes.notReady, output);
+  assert.match(output, /is not ready \(kafka: no response within 2 s/);
+}
 
 describe("an announcements topic that is deleted and recreated while the service runs", () => {
   const cases: [title: string, before: number, after: number, announced: number, first: number][] = [
@@ -136,12 +164,17 @@ describe("a failing network between the service and Kafka", () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();
-    const service = await startTopicsyncHere({ ...own.settings, KAFKA_BROKERS: broker.address });
+    const service = await startTopicsyncHere({
+      ...own.settings,
+      KAFKA_BROKERS: broker.address,
+      KAFKA_EVENTS_TOPIC: unique("events"),
+    });
     await own.announce(0, 100);
     await own.inStep();
     broker.freeze();
     await own.announce(100, 200);
     await waitUntilNotReady(service, "kafka", /no response within/);
+    await assertStatusResponds(service, own.settings);
     broker.heal();
     await waitUntilReady(service);
     await own.inStep();

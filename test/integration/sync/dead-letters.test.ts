@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 
 import { NotLoadedError } from "../../../src/lib/errors.ts";
 import { replacePlatform, type Platform } from "../../../src/lib/platform.ts";
-import { connectDeadLetters, deadLetterMessage } from "../../support/dead-letters.ts";
+import { connectDeadLetters, deadLetterMessage, prove } from "../../support/dead-letters.ts";
 import { call } from "../../support/http.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
@@ -23,13 +23,12 @@ async function createScene() {
   const own = scene();
   const { topic, deadLetterTopic } = own;
   await createKafkaTopics(admin, { topic, numPartitions: 1 }, { topic: deadLetterTopic, numPartitions: 2 });
-  const send = (offsets: readonly number[], partition = 0) =>
-    producer.send({
-      topic: deadLetterTopic,
-      messages: offsets.map((offset) =>
-        deadLetterMessage({ topic, partition: 0, offset }, { partition, code: "TOO_LARGE" }),
-      ),
-    });
+  const send = async (offsets: readonly number[], partition = 0) => {
+    const letters = offsets.map((offset) =>
+      deadLetterMessage({ topic, partition: 0, offset }, { partition, code: "TOO_LARGE" }),
+    );
+    await producer.send({ topic: deadLetterTopic, messages: await prove(own.db, deadLetterTopic, letters) });
+  };
   const toId = (offset: number) => `${topic}-0-${offset}`;
   return { ...own, send, toId };
 }

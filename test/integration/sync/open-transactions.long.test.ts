@@ -59,7 +59,7 @@ describe("a transaction that stays open in the announcements topic", () => {
     assert.equal(await getPartitionMetric("lag_records"), 2);
     // The instances work correctly, and restarting one would not help.
     assert.equal((await getReadiness(service)).status, 200);
-    const { output } = await runCli(["status", "--url", service.url], settings);
+    const { output } = await runCli(["status", "--server", service.url], settings);
     assert.match(output, /2 announcements behind/);
     assert.match(
       output,

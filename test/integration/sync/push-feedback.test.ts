@@ -159,7 +159,7 @@ describe("push feedback", () => {
     assert.equal(json.pushFeedback.partitions[0].lagRecords, 0);
     assert.equal(json.pushFeedback.counts.rejected.MALFORMED_JSON >= 1, true);
     const { output } = await runCli(
-      ["status", "--url", service.url, "--user", bootstrap.user],
+      ["status", "--server", service.url, "--user", bootstrap.user],
       own.settings,
       bootstrap.password,
     );

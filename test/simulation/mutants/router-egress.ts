@@ -15,15 +15,15 @@ export const routerEgressMutants: readonly Mutant[] = [
     name: "the limit of copies is ignored",
     world: "router",
     file: plan,
-    replace: "if (wanted.length > maxCopies)",
-    by: "if (wanted.length > maxCopies * 1_000)",
+    replace: "if (length > maxCopies)",
+    by: "if (length > maxCopies * 1_000)",
   },
   {
     name: "names that no Kafka topic can have are looked up",
     world: "router",
     file: plan,
-    replace: "naming.findFault(name) === undefined ? name : undefined;",
-    by: "name;",
+    replace: "naming.findFault(topic) === undefined ? naming.getName(topic) : undefined;",
+    by: "naming.getName(topic);",
   },
   {
     name: "copies are spread without a look at their key",
@@ -42,9 +42,9 @@ export const routerEgressMutants: readonly Mutant[] = [
   {
     name: "a dead letter does not name the topics that it is for",
     world: "router",
-    file: plan,
-    replace: "const isPartial = parts.length < event.topics.length &&",
-    by: "const isPartial = parts.length < 0 &&",
+    file: "src/routing/rejections.ts",
+    replace: "single.length < event.topics.length",
+    by: "single.length < 0",
   },
   {
     name: "a Kafka topic that cannot be created at the moment counts as one that never can",

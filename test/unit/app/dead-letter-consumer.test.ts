@@ -71,6 +71,7 @@ function createScene() {
     },
     logs: createLogStore(database),
     identify: () => undefined,
+    getProofKey: () => Promise.resolve(Buffer.alloc(32)),
     consumer: "dead-letters.announcements",
     findNamespace: () => undefined,
   });

@@ -4,12 +4,15 @@ import { describe, it } from "node:test";
 import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter } from "../../../src/dead-letters/dead-letter.ts";
 import { findReplays } from "../../../src/dead-letters/outcomes.ts";
+import { createProof } from "../../../src/dead-letters/proof.ts";
 import { toDeadLetterView } from "../../../src/dead-letters/views.ts";
 import { findLater } from "../../../src/dead-letters/replay-plan.ts";
 import type { Replay } from "../../../src/dead-letters/stores.ts";
 import { summarize } from "../../../src/dead-letters/summary.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 import { toHeaders, type NamedHeaders } from "../../support/records.ts";
+
+const secret = Buffer.alloc(32, "a key");
 
 const ours = {
   "__connect.errors.topic": "a-1",
@@ -32,10 +35,34 @@ const read = (named: NamedHeaders, more: Partial<LogRecord> = {}) =>
         ...more,
       },
     },
-    identifyTopic,
+    { identify: identifyTopic, proofKey: "any" },
   );
 
 describe("a dead letter", () => {
+  it("is one of topicsync only with a proof, which covers all of it and its Kafka topic", () => {
+    const content = { key: Buffer.from("k"), value: Buffer.from("v"), headers: { ...ours, own: "1" } };
+    const proof = createProof(secret, "dead", content);
+    const parse = (topic: string, more: Partial<typeof content>, headers: RecordHeaders = {}): string => {
+      const record = { offset: 9, timestamp: "0", ...content, ...more };
+      const all = { ...content.headers, ...more.headers, "topicsync.proof": proof, ...headers };
+      const placed = { partition: 0, record: { ...record, headers: all } };
+      return parseDeadLetter(topic, placed, { identify: identifyTopic, proofKey: secret }).code;
+    };
+    assert.equal(parse("dead", {}), "TOO_LARGE");
+    assert.deepEqual(
+      [
+        parse("other", {}),
+        parse("dead", { value: Buffer.from("w") }),
+        parse("dead", { key: Buffer.from("other") }),
+        parse("dead", {}, { own: "2" }),
+        parse("dead", {}, { "topicsync.undelivered": "[]" }),
+        parse("dead", {}, { "topicsync.proof": undefined }),
+        parse("dead", {}, { "topicsync.proof": createProof(Buffer.alloc(32), "dead", content) }),
+      ],
+      Array(7).fill("OTHER"),
+    );
+  });
+
   it("of topicsync is identified by the position of the announcement", () => {
     const letter = read({ ...ours, own: "kept", "topicsync.replay-of": "a-1-2-3" });
     assert.deepEqual(
@@ -222,7 +249,7 @@ describe("the outcome of a replay", () => {
     const any = summarize(
       "dead",
       { partition: 0, record },
-      { identify: () => undefined, findNamespace: () => undefined, rank: 0 },
+      { identify: () => undefined, proofKey: "any", findNamespace: () => undefined, rank: 0 },
     );
     const stored = letters.map((id) => ({ ...any, id, code: "KEY_MISMATCH" as const, copies: 1 }));
     const found = await findReplays(["a-0-1"], [{ topic: "a", partition: 0, offset: nextOffset, epoch }], {

@@ -16,7 +16,7 @@ import type { Replay } from "../../../src/dead-letters/stores.ts";
 const any = summarize(
   "dead",
   { partition: 0, record: { offset: 0, timestamp: "0", key: null, value: null, headers: [] } },
-  { identify: () => undefined, findNamespace: () => undefined, rank: 0 },
+  { identify: () => undefined, proofKey: "any", findNamespace: () => undefined, rank: 0 },
 );
 
 const createLetter = (offset: number, more: Partial<DeadLetterSummary> = {}): StoredDeadLetter => ({
@@ -106,7 +106,7 @@ describe("the summary of a dead letter", () => {
     summarize(
       "dead",
       { partition: 0, record: { offset: 0, timestamp, key: null, value: null, headers: [] } },
-      { identify: () => undefined, findNamespace: () => "space", rank },
+      { identify: () => undefined, proofKey: "any", findNamespace: () => "space", rank },
     );
 
   it("has the latest time so far as its rank, so that those of a partition keep their order", () => {

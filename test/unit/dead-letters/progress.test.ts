@@ -8,7 +8,7 @@ import { createDeadLetterReader, createDeadLetterStore } from "../../../src/stor
 import type { Position } from "../../../src/sync/positions.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { connectDatabase } from "../../support/database.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, proofKey, proveOne } from "../../support/dead-letters.ts";
 import { createKafkaTopics, deleteRecordsBefore, recreateKafkaTopic } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { stage } from "../../support/scene.ts";
@@ -37,13 +37,16 @@ async function createScene(exists = true) {
   const send = (...offsets: number[]) =>
     producer.send({
       topic,
-      messages: offsets.map((offset) => deadLetterMessage({ topic: "source", partition: 0, offset })),
+      messages: offsets.map((offset) =>
+        proveOne(proofKey, topic, deadLetterMessage({ topic: "source", partition: 0, offset })),
+      ),
     });
   const partition = { topic, partition: 0 };
   const handler = createDeadLetterHandler(partition, {
     groupId,
     store,
     identify: () => undefined,
+    getProofKey: () => Promise.resolve(proofKey),
     findNamespace: () => undefined,
     log,
   });

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { readDeadLetters, type WantedDeadLetter } from "../../../src/dead-letters/records.ts";
 import type { LogReader } from "../../../src/sync/records.ts";
 import { connectBroker } from "../../support/broker.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, proofKey, proveOne } from "../../support/dead-letters.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -18,7 +18,9 @@ async function createTopic(numPartitions = 1) {
   const topic = unique("dead-letter");
   await createKafkaTopics(admin, { topic, numPartitions });
   const toMessages = (offsets: readonly number[], more?: Parameters<typeof deadLetterMessage>[1]) =>
-    offsets.map((offset) => deadLetterMessage({ topic: "source", partition: 0, offset }, more));
+    offsets.map((offset) =>
+      proveOne(proofKey, topic, deadLetterMessage({ topic: "source", partition: 0, offset }, more)),
+    );
   return {
     topic,
     toMessages,
@@ -36,7 +38,7 @@ const want = (source: number, offset: number, partition = 0, bytes = 1_000): Wan
 /** What was read of each: its value, or "missing". */
 async function read(topic: string, wanted: readonly WantedDeadLetter[], reader: FetchRecords = broker) {
   const found: string[] = [];
-  const options = { deadLetterTopic: topic, kafka: reader, identify: () => undefined };
+  const options = { deadLetterTopic: topic, kafka: reader, identify: () => undefined, proofKey };
   for await (const [one, letter] of readDeadLetters(wanted, options)) {
     assert.equal(one, wanted[found.length]);
     found.push(letter === undefined ? "missing" : String(letter.value));
@@ -77,7 +79,7 @@ describe("whole dead letters", () => {
     const reader = countFetches();
     const wanted = offsets.map((offset) => want(offset, offset, 0, value.length));
     let seen = 0;
-    const options = { deadLetterTopic: topic, kafka: reader, identify: () => undefined };
+    const options = { deadLetterTopic: topic, kafka: reader, identify: () => undefined, proofKey };
     for await (const [, letter] of readDeadLetters(wanted, options)) {
       assert.equal(String(letter?.value).slice(0, 2), `${seen}x`);
       seen += 1;

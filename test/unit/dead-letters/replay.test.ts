@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import { connectDeadLetters, deadLetterMessage } from "../../support/dead-letters.ts";
+import { connectDeadLetters, deadLetterMessage, prove } from "../../support/dead-letters.ts";
 import { stage } from "../../support/scene.ts";
 
 const { scene, admin, producer } = stage();
@@ -34,7 +34,8 @@ async function prepare(t: TestContext, letters: readonly DeadLetterAt[], topicSe
   for (const { from, offset, key, partition = 0 } of letters) {
     const more = { value: String(offset), partition, ...(key !== undefined && { key }) };
     const message = deadLetterMessage({ topic, partition: from, offset }, more);
-    await producer.send({ topic: deadLetterTopic, messages: [message] });
+    const messages = await prove(own.db, deadLetterTopic, [message]);
+    await producer.send({ topic: deadLetterTopic, messages });
   }
   return { ...own, ...(await connectDeadLetters(t, own)) };
 }

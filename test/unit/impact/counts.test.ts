@@ -12,7 +12,7 @@ import { createRandom } from "../../support/random.ts";
 import { eventRecords, events, topicFilters } from "../matching/filter/arbitraries.ts";
 import { satisfiesAll } from "../matching/filter/model.ts";
 
-const minuteMs = 60_000;
+const hourMs = 3_600_000;
 const counted = (first: number, last: number): ReadCounts => ({
   records: 0,
   events: 0,
@@ -135,15 +135,15 @@ describe("the counts of an impact", () => {
     assert.ok(text.isWellFormed());
   });
 
-  it("extrapolate to a day only from a minute or more", () => {
+  it("extrapolate to a day only from an hour or more", () => {
     const counts = new ImpactCounts([{ externalId: "t", before: undefined, after: {} }], {
       maxExamples: 0,
       nameEvent,
     });
     for (let at = 0; at < 10; at += 1) counts.add(createEvent(at, {}));
     const perDay = (first: number, last: number) => counts.listTopics(counted(first, last))[0]?.perDay;
-    assert.deepEqual(perDay(0, minuteMs), { copies: 14_400, bytes: 1_440_000 });
-    assert.equal(perDay(0, minuteMs - 1), null);
+    assert.deepEqual(perDay(0, hourMs), { copies: 240, bytes: 24_000 });
+    assert.equal(perDay(0, hourMs - 1), null);
     assert.equal(counts.listTopics(noTime)[0]?.perDay, null);
     assert.deepEqual(counts.growth, { copies: 10, bytes: 1_000 });
   });

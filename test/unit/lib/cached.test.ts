@@ -71,7 +71,7 @@ describe("a cached value", () => {
   it("is returned while the next one is fetched, if configured", async (t) => {
     const { pass } = useClock(t);
     const { fetch, release, calls } = createFetch();
-    const get = cached(fetch, { ttlMs: 100, staleWhileRevalidate: true });
+    const get = cached(fetch, { ttlMs: 100, maxStaleMs: 10_000 });
     const first = get();
     release();
     assert.deepEqual(await first, { call: 1 });
@@ -80,6 +80,15 @@ describe("a cached value", () => {
     assert.equal(calls(), 2);
     release();
     await nextTurn();
+    assert.deepEqual(await get(), { call: 2 });
+  });
+
+  it("is not returned once it is too old, as after an idle night", async (t) => {
+    const { pass } = useClock(t);
+    let calls = 0;
+    const get = cached(() => Promise.resolve({ call: (calls += 1) }), { ttlMs: 100, maxStaleMs: 1_000 });
+    assert.deepEqual(await get(), { call: 1 });
+    pass(1_001);
     assert.deepEqual(await get(), { call: 2 });
   });
 

@@ -19,7 +19,8 @@ describe("the name of an egress topic", () => {
   });
 
   it("must be legal for Kafka, and no topic that Kafka or topicsync uses", () => {
-    const { findFault } = create("{externalId}", "events");
+    const naming = create("{externalId}", "events");
+    const findFault = (externalId: string) => naming.findFault({ externalId, namespace: "" });
     for (const name of ["a", "A-z_0.9", "x".repeat(249), "..."])
       assert.equal(findFault(name), undefined, name);
     for (const name of ["", ".", "..", "a b", "ä", "a/b", "x".repeat(250)])
@@ -28,6 +29,41 @@ describe("the name of an egress topic", () => {
     for (const name of ["constructor", "toString"])
       assert.match(findFault(name) ?? "", /the Kafka client cannot use/);
     assert.match(findFault("events") ?? "", /topicsync itself uses/);
+  });
+});
+
+describe("the Kafka topics of different namespaces", () => {
+  const templates = [
+    "to.{namespace}.{externalId}",
+    "to.{externalId}.{namespace}",
+    "to.{namespace}--{externalId}",
+  ];
+  const words = ["", "a", "b", "a.b", "b.a", "a.a.b", "-", "a-", "--a", "a--b"];
+
+  for (const template of [
+    ...templates,
+    "to.{namespace}{externalId}",
+    "x{namespace}.{externalId}.{namespace}",
+  ])
+    it(`are never the same with ${template}`, () => {
+      const { getName, findFault } = create(template);
+      const owners = new Map<string, string>();
+      for (const namespace of words)
+        for (const externalId of words.filter((word) => word !== "")) {
+          if (findFault({ namespace, externalId }) !== undefined) continue;
+          const name = getName({ namespace, externalId });
+          assert.equal(owners.get(name) ?? namespace, namespace, name);
+          owners.set(name, namespace);
+        }
+      assert.ok(owners.size > 1, "some topics have one");
+    });
+
+  it("may have dots in their namespaces", () => {
+    for (const template of templates.slice(0, 2)) {
+      const { findFault } = create(template);
+      assert.equal(findFault({ namespace: "pay.cards", externalId: "fraud-1" }), undefined);
+      assert.match(findFault({ namespace: "pay", externalId: "cards.fraud" }) ?? "", /for another namespace/);
+    }
   });
 });
 

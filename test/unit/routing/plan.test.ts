@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createEgressNaming } from "../../../src/routing/egress.ts";
-import {
-  RoutePlan,
-  toRejections,
-  toRoutedEvent,
-  type RouteOptions,
-  type RoutedEvent,
-} from "../../../src/routing/plan.ts";
+import { RoutePlan, toRoutedEvent, type RouteOptions, type RoutedEvent } from "../../../src/routing/plan.ts";
+import { toRejections } from "../../../src/routing/rejections.ts";
 import type { EgressObstacle } from "../../../src/routing/transactions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 import { toHeaders } from "../../support/records.ts";
@@ -212,6 +207,68 @@ describe("the size of a plan", () => {
     assert.throws(() => createPlan(fixed).add(toEvent(list(512), megabyte)), {
       code: "TOO_MANY_TOPICS",
       message: "The event belongs to 512 topics: its copies would take more than 512 MiB.",
+    });
+  });
+});
+
+describe("an event with too many copies", () => {
+  const namespaces: Readonly<Record<string, string>> = {
+    t: "evil",
+    p: "pay",
+    q: "pay.cards",
+    r: "pay.bills",
+  };
+  const getNamespace = (externalId: string): string => namespaces[externalId[0] ?? ""] ?? "";
+  const fixed = { naming: createEgressNaming("out", new Set()), getNamespace };
+  const forward = (picked: readonly string[], maxCopies: number) => {
+    const { copies, rejections } = plan([toEvent(picked)], { out: 1 }, { ...fixed, maxCopies });
+    return { forwarded: copies.map(({ externalId }) => externalId), rejections };
+  };
+
+  it("is not forwarded to the largest namespace, and to all others", () => {
+    const { forwarded, rejections } = forward([...list(11), "p1", "none"], 10);
+    assert.deepEqual(forwarded, ["p1", "none"]);
+    assert.deepEqual(
+      rejections.map(({ rejection: { code, message }, headers }) => ({ code, message, headers })),
+      [
+        {
+          code: "TOO_MANY_TOPICS",
+          message:
+            'The event belongs to 13 topics: one event is forwarded to at most 10. It is not forwarded to the 11 topics of the namespace "evil".',
+          headers: { "topicsync.undelivered": JSON.stringify(list(11)) },
+        },
+      ],
+    );
+  });
+
+  it("counts namespaces with the same first word as one, and leaves out no more of them than it must", () => {
+    const { forwarded } = forward(["q1", "q2", "q3", "r1", "r2", "t1", "t2", "t3"], 6);
+    assert.deepEqual(forwarded, ["r1", "r2", "t1", "t2", "t3"]);
+  });
+
+  it("counts what its copies take in bytes, too", () => {
+    const megabyte = { value: Buffer.alloc(1024 * 1024) };
+    const routes = createPlan(fixed);
+    assert.equal(routes.add(toEvent([...list(512), "p1"], megabyte)), true);
+    assert.deepEqual(routes.events[0]?.topics, ["p1"]);
+  });
+
+  it("has one dead letter, also for what cannot be forwarded for another reason", () => {
+    const { rejections } = plan(
+      [toEvent([...list(3), "p1", "p2"])],
+      { "out.p1": 1, "out.p2": missing },
+      {
+        getNamespace,
+        maxCopies: 4,
+      },
+    );
+    assert.equal(rejections.length, 1);
+    assert.deepEqual(JSON.parse(rejections[0]?.headers?.["topicsync.undelivered"] ?? ""), [...list(3), "p2"]);
+  });
+
+  it("is rejected as a whole when all are of one namespace", () => {
+    assert.throws(() => createPlan({ ...fixed, maxCopies: 2 }).add(toEvent(list(3))), {
+      code: "TOO_MANY_TOPICS",
     });
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { after, describe, it, mock } from "node:test";
 
 import { createTopicIndex } from "../../../src/matching/topic-index.ts";
 import { startUsageRecorder } from "../../../src/routing/usage-recorder.ts";
@@ -10,6 +10,7 @@ import { until } from "../../support/poll.ts";
 
 const { database, proxy, log } = await connectProxiedDatabase();
 const usage = createTopicUsageStore(database);
+const startTimer = setTimeout;
 
 const createIndex = (externalIds: readonly string[]) => {
   const index = createTopicIndex(log);
@@ -32,8 +33,16 @@ describe("the recorder of usage", () => {
     const [a, b, c] = [toLong("a"), toLong("b"), toLong("c")];
     const ids = [a, b, c];
     const index = createIndex(ids);
-    const recorder = startUsageRecorder({ index, usage, log, intervalMs: 20 });
-    after(() => recorder.stop());
+    const delays: number[] = [];
+    mock.method(globalThis, "setTimeout", (action: () => void, delayMs: number) => {
+      if (delayMs >= 10_000) delays.push(delayMs);
+      return startTimer(action, delayMs >= 10_000 ? 20 : delayMs);
+    });
+    const recorder = startUsageRecorder({ index, usage, log });
+    after(async () => {
+      mock.restoreAll();
+      await recorder.stop();
+    });
     for (const id of [a, b, "gone", a]) index.count(id, 1);
     await until("the counts are stored", async () => (await sum(ids)) === 3);
     proxy.fail({
@@ -48,6 +57,8 @@ describe("the recorder of usage", () => {
     await recorder.stop();
     assert.equal(await sum(ids), 6);
     assert.equal(await sum(["gone"]), 0);
+    assert.deepEqual(delays.slice(0, 3), [10_000, 20_000, 40_000]);
+    assert.ok(Math.max(...delays) <= 600_000);
   });
 
   it("stores more topics than it writes at a time, at the end without a pause", async () => {

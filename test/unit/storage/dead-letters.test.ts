@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
+import { addProof } from "../../../src/dead-letters/proof.ts";
 import type { DeadLetterFilter, DeadLetterKey } from "../../../src/dead-letters/stores.ts";
 import type { Database } from "../../../src/storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { FencedError, type Position } from "../../../src/sync/positions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 import { connectDatabase, connectProxiedDatabase } from "../../support/database.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, proofKey } from "../../support/dead-letters.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
 import { unique } from "../../support/names.ts";
 
@@ -58,11 +59,18 @@ function createScene(at: Database = database) {
   async function open(partition = 0) {
     const handler = createDeadLetterHandler(
       { topic, partition },
-      { groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
+      {
+        ...{ groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
+        getProofKey: () => Promise.resolve(proofKey),
+      },
     );
     const claimed = await handler.claim();
     async function write(records: readonly LogRecord[], from: Position | undefined, to: Position) {
-      await handler.write(handler.prepare(records, to.epoch), { from, to }, () => undefined);
+      const proven = records.map((record) => ({
+        ...record,
+        headers: addProof(proofKey, topic, record).headers,
+      }));
+      await handler.write(handler.prepare(proven, to.epoch), { from, to }, () => undefined);
     }
     return { claimed, write };
   }

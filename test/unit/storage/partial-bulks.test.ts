@@ -4,6 +4,7 @@ import { afterEach, describe, it } from "node:test";
 import type { Document } from "mongodb";
 
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
+import { addProof } from "../../../src/dead-letters/proof.ts";
 import type { Replay } from "../../../src/dead-letters/stores.ts";
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
@@ -15,7 +16,7 @@ import { createReplayStore } from "../../../src/storage/replays.ts";
 import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, proofKey } from "../../support/dead-letters.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
@@ -123,13 +124,17 @@ describe("a bulk that fails in part", () => {
     const topic = unique("dead-letter");
     const groupId = unique("group");
     const store = createDeadLetterStore(database, log);
-    const letter = (offset: number, source: number) => ({
-      ...{ offset, timestamp: "0", key: null, value: Buffer.from("x") },
-      headers: Object.entries(deadLetterMessage({ topic: "source", partition: 0, offset: source }).headers),
-    });
+    const letter = (offset: number, source: number) => {
+      const { headers } = deadLetterMessage({ topic: "source", partition: 0, offset: source });
+      const record = { key: null, value: Buffer.from("x"), headers: Object.entries(headers) };
+      return { offset, timestamp: "0", ...record, headers: addProof(proofKey, topic, record).headers };
+    };
     const handler = createDeadLetterHandler(
       { topic, partition: 0 },
-      { groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
+      {
+        ...{ groupId, store, identify: () => undefined, findNamespace: () => undefined, log },
+        getProofKey: () => Promise.resolve(proofKey),
+      },
     );
     await handler.claim();
     const write = async (from: number, records: readonly ReturnType<typeof letter>[]) => {

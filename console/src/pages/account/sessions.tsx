@@ -4,7 +4,7 @@ import type { SessionList } from "../../../../schemas/session.ts";
 import { api, ApiError } from "../../api.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Table } from "../../components/table.tsx";
-import { TimeAgo } from "../../components/time-ago.tsx";
+import { formatTime, TimeAgo } from "../../components/time-ago.tsx";
 import { useAction, useQuery } from "../../query.ts";
 
 type Session = SessionList["sessions"][number];
@@ -87,7 +87,7 @@ const SessionRow = ({ startedOn, expiresOn, current, busy, onEnd }: SessionRowPr
         <button
           type="button"
           class="small outline"
-          aria-label={`End the session started on ${new Date(startedOn).toLocaleString()}`}
+          aria-label={`End the session started on ${formatTime(startedOn)}`}
           disabled={busy}
           onClick={onEnd}
         >

@@ -23,7 +23,7 @@ export function Usage({ topic }: { readonly topic: TopicDetail }) {
 }
 
 function Counts({ usage: { events, lastEventOn, days, counted } }: { readonly usage: TopicUsageView }) {
-  if (counted === null) return <p>No router has counted events yet.</p>;
+  if (counted === null) return <p>No counts are stored yet: a router stores them within ten minutes.</p>;
   return (
     <>
       <Figures>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createReplayProof } from "../../../../src/dead-letters/replay-proof.ts";
+import { createProof } from "../../../../src/dead-letters/proof.ts";
 import type { Event } from "../../../../schemas/pick.ts";
 import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { ConfigurationError, KafkaUnavailableError } from "../../../../src/lib/errors.ts";
@@ -252,15 +252,15 @@ describe("headers of topicsync on an event", () => {
   it("prove nothing, and are removed, unless topicsync has sent the event as a replay", async () => {
     const record = { ...createRecord(0), headers: forged };
     const signed = { ...record, headers: toHeaders(forged) };
-    const proof = createReplayProof(proofKey, "events", signed);
+    const proof = createProof(proofKey, "events", signed);
     const copy = { own: "1", "topicsync.event": "events-0-0", timestamp: "1" };
     const copies = ["a", "b"].map((topic) => ({ ...copy, "topicsync.topic": topic }));
     const proofs = [
       null,
       "",
       proof.toUpperCase(),
-      createReplayProof(proofKey, "other", signed),
-      createReplayProof(Buffer.alloc(32), "events", signed),
+      createProof(proofKey, "other", signed),
+      createProof(Buffer.alloc(32), "events", signed),
     ];
     for (const one of proofs)
       assert.deepEqual(await forward({ ...record, headers: { ...forged, "topicsync.proof": one } }), copies);
@@ -286,7 +286,7 @@ describe("headers of topicsync on an event", () => {
   it("choose the id, the time and the topics of a replay", async () => {
     const headers = { ...forged, "topicsync.undelivered": '["b"]', "topicsync.time": "99" };
     const record = { ...createRecord(0), headers: toHeaders(headers) };
-    const proof = createReplayProof(proofKey, "events", record);
+    const proof = createProof(proofKey, "events", record);
     // As they arrive from Kafka, perhaps in another order.
     const entries = Object.entries({ "topicsync.proof": proof, ...headers });
     const delivered = Object.fromEntries(entries.map(([name, text]) => [name, Buffer.from(text)]));
