@@ -24,12 +24,13 @@ import { fromChangeView } from "../../src/topic-sets/plan-file.ts";
 import type { KnownTopic, PlanSource, TopicSetStore } from "../../src/topic-sets/stores.ts";
 import { toKnownView, toSetView } from "../../src/topic-sets/view.ts";
 import { showVersion } from "../../src/topics/details.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
 import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
 import { hasRight, includesNamespace, type Namespaces } from "../../src/users/rights.ts";
 import { HttpError, requireFound, requireNamespace } from "../framework/errors.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
-import { createHiddenError } from "./topic-rules.ts";
+import { createHiddenError, requireFreeIds } from "./topic-rules.ts";
 
 const checkSetQuery = createValidator<TopicSetQuery>(topicSetQuerySchema);
 const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
@@ -42,6 +43,7 @@ export interface TopicSetServices {
   readonly topicSetStore: TopicSetStore;
   readonly planSource: PlanSource;
   readonly applyChanges: ApplyChanges;
+  readonly topicReader: Pick<TopicReader, "findByAnyId">;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
@@ -156,7 +158,7 @@ function show({ externalId, topic, details }: KnownTopic, namespaces: Namespaces
   return [toKnownView({ externalId, topic, details: shown })];
 }
 
-const changeSet = ({ applyChanges, egressNaming }: TopicSetServices): Operation =>
+const changeSet = ({ applyChanges, topicReader, egressNaming }: TopicSetServices): Operation =>
   operation<SetChanges>({
     id: "applyTopicChanges",
     method: "POST",
@@ -170,9 +172,18 @@ const changeSet = ({ applyChanges, egressNaming }: TopicSetServices): Operation 
     parameters: { name },
     body: { schema: setChangesSchema, check: checkChanges, wrongTypeStatus: 415, maxBytes: maxChangesBytes },
     replies: { 200: { description: "The changes are stored.", schema: setChangesReplySchema } },
-    rejections: ["VERSION_CONFLICT", "SET_ORIGIN_MISMATCH", "BAD_EGRESS_NAME", "BAD_FILTER"],
+    rejections: [
+      ...(["VERSION_CONFLICT", "SET_ORIGIN_MISMATCH", "BAD_EGRESS_NAME", "BAD_FILTER"] as const),
+      "DUPLICATE_EXTERNAL_ID",
+    ],
     async handle(call) {
       const { changes, ...batch } = call.body;
+      const named = changes.flatMap(({ action, externalId }) => (action === "create" ? [] : [externalId]));
+      const given = changes.flatMap(({ after }) => after?.externalId ?? []);
+      await requireFreeIds(
+        topicReader,
+        given.filter((id) => !named.includes(id)),
+      );
       const { applied, events } = await applyChanges(
         { ...batch, set: call.parameters["name"] ?? "", changes: changes.map(fromChangeView) },
         { user: call.user.name, check: createCheck(call, egressNaming) },

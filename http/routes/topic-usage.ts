@@ -5,7 +5,7 @@ import { operation, type Operation } from "../framework/operation.ts";
 import { findVisibleTopic } from "./topic-rules.ts";
 
 interface UsageServices {
-  readonly topicReader: Pick<TopicReader, "find">;
+  readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
   readonly topicUsage: TopicUsageStore;
 }
 

@@ -8,8 +8,9 @@ import {
   type VersionSortKey,
 } from "../topics/history.ts";
 import type { ListedTopic, Topic } from "../topics/topic.ts";
+import { includesNamespace } from "../users/rights.ts";
 import type { Database } from "./database.ts";
-import { findPage } from "./queries.ts";
+import { findPage, toNamespaceFilter } from "./queries.ts";
 import { createDescriptions, type DescriptionRecord } from "./topic-descriptions.ts";
 import { fromRetiredRecord, fromTopicRecord, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 import { createTopicReader, toTopicFilter } from "./topic-reader.ts";
@@ -29,8 +30,7 @@ export function createTopicHistory(database: Database): TopicHistory {
 
   /** The topic that has an external id, or had it last, and where its history is. */
   async function findNamed(externalId: string) {
-    const found = await reader.find(externalId);
-    const named = found?.topic.externalId === externalId ? found : undefined;
+    const named = await reader.find(externalId);
     return { named, filter: toHistoryFilter(externalId, named) };
   }
 
@@ -43,15 +43,18 @@ export function createTopicHistory(database: Database): TopicHistory {
   }
 
   return {
-    async readVersions(externalId, { after, limit }) {
+    async readVersions(externalId, { namespaces, after, limit }) {
       const { active, filter, ended } = await findAround(externalId);
+      const among = (toNamespaceFilter(namespaces) ?? {}) as Filter<VersionRecord>;
       const replaced = await database.run(() =>
-        findPage(versions, { filter: filter.versions, sort: sortFields, descending: true, after, limit }),
+        findPage(versions, {
+          ...{ filter: { $and: [filter.versions, among] }, sort: sortFields, descending: true, after, limit },
+        }),
       );
       const current = active === undefined ? [] : [toCurrent(active)];
       const past = [...ended, ...replaced.records.map(fromVersionRecord)];
       return [...current, ...past.filter((one) => !isCurrent(one, active))]
-        .filter((one) => isAfter(one, after))
+        .filter((one) => isAfter(one, after) && includesNamespace(namespaces, one.topic.namespace))
         .toSorted(compareVersions)
         .slice(0, limit);
     },
