@@ -5,6 +5,7 @@ import {
   topicLookUpReplySchema,
   topicLookUpSchema,
   topicSetListSchema,
+  topicSetNameSchema,
   topicSetQuerySchema,
   topicSetSchema,
   type SetChanges,
@@ -18,6 +19,7 @@ import { maxPageBytes, measureRecords } from "../../src/lib/page-bytes.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { version } from "../../src/lib/version.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
+import type { ApplyAccess } from "../../src/topic-sets/apply-access.ts";
 import type { ApplyChanges } from "../../src/topic-sets/apply.ts";
 import { readDriftPage } from "../../src/topic-sets/drift.ts";
 import { fromChangeView } from "../../src/topic-sets/plan-file.ts";
@@ -25,7 +27,7 @@ import type { KnownTopic, PlanSource, TopicSetStore } from "../../src/topic-sets
 import { toKnownView, toSetView } from "../../src/topic-sets/view.ts";
 import { showVersion } from "../../src/topics/details.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
-import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
+import { toDefinition } from "../../src/topics/topic.ts";
 import { hasRight, includesNamespace, type Namespaces } from "../../src/users/rights.ts";
 import { HttpError, requireFound, requireNamespace } from "../framework/errors.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
@@ -35,6 +37,7 @@ import { createHiddenError, requireFreeIds } from "./topic-rules.ts";
 const checkSetQuery = createValidator<TopicSetQuery>(topicSetQuerySchema);
 const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
 const checkChanges = createValidator<SetChanges>(setChangesSchema);
+const checkName = createValidator<{ readonly name: string }>(topicSetNameSchema);
 
 /** 500 changes of usual size. */
 const maxChangesBytes = 1024 * 1024;
@@ -185,8 +188,8 @@ const changeSet = ({ applyChanges, topicReader, egressNaming }: TopicSetServices
         given.filter((id) => !named.includes(id)),
       );
       const { applied, events } = await applyChanges(
-        { ...batch, set: call.parameters["name"] ?? "", changes: changes.map(fromChangeView) },
-        { user: call.user.name, check: createCheck(call, egressNaming) },
+        { ...batch, set: requireSetName(call.parameters), changes: changes.map(fromChangeView) },
+        { user: call.user.name, access: createAccess(call, egressNaming) },
       ).catch((error: unknown) => {
         if (!(error instanceof PlanError)) throw error;
         throw new HttpError("VERSION_CONFLICT", error.message);
@@ -195,20 +198,34 @@ const changeSet = ({ applyChanges, topicReader, egressNaming }: TopicSetServices
     },
   });
 
-/** Throws for a topic that the caller may not change, or to which no events could be forwarded. */
-const createCheck =
-  (caller: Pick<Call, "user" | "namespaces">, naming: EgressNaming | undefined) =>
-  (topic: Pick<TopicDefinition, "externalId" | "namespace">, isNew: boolean): void => {
-    if (isNew) requireNamespace(caller, "topics.write", topic.namespace);
-    else if (!includesNamespace(caller.namespaces, topic.namespace))
-      throw createHiddenError(caller, topic.namespace);
-    const { egressFault } = isNew ? toEgressView(naming, topic) : {};
-    if (egressFault !== undefined)
-      throw new RejectionError(
-        "BAD_EGRESS_NAME",
-        `The topic "${topic.externalId}" leads to the egress topic ${egressFault}.`,
-      );
+function requireSetName(parameters: Call["parameters"]): string {
+  const checked = checkName(parameters);
+  if (checked.ok) return checked.value.name;
+  throw new RejectionError("SCHEMA_VIOLATION", "The name of the set is not valid.", checked.faults);
+}
+
+/** Nothing may be changed elsewhere, and no topic stored to which no events could be forwarded. */
+const createAccess = (
+  caller: Pick<Call, "user" | "namespaces">,
+  naming: EgressNaming | undefined,
+): ApplyAccess => {
+  const canChange = (namespace: string): boolean => includesNamespace(caller.namespaces, namespace);
+  return {
+    canChange,
+    check({ namespace }) {
+      if (!canChange(namespace)) throw createHiddenError(caller, namespace);
+    },
+    checkDefinition(definition) {
+      requireNamespace(caller, "topics.write", definition.namespace);
+      const { egressFault } = toEgressView(naming, definition);
+      if (egressFault !== undefined)
+        throw new RejectionError(
+          "BAD_EGRESS_NAME",
+          `The topic "${definition.externalId}" leads to the egress topic ${egressFault}.`,
+        );
+    },
   };
+};
 
 const getDatabase = ({ topicSetStore }: TopicSetServices): Operation =>
   operation({

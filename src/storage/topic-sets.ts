@@ -41,6 +41,7 @@ export function createTopicSetStore(
   /** Replaces the record of a set; a concurrent change of it is a conflict of the transactions. */
   async function record(writes: SetWrites, options: SessionOptions): Promise<void> {
     const current = await sets.findOne({ _id: writes.set }, options);
+    if (current !== null) writes.check?.(fromSetRecord(current));
     if (current?.origin !== undefined && current.origin !== writes.origin)
       throw createOriginRejection(writes.set, current.origin, writes.origin);
     const { _id, ...next } = addApply(current, writes);
