@@ -2,6 +2,8 @@ import type { FromSchema } from "json-schema-to-ts";
 
 import { topicCheckSchema } from "./topic-check.ts";
 import { topicDetailsMembers } from "./topic-details.ts";
+import { setNameSchema } from "./topic-file.ts";
+import { topicBodySchema } from "./topic.ts";
 
 const text = { type: "string" } as const;
 const time = { type: "string", format: "date-time" } as const;
@@ -25,7 +27,7 @@ const state = {
 
 export type PlanStateView = FromSchema<typeof state>;
 
-export const planChangeSchema = {
+const planChange = {
   type: "object",
   additionalProperties: false,
   required: ["action", "externalId", "expects", "detailsVersion", "warnings", "notes"],
@@ -64,7 +66,37 @@ export const planChangeSchema = {
   },
 } as const;
 
-export type PlanChangeView = FromSchema<typeof planChangeSchema>;
+export type PlanChangeView = FromSchema<typeof planChange>;
+
+/** Topics stored before the limit on external ids may exceed it. */
+const notEmpty = { format: "text", minLength: 1 } as const;
+const { name, externalId, namespace, headerQuery, contentQuery } = topicBodySchema.properties;
+
+/** What is stored, under the rules of every other door. What was stored before may be older than they are. */
+const nextState = {
+  ...planChange.properties.after,
+  dependentRequired: { namespace: ["name"], headerQuery: ["name"], contentQuery: ["name"] },
+  properties: {
+    ...state.properties,
+    externalId,
+    name: { ...name, description: state.properties.name.description },
+    namespace: { ...namespace, type: "string" },
+    headerQuery: { ...headerQuery, type: "string" },
+    contentQuery: { ...contentQuery, type: "string" },
+    set: setNameSchema,
+    path: { ...state.properties.path, format: "text", maxLength: 4_096 },
+  },
+} as const;
+
+/** Has the type of its shape: that of all its limits would be too deep for the compiler. */
+export const planChangeSchema: typeof planChange = {
+  ...planChange,
+  properties: {
+    ...planChange.properties,
+    externalId: { ...planChange.properties.externalId, ...notEmpty },
+    after: nextState,
+  },
+};
 
 export const planFormat = "topicsync-plan/1";
 

@@ -225,6 +225,15 @@ export const topicLookUpReplySchema = {
 
 export type TopicLookUpReply = FromSchema<typeof topicLookUpReplySchema>;
 
+/** What a path names when it may create a set. */
+export const topicSetNameSchema = {
+  $id: "topic-set-name",
+  type: "object",
+  additionalProperties: false,
+  required: ["name"],
+  properties: { name: setNameSchema },
+} as const;
+
 /** A batch of a plan: all of its changes are made, or none. */
 export const setChangesSchema = {
   $id: "topic-set-changes",

@@ -24,6 +24,7 @@ import {
   createTopicCheck,
   findExternalId,
   forceParameter,
+  requireFreeIds,
   requireStorable,
   replyWithTopic,
   requireUnmanagedFor,
@@ -36,7 +37,7 @@ const checkChanges = createValidator<TopicChangesBody>(topicChangesBodySchema);
 
 interface ChangeServices extends ShownSources {
   readonly topics: TopicService;
-  readonly topicReader: Pick<TopicReader, "find">;
+  readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
   readonly egressNaming: EgressNaming | undefined;
 }
 
@@ -64,6 +65,7 @@ const putTopic = (services: ChangeServices): Operation =>
       const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
       const definition = toDefinition(body);
       requireStorable(call, services.egressNaming, definition);
+      if (definition.externalId !== id) await requireFreeIds(services.topicReader, [definition.externalId]);
       const change: DefinitionChange = {
         ...{ kind: "change", externalId: id, definition },
         expected: version === undefined ? undefined : { version },
@@ -80,7 +82,7 @@ const putTopic = (services: ChangeServices): Operation =>
 
 const maxChangesBytes = 1024 * 1024;
 
-const changeTopics = ({ topics, topicDetails, egressNaming }: ChangeServices): Operation =>
+const changeTopics = ({ topics, topicDetails, topicReader, egressNaming }: ChangeServices): Operation =>
   operation<TopicChangesBody>({
     id: "changeTopics",
     method: "POST",
@@ -105,6 +107,11 @@ const changeTopics = ({ topics, topicDetails, egressNaming }: ChangeServices): O
         if ("definition" in one && one.definition !== undefined)
           requireStorable(call, egressNaming, one.definition);
       const named = changes.flatMap((one) => ("externalId" in one ? [one.externalId] : []));
+      const given = changes.flatMap((one) => ("definition" in one ? (one.definition?.externalId ?? []) : []));
+      await requireFreeIds(
+        topicReader,
+        given.filter((id) => !named.includes(id)),
+      );
       const mark = await requireUnmanagedFor(call, topicDetails, named);
       const options = { user: user.name, label: body.label, check: createTopicCheck(call) };
       const { results, events } = await topics.change(changes, options).catch((error: unknown) => {

@@ -8,7 +8,7 @@ import { operation, type Operation } from "../framework/operation.ts";
 import { findVisibleTopic } from "./topic-rules.ts";
 
 interface ConsumerServices {
-  readonly topicReader: Pick<TopicReader, "find">;
+  readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
   readonly consumerObserver: Pick<ConsumerObserver, "observe"> | undefined;

@@ -21,7 +21,7 @@ import {
 interface DetailsServices {
   readonly detailsService: DetailsService;
   readonly topicDetails: TopicDetailsStore;
-  readonly topicReader: Pick<TopicReader, "find">;
+  readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
 }
 
 const checkDetails = createValidator<TopicDetailsBody>(topicDetailsBodySchema);

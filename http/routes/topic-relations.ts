@@ -10,7 +10,7 @@ import { operation, type Operation } from "../framework/operation.ts";
 import { findVisibleTopic } from "./topic-rules.ts";
 
 interface RelationServices {
-  readonly topicReader: Pick<TopicReader, "find">;
+  readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
   readonly topicIndex: LiveTopicIndex;
 }
 

@@ -10,7 +10,12 @@ import { DetailsConflictError, type TopicDetailsStore } from "../../src/topics/d
 import { UnknownTopicError } from "../../src/topics/definition-change.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { toTopicDetail } from "../../src/topics/topic-view.ts";
-import type { ListedTopic, Topic, TopicDefinition } from "../../src/topics/topic.ts";
+import {
+  externalIdFault,
+  type ListedTopic,
+  type Topic,
+  type TopicDefinition,
+} from "../../src/topics/topic.ts";
 import { addLastEvents, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
@@ -77,6 +82,24 @@ export function requireStorable(
   requireEgressName(naming, definition);
 }
 
+/** Finds the first new external id that is the sys_id of another topic: a path with it names that one. */
+export async function findTakenId(
+  topicReader: Pick<TopicReader, "findByAnyId">,
+  externalIds: readonly string[],
+): Promise<string | undefined> {
+  const sysIds = externalIds.filter(isSysId);
+  const found = await Promise.all(sysIds.map((id) => topicReader.findByAnyId(id)));
+  return sysIds.find((id, at) => found[at]?.topic.id === id && found[at].topic.externalId !== id);
+}
+
+/** Throws a RejectionError unless `findTakenId` finds none. */
+export async function requireFreeIds(...args: Parameters<typeof findTakenId>): Promise<void> {
+  const taken = await findTakenId(...args);
+  if (taken === undefined) return;
+  const message = `The external id "${taken}" already exists. Provide a unique topic external id.`;
+  throw new RejectionError("DUPLICATE_EXTERNAL_ID", message, [externalIdFault]);
+}
+
 /** Throws a RejectionError if no event could be forwarded to a topic. */
 function requireEgressName(naming: EgressNaming | undefined, definition: TopicDefinition): void {
   const { egressFault } = toEgressView(naming, definition);
@@ -123,26 +146,44 @@ export async function replyWithTopic(
   };
 }
 
+/** The topic that a path names by its sys_id, since not every external id can be part of a path. */
+export async function findBySysId(
+  topicReader: Pick<TopicReader, "findByAnyId">,
+  id: string,
+  caller: Caller,
+): Promise<ListedTopic | undefined> {
+  const found = isSysId(id) ? await topicReader.findByAnyId(id) : undefined;
+  return found !== undefined && canSee(caller, found.topic.namespace) ? found : undefined;
+}
+
 /**
- * The external id of a topic that a path names by its sys_id, since not every external id can be part of a
- * path. Other ids are returned as they are.
+ * The external id of a topic that a path names by its sys_id. Other ids are returned as they are, and so is
+ * the sys_id of a disabled topic whose external id another one has now.
  */
 export async function findExternalId(
-  topicReader: Pick<TopicReader, "find">,
+  topicReader: Pick<TopicReader, "find" | "findByAnyId">,
   id: string,
   caller: Caller,
 ): Promise<string> {
-  const topic = isSysId(id) ? (await topicReader.find(id))?.topic : undefined;
-  return topic !== undefined && canSee(caller, topic.namespace) ? topic.externalId : id;
+  const found = await findBySysId(topicReader, id, caller);
+  if (found === undefined) return id;
+  const { externalId } = found.topic;
+  const holder = found.retired === undefined ? found : await topicReader.find(externalId);
+  return holder?.topic.id === found.topic.id ? externalId : id;
 }
 
 /** Finds a topic, active or not, in the caller's namespaces. Throws a NOT_FOUND error. */
 export async function findVisibleTopic(
-  topicReader: Pick<TopicReader, "find">,
+  topicReader: Pick<TopicReader, "find" | "findByAnyId">,
   id: string,
   namespaces: Call["namespaces"],
 ): Promise<ListedTopic> {
-  const found = await topicReader.find(id);
-  if (found !== undefined && includesNamespace(namespaces, found.topic.namespace)) return found;
+  const isVisible = (found: ListedTopic | undefined): found is ListedTopic =>
+    found !== undefined && includesNamespace(namespaces, found.topic.namespace);
+  const found = await topicReader.findByAnyId(id);
+  if (isVisible(found)) return found;
+  // An external id of the caller's may look like the sys_id of a foreign topic.
+  const named = isSysId(id) ? await topicReader.find(id) : undefined;
+  if (isVisible(named)) return named;
   throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
 }

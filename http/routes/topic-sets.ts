@@ -5,6 +5,7 @@ import {
   topicLookUpReplySchema,
   topicLookUpSchema,
   topicSetListSchema,
+  topicSetNameSchema,
   topicSetQuerySchema,
   topicSetSchema,
   type SetChanges,
@@ -18,22 +19,25 @@ import { maxPageBytes, measureRecords } from "../../src/lib/page-bytes.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { version } from "../../src/lib/version.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
+import type { ApplyAccess } from "../../src/topic-sets/apply-access.ts";
 import type { ApplyChanges } from "../../src/topic-sets/apply.ts";
 import { readDriftPage } from "../../src/topic-sets/drift.ts";
 import { fromChangeView } from "../../src/topic-sets/plan-file.ts";
 import type { KnownTopic, PlanSource, TopicSetStore } from "../../src/topic-sets/stores.ts";
 import { toKnownView, toSetView } from "../../src/topic-sets/view.ts";
 import { showVersion } from "../../src/topics/details.ts";
-import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
+import type { TopicReader } from "../../src/topics/listing.ts";
+import { toDefinition } from "../../src/topics/topic.ts";
 import { hasRight, includesNamespace, type Namespaces } from "../../src/users/rights.ts";
 import { HttpError, requireFound, requireNamespace } from "../framework/errors.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
-import { createHiddenError } from "./topic-rules.ts";
+import { createHiddenError, requireFreeIds } from "./topic-rules.ts";
 
 const checkSetQuery = createValidator<TopicSetQuery>(topicSetQuerySchema);
 const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
 const checkChanges = createValidator<SetChanges>(setChangesSchema);
+const checkName = createValidator<{ readonly name: string }>(topicSetNameSchema);
 
 /** 500 changes of usual size. */
 const maxChangesBytes = 1024 * 1024;
@@ -42,6 +46,7 @@ export interface TopicSetServices {
   readonly topicSetStore: TopicSetStore;
   readonly planSource: PlanSource;
   readonly applyChanges: ApplyChanges;
+  readonly topicReader: Pick<TopicReader, "findByAnyId">;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
@@ -156,7 +161,7 @@ function show({ externalId, topic, details }: KnownTopic, namespaces: Namespaces
   return [toKnownView({ externalId, topic, details: shown })];
 }
 
-const changeSet = ({ applyChanges, egressNaming }: TopicSetServices): Operation =>
+const changeSet = ({ applyChanges, topicReader, egressNaming }: TopicSetServices): Operation =>
   operation<SetChanges>({
     id: "applyTopicChanges",
     method: "POST",
@@ -170,12 +175,21 @@ const changeSet = ({ applyChanges, egressNaming }: TopicSetServices): Operation 
     parameters: { name },
     body: { schema: setChangesSchema, check: checkChanges, wrongTypeStatus: 415, maxBytes: maxChangesBytes },
     replies: { 200: { description: "The changes are stored.", schema: setChangesReplySchema } },
-    rejections: ["VERSION_CONFLICT", "SET_ORIGIN_MISMATCH", "BAD_EGRESS_NAME", "BAD_FILTER"],
+    rejections: [
+      ...(["VERSION_CONFLICT", "SET_ORIGIN_MISMATCH", "BAD_EGRESS_NAME", "BAD_FILTER"] as const),
+      "DUPLICATE_EXTERNAL_ID",
+    ],
     async handle(call) {
       const { changes, ...batch } = call.body;
+      const named = changes.flatMap(({ action, externalId }) => (action === "create" ? [] : [externalId]));
+      const given = changes.flatMap(({ after }) => after?.externalId ?? []);
+      await requireFreeIds(
+        topicReader,
+        given.filter((id) => !named.includes(id)),
+      );
       const { applied, events } = await applyChanges(
-        { ...batch, set: call.parameters["name"] ?? "", changes: changes.map(fromChangeView) },
-        { user: call.user.name, check: createCheck(call, egressNaming) },
+        { ...batch, set: requireSetName(call.parameters), changes: changes.map(fromChangeView) },
+        { user: call.user.name, access: createAccess(call, egressNaming) },
       ).catch((error: unknown) => {
         if (!(error instanceof PlanError)) throw error;
         throw new HttpError("VERSION_CONFLICT", error.message);
@@ -184,20 +198,34 @@ const changeSet = ({ applyChanges, egressNaming }: TopicSetServices): Operation 
     },
   });
 
-/** Throws for a topic that the caller may not change, or to which no events could be forwarded. */
-const createCheck =
-  (caller: Pick<Call, "user" | "namespaces">, naming: EgressNaming | undefined) =>
-  (topic: Pick<TopicDefinition, "externalId" | "namespace">, isNew: boolean): void => {
-    if (isNew) requireNamespace(caller, "topics.write", topic.namespace);
-    else if (!includesNamespace(caller.namespaces, topic.namespace))
-      throw createHiddenError(caller, topic.namespace);
-    const { egressFault } = isNew ? toEgressView(naming, topic) : {};
-    if (egressFault !== undefined)
-      throw new RejectionError(
-        "BAD_EGRESS_NAME",
-        `The topic "${topic.externalId}" leads to the egress topic ${egressFault}.`,
-      );
+function requireSetName(parameters: Call["parameters"]): string {
+  const checked = checkName(parameters);
+  if (checked.ok) return checked.value.name;
+  throw new RejectionError("SCHEMA_VIOLATION", "The name of the set is not valid.", checked.faults);
+}
+
+/** Nothing may be changed elsewhere, and no topic stored to which no events could be forwarded. */
+const createAccess = (
+  caller: Pick<Call, "user" | "namespaces">,
+  naming: EgressNaming | undefined,
+): ApplyAccess => {
+  const canChange = (namespace: string): boolean => includesNamespace(caller.namespaces, namespace);
+  return {
+    canChange,
+    check({ namespace }) {
+      if (!canChange(namespace)) throw createHiddenError(caller, namespace);
+    },
+    checkDefinition(definition) {
+      requireNamespace(caller, "topics.write", definition.namespace);
+      const { egressFault } = toEgressView(naming, definition);
+      if (egressFault !== undefined)
+        throw new RejectionError(
+          "BAD_EGRESS_NAME",
+          `The topic "${definition.externalId}" leads to the egress topic ${egressFault}.`,
+        );
+    },
   };
+};
 
 const getDatabase = ({ topicSetStore }: TopicSetServices): Operation =>
   operation({

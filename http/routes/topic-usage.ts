@@ -1,11 +1,11 @@
 import { topicUsageSchema } from "../../schemas/topic-usage.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
-import { toUsageView, type TopicUsageStore } from "../../src/topics/usage.ts";
+import { findUsage, toUsageView, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { findVisibleTopic } from "./topic-rules.ts";
 
 interface UsageServices {
-  readonly topicReader: Pick<TopicReader, "find">;
+  readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
   readonly topicUsage: TopicUsageStore;
 }
 
@@ -25,9 +25,12 @@ export const topicUsageOperations = ({ topicReader, topicUsage }: UsageServices)
     replies: { 200: { description: "The usage.", schema: topicUsageSchema } },
     rejections: ["NOT_FOUND"],
     async handle({ parameters: { id = "" }, namespaces }) {
-      const { externalId } = (await findVisibleTopic(topicReader, id, namespaces)).topic;
-      const [usage, counting] = await Promise.all([topicUsage.find([externalId]), topicUsage.findCounting()]);
-      return { status: 200, json: toUsageView(externalId, usage.get(externalId), counting) };
+      const { topic } = await findVisibleTopic(topicReader, id, namespaces);
+      const [usage, counting] = await Promise.all([
+        findUsage(topicUsage, [topic]),
+        topicUsage.findCounting(),
+      ]);
+      return { status: 200, json: toUsageView(topic.externalId, usage.get(topic.externalId), counting) };
     },
   }),
 ];

@@ -15,7 +15,6 @@ import type { EgressNaming } from "../../src/routing/egress.ts";
 import {
   readHistoryPage,
   toDetailsAt,
-  type HistoryEntry,
   type TopicHistory,
   type TopicVersion,
 } from "../../src/topics/history.ts";
@@ -34,6 +33,7 @@ import {
   canSee,
   changeRejections,
   createTopicCheck,
+  findBySysId,
   findExternalId,
   findVisibleTopic,
   forceParameter,
@@ -68,7 +68,7 @@ const getTopic = (services: HistoryServices): Operation =>
     description:
       "Its definition, an explanation of its filters, its details, its source, and its previous definition; with `at` as they were, with `version` without the details. For a retired topic, its last version.",
     parameters: {
-      id: "External id of the topic, or its sys_id. An external id takes precedence.",
+      id: "External id of the topic, or its sys_id, which takes precedence.",
     },
     query: toQueryParameters(topicAtQuerySchema),
     replies: { 200: { description: "The topic.", schema: topicDetailSchema, hasEtag: true } },
@@ -116,15 +116,6 @@ async function findPast(
     : services.topicHistory.findVersion(externalId, Number(version));
 }
 
-/** Shows an entry of the history, and what it replaced, as far as the caller may see them. */
-function showEntry(entry: HistoryEntry, namespaces: Call["namespaces"]): HistoryEntry[] {
-  const canSee = (one: { readonly namespace: string } | undefined): boolean =>
-    one !== undefined && includesNamespace(namespaces, one.namespace);
-  if (!("details" in entry)) return canSee(entry.topic) ? [entry] : [];
-  const { details, before } = entry;
-  return canSee(details) ? [{ details, before: canSee(before) ? before : undefined }] : [];
-}
-
 const listVersions = (services: HistoryServices): Operation =>
   operation({
     id: "listTopicVersions",
@@ -144,12 +135,12 @@ const listVersions = (services: HistoryServices): Operation =>
       const { query, namespaces } = call;
       const { id = "" } = call.parameters;
       const { limit, after } = validateQuery(checkVersionQuery, query);
-      const externalId = await findExternalId(services.topicReader, id, call);
-      const page = await readHistoryPage(services.topicHistory, externalId, { after, limit: Number(limit) });
-      const visible = page.entries.flatMap((entry) => showEntry(entry, namespaces));
-      if (visible.length === 0 && page.next === undefined && after === undefined)
+      const externalId = (await findBySysId(services.topicReader, id, call))?.topic.externalId ?? id;
+      const place = { namespaces, after, limit: Number(limit) };
+      const { entries, next } = await readHistoryPage(services.topicHistory, externalId, place);
+      if (entries.length === 0 && after === undefined)
         throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-      const json: VersionList = { versions: visible.map(toEntryView), next: page.next ?? null };
+      const json: VersionList = { versions: entries.map(toEntryView), next: next ?? null };
       return { status: 200, json };
     },
   });

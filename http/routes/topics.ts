@@ -22,7 +22,7 @@ import { readTopicPage } from "../../src/topics/topic-pages.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicView } from "../../src/topics/topic-view.ts";
 import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
-import { toDefinition } from "../../src/topics/topic.ts";
+import { externalIdFault, toDefinition } from "../../src/topics/topic.ts";
 import type { EgressNaming } from "../../src/routing/egress.ts";
 import { hasRight } from "../../src/users/rights.ts";
 import { requireNamespace } from "../framework/errors.ts";
@@ -32,6 +32,8 @@ import { parseTopicQuery } from "./topic-query.ts";
 import {
   createTopicCheck,
   findExternalId,
+  findTakenId,
+  requireFreeIds,
   forceParameter,
   hidePrevious,
   requireStorable,
@@ -52,7 +54,7 @@ interface TopicServices extends TopicSources {
   readonly egressNaming: EgressNaming | undefined;
 }
 
-const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
+const createTopic = ({ topics, topicReader, egressNaming }: TopicServices): Operation =>
   operation<TopicBody>({
     id: "createTopic",
     method: "POST",
@@ -71,6 +73,7 @@ const createTopic = ({ topics, egressNaming }: TopicServices): Operation =>
     rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
     async handle({ body, user, namespaces }) {
       requireStorable({ user, namespaces }, egressNaming, toDefinition(body));
+      await requireFreeIds(topicReader, [body.externalId]);
       const { topic, event } = await topics.create(body, user.name);
       const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
       const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
@@ -113,7 +116,7 @@ const listTopics = (sources: TopicServices): Operation =>
     },
   });
 
-const validateTopic = ({ topics, eventTypes }: TopicServices): Operation =>
+const validateTopic = ({ topics, topicReader, eventTypes }: TopicServices): Operation =>
   operation<TopicDraft>({
     id: "checkTopic",
     method: "POST",
@@ -131,11 +134,13 @@ const validateTopic = ({ topics, eventTypes }: TopicServices): Operation =>
       const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
       const checked = checkTopic(draft);
       const definition = toDefinition(draft);
-      const [found, warnings] = await Promise.all([
+      const [found, takenId, warnings] = await Promise.all([
         topics.check(definition),
+        findTakenId(topicReader, [definition.externalId]),
         hasRight(user, "topics.read") ? eventTypes.findWarnings(definition) : [],
       ]);
-      const faults = [...(checked.ok ? [] : checked.faults), ...found];
+      const taken = takenId === undefined || found.includes(externalIdFault) ? [] : [externalIdFault];
+      const faults = [...(checked.ok ? [] : checked.faults), ...found, ...taken];
       const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })), warnings };
       return { status: 200, json };
     },

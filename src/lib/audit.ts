@@ -12,7 +12,7 @@ export type AuditEvent =
         | "topic.disabled"
         | "topic.enabled";
       readonly externalId: string;
-      /** The sys_id. */
+      /** The sys_id; empty for details without a topic. */
       readonly id: string;
       /** Whether it was changed although it belongs to a set. */
       readonly forced?: true;

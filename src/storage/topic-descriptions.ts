@@ -2,10 +2,15 @@ import type { Filter } from "mongodb";
 
 import { compareTexts } from "../matching/filter/compare.ts";
 import { getDetailsId, type ReplacedDetails, type StoredDetails } from "../topics/details.ts";
-import { toDescriptionSortKey, type Description, type DescriptionSortKey } from "../topics/history.ts";
+import {
+  toDescriptionSortKey,
+  type Description,
+  type DescriptionSortKey,
+  type HistoryPlace,
+} from "../topics/history.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { findPage } from "./queries.ts";
+import { findPage, toNamespaceFilter } from "./queries.ts";
 import { fromDetailsRecord, toDetailsRecord, type DetailsRecord } from "./topic-details-records.ts";
 import { toExpiry } from "./topic-versions.ts";
 
@@ -58,12 +63,16 @@ export function createDescriptions(database: Database) {
     async read(
       externalId: string,
       filter: Filter<DescriptionRecord>,
-      { after, limit }: { readonly after: DescriptionSortKey | undefined; readonly limit: number },
+      { namespaces, after, limit }: HistoryPlace<DescriptionSortKey>,
     ): Promise<Description[]> {
+      const among = (toNamespaceFilter(namespaces) ?? {}) as Filter<DescriptionRecord>;
       const [latest, { records }] = await database.list(() =>
         Promise.all([
-          current.findOne({ _id: externalId }),
-          findPage(replaced, { filter, sort: ["changed_on", "_id"], descending: true, after, limit }),
+          current.findOne({ $and: [{ _id: externalId }, among] } as Filter<DetailsRecord>),
+          findPage(replaced, {
+            ...{ filter: { $and: [filter, among] }, sort: ["changed_on", "_id"], descending: true },
+            ...{ after, limit },
+          }),
         ]),
       );
       const first = latest === null ? [] : [fromDetailsRecord(latest)];
@@ -75,7 +84,9 @@ export function createDescriptions(database: Database) {
       ];
       const shown = all.toSorted(compareDescriptions).slice(0, limit);
       const wanted = shown.flatMap(({ replaces }) => replaces ?? []);
-      const found = await database.run(() => replaced.find({ _id: { $in: wanted } }).toArray());
+      const found = await database.run(() =>
+        replaced.find({ $and: [{ _id: { $in: wanted } }, among] }).toArray(),
+      );
       const befores = new Map(found.map((record) => [record._id, fromDescriptionRecord(record)]));
       return shown.map((details) => ({ details, before: befores.get(details.replaces ?? "") }));
     },

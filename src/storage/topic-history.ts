@@ -8,9 +8,10 @@ import {
   type VersionSortKey,
 } from "../topics/history.ts";
 import type { ListedTopic, Topic } from "../topics/topic.ts";
+import { includesNamespace } from "../users/rights.ts";
 import { maxListMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
-import { findPage } from "./queries.ts";
+import { findPage, toNamespaceFilter } from "./queries.ts";
 import { createDescriptions, type DescriptionRecord } from "./topic-descriptions.ts";
 import { fromRetiredRecord, fromTopicRecord, type RetiredRecord } from "./topic-records.ts";
 import { createTopicReader, toTopicFilter } from "./topic-reader.ts";
@@ -28,8 +29,7 @@ export function createTopicHistory(database: Database): TopicHistory {
 
   /** The topic that has an external id, or had it last, and where its history is. */
   async function findNamed(externalId: string) {
-    const found = await reader.find(externalId);
-    const named = found?.topic.externalId === externalId ? found : undefined;
+    const named = await reader.find(externalId);
     return { named, filter: toHistoryFilter(externalId, named) };
   }
 
@@ -40,19 +40,26 @@ export function createTopicHistory(database: Database): TopicHistory {
   }
 
   return {
-    async readVersions(externalId, { after, limit }) {
+    async readVersions(externalId, { namespaces, after, limit }) {
       const { active, filter } = await findCurrent(externalId);
+      const among = toNamespaceFilter(namespaces) ?? {};
       const page = { descending: true, after, limit };
       const [ended, replaced] = await database.list(() =>
         Promise.all([
-          findPage(retired, { ...page, filter: filter.retired, sort: ["retired_on", "version", "sys_id"] }),
-          findPage(versions, { ...page, filter: filter.versions, sort: ["valid_to", "version", "sys_id"] }),
+          findPage(retired, {
+            ...{ ...page, filter: { $and: [filter.retired, among as Filter<RetiredRecord>] } },
+            sort: ["retired_on", "version", "sys_id"],
+          }),
+          findPage(versions, {
+            ...{ ...page, filter: { $and: [filter.versions, among as Filter<VersionRecord>] } },
+            sort: ["valid_to", "version", "sys_id"],
+          }),
         ]),
       );
       const current = active === undefined ? [] : [toCurrent(active)];
       const past = [...ended.records.map(toEnded), ...replaced.records.map(fromVersionRecord)];
       return [...current, ...past.filter((one) => !isCurrent(one, active))]
-        .filter((one) => isAfter(one, after))
+        .filter((one) => isAfter(one, after) && includesNamespace(namespaces, one.topic.namespace))
         .toSorted(compareVersions)
         .slice(0, limit);
     },

@@ -67,20 +67,30 @@ export function createTopicReader(database: Database): TopicReader {
 
     estimateCount: () => database.run(() => topics.estimatedDocumentCount()),
 
-    async find(id) {
-      const [[active], bySysId] = await Promise.all([
-        findByExternalIds({ database, topics }, [id]),
-        database.run(() => topics.findOne({ _id: id })),
-      ]);
-      if (active !== undefined) return { topic: fromTopicRecord(active) };
-      const [last] = await findLatestRetired([id]);
-      if (last === undefined && bySysId !== null) return { topic: fromTopicRecord(bySysId) };
-      const found = last ?? (await findDisabled(sources, id));
-      if (found === undefined) return undefined;
-      const { topic, ...retired } = found;
-      return { topic, retired };
+    find: (externalId) => findNamed(sources, externalId),
+
+    async findByAnyId(id) {
+      if (!isSysId(id)) return findNamed(sources, id);
+      const active = await database.run(() => topics.findOne({ _id: id }));
+      if (active !== null) return { topic: fromTopicRecord(active) };
+      return toListed(await findDisabled(sources, id)) ?? (await findNamed(sources, id));
     },
   };
+}
+
+async function findNamed(
+  { database, topics, findLatestRetired }: Sources,
+  externalId: string,
+): Promise<ListedTopic | undefined> {
+  const [active] = await findByExternalIds({ database, topics }, [externalId]);
+  if (active !== undefined) return { topic: fromTopicRecord(active) };
+  return toListed((await findLatestRetired([externalId]))[0]);
+}
+
+function toListed(found: RetiredTopic | undefined): ListedTopic | undefined {
+  if (found === undefined) return undefined;
+  const { topic, ...retired } = found;
+  return { topic, retired };
 }
 
 /** Where topics are read. */
@@ -95,7 +105,6 @@ async function findDisabled(
   { database, retired, findLatestRetired }: Sources,
   id: string,
 ): Promise<RetiredTopic | undefined> {
-  if (!isSysId(id)) return undefined;
   const [record] = await database.run(() =>
     retired.find({ _id: toPrefixRange(`${id}-`) }, { sort: { _id: -1 }, limit: 1 }).toArray(),
   );

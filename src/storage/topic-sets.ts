@@ -48,6 +48,7 @@ export function createTopicSetStore(
   async function record(writes: SetWrites, options: SessionOptions): Promise<void> {
     for (;;) {
       const current = await sets.findOne({ _id: writes.set }, options);
+      if (current !== null) writes.check?.(fromSetRecord(current));
       if (current?.origin !== undefined && current.origin !== writes.origin)
         throw createOriginRejection(writes.set, current.origin, writes.origin);
       const { _id, ...next } = addApply(current, writes);

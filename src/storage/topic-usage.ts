@@ -7,10 +7,13 @@ import { splitIntoBatches } from "../lib/batches.ts";
 import type { Database } from "./database.ts";
 import { classify, getWriteErrors } from "./failures.ts";
 import { collections } from "./names.ts";
+import { findByExternalIds, type TopicRecord } from "./topic-records.ts";
 
 export interface UsageRecord {
   /** The external id. */
   _id: string;
+  /** The sys_id of the topic that had it; absent if it was last counted by an earlier release. */
+  topic?: string;
   last_on: Date;
   /** The number of events by day, numbered from 1970 on. */
   days: Record<string, number>;
@@ -32,6 +35,7 @@ const idsPerQuery = 200;
 export function createTopicUsageStore(database: Database): TopicUsageStore {
   const usage = database.collection<UsageRecord>(collections.topicUsage);
   const counting = database.collection<CountingRecord>(collections.topicUsage);
+  const topics = database.collection<TopicRecord>(collections.topics);
 
   async function findRecords(externalIds: readonly string[]): Promise<UsageRecord[]> {
     const found = splitIntoBatches(externalIds, idsPerQuery).map((ids) =>
@@ -46,11 +50,24 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
   return {
     async add(counts, on) {
       const today = toDay(on);
-      const stored = new Map((await findRecords(counts.map(toId))).map((record) => [record._id, record]));
+      const ids = counts.map(toId);
+      const stored = new Map((await findRecords(ids)).map((record) => [record._id, record]));
+      const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
+      const owners = new Map(active.map(({ _id, topic_id }) => [topic_id, _id]));
       // In one order everywhere: in some products, a bulk holds its records until it ends.
       const ordered = counts.toSorted((a, b) => compareTexts(a.externalId, b.externalId));
       const operations = ordered.map(({ externalId, matches }): Operation => {
-        const days = Object.keys(stored.get(externalId)?.days ?? {});
+        const { topic, days: counted = {} } = stored.get(externalId) ?? {};
+        const owner = owners.get(externalId);
+        if (owner !== undefined && topic !== undefined && topic !== owner)
+          // Of several instances that find another topic under an external id, the first one begins again.
+          return {
+            updateOne: {
+              filter: { _id: externalId, topic },
+              update: { $set: { topic: owner, last_on: on, days: { [today]: matches } } },
+            },
+          };
+        const days = Object.keys(counted);
         const old = days.filter((day) => Number(day) <= today - usageDays);
         return {
           updateOne: {
@@ -58,6 +75,7 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
             update: {
               $inc: { [`days.${today}`]: matches },
               $max: { last_on: on },
+              ...(owner !== undefined && topic === undefined && { $set: { topic: owner } }),
               ...(old.length > 0 && { $unset: Object.fromEntries(old.map((day) => [`days.${day}`, ""])) }),
             },
             upsert: true,
@@ -88,10 +106,10 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
     async find(externalIds) {
       const records = await findRecords(externalIds);
       return new Map(
-        records.map(({ _id, last_on: lastOn, days }) => [
-          _id,
-          { lastOn, days: new Map(Object.entries(days).map(([day, events]) => [Number(day), events])) },
-        ]),
+        records.map(({ _id, topic: topicId, last_on: lastOn, days }) => {
+          const byDay = new Map(Object.entries(days).map(([day, events]) => [Number(day), events]));
+          return [_id, { ...(topicId !== undefined && { topicId }), lastOn, days: byDay }];
+        }),
       );
     },
   };

@@ -1,5 +1,6 @@
-import { PlanError } from "../lib/errors.ts";
 import type { AuditEvent } from "../lib/audit.ts";
+import { PlanError } from "../lib/errors.ts";
+import { invariant } from "../lib/invariant.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import { toTopicEvent } from "../topics/audit.ts";
 import type { DefinitionChange } from "../topics/definition-change.ts";
@@ -7,16 +8,24 @@ import { ChangesRejectedError } from "../topics/changing.ts";
 import { DetailsConflictError } from "../topics/details-store.ts";
 import {
   formatDetails,
-  noDetails,
   toNextDetails,
   toReplacedDetails,
   type ReplacedDetails,
   type StoredDetails,
 } from "../topics/details.ts";
 import type { TopicService } from "../topics/service.ts";
-import { isSameDefinition, type Topic, type TopicDefinition } from "../topics/topic.ts";
+import { isSameDefinition, type Topic } from "../topics/topic.ts";
+import {
+  checkSet,
+  checkTouched,
+  hideDetails,
+  requireShapes,
+  type ApplyAccess,
+  type Found,
+  type Known,
+} from "./apply-access.ts";
 import { digestDefinition, digestManaged } from "./desired.ts";
-import type { PlannedChange, TopicPlan } from "./plan.ts";
+import type { PlannedChange, PlannedState, TopicPlan } from "./plan.ts";
 import type { KnownTopic, PlanSource, SetWrites, TopicSetStore } from "./stores.ts";
 
 /** Changes of a plan that are applied together. */
@@ -36,9 +45,8 @@ export interface AppliedBatch {
 
 export interface ApplyOptions {
   readonly user: string;
-  /** Throws if the caller may not change a topic as it is, or make it as it is to be. */
-  readonly check?:
-    ((topic: Pick<TopicDefinition, "externalId" | "namespace">, isNew: boolean) => void) | undefined;
+  /** Undefined: everything. */
+  readonly access?: ApplyAccess | undefined;
 }
 
 /** Applies batches. Throws a PlanError if a topic has changed since the plan, and UnavailableError. */
@@ -47,7 +55,7 @@ export type ApplyChanges = (batch: ApplyBatch, options: ApplyOptions) => Promise
 interface ApplyStores {
   readonly topics: Pick<TopicService, "change">;
   readonly source: Pick<PlanSource, "findKnown">;
-  readonly sets: Pick<TopicSetStore, "getDatabaseId" | "getPrimary" | "confirmReads" | "write">;
+  readonly sets: Pick<TopicSetStore, "getDatabaseId" | "getPrimary" | "confirmReads" | "find" | "write">;
   readonly now: () => Date;
 }
 
@@ -59,26 +67,28 @@ const maxAttempts = 10;
  * unchanged.
  */
 export function createApply({ topics, source, sets, now }: ApplyStores): ApplyChanges {
-  return async (batch, { user, check }) => {
+  return async (batch, { user, access }) => {
     if (batch.database !== sets.getDatabaseId()) throw createDatabaseError();
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const primary = sets.getPrimary();
+      const set = access && (await sets.find(batch.set));
       const known = await findTouched(batch, source);
-      if (check !== undefined) checkTouched(batch, known, check);
-      const { open, stale } = sortOut(batch, known);
+      if (access !== undefined) checkTouched(batch, { set, known }, access);
+      requireShapes(batch.changes);
+      const shown = access === undefined ? known : hideDetails(known, access);
+      const { open, stale } = sortOut(batch, { known, shown });
       if (stale.length > 0) throw createStaleError(stale);
       // An election may have lost what counts as made.
       if (open.length < batch.changes.length && !(await sets.confirmReads(primary))) continue;
       if (open.length === 0) return { applied: 0, events: [] };
       const label = { set: batch.set, plan: batch.plan, ...(batch.revision && { revision: batch.revision }) };
-      const writes = toSetWrites(open, { batch, known, user, on: now() });
+      const writes = toSetWrites(open, { batch, known, shown, user, access, on: now() });
       try {
         const { events } = await topics.change(open.flatMap(toTopicChanges), {
-          user,
-          label,
+          ...{ user, label, check: access?.check },
           further: (transaction) => sets.write(writes, transaction),
         });
-        return { applied: open.length, events: [...events, ...toDetailsEvents(open)] };
+        return { applied: open.length, events: [...events, ...toDetailsEvents(writes, open, events)] };
       } catch (error) {
         if (error instanceof ChangesRejectedError)
           throw createStaleError(error.rejections.map(({ problem }) => problem.message));
@@ -95,29 +105,11 @@ export const createDatabaseError = (): PlanError =>
 const createStaleError = (reasons: readonly string[]): PlanError =>
   new PlanError([...reasons, "Nothing of this batch was changed. Plan again."].join("\n"));
 
-type Known = ReadonlyMap<string, KnownTopic>;
-
 async function findTouched({ changes }: ApplyBatch, source: ApplyStores["source"]): Promise<Known> {
   const ids = new Set(
     changes.flatMap(({ externalId, after }) => [externalId, after?.externalId ?? externalId]),
   );
   return new Map((await source.findKnown([...ids])).map((one) => [one.externalId, one]));
-}
-
-/** Runs before anything is said about a topic; also for one whose external id a change takes. */
-function checkTouched(
-  { changes }: ApplyBatch,
-  known: Known,
-  check: NonNullable<ApplyOptions["check"]>,
-): void {
-  for (const { externalId, after } of changes) {
-    for (const id of new Set([externalId, after?.externalId ?? externalId])) {
-      const { topic, details } = known.get(id) ?? {};
-      const before = topic ?? details;
-      if (before !== undefined) check(before, false);
-    }
-    if (after?.definition !== undefined) check(after.definition, true);
-  }
 }
 
 /** A change that is to be made, and the topic that it is about. */
@@ -127,11 +119,14 @@ interface OpenChange {
 }
 
 /** Finds the changes that are not made yet, and why some cannot be made any more. */
-function sortOut({ changes, set, plan }: ApplyBatch, known: Known): { open: OpenChange[]; stale: string[] } {
+function sortOut(
+  { changes, set, plan }: ApplyBatch,
+  { known, shown }: Found,
+): { open: OpenChange[]; stale: string[] } {
   const open: OpenChange[] = [];
   const stale: string[] = [];
   for (const change of changes) {
-    if (isMade(change, set, known)) continue;
+    if (isMade(change, set, shown)) continue;
     const { externalId } = change;
     const current = known.get(externalId) ?? { externalId, topic: undefined, details: undefined };
     const made = findMadeTopic(change, plan, known);
@@ -139,7 +134,7 @@ function sortOut({ changes, set, plan }: ApplyBatch, known: Known): { open: Open
       open.push({ change, current: { ...current, topic: made } });
       continue;
     }
-    const reason = findStaleReason(change, current);
+    const reason = findStaleReason(change, current, { set, shown });
     if (reason === undefined) open.push({ change, current });
     else stale.push(reason);
   }
@@ -172,12 +167,16 @@ function findMadeTopic({ after }: PlannedChange, plan: string, known: Known): To
 }
 
 function findStaleReason(
-  { expects, detailsVersion, action }: PlannedChange,
+  { expects, detailsVersion, action, after }: PlannedChange,
   { externalId, topic, details }: KnownTopic,
+  { set, shown }: Pick<Found, "shown"> & Pick<ApplyBatch, "set">,
 ): string | undefined {
+  const own = shown.get(externalId)?.details;
   if (expects === null) {
     if (topic !== undefined && action === "create")
       return `"${externalId}" exists now: ${describeWriter(topic)}.`;
+    if (topic === undefined && after?.definition === undefined && own?.membership?.set !== set)
+      return `"${externalId}" does not exist.`;
   } else if (topic === undefined) {
     if (action === "disable") return undefined;
     return `"${externalId}" had version ${expects.version} and is not active any more.`;
@@ -187,12 +186,16 @@ function findStaleReason(
     return `"${externalId}" has version ${topic.version}, not ${expects.version}: ${describeWriter(topic)}.`;
   else if (digestDefinition(topic) !== expects.digest)
     return `"${externalId}" has another definition than its version ${expects.version} in the plan: ${describeWriter(topic)}.`;
-  if ((details?.version ?? 0) === detailsVersion) return undefined;
+  // Nobody who may not see what another topic has left knows its version, unless there is a topic.
+  if ((details?.version ?? 0) === detailsVersion || (topic === undefined && own !== details))
+    return undefined;
   const writer =
     details === undefined
-      ? "they were removed"
-      : `"${details.changedBy}" changed them at ${details.changedOn.toISOString()}`;
-  return `the details of "${externalId}" have version ${details?.version ?? 0}, not ${detailsVersion}: ${writer}.`;
+      ? ": they were removed"
+      : own === undefined
+        ? ""
+        : `: "${details.changedBy}" changed them at ${details.changedOn.toISOString()}`;
+  return `the details of "${externalId}" have version ${details?.version ?? 0}, not ${detailsVersion}${writer}.`;
 }
 
 const describeWriter = ({ source, updatedOn }: Topic): string =>
@@ -211,55 +214,93 @@ function toTopicChanges({ change: { action, after }, current }: OpenChange): Def
   return [{ kind: "change", externalId, expected, definition }];
 }
 
-/** The audit events of changes that leave the topics themselves as they are. */
-const toDetailsEvents = (open: readonly OpenChange[]): AuditEvent[] =>
-  open.flatMap((one) => {
-    const { topic } = one.current;
-    return topic === undefined || toTopicChanges(one).length > 0 ? [] : [toTopicEvent("described", topic)];
-  });
+/** The audit events of details that were written without a change of their topic, which has its own event. */
+function toDetailsEvents(
+  { details }: SetWrites,
+  open: readonly OpenChange[],
+  events: readonly AuditEvent[],
+): AuditEvent[] {
+  const told = new Set(events.flatMap((event) => ("externalId" in event ? [event.externalId] : [])));
+  const ids = new Map(
+    open.map(({ change, current }) => [change.after?.externalId ?? change.externalId, current.topic?.id]),
+  );
+  return details
+    .filter(({ externalId }) => !told.has(externalId))
+    .map(({ externalId }) => toTopicEvent("described", { externalId, id: ids.get(externalId) ?? "" }));
+}
 
-interface WritesContext {
+interface WritesContext extends Found, ApplyOptions {
   readonly batch: ApplyBatch;
-  readonly known: Known;
-  readonly user: string;
   readonly on: Date;
 }
 
-function toSetWrites(open: readonly OpenChange[], { batch, known, user, on }: WritesContext): SetWrites {
+function toSetWrites(open: readonly OpenChange[], context: WritesContext): SetWrites {
+  const { batch, user, on, access } = context;
   const { set, origin, plan, revision, total } = batch;
   const details: StoredDetails[] = [];
   const removedDetails: StoredDetails[] = [];
   const replacedDetails: ReplacedDetails[] = [];
   const namespaces = new Set<string>();
   for (const one of open) {
-    const { change, current } = one;
-    const { after } = change;
-    const id = after?.externalId ?? current.externalId;
-    const stored = known.get(id)?.details;
-    const moved = id === current.externalId ? undefined : current.details;
-    if (moved !== undefined) removedDetails.push(moved);
-    const topic = after?.definition ??
-      current.topic ?? { externalId: id, name: "", namespace: stored?.namespace ?? "" };
-    namespaces.add(topic.namespace);
-    const applied = {
-      version: (current.topic?.version ?? 0) + Number(toTopicChanges(one).length > 0),
-      digest: digestManaged(after ?? { details: noDetails }),
-      plan,
-      on,
-    };
-    const next = toNextDetails(stored, {
-      ...{ topic, moved, by: user, at: on },
-      details: after?.details ?? stored ?? noDetails,
-      membership: after === undefined ? null : { set, path: after.path, applied },
-    });
+    const { topic } = one.current;
+    const { after } = one.change;
+    const written =
+      after === undefined ? endMembership(one, context) : replaceDetails(one, { ...context, after });
+    const place = after?.definition ?? topic ?? written?.next;
+    if (place !== undefined) namespaces.add(place.namespace);
+    if (written === undefined) continue;
+    const { next, stored, moved } = written;
     details.push(next);
-    for (const one of [stored, moved])
-      replacedDetails.push(...toReplacedDetails(one, next, current.topic?.id));
+    if (moved !== undefined) removedDetails.push(moved);
+    for (const before of [stored, moved]) replacedDetails.push(...toReplacedDetails(before, next, topic?.id));
   }
   return {
     ...{ set, origin, on, details, removedDetails, replacedDetails },
+    check:
+      access &&
+      ((stored) => {
+        checkSet(stored, origin, access);
+      }),
     apply: { plan, revision, by: user, total },
     namespaces: [...namespaces],
     applied: open.length,
   };
+}
+
+interface WrittenDetails {
+  readonly next: StoredDetails;
+  readonly stored: StoredDetails | undefined;
+  /** What is stored under the external id before a rename. */
+  readonly moved?: StoredDetails | undefined;
+}
+
+/** Keeps what the details say, in the namespace in which they were written. */
+function endMembership(
+  { current: { externalId, topic } }: OpenChange,
+  { batch, shown, user, on }: WritesContext,
+): WrittenDetails | undefined {
+  const stored = shown.get(externalId)?.details;
+  if (stored?.membership?.set !== batch.set) return undefined;
+  const described = { externalId, name: topic?.name ?? "", namespace: stored.namespace };
+  const change = { topic: described, details: stored, membership: null, by: user, at: on };
+  return { stored, next: toNextDetails(stored, change) };
+}
+
+function replaceDetails(
+  one: OpenChange,
+  { after, batch: { set, plan }, known, shown, user, on }: WritesContext & { readonly after: PlannedState },
+): WrittenDetails {
+  const { current } = one;
+  const stored = known.get(after.externalId)?.details;
+  const former = known.get(current.externalId)?.topic === undefined ? shown : known;
+  const moved = after.externalId === current.externalId ? undefined : former.get(current.externalId)?.details;
+  const topic = after.definition ?? current.topic ?? (stored && { ...stored, name: "" });
+  invariant(topic !== undefined, "details are those of a topic, or were described before");
+  const version = (current.topic?.version ?? 0) + Number(toTopicChanges(one).length > 0);
+  const applied = { version, digest: digestManaged(after), plan, on };
+  const next = toNextDetails(stored, {
+    ...{ topic, moved, details: after.details, by: user, at: on },
+    membership: { set, path: after.path, applied },
+  });
+  return { next, stored, moved };
 }

@@ -41,6 +41,8 @@ export interface TopicSet {
 export interface SetWrites {
   readonly set: string;
   readonly origin: string | undefined;
+  /** Throws if the caller may not change the stored set; undefined: anybody may. */
+  readonly check?: ((set: TopicSet) => void) | undefined;
   readonly apply: Omit<SetApply, "startedOn" | "endedOn" | "applied">;
   readonly on: Date;
   readonly namespaces: readonly string[];
@@ -69,8 +71,8 @@ export interface TopicSetStore {
   /** Lists sets with topics in these namespaces, by name. */
   list(namespaces: Namespaces): Promise<TopicSet[]>;
   /**
-   * Writes in the transaction of the topics. Throws DetailsConflictError, and a RejectionError if the set is
-   * applied from another origin.
+   * Writes in the transaction of the topics. Throws DetailsConflictError, a RejectionError if the set is
+   * applied from another origin, and what `check` throws.
    */
   write(writes: SetWrites, transaction: StoreTransaction): Promise<void>;
 }

@@ -6,7 +6,10 @@ import type { Topic } from "./topic.ts";
 type TopicAction = "created" | "changed" | "described" | "retired" | "disabled" | "enabled";
 
 /** The audit event of a change to a topic. */
-export const toTopicEvent = (action: TopicAction, { externalId, id }: Topic): AuditEvent => ({
+export const toTopicEvent = (
+  action: TopicAction,
+  { externalId, id }: Pick<Topic, "externalId" | "id">,
+): AuditEvent => ({
   action: `topic.${action}`,
   externalId,
   id,

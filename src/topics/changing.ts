@@ -100,6 +100,16 @@ export async function changeTopic(
   }
 }
 
+/** What another topic has left under an external id does not concern its next owner. */
+function isAllowed(topic: Topic, check: ChangeOptions["check"]): boolean {
+  try {
+    check?.(topic);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Looks up the topics that the changes name, and the holders of the values that they want. */
 async function load(
   store: TopicTable,
@@ -113,9 +123,14 @@ async function load(
   const wanted = new Set([...named, ...definitions.map(({ externalId }) => externalId)]);
   // Active topics first: one that is disabled in between is then found among the retired ones.
   const active = await store.findByExternalIds([...wanted]);
-  const retired = await store.findLatestRetired([...named]);
-  for (const topic of [...active, ...retired.map((one) => one.topic)])
-    if (named.has(topic.externalId)) check?.(topic);
+  const ended = await store.findLatestRetired([...named]);
+  for (const topic of active) if (named.has(topic.externalId)) check?.(topic);
+  const held = new Set(active.map(({ externalId }) => externalId));
+  const retired = ended.filter(({ topic }) => {
+    if (held.has(topic.externalId)) return isAllowed(topic, check);
+    check?.(topic);
+    return true;
+  });
   const enabled = changes.flatMap((change) =>
     change.kind === "enable" && change.definition === undefined
       ? retired.flatMap(({ topic }) => (topic.externalId === change.externalId ? [topic] : []))

@@ -60,8 +60,7 @@ export function createDetailsService({
   ): Promise<void> {
     if (replacedBy === "" || replacedBy === current?.replacedBy) return;
     const found = await topicReader.find(replacedBy);
-    const exists =
-      found?.topic.externalId === replacedBy && found.retired === undefined && canSee(found.topic.namespace);
+    const exists = found !== undefined && found.retired === undefined && canSee(found.topic.namespace);
     if (!exists)
       throw createDetailsRejection(externalId, [
         { path: "/replacedBy", message: `is not the external id of an active topic: "${replacedBy}"` },
@@ -74,7 +73,7 @@ export function createDetailsService({
       const faults = findDetailsFaults(externalId, details);
       if (faults.length > 0) throw createDetailsRejection(externalId, faults);
       const listed = await topicReader.find(externalId);
-      if (listed?.topic.externalId !== externalId)
+      if (listed === undefined)
         throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
       check?.(listed.topic);
       const [current] = await topicDetails.find([externalId]);

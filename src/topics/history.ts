@@ -2,6 +2,7 @@ import { createCursorFormat } from "../lib/cursor.ts";
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import { getDetailsId, type StoredDetails } from "./details.ts";
 import type { TopicDetailsStore } from "./details-store.ts";
+import type { Namespaces } from "../users/rights.ts";
 import type { TopicQuery } from "./listing.ts";
 import type { Source, Topic, VersionAction } from "./topic.ts";
 
@@ -45,21 +46,22 @@ export type PastTopicQuery = Pick<
   "externalIds" | "name" | "namePrefix" | "namespace" | "namespaces" | "source"
 >;
 
+/** Which entries of a history to read. What is elsewhere does not exist for the reader. */
+export interface HistoryPlace<Key> {
+  readonly namespaces: Namespaces;
+  readonly after: Key | undefined;
+  readonly limit: number;
+}
+
 /** Reads topics as they were. Every function throws UnavailableError. */
 export interface TopicHistory {
   /**
    * Returns at most `limit` versions after a sort key, of every topic that ever had the external id, under
    * which the current one is also found in its history before a rename.
    */
-  readVersions(
-    externalId: string,
-    from: { readonly after: VersionSortKey | undefined; readonly limit: number },
-  ): Promise<TopicVersion[]>;
+  readVersions(externalId: string, from: HistoryPlace<VersionSortKey>): Promise<TopicVersion[]>;
   /** Returns at most `limit` descriptions after a sort key, of the same topics. */
-  readDescriptions(
-    externalId: string,
-    from: { readonly after: DescriptionSortKey | undefined; readonly limit: number },
-  ): Promise<Description[]>;
+  readDescriptions(externalId: string, from: HistoryPlace<DescriptionSortKey>): Promise<Description[]>;
   /** Finds the details of these external ids that were in force at a time, in no order. */
   findDetailsAt(externalIds: readonly string[], at: Date): Promise<StoredDetails[]>;
   /** Finds a version of the topic that has an external id, or had it last. */
@@ -90,11 +92,14 @@ interface HistoryPage {
   readonly next: string | undefined;
 }
 
-/** Returns a page of the history of an external id. Throws a RejectionError for a bad cursor. */
+/**
+ * Returns a page of the history of an external id in some namespaces, which are all that its cursor is made
+ * of. Throws a RejectionError for a bad cursor.
+ */
 export async function readHistoryPage(
   history: Pick<TopicHistory, "readVersions" | "readDescriptions">,
   externalId: string,
-  { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+  { namespaces, after, limit }: Omit<HistoryPlace<string>, "after"> & { readonly after?: string | undefined },
 ): Promise<HistoryPage> {
   let place = after === undefined ? start : toPlace(cursors.decode(after));
   const entries: HistoryEntry[] = [];
@@ -103,8 +108,8 @@ export async function readHistoryPage(
     // One extra entry of each kind tells whether there is a next one.
     const wanted = Math.min(limit - entries.length, recordsPerRead);
     const [versions, descriptions] = await Promise.all([
-      history.readVersions(externalId, { after: place.version, limit: wanted + 1 }),
-      history.readDescriptions(externalId, { after: place.description, limit: wanted + 1 }),
+      history.readVersions(externalId, { namespaces, after: place.version, limit: wanted + 1 }),
+      history.readDescriptions(externalId, { namespaces, after: place.description, limit: wanted + 1 }),
     ]);
     const merged = mergeEntries(versions, descriptions);
     const some = merged.slice(0, wanted);

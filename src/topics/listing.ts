@@ -44,8 +44,11 @@ export interface TopicReader {
   streamPickable(): AsyncGenerator<PickableTopic>;
   /** Estimates the number of active topics from metadata. */
   estimateCount(): Promise<number>;
+  /** Finds the active or else the latest retired topic of an external id. */
+  find(externalId: string): Promise<ListedTopic | undefined>;
   /**
-   * Finds the active or else the latest retired topic of an external id, or else the active one of a sys_id.
+   * Finds the active or disabled topic of a sys_id, or else as `find`. Anybody can choose an external id that
+   * looks like the sys_id of another topic, but nobody a sys_id.
    */
-  find(id: string): Promise<ListedTopic | undefined>;
+  findByAnyId(id: string): Promise<ListedTopic | undefined>;
 }

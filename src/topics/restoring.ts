@@ -37,7 +37,7 @@ export async function restoreTopic(
   options: ChangeOptions,
 ): Promise<ChangeResult> {
   const found = await topicReader.find(externalId);
-  if (found?.topic.externalId !== externalId)
+  if (found === undefined)
     throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
   options.check?.(found.topic);
   const restored = await topicHistory.findVersion(externalId, version);

@@ -126,7 +126,7 @@ async function resolveCursor(
     if (key !== undefined) return { first, after: key };
     const [id] = byId.tryDecode(cursor) ?? [];
     if (id === undefined) continue;
-    const found = await topicReader.find(id);
+    const found = await topicReader.findByAnyId(id);
     if (found?.topic.id === id) return { first, after: toSortKey(found, order) };
     throw createCursorError("refers to a topic that no longer exists; start again from the first page");
   }

@@ -1,6 +1,6 @@
 import type { TopicUsageView } from "../../schemas/topic-usage.ts";
 import { currentDate } from "../lib/platform.ts";
-import type { ListedTopic } from "./topic.ts";
+import type { ListedTopic, Topic } from "./topic.ts";
 
 /** How many days are kept. */
 export const usageDays = 30;
@@ -8,6 +8,8 @@ const dayMs = 24 * 60 * 60_000;
 
 /** The events that matched a topic. */
 export interface TopicUsage {
+  /** The sys_id; absent if it was not known. */
+  readonly topicId?: string;
   /** When the last ones were counted. */
   readonly lastOn: Date;
   /** Their number by day; days without any are absent. */
@@ -27,7 +29,7 @@ export interface TopicUsageStore {
   /** Remembers that events were counted from one time to another. */
   noteCounting(span: CountingSpan): Promise<void>;
   findCounting(): Promise<CountingSpan | undefined>;
-  /** Finds the usage of topics by their external ids; it is absent for those that never matched. */
+  /** Finds the usage of the last topics that had these external ids and matched; see `findUsage`. */
   find(externalIds: readonly string[]): Promise<ReadonlyMap<string, TopicUsage>>;
 }
 
@@ -59,12 +61,27 @@ const toCountingView = (counting: CountingSpan | undefined): TopicUsageView["cou
     ? null
     : { since: counting.since.toISOString(), until: counting.until.toISOString() };
 
+/** Finds the usage of topics by their external ids: none of another topic that had it before. */
+export async function findUsage(
+  store: Pick<TopicUsageStore, "find">,
+  topics: readonly Pick<Topic, "externalId" | "id">[],
+): Promise<ReadonlyMap<string, TopicUsage>> {
+  const ids = new Map(topics.map(({ externalId, id }) => [externalId, id]));
+  const found = await store.find([...ids.keys()]);
+  return new Map(
+    [...found].filter(([externalId, { topicId = ids.get(externalId) }]) => topicId === ids.get(externalId)),
+  );
+}
+
 /** Adds the time of their last event to topics. */
 export async function addLastEvents<T extends ListedTopic>(
   store: Pick<TopicUsageStore, "find">,
   topics: readonly T[],
 ): Promise<T[]> {
-  const usage = await store.find(topics.map(({ topic }) => topic.externalId));
+  const usage = await findUsage(
+    store,
+    topics.map(({ topic }) => topic),
+  );
   return topics.map((one) => {
     const lastEventOn = usage.get(one.topic.externalId)?.lastOn;
     return lastEventOn === undefined ? one : { ...one, lastEventOn };

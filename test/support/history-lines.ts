@@ -18,7 +18,7 @@ export async function listHistory(
   const lines: string[] = [];
   let after: string | undefined;
   do {
-    const page = await readHistoryPage(history, externalId, { after, limit });
+    const page = await readHistoryPage(history, externalId, { namespaces: "all", after, limit });
     lines.push(...page.entries.map(formatEntry));
     after = page.next;
   } while (after !== undefined);

@@ -4,12 +4,12 @@ import { createUnknownTopicError } from "./topic-changes.ts";
 
 /** Streams the topics with these external ids, or all active ones. Throws an error for an unknown one. */
 export async function* readChosenTopics(
-  reader: Pick<TopicReader, "find" | "readAll">,
+  reader: Pick<TopicReader, "findByAnyId" | "readAll">,
   externalIds: readonly string[],
 ): AsyncGenerator<ListedTopic> {
   if (externalIds.length === 0) yield* reader.readAll({ state: "active", namespaces: "all" });
   for (const externalId of externalIds) {
-    const found = await reader.find(externalId);
+    const found = await reader.findByAnyId(externalId);
     if (found === undefined) throw createUnknownTopicError(externalId);
     yield found;
   }

@@ -60,7 +60,7 @@ export async function showTopic(
     show(toPastTopicDetail(past, details), json);
     return;
   }
-  const found = await topicReader.find(externalId);
+  const found = await topicReader.findByAnyId(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
   const [shown = found] = await addLastEvents(topicUsage, await addDetails(topicDetails, [found], "all"));
   show(toTopicDetail(shown), json);

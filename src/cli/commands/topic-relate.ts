@@ -20,7 +20,7 @@ import { createUnknownTopicError } from "./topic-changes.ts";
 /** Compares a topic, active or not, with all active ones. */
 export async function relate(context: CommandContext, externalId: string, { json }: JsonFlag): Promise<void> {
   const { topicReader } = await context.services();
-  const found = await topicReader.find(externalId);
+  const found = await topicReader.findByAnyId(externalId);
   if (found === undefined) throw createUnknownTopicError(externalId);
   const relations = await compare(context, found.topic);
   if (relations === undefined) return;

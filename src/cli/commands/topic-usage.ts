@@ -1,6 +1,12 @@
 import { UnavailableError } from "../../lib/errors.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
-import { selectUnused, splitTopics, toUsageView, type TopicUsageStore } from "../../topics/usage.ts";
+import {
+  findUsage,
+  selectUnused,
+  splitTopics,
+  toUsageView,
+  type TopicUsageStore,
+} from "../../topics/usage.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount, formatMinute } from "../output/format.ts";
 import { openOutput, printError, sanitize } from "../output/output.ts";
@@ -60,7 +66,10 @@ export async function showUsage(
 }
 
 async function readUsage(store: TopicUsageStore, topics: readonly ListedTopic[]) {
-  const found = await store.find(topics.map(({ topic }) => topic.externalId));
+  const found = await findUsage(
+    store,
+    topics.map(({ topic }) => topic),
+  );
   return topics.map(({ topic: { externalId, namespace } }) => ({
     ...{ externalId, namespace },
     usage: found.get(externalId),

@@ -62,7 +62,7 @@ export async function changeDefinition(
   const record = audit();
   const { topics, topicReader, topicDetails } = await services();
   const found = await topicReader.find(externalId);
-  if (found?.topic.externalId !== externalId) throw createUnknownTopicError(externalId);
+  if (found === undefined) throw createUnknownTopicError(externalId);
   if (ifVersion === undefined) {
     const { version } = found.topic;
     const message = `The topic has version ${version}. If that is what you change, add --if-version ${version}.`;
@@ -141,6 +141,7 @@ export async function showHistory(
   let [count, hasMore] = [0, false];
   for (let after: string | undefined; ;) {
     const page = await readHistoryPage(topicHistory, externalId, {
+      namespaces: "all",
       after,
       limit: Math.min(versionsPerPage, limit - count),
     });
@@ -170,7 +171,7 @@ export async function diffVersions(
 ): Promise<void> {
   const { topicReader, topicHistory } = await services();
   const found = await topicReader.find(externalId);
-  if (found?.topic.externalId !== externalId) throw createUnknownTopicError(externalId);
+  if (found === undefined) throw createUnknownTopicError(externalId);
   async function find(version: number): Promise<TopicVersion> {
     const one = await topicHistory.findVersion(externalId, version);
     if (one !== undefined) return one;

@@ -144,6 +144,7 @@ const queries: Readonly<Record<string, () => readonly string[]>> = {
     `?at=${new Date().toISOString()}`,
   ],
   getTopic: () => ["", "?version=1", "?version=2", `?at=${new Date().toISOString()}`],
+  listTopicVersions: () => ["", "?limit=1"],
   getDeadLetter: () => [""],
 };
 
@@ -188,9 +189,22 @@ function toReads({ id, method, paths: [path = ""] }: Operation): Read[] {
   return asked.flatMap((one) => sent.map((body) => ({ method, path: one, ...(body && { body }) })));
 }
 
+/** The pages of a list, with what their cursors are made of. */
+async function readPages(read: Read, key: string): Promise<string> {
+  const { text, json } = await call(service.url + read.path, { ...read, key });
+  const next: unknown = json?.next;
+  if (typeof next !== "string") return text;
+  const cursor = Buffer.from(next, "base64url").toString();
+  // Other lists have the topics of all tests.
+  if (!read.path.endsWith("/versions?limit=1")) return text + cursor;
+  const path = read.path.replace("?", `?after=${next}&`);
+  const { text: second, json: page } = await call(service.url + path, { ...read, key });
+  return [text, cursor, second, Buffer.from(String(page.next), "base64url").toString()].join("\n");
+}
+
 /** The marks in an answer, apart from what the request names. */
 async function findMarks(read: Read, key: string): Promise<{ found: string[]; text: string }> {
-  const { text } = await call(service.url + read.path, { ...read, key });
+  const text = await readPages(read, key);
   const sent = decodeURIComponent(JSON.stringify(read));
   const told = Object.values(named)
     .flat()
@@ -228,5 +242,16 @@ describe("a read", () => {
         isShown ||= (await findMarks(read, keys.unlimited)).found.length > 0;
       }
       assert.ok(isShown, "not even to those who may see it");
+    });
+
+  for (const one of reads.filter(({ paths: [path = ""] }) => path.includes("/topics/{")))
+    it(`knows no topic of foreign namespaces: ${one.id}`, async () => {
+      const ask = async (name: string, query: string) => {
+        const path = (one.paths[0] ?? "").replace(/\{\w+\}/, name) + query;
+        const { status, text } = await call(service.url + path, { method: one.method, key: keys.limited });
+        return [status, text.replaceAll(name, "")];
+      };
+      for (const query of queries[one.id]?.() ?? [""])
+        assert.deepEqual(await ask(ids.foreign, query), await ask(unique("nothing"), query), query);
     });
 });

@@ -1,12 +1,14 @@
 /**
  * Every operation that changes topics × where a topic is × where it goes, or where another one of the request
- * is. Nothing is changed unless all of it is in the caller's namespaces.
+ * is × whether a foreign topic had its external id before. Nothing is changed unless all of it is in the
+ * caller's namespaces, and what was there before neither hinders nor shows.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import type { KnownTopicView, TopicLookUpReply } from "../../../schemas/topic-sets.ts";
 import { operations } from "../../../docs/contracts.ts";
+import { changeKinds } from "../../../schemas/topic-changes.ts";
 import { collections } from "../../../src/storage/names.ts";
 import { digestDefinition } from "../../../src/topic-sets/desired.ts";
 import { planActions } from "../../../src/topic-sets/plan.ts";
@@ -55,9 +57,23 @@ const change = (...changes: readonly object[]): Attempt => ({
   body: { changes },
 });
 
+const secret = unique("secret");
+/** Whether a foreign topic had the external ids of topics before, which it left described. */
+const ids = { areUsed: false };
+
+async function createId(): Promise<string> {
+  const externalId = unique("topic");
+  if (!ids.areUsed) return externalId;
+  const topic = toBody(foreign, externalId);
+  await succeed(change({ kind: "create", topic }));
+  await succeed({ method: "PUT", path: `${v1}/topics/${externalId}/details`, body: { owner: secret } });
+  await succeed(change({ kind: "disable", externalId, version: 1 }));
+  return externalId;
+}
+
 /** Creates a topic that moves through these namespaces. Returns its external id. */
 async function createTopic(...through: readonly string[]): Promise<string> {
-  const { externalId } = toBody("");
+  const externalId = await createId();
   for (const [version, namespace] of through.entries()) {
     const topic = toBody(namespace, externalId);
     await succeed(
@@ -80,10 +96,12 @@ async function lookUp(externalId: string): Promise<KnownTopicView | undefined> {
 
 /** What a change of a set says of a topic as it is stored. */
 async function readExpected(externalId: string) {
-  const topic = (await lookUp(externalId))?.topic;
-  if (!topic) return { externalId, expects: null };
+  const { topic, details } = (await lookUp(externalId)) ?? {};
+  const detailsVersion = details?.version ?? 0;
+  if (!topic) return { externalId, detailsVersion, expects: null };
   const { id, version } = topic;
-  return { externalId, expects: { id, version, digest: digestDefinition({ ...topic, externalId }) } };
+  const digest = digestDefinition({ ...topic, externalId });
+  return { externalId, detailsVersion, expects: { id, version, digest } };
 }
 
 /** A change of a set. The topic itself changes only if a namespace is given. */
@@ -93,15 +111,17 @@ function toApply(
   after?: { readonly externalId: string; readonly namespace?: string | undefined },
 ): Attempt {
   const definition = after?.namespace === undefined ? after : toBody(after.namespace, after.externalId);
-  const one = { action, ...expected, detailsVersion: 0, warnings: [], notes: [] };
-  return {
-    path: `${v1}/topic-sets/${unique("set")}/changes`,
-    body: {
-      ...{ database, plan: "0123456789abcdef", total: 1 },
-      changes: [{ ...one, ...(after && { after: { ...definition, path: "topics.yaml", owner: "me" } }) }],
-    },
-  };
+  const next = after && { ...definition, path: "topics.yaml", owner: "me" };
+  return toBatch({ action, ...expected, ...(next && { after: next }) });
 }
+
+const toBatch = (one: object, set = unique("set")): Attempt => ({
+  path: `${v1}/topic-sets/${encodeURIComponent(set)}/changes`,
+  body: {
+    ...{ database, plan: "0123456789abcdef", total: 1 },
+    changes: [{ ...one, warnings: [], notes: [] }],
+  },
+});
 
 /** The requests that touch two places, by operation; those of operations with one place ignore the other. */
 type ToAttempts = (one: string, other: string) => readonly Attempt[] | Promise<readonly Attempt[]>;
@@ -211,6 +231,28 @@ describe("an operation that changes topics in some namespaces", () => {
         assert.ok(status < 300 || (id === "previewImpact" && status === 404), text);
       }
     });
+
+  for (const [id, toAttempts] of Object.entries(attempts))
+    it(`takes no notice of a foreign topic that had an external id before: ${id}`, async () => {
+      ids.areUsed = true;
+      const all = await Promise.resolve(toAttempts(own, own)).finally(() => {
+        ids.areUsed = false;
+      });
+      for (const attempt of all) {
+        const { status, text } = await send(attempt, callers.get("blind"));
+        assert.ok(status < 300 || (id === "previewImpact" && status === 404), text);
+        assert.ok(!text.includes(secret), text);
+      }
+      const shown = await call(`${service.url}${v1}/topics?limit=999`, {
+        ...{ method: "GET", key: callers.get("blind") ?? "" },
+      });
+      assert.ok(!shown.text.includes(secret), shown.text);
+    });
+
+  it("tries every kind of change", async () => {
+    const kinds = JSON.stringify(await attempts["changeTopics"]?.(own, own));
+    for (const kind of changeKinds) assert.ok(kinds.includes(`"kind":"${kind}"`), kind);
+  });
 });
 
 describe("changes of a set", () => {
@@ -232,5 +274,38 @@ describe("changes of a set", () => {
     const touchesOther = (one: Attempt): boolean =>
       [foreign, theirs, theirs2].some((value) => JSON.stringify(one).includes(`"${value}"`));
     await assertRefused(changes.filter(touchesOther), ["blind"]);
+    for (const attempt of changes.filter((one) => !touchesOther(one))) {
+      const { status, text } = await send(attempt, callers.get("blind"));
+      assert.ok([200, 400, 412].includes(status), `${status} ${text} to ${JSON.stringify(attempt)}`);
+    }
+  });
+
+  it("store nothing that other operations reject", async () => {
+    const long = "x".repeat(1_001);
+    const after = { ...toBody(own), path: "topics.yaml" };
+    const toCreate = (changed: object, set?: string): Attempt => {
+      const next = { ...after, ...changed };
+      const { externalId } = next;
+      return toBatch({ action: "create", externalId, detailsVersion: 0, expects: null, after: next }, set);
+    };
+    const rejected = [
+      ...["externalId", "name"].flatMap((member) =>
+        ["", long, "a\0b", "\ud800"].map((value) => toCreate({ [member]: value })),
+      ),
+      ...["namespace", "headerQuery", "contentQuery", "path"].flatMap((member) =>
+        ["a\0b", "\ud800"].map((value) => toCreate({ [member]: value })),
+      ),
+      ...[{ namespace: long }, { replacedBy: after.externalId }, { name: undefined }, { set: "<b>" }].map(
+        (one) => toCreate(one),
+      ),
+      toCreate({ consumers: ["a", "a"].map((name) => ({ name })) }),
+      toCreate({}, "<b>\u202e"),
+    ];
+    for (const attempt of rejected) {
+      const { status, text } = await send(attempt, callers.get("blind"));
+      assert.equal(status, 400, `${text} to ${JSON.stringify(attempt)}`);
+    }
+    assert.equal(await lookUp(after.externalId), undefined);
+    assert.equal((await send(toCreate({}), callers.get("blind"))).status, 200);
   });
 });

@@ -127,7 +127,11 @@ describe("a plan with more changes than one batch", () => {
 describe("an apply", () => {
   it("adds to the history what it changes of the details, and nothing else", async () => {
     const list = async (externalId: string): Promise<unknown[]> => {
-      const all = await topicHistory.readDescriptions(externalId, { after: undefined, limit: 99 });
+      const all = await topicHistory.readDescriptions(externalId, {
+        namespaces: "all",
+        after: undefined,
+        limit: 99,
+      });
       return all.map(({ details, before }) => [
         details.externalId,
         details.version,

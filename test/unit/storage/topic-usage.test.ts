@@ -4,6 +4,8 @@ import { describe, it } from "node:test";
 import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import { selectUnused, toDay } from "../../../src/topics/usage.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
+import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 import { connectDatabase } from "../../support/database.ts";
 
 const { db, database, connect } = await connectDatabase();
@@ -57,6 +59,36 @@ describe("the stored usage of topics", () => {
     assert.deepEqual((await store.find(["old"])).get("old")?.lastOn, atDay(500));
     const [record] = await records.find({ _id: "old" }).toArray();
     assert.ok(JSON.stringify(record).length < 200);
+  });
+
+  it("begins again for another topic that has the external id", async () => {
+    const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
+    const store2 = createTopicUsageStore(await connect());
+    const add = async (day: number) => {
+      await store.add([{ externalId: "given", matches: day }], atDay(day));
+      return { ...(await store.find(["given"])).get("given"), days: await findDays("given") };
+    };
+    // Counted by an earlier release.
+    await records.insertOne({ _id: "given", last_on: atDay(10), days: { 10: 10 } } as { _id: string });
+    const [first, second] = [
+      createTopicRecord({ externalId: "given" }),
+      createTopicRecord({ externalId: "given" }),
+    ];
+    await topics.insertOne(first);
+    assert.partialDeepStrictEqual(await add(11), {
+      topicId: first._id,
+      days: [
+        [10, 10],
+        [11, 11],
+      ],
+    });
+    await topics.deleteOne({ _id: first._id });
+    // Its last events may be stored after it is gone.
+    assert.partialDeepStrictEqual(await add(12), { topicId: first._id, lastOn: atDay(12) });
+    await topics.insertOne(second);
+    assert.deepEqual(await add(13), { topicId: second._id, lastOn: atDay(13), days: [[13, 13]] });
+    await store2.add([{ externalId: "given", matches: 1 }], atDay(13));
+    assert.deepEqual(await findDays("given"), [[13, 14]]);
   });
 
   it("knows when events were counted", async () => {

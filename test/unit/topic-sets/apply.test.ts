@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 
 import { PlanError } from "../../../src/lib/errors.ts";
 import { createApply } from "../../../src/topic-sets/apply.ts";
+import type { ApplyAccess } from "../../../src/topic-sets/apply-access.ts";
 import type { DesiredTopic } from "../../../src/topic-sets/desired.ts";
 import { findDrift, readDriftPage } from "../../../src/topic-sets/drift.ts";
 import { DetailsConflictError } from "../../../src/topics/details-store.ts";
@@ -199,12 +200,21 @@ describe("an apply", () => {
       createDesired("c"),
     ]);
     const asked: string[] = [];
-    const check = ({ externalId }: { readonly externalId: string }, isNew: boolean): void => {
-      asked.push(`${externalId}${isNew ? " new" : ""}`);
+    const ask = (...words: readonly string[]): void => {
+      asked.push(words.join(" "));
       if (asked.length === 4) throw new Error("not allowed");
     };
+    const access: ApplyAccess = {
+      canChange: () => true,
+      check: (found) => {
+        ask("externalId" in found && typeof found.externalId === "string" ? found.externalId : "set");
+      },
+      checkDefinition: ({ externalId }) => {
+        ask(externalId, "new");
+      },
+    };
     const before = scene.read();
-    await assert.rejects(scene.apply(changes, { check }), /not allowed/);
+    await assert.rejects(scene.apply(changes, { access }), /not allowed/);
     assert.deepEqual(asked, ["a", "A new", "c new", "b"]);
     assert.deepEqual(scene.read(), before);
   });

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 
-import { createApply, type ApplyBatch, type ApplyOptions } from "../../../src/topic-sets/apply.ts";
+import {
+  createApply,
+  type AppliedBatch,
+  type ApplyBatch,
+  type ApplyOptions,
+} from "../../../src/topic-sets/apply.ts";
 import { createPlan, type SetPlanOptions } from "../../../src/topic-sets/create-plan.ts";
 import { createDatabaseSource } from "../../../src/topic-sets/database-source.ts";
 import { digestManaged, type DesiredSet, type DesiredTopic } from "../../../src/topic-sets/desired.ts";
@@ -25,10 +30,11 @@ export interface StoredState {
   readonly details: ReadonlyMap<string, StoredDetails>;
 }
 
-interface RunOptions extends Pick<ApplyOptions, "check"> {
+interface RunOptions extends Pick<ApplyOptions, "access"> {
   /** The digest of the plan. */
   readonly plan?: string;
   readonly set?: string;
+  readonly origin?: string;
 }
 
 /** Topics, details and sets in memory, and what plans and applies them. */
@@ -50,8 +56,11 @@ export function createMemorySets() {
     details = next;
   });
 
-  async function write({ set, origin, details: written, removedDetails, on }: SetWrites): Promise<void> {
+  async function write(writes: SetWrites): Promise<void> {
+    const { set, origin, details: written, removedDetails, on } = writes;
     await Promise.resolve();
+    const stored = sets.get(set);
+    if (stored !== undefined) writes.check?.(stored);
     const next = new Map(details);
     for (const { externalId, version } of removedDetails) {
       if (next.get(externalId)?.version !== version) throw new DetailsConflictError();
@@ -62,7 +71,9 @@ export function createMemorySets() {
       next.set(one.externalId, one);
     }
     details = next;
-    sets.set(set, { name: set, origin, createdOn: on, createdBy: "ann", namespaces: [], applies: [] });
+    const namespaces = [...new Set([...(stored?.namespaces ?? []), ...writes.namespaces])];
+    const kept = { origin: origin ?? stored?.origin, namespaces };
+    sets.set(set, { name: set, ...kept, createdOn: on, createdBy: "ann", applies: [] });
   }
 
   const setStore = {
@@ -104,6 +115,13 @@ export function createMemorySets() {
   const topics = createTopicService(table, { now });
   const stores = { topics, source, sets: setStore, now };
   const apply = createApply(stores);
+  const applyBatch = (
+    changes: ApplyBatch["changes"],
+    { plan = "p", set = "noc", origin, access }: RunOptions = {},
+  ): Promise<AppliedBatch> => {
+    const batch = { database: "database", origin, revision: undefined, set, plan, changes };
+    return apply({ ...batch, total: changes.length }, { user: "ann", access });
+  };
 
   return {
     table,
@@ -130,15 +148,10 @@ export function createMemorySets() {
         ...{ origin: undefined, revision: undefined, user: "ann", now: now(), egressNaming: undefined },
         ...{ findReaders: undefined, evenIfRead: false, ...options },
       }),
+    applyBatch,
     /** Applies changes together, and returns how many were made. */
-    apply: async (
-      changes: ApplyBatch["changes"],
-      { plan = "p", set = "noc", check }: RunOptions = {},
-    ): Promise<number> => {
-      const batch = { database: "database", origin: undefined, revision: undefined, set, plan, changes };
-      const { applied } = await apply({ ...batch, total: changes.length }, { user: "ann", check });
-      return applied;
-    },
+    apply: async (...args: Parameters<typeof applyBatch>): Promise<number> =>
+      (await applyBatch(...args)).applied,
   };
 }
 

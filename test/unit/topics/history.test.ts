@@ -107,7 +107,7 @@ async function readPages<E>(
 
 const readHistory = (entries: readonly HistoryEntry[], limit: number) =>
   readPages(async (after) => {
-    const page = await readHistoryPage(createHistory(entries), "a", { after, limit });
+    const page = await readHistoryPage(createHistory(entries), "a", { namespaces: "all", after, limit });
     return { some: page.entries, next: page.next };
   });
 

@@ -134,6 +134,15 @@ describe("the last events of topics", () => {
     );
   });
 
+  it("are not those of another topic that had the external id before", async () => {
+    const former = { lastOn: new Date(5), days: new Map() };
+    const usage = { find: () => Promise.resolve(new Map([["a", { ...former, topicId: "former" }]])) };
+    const [listed] = await addLastEvents(usage, [listTopic("a", 0)]);
+    assert.equal(listed?.lastEventOn, undefined);
+    const own = { find: () => Promise.resolve(new Map([["a", { ...former, topicId: "a" }]])) };
+    assert.deepEqual((await addLastEvents(own, [listTopic("a", 0)]))[0]?.lastEventOn, new Date(5));
+  });
+
   it("are looked up for 200 topics at a time, and for the rest", async () => {
     async function* read(count: number) {
       for (let at = 0; at < count; at += 1) yield await Promise.resolve(listTopic(`t${at}`, 0));
