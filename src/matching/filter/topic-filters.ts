@@ -3,6 +3,7 @@ import type { Fault } from "../../lib/errors.ts";
 import { FilterSyntaxError, mergeEquals, type Condition, type FilterMember } from "./filter.ts";
 import { createConditionTest } from "./match.ts";
 import { parseFilter } from "./parse.ts";
+import { PatternBudget } from "./pattern-budget.ts";
 import type { EventRecord } from "./record.ts";
 
 /** The filters of a topic; absent means empty. */
@@ -25,8 +26,9 @@ export interface RootedCondition extends Condition {
  */
 export function readFilters(texts: FilterTexts): RootedCondition[] {
   const rooted: RootedCondition[] = [];
+  const budget = PatternBudget.forTopic();
   for (const member of members) {
-    const { conditions } = mergeEquals(parseMemberFilter(member, texts[member] ?? ""));
+    const { conditions } = mergeEquals(parseMemberFilter(member, texts[member] ?? "", budget));
     // Members one by one: a spread takes a tenth of the time in which topics are loaded.
     for (const { path, ofRecord, operator, values } of conditions)
       rooted.push(
@@ -47,22 +49,25 @@ export function readValidFilters(texts: FilterTexts): RootedCondition[] {
   });
 }
 
-/** Returns at most one error per filter. */
-export function findFilterErrors(texts: FilterTexts): FilterSyntaxError[] {
+/** Returns at most one error per filter. `whole`: the budget of all topics of a request. */
+export function findFilterErrors(texts: FilterTexts, whole?: PatternBudget): FilterSyntaxError[] {
+  let budget = PatternBudget.forTopic(whole);
   return members.flatMap((member) => {
     try {
-      parseMemberFilter(member, texts[member] ?? "");
+      parseMemberFilter(member, texts[member] ?? "", budget);
       return [];
     } catch (error) {
       if (!(error instanceof FilterSyntaxError)) throw error;
+      // Otherwise the other filter would be reported for what this one has spent.
+      budget = PatternBudget.forTopic(whole);
       return [error];
     }
   });
 }
 
 /** Returns the errors as faults, with the JSON Pointer of the member. */
-export const findFilterFaults = (texts: FilterTexts): Fault[] =>
-  findFilterErrors(texts).map(({ member = "", problem, position }) => ({
+export const findFilterFaults = (texts: FilterTexts, whole?: PatternBudget): Fault[] =>
+  findFilterErrors(texts, whole).map(({ member = "", problem, position }) => ({
     path: `/${member}`,
     message: `${problem}, at character ${position + 1}`,
   }));
@@ -75,9 +80,13 @@ export const matches = (
 ): boolean =>
   conditions.every((condition) => createConditionTest(condition)(condition.ofRecord ? record : event));
 
-function parseMemberFilter(member: FilterMember, text: string): ReturnType<typeof parseFilter> {
+function parseMemberFilter(
+  member: FilterMember,
+  text: string,
+  budget: PatternBudget,
+): ReturnType<typeof parseFilter> {
   try {
-    return parseFilter(text, member);
+    return parseFilter(text, member, budget);
   } catch (error) {
     if (error instanceof FilterSyntaxError)
       throw new FilterSyntaxError(error.problem, error.position, member);

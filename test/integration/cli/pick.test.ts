@@ -115,7 +115,7 @@ describe("topicsync pick", () => {
     const { output } = await pick(["--explain", "alarms", path]);
     assert.match(output, /The event does not match alarms:/);
     assert.match(output, /yes +headerQuery +eventType is Alarm +"Alarm"\n/);
-    assert.match(output, /no +contentQuery +event\.severity is Critical or Major +"Minor"\n/);
+    assert.match(output, /no +contentQuery +event\.severity is "Critical" or "Major" +"Minor"\n/);
     const urgent = await pick(["--explain", "urgent", path]);
     assert.match(urgent.output, /no +contentQuery +event\.priority is greater than 3 +nothing\n/);
     const json = await pick(["--json", "--explain", "alarms", path]);
