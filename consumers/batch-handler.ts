@@ -1,6 +1,7 @@
 import { getErrorMessage, type RejectionError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { now } from "../src/lib/platform.ts";
+import { Turns } from "../src/lib/turns.ts";
 import { BatchConflictError, type BatchStore, type PositionKey } from "../src/sync/positions.ts";
 import type { LogRecord, Partition, RecordProducer } from "../src/sync/records.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
@@ -57,6 +58,23 @@ export interface DecodedBatch<Decoded, Decision> {
   readonly ahead: Decision | undefined;
 }
 
+/** Hundreds of hostile filters would take seconds; the usual records of a batch take less than this. */
+const maxDecodingMs = 50;
+
+/** Decodes as many records as one turn of the event loop may take, at least one. */
+function decodeInTime<Decoded>(
+  records: readonly LogRecord[],
+  decode: (record: LogRecord) => Decoded,
+): Decoded[] {
+  const turns = new Turns(maxDecodingMs);
+  const decoded: Decoded[] = [];
+  for (const record of records) {
+    if (decoded.length > 0 && turns.isOver()) break;
+    decoded.push(decode(record));
+  }
+  return decoded;
+}
+
 /**
  * Decode → decide → write → check the position → dead letters → commit, for one partition of a Kafka topic
  * whose records change MongoDB. A batch that needs no stored data is decided while the previous one is being
@@ -110,13 +128,16 @@ export function createBatchHandler<Decoded, Decision extends BatchDecision>(
     ...(maxRecordsPerWrite !== undefined && { maxRecordsPerWrite }),
     claim: () => store.claim(key),
     findPosition: () => store.findPosition(key),
-    prepare(records, epoch) {
-      const trace = traceBatch(tracing, { partition, groupId, records });
-      trace.startStage("decode");
-      const decoded = records.map((record) => decode(record));
+    prepare(delivered, epoch) {
+      const begun = traceBatch(tracing, { partition, groupId, records: delivered });
+      begun.startStage("decode");
+      const decoded = decodeInTime(delivered, decode);
       // In the trace, this counts as a part of decoding.
       const ahead = decideAhead?.(decoded, epoch);
-      trace.endStage();
+      begun.endStage();
+      const isWhole = decoded.length === delivered.length;
+      const records = isWhole ? delivered : delivered.slice(0, decoded.length);
+      const trace = isWhole ? begun : traceBatch(tracing, { partition, groupId, records });
       return { records, decoded, epoch, trace, ahead };
     },
     write: (batch, step, onAttempt) => batch.trace.run(() => apply(batch, step, onAttempt)),

@@ -25,6 +25,7 @@ export const operations = listOperations({
   planSource: uncalled,
   applyChanges: uncalled,
   topicIndex: uncalled,
+  decodeEventText: uncalled,
   egressNaming: undefined,
   consumerObserver: undefined,
   eventTypes: uncalled,

@@ -11,6 +11,7 @@ import type { Logger } from "../src/lib/logger.ts";
 import type { ConsumerObserver } from "../src/routing/consumers.ts";
 import type { EgressNaming } from "../src/routing/egress.ts";
 import type { Sessions } from "../src/sessions/session.ts";
+import type { DecodeEventText } from "../src/matching/event.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
 import type { TopicHistory } from "../src/topics/history.ts";
 import type { DetailsService } from "../src/topics/details-service.ts";
@@ -67,6 +68,7 @@ export interface AppOptions extends TopicSetServices {
   readonly topicDetails: TopicDetailsStore;
   readonly detailsService: DetailsService;
   readonly topicIndex: LiveTopicIndex;
+  readonly decodeEventText: DecodeEventText;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
   /** Undefined: no router is configured. */
@@ -144,7 +146,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...topicUsageOperations(options),
     ...topicConsumerOperations(options),
     ...topicRelationOperations(options),
-    ...pickOperations(options.topicIndex, options.egressNaming),
+    ...pickOperations(options),
     ...impactOperations(options),
     ...statusOperations(options),
     ...eventTypeOperations(options.eventTypes),

@@ -1,14 +1,22 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-/** An event as sent by brokers (specification 2.4). Filters can use additional members as well. */
+const optionalText = { type: ["string", "null"] } as const;
+
+/**
+ * An event as sent by brokers (specification 2.4). Filters can use additional members as well. At least one
+ * of `@type`, `eventType` and `event` must be there (`checkEvent`); null means that a member is missing.
+ */
 export const eventSchema = {
   $id: "event",
   type: "object",
   properties: {
-    eventId: { type: "string" },
-    "@type": { type: "string" },
-    eventType: { type: "string" },
-    event: { type: "object", description: "The object that `contentQuery` is evaluated against." },
+    eventId: optionalText,
+    "@type": optionalText,
+    eventType: optionalText,
+    event: {
+      type: ["object", "null"],
+      description: "The object that `contentQuery` is evaluated against.",
+    },
   },
   examples: [
     {
@@ -30,14 +38,14 @@ export const eventRecordSchema = {
   type: "object",
   additionalProperties: false,
   properties: {
-    $key: text,
+    $key: optionalText,
     $header: {
-      type: "object",
-      additionalProperties: { anyOf: [text, { type: "array", items: text }] },
+      type: ["object", "null"],
+      additionalProperties: { anyOf: [optionalText, { type: "array", items: optionalText }] },
     },
     $ce: {
-      type: "object",
-      additionalProperties: { type: ["string", "number", "boolean"] },
+      type: ["object", "null"],
+      additionalProperties: { type: ["string", "number", "boolean", "null"] },
     },
   },
 } as const;
@@ -101,6 +109,10 @@ export const pickResponseSchema = {
                 maxItems: maxFoundValues,
                 description:
                   "The first 100 values that the event has there; empty if it has none that can match.",
+              },
+              note: {
+                ...text,
+                description: "Why the values do not match, where they may look as if they did.",
               },
             },
           },

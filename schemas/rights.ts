@@ -4,6 +4,7 @@ import { roles } from "./roles.ts";
 export const rights = [
   "topics.read",
   "topics.write",
+  "events.read",
   "dead-letters.read",
   "dead-letters.read-content",
   "dead-letters.replay",
@@ -30,7 +31,7 @@ type Role = (typeof roles)[keyof typeof roles];
 export const rightsOfRole: Readonly<Record<Role, readonly Right[]>> = {
   [roles.eventManagement]: [...limitableRights, "status.read"],
   [roles.pushAdmin]: ["installations.read-tokens", "installations.write-all", "status.read"],
-  [roles.admin]: ["admin", "status.read"],
+  [roles.admin]: ["admin", "events.read", "status.read"],
 };
 
 const escape = (text: string): string => text.replaceAll(".", "\\.");

@@ -1,20 +1,18 @@
-import type { Event } from "../../schemas/pick.ts";
 import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
-import { checkEvent } from "../../src/matching/event.ts";
+import { checkEvent, type DecodedEvent } from "../../src/matching/event.ts";
 import type { EventRecord } from "../../src/matching/filter/record.ts";
 import type { LogRecord, RecordHeaders } from "../../src/sync/records.ts";
 import { createRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
 
 /** What a record is read as: an event, or why it is not one. */
-type DecodedEvent =
-  { readonly event: Event; readonly record: EventRecord } | { readonly rejection: RejectionError };
+type Decoded = DecodedEvent | { readonly rejection: RejectionError };
 
 /**
  * Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. What has
  * more than `maxBytes` is not parsed: its JSON may take twenty times as much memory.
  */
-export function decodeEvent(record: LogRecord, maxBytes: number): DecodedEvent {
+export function decodeEvent(record: LogRecord, maxBytes: number): Decoded {
   const { value, headers, skippedBatch } = record;
   if (skippedBatch !== undefined) return { rejection: createBatchRejection(skippedBatch) };
   try {
@@ -32,6 +30,14 @@ export function decodeEvent(record: LogRecord, maxBytes: number): DecodedEvent {
     const message = `The event cannot be read: ${getErrorMessage(error)}`;
     return { rejection: new RejectionError("UNDECODABLE", message) };
   }
+}
+
+/** Reads a text as the value of a record that has nothing else. Throws a RejectionError. */
+export function decodeEventText(text: string): DecodedEvent {
+  const record = { offset: 0, timestamp: "-1", key: null, value: Buffer.from(text), headers: {} };
+  const decoded = decodeEvent(record, Infinity);
+  if ("rejection" in decoded) throw decoded.rejection;
+  return decoded;
 }
 
 /** What filters see of a record. Converted when a filter asks: most filters look at the event alone. */

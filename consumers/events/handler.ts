@@ -39,7 +39,7 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly groupId: string;
   readonly index: Pick<
     LiveTopicIndex,
-    "waitUntilLive" | "status" | "pickNow" | "countPicked" | "getNamespace"
+    "waitUntilLive" | "status" | "pickNow" | "countPicked" | "getNamespace" | "takeMissedTimes"
   >;
   readonly transactions: RoutingTransactions;
   readonly egressTopics: EgressTopics;
@@ -133,6 +133,7 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
       options.routed({
         events,
         unroutable,
+        missedTimes: options.index.takeMissedTimes(),
         forwarded: outcome.forwarded,
         rejected: outcome.rejections.map(({ rejection }): RejectionCode => rejection.code),
         producedOn: records.map(({ timestamp }) => Number(timestamp)),

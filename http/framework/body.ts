@@ -9,6 +9,7 @@ import type { Handler } from "./context.ts";
 import { HttpError } from "./errors.ts";
 import type { BodyRules } from "./operation.ts";
 import { expectsContinue, maxBodyBytes } from "./message.ts";
+import { removeNullMembers } from "./null-members.ts";
 
 const mediaType = "application/json";
 const encodings = ["gzip", "deflate", "br"];
@@ -17,7 +18,7 @@ const maxContentTypeLength = 256;
 
 /** Creates the middleware that reads and validates a JSON body; `request.body` is a `Body` after it. */
 export const readBody = <Body>(
-  { parse, check, wrongTypeStatus, maxBytes = maxBodyBytes }: BodyRules<Body>,
+  { schema, parse, check, wrongTypeStatus, maxBytes = maxBodyBytes }: BodyRules<Body>,
   budget: BodyBudget,
 ): Handler[] => [
   (request, response, next) => {
@@ -28,7 +29,9 @@ export const readBody = <Body>(
   },
   readBytes(maxBytes, budget),
   (request, _response, next) => {
-    const checked = check(parseBody(request.body, parse));
+    const json = parseBody(request.body, parse);
+    removeNullMembers(json, schema);
+    const checked = check(json);
     if (!checked.ok)
       throw new RejectionError("SCHEMA_VIOLATION", "The body does not match the schema.", checked.faults);
     request.body = checked.value;
@@ -123,13 +126,14 @@ function toHttpError(error: unknown, maxBytes: number): HttpError {
   return new HttpError("BAD_REQUEST", `The body could not be read: ${getErrorMessage(error)}`);
 }
 
-/** The value of a body; null if there is none. Throws an HttpError. */
-function parseBody(body: unknown, parse: BodyRules<unknown>["parse"]): unknown {
+/** The value of a body; null if there is none. Throws an HttpError, and what a parser of its own throws. */
+function parseBody(body: unknown, parse: (text: string) => unknown = parseStrictJson): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return null;
   try {
     if (!isUtf8(body)) throw new SyntaxError("it is not UTF-8");
-    return parseStrictJson(body.toString(), parse);
+    return parse(body.toString());
   } catch (error) {
+    if (error instanceof RejectionError) throw error;
     throw new HttpError("MALFORMED_JSON", `The body is not valid JSON: ${getErrorMessage(error)}`);
   }
 }

@@ -64,8 +64,8 @@ export interface Reply {
 export interface BodyRules<Body> {
   /** Documents the body. */
   readonly schema: object;
-  /** Parses valid JSON; `JSON.parse` by default. */
-  readonly parse?: (json: string) => unknown;
+  /** Reads the text instead of `parseStrictJson`. May throw a RejectionError. */
+  readonly parse?: (text: string) => unknown;
   readonly check: (value: unknown) => ValidationResult<Body>;
   /**
    * Status for a body that is not JSON: 400 for the push operations (specification 4.1), 415 for all others.
@@ -90,6 +90,8 @@ export interface ReplyDescription {
   readonly mediaType?: string;
   /** Whether the response has an `ETag`. */
   readonly hasEtag?: true;
+  /** Whether the response may have a `Topicsync-Warning`. */
+  readonly hasWarnings?: true;
 }
 
 /** An operation of the HTTP API: the source of its routes, checks and documentation. */

@@ -41,6 +41,11 @@ const headers: Readonly<Record<string, object>> = {
     required: true,
     schema: { ...text, pattern: '^"[1-9][0-9]*"$' },
   },
+  "Topicsync-Warning": {
+    description:
+      "A condition that no event is known to meet, as `checkTopic` reports it: its code, its filter and a message. Once for each, at most three times; characters other than ASCII are written as `\\u{…}`.",
+    schema: text,
+  },
   Allow: {
     description: "Methods supported by the path.",
     required: true,

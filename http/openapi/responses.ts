@@ -17,11 +17,15 @@ export function buildResponses(operation: Operation, components: Components): Re
 
 function describeReply(
   status: number,
-  { description, schema, mediaType, hasEtag }: ReplyDescription,
+  { description, schema, mediaType, hasEtag, hasWarnings }: ReplyDescription,
   components: Components,
 ): object {
   // A reply of the operation itself, such as 503 of the readiness probe, has no error headers.
-  const names = [...getHeaderNames(status < 400 ? status : 200), ...(hasEtag ? ["ETag"] : [])];
+  const names = [
+    ...getHeaderNames(status < 400 ? status : 200),
+    ...(hasEtag ? ["ETag"] : []),
+    ...(hasWarnings ? ["Topicsync-Warning"] : []),
+  ];
   const headers = Object.fromEntries(names.map((name) => [name, components.header(name)]));
   const json = schema && { [jsonType]: { schema: components.schema(schema) } };
   const other = mediaType !== undefined && { [mediaType]: { schema: { type: "string" } } };

@@ -7,7 +7,7 @@ import {
 } from "../../schemas/impact.ts";
 import { findChangeFaults, toImpactChange, type ProposedTopic } from "../../src/impact/changes.ts";
 import type { ImpactJob, ImpactPreview, ImpactProgress } from "../../src/impact/preview.ts";
-import { hideValues, toReadEvent } from "../../src/impact/result.ts";
+import { toReadEvent } from "../../src/impact/result.ts";
 import type { EventSelection } from "../../src/impact/selection.ts";
 import {
   ConfigurationError,
@@ -19,9 +19,9 @@ import {
 import { createValidator } from "../../src/lib/validation.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import type { Topic } from "../../src/topics/topic.ts";
-import { includesNamespace, mayReadEvents } from "../../src/users/rights.ts";
+import { hasRight, includesNamespace } from "../../src/users/rights.ts";
 import { describeError, toErrorBody } from "../framework/error-response.ts";
-import { HttpError, requireNamespace } from "../framework/errors.ts";
+import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
 import type { Events } from "../framework/event-stream.ts";
 import { eventStreamType, operation, type Call, type Operation } from "../framework/operation.ts";
 import { createHiddenError } from "./topic-rules.ts";
@@ -46,16 +46,16 @@ export const impactOperations = (services: ImpactServices): readonly Operation[]
     tag: "topics",
     summary: "Preview a change of filters",
     description:
-      "Reads events from the events topic and compares the stored filters of topics with new ones: how many events would match newly, no longer, and still, with examples. Read-only. Reads at most 100,000 records for at most 10 seconds; an instance runs one preview at a time. With `Accept: text/event-stream`, events with `done` and `total` report the progress, and the last one has the `result` or an `error`. What events contain is shown to callers with the rights `admin` and `dead-letters.read-content` only.",
+      "Reads events from the events topic and compares the stored filters of topics with new ones: how many events would match newly, no longer, and still, with examples. Read-only. Reads at most 100,000 records for at most 10 seconds; an instance runs one preview at a time. With `Accept: text/event-stream`, events with `done` and `total` report the progress, and the last one has the `result` or an `error`. The counts tell what events contain, so the caller needs the right `events.read` as well; each preview is audited.",
     body: { schema: impactBodySchema, check: checkBody, wrongTypeStatus: 415 },
     replies: {
       200: { description: "The result.", schema: impactResultSchema, mediaType: eventStreamType },
     },
     rejections: ["BAD_FILTER", "NOT_FOUND"],
     async handle(call) {
+      if (!hasRight(call.user, "events.read")) throw createForbiddenError(call.user, "events.read");
       const job = await readJob(services, call);
-      const showsValues = mayReadEvents(call.user);
-      const audit = showsValues ? toReadEvent(job) : undefined;
+      const audit = toReadEvent(job);
       const leaving = new AbortController();
       const progress = new LastProgress();
       const running = startPreview(services.impact, job, {
@@ -63,7 +63,7 @@ export const impactOperations = (services: ImpactServices): readonly Operation[]
           progress.set(now);
         },
         abort: leaving.signal,
-      }).then((result) => (showsValues ? result : hideValues(result)));
+      });
       if (!call.acceptsEvents) return { status: 200, json: await running.catch(rethrow), audit };
       running.catch(() => undefined);
       return { status: 200, events: streamPreview(running, { progress, leaving, call }), audit };
@@ -75,7 +75,7 @@ export const impactOperations = (services: ImpactServices): readonly Operation[]
 async function readJob({ topicReader }: ImpactServices, call: Call<ImpactBody>): Promise<ImpactJob> {
   const { changes, examples = defaultExamples } = call.body;
   const selection = toSelection(call.body);
-  const faults = findChangeFaults(changes);
+  const faults = await findChangeFaults(changes);
   if (faults.length > 0)
     throw new RejectionError("BAD_FILTER", "The changes contain invalid filters or repeated topics.", faults);
   const externalIds = changes.map(({ externalId }) => externalId);

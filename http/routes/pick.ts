@@ -1,25 +1,39 @@
-import { eventSchema, pickResponseSchema, type Event, type PickResponse } from "../../schemas/pick.ts";
+import { eventSchema, pickResponseSchema, type PickResponse } from "../../schemas/pick.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
-import { checkEvent, readEventRecord } from "../../src/matching/event.ts";
+import {
+  addRecord,
+  checkEvent,
+  readEventRecord,
+  type DecodedEvent,
+  type DecodeEventText,
+} from "../../src/matching/event.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
-import { parseEvent } from "../../src/matching/filter/numbers.ts";
 import type { EventRecord } from "../../src/matching/filter/record.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { toExplanation } from "../../src/matching/explanation.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
+import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { Namespaces } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation } from "../framework/operation.ts";
 
+interface PickServices {
+  readonly topicIndex: LiveTopicIndex;
+  /** Undefined: no router is configured. */
+  readonly egressNaming: EgressNaming | undefined;
+  readonly decodeEventText: DecodeEventText;
+}
+
 /**
- * `POST …/topic/pick[?explain=EXTERNALID][&record=JSON]`: the topics that an event belongs to. `egressNaming`
- * is undefined without a router.
+ * `POST …/topic/pick[?explain=EXTERNALID][&record=JSON]`: the topics that an event belongs to. The
+ * body is read as the router reads the value of a record.
  */
-export const pickOperations = (
-  topicIndex: LiveTopicIndex,
-  egressNaming: EgressNaming | undefined,
-): readonly Operation[] => [
-  operation<Event>({
+export const pickOperations = ({
+  topicIndex,
+  egressNaming,
+  decodeEventText,
+}: PickServices): readonly Operation[] => [
+  operation<DecodedEvent>({
     id: "pickTopics",
     method: "POST",
     paths: [
@@ -31,8 +45,8 @@ export const pickOperations = (
     tag: "topics",
     summary: "Find the topics that match an event",
     description:
-      "Evaluates the filters of all active topics that the caller may read against the event. Read-only.",
-    body: { schema: eventSchema, parse: parseEvent, check: checkEvent, wrongTypeStatus: 415 },
+      "Evaluates the filters of all active topics that the caller may read against the event. The body is read as the router reads the value of a record, so it may also be a CloudEvent. Read-only.",
+    body: { schema: eventSchema, parse: decodeEventText, check: checkDecoded, wrongTypeStatus: 415 },
     query: [
       {
         name: "explain",
@@ -52,10 +66,11 @@ export const pickOperations = (
         schema: pickResponseSchema,
       },
     },
-    rejections: ["BAD_FILTER", "NOT_FOUND"],
-    async handle({ query, body: event, namespaces }) {
+    rejections: ["BAD_FILTER", "NOT_FOUND", "UNDECODABLE"],
+    async handle({ query, body, namespaces }) {
       const explainedId = readExplainedId(query);
-      const record = readRecord(query);
+      const { event } = body;
+      const record = addRecord(body, readRecord(query));
       const { topics, total } = await topicIndex.pick(event, record, namespaces);
       const json: PickResponse = {
         total,
@@ -70,6 +85,16 @@ export const pickOperations = (
     },
   }),
 ];
+
+/** Only a missing body was not decoded. */
+function checkDecoded(body: unknown): ValidationResult<DecodedEvent> {
+  if (isDecoded(body)) return { ok: true, value: body };
+  const checked = checkEvent(body);
+  return checked.ok ? { ok: true, value: { event: checked.value, record: {} } } : checked;
+}
+
+const isDecoded = (body: unknown): body is DecodedEvent =>
+  typeof body === "object" && body !== null && "event" in body && "record" in body;
 
 function readExplainedId({ explain }: Call["query"]): string | undefined {
   if (explain === undefined) return undefined;
@@ -91,9 +116,7 @@ function readRecord({ record }: Call["query"]): EventRecord | undefined {
 }
 
 /** An event, what is known of its record, and where the caller may read topics. */
-interface PickedEvent {
-  readonly event: Event;
-  readonly record: EventRecord | undefined;
+interface PickedEvent extends DecodedEvent {
   readonly namespaces: Namespaces;
 }
 

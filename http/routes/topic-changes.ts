@@ -7,6 +7,7 @@ import {
 } from "../../schemas/topic-changes.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
+import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { RejectionError, type Fault } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import type { EgressNaming } from "../../src/routing/egress.ts";
@@ -31,6 +32,7 @@ import {
   toHttpProblem,
   type ShownSources,
 } from "./topic-rules.ts";
+import { findWarningHeaders } from "./topic-warnings.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkChanges = createValidator<TopicChangesBody>(topicChangesBodySchema);
@@ -39,6 +41,7 @@ interface ChangeServices extends ShownSources {
   readonly topics: TopicService;
   readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
   readonly egressNaming: EgressNaming | undefined;
+  readonly eventTypes: Pick<EventTypeService, "findWarnings">;
 }
 
 const putTopic = (services: ChangeServices): Operation =>
@@ -56,7 +59,12 @@ const putTopic = (services: ChangeServices): Operation =>
     ifMatch: "required",
     query: forceParameter,
     body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
-    replies: { 200: { description: "The topic is changed.", schema: topicDetailSchema, hasEtag: true } },
+    replies: {
+      200: {
+        ...{ description: "The topic is changed.", schema: topicDetailSchema },
+        ...{ hasEtag: true, hasWarnings: true },
+      },
+    },
     rejections: changeRejections,
     async handle(call) {
       const { parameters, body, user, namespaces } = call;
@@ -76,7 +84,9 @@ const putTopic = (services: ChangeServices): Operation =>
           throw toHttpProblem(error);
         },
       );
-      return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events.map(mark) };
+      const reply = await replyWithTopic(services, { topic }, namespaces);
+      const warnings = await findWarningHeaders(services.eventTypes, user, definition);
+      return { ...reply, headers: { ...reply.headers, ...warnings }, audit: events.map(mark) };
     },
   });
 

@@ -41,6 +41,7 @@ import {
   requireUnmanagedFor,
   toHttpProblem,
 } from "./topic-rules.ts";
+import { findWarningHeaders } from "./topic-warnings.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
@@ -54,7 +55,7 @@ interface TopicServices extends TopicSources {
   readonly egressNaming: EgressNaming | undefined;
 }
 
-const createTopic = ({ topics, topicReader, egressNaming }: TopicServices): Operation =>
+const createTopic = ({ topics, topicReader, egressNaming, eventTypes }: TopicServices): Operation =>
   operation<TopicBody>({
     id: "createTopic",
     method: "POST",
@@ -69,15 +70,19 @@ const createTopic = ({ topics, topicReader, egressNaming }: TopicServices): Oper
     summary: "Create a topic",
     description: "Creates an event topic with the filters that select its events.",
     body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
-    replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
+    replies: {
+      201: { description: "The topic is created.", schema: topicResponseSchema, hasWarnings: true },
+    },
     rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
     async handle({ body, user, namespaces }) {
-      requireStorable({ user, namespaces }, egressNaming, toDefinition(body));
+      const definition = toDefinition(body);
+      requireStorable({ user, namespaces }, egressNaming, definition);
       await requireFreeIds(topicReader, [body.externalId]);
       const { topic, event } = await topics.create(body, user.name);
+      const headers = await findWarningHeaders(eventTypes, user, definition);
       const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
       const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
-      return { status: 201, json, audit: event };
+      return { status: 201, json, headers, audit: event };
     },
   });
 

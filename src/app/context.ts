@@ -27,5 +27,6 @@ export interface Context {
   readonly broker: Broker;
   readonly services: Services;
   /** To be called with what was written about topics. */
-  readonly onTopicsChanged: (writes: Partial<TopicWrites>) => void;
+  /** Never rejects. */
+  readonly onTopicsChanged: (writes: Partial<TopicWrites>) => Promise<void>;
 }

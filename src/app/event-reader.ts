@@ -1,13 +1,17 @@
-import { decodeEvent } from "../../consumers/events/decode.ts";
+import { decodeEvent, decodeEventText } from "../../consumers/events/decode.ts";
 import type { Event } from "../../schemas/pick.ts";
 import type { Broker } from "../kafka/client.ts";
-import { UnavailableError } from "../lib/errors.ts";
-import { checkEvent } from "../matching/event.ts";
+import { RejectionError, UnavailableError } from "../lib/errors.ts";
+import type { DecodedEvent } from "../matching/event.ts";
 
-/** Reads JSON as the router reads an event; undefined if it is not one. */
-export function readEvent(json: unknown): Event | undefined {
-  const checked = checkEvent(json);
-  return checked.ok ? checked.value : undefined;
+/** Reads the text of an event as the router does; returns the rejection of what is not one. */
+export function readEvent(text: string): DecodedEvent | RejectionError {
+  try {
+    return decodeEventText(text);
+  } catch (error) {
+    if (error instanceof RejectionError) return error;
+    throw error;
+  }
 }
 
 interface LastEvents {

@@ -167,6 +167,11 @@ function createRouterMetrics(registers: Registry[]): Metrics["recordEvents"] {
     help: "Matches of events with topics that no Kafka topic can be named after; such a topic receives nothing.",
     registers,
   });
+  const missedTimes = new Counter({
+    name: "topicsync_router_missed_times_total",
+    help: "How often a filter compared a time with values of an event that are no RFC 3339 times, and so did not match.",
+    registers,
+  });
   const eventRejections = new Counter({
     name: "topicsync_router_rejections_total",
     help: "Events that became dead letters in this process, by code.",
@@ -186,12 +191,13 @@ function createRouterMetrics(registers: Registry[]): Metrics["recordEvents"] {
     buckets: storedSeconds,
     registers,
   });
-  return ({ events: routed, forwarded, unroutable: skipped, rejected, producedOn, routedOn, tookMs }) => {
+  return ({ events: routed, forwarded, rejected, producedOn, routedOn, tookMs, ...batch }) => {
     const matched = routed.filter(({ isUnmatched }) => !isUnmatched).length;
     events.inc({ outcome: "matched" }, matched);
     events.inc({ outcome: "unmatched" }, routed.length - matched);
     copies.inc(forwarded);
-    unroutable.inc(skipped);
+    unroutable.inc(batch.unroutable);
+    missedTimes.inc(batch.missedTimes);
     for (const code of rejected) eventRejections.inc({ code });
     routeDuration.observe(tookMs / 1_000);
     for (const on of producedOn) if (on >= 0) routeDelay.observe(Math.max(0, routedOn - on) / 1_000);

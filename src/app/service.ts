@@ -1,4 +1,5 @@
 import { createApp, createManagementApp, type AppOptions } from "../../http/app.ts";
+import { decodeEventText } from "../../consumers/events/decode.ts";
 import { listen, type HttpServer } from "../../http/framework/server.ts";
 import type { CheckReadiness } from "../../http/routes/health.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
@@ -113,9 +114,10 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
   const kafkaConfig = { ...config.kafka, brokers: addresses.kafkaBrokers, isEmbedded };
   const broker = createBroker(kafkaConfig, log.child({ component: "kafka" }));
   lifecycle.onStop("Kafka", () => broker.close());
-  function onTopicsChanged(writes: Partial<TopicWrites>): void {
-    services.topicIndex.changed(writes);
+  function onTopicsChanged(writes: Partial<TopicWrites>): Promise<void> {
+    const applied = services.topicIndex.changed(writes);
     auditAnnouncements(audit, writes);
+    return applied;
   }
   const services: Services = createServices({
     config,
@@ -166,7 +168,7 @@ async function createAppOptions(
   return {
     ...{ topics, topicReader, topicHistory, topicDetails, detailsService },
     ...{ topicSetStore, planSource, applyChanges },
-    ...{ topicIndex, egressNaming, eventTypes, topicUsage },
+    ...{ topicIndex, egressNaming, eventTypes, topicUsage, decodeEventText },
     consumerObserver: createConsumerObserver(broker, config.kafka, egressNaming),
     impact: createPreview(context, kafkaBrokers),
     ...{ users, keys, sessions, applications, platforms },

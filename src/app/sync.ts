@@ -7,6 +7,7 @@ import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { proveDeadLetters } from "../dead-letters/proof.ts";
 import type { ConsumerChannel } from "../kafka-config.ts";
 import { auditFeedback, type FeedbackDecision } from "../installations/feedback.ts";
+import type { Logger } from "../lib/logger.ts";
 import type { WatchedLog } from "../sync/partition-status.ts";
 import type { BatchStore } from "../sync/positions.ts";
 import type { Partition } from "../sync/records.ts";
@@ -42,6 +43,7 @@ interface ConsumerParts<Prepared extends PreparedBatch, Decision extends BatchDe
 /** Wires the consumers of announcements and, where configured, of push feedback. */
 export function createSync(context: Context, router: WatchedRouter | undefined): Sync {
   const { services, audit, metrics, onTopicsChanged } = context;
+  const log = context.log.child({ component: "announcements" });
   const { announcementsTopic, deadLetterTopic, groupId, pushFeedback } = context.config.kafka;
   const tally = createTally();
   const feedbackTally = createFeedbackTally();
@@ -54,7 +56,8 @@ export function createSync(context: Context, router: WatchedRouter | undefined):
     createHandler: (partition, outputs) =>
       createAnnouncementHandler(partition, { ...outputs, topics: services.topics }),
     applied(batch) {
-      onTopicsChanged(batch.decision.writes);
+      void onTopicsChanged(batch.decision.writes);
+      logUnknown(batch.decision.unknown, log);
       tally.add(batch.decision);
       metrics.recordAnnouncements(batch);
     },
@@ -89,6 +92,15 @@ export function createSync(context: Context, router: WatchedRouter | undefined):
       router,
     }),
   };
+}
+
+const maxLogged = 10;
+
+/** Each retirement of a topic is repeated when the log is read again, so this is no warning. */
+function logUnknown(externalIds: readonly string[], log: Logger): void {
+  if (externalIds.length === 0) return;
+  const fields = { count: externalIds.length, externalIds: externalIds.slice(0, maxLogged) };
+  log.debug(fields, "tombstones without a topic");
 }
 
 function createConsumer<Prepared extends PreparedBatch, Decision extends BatchDecision>(

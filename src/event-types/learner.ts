@@ -98,8 +98,8 @@ export class EventLearner {
     }
   }
 
-  #getType(eventType: string | undefined): LearningType | undefined {
-    const name = eventType === undefined || eventType === "" ? untyped : eventType;
+  #getType(eventType: string | null | undefined): LearningType | undefined {
+    const name = eventType === undefined || eventType === null || eventType === "" ? untyped : eventType;
     const known = this.#types.get(name);
     if (known !== undefined) return known;
     if (this.#types.size >= learningLimits.types || name.length > learningLimits.typeLength) return undefined;

@@ -21,23 +21,31 @@ export function checkKind(condition: RootedCondition, { statistics, count }: Cou
   const events = statistics.reduce((total, one) => total + one.events, 0);
   const name = `\`${printName(condition)}\``;
   const seen = `in ${formatEvents(events)} since ${formatDay(statistics.map(({ firstOn }) => firstOn))}`;
-  const kinds = listKinds(count);
   const warn = (message: string): FilterWarning[] => [
     createWarning("WRONG_KIND", condition, message, { suggestions: [], asks: false }),
   ];
   if (isComparison(condition.operator)) {
     const { number, instant } = toComparable(condition.values[0] ?? "");
     const hasNumbers = count("number") + sum("number") > 0;
-    const hasTexts = count("string") > sum("number") + sum("time") || count("boolean") > 0;
+    const hasTexts = count("string") > sum("number") + sum("time");
+    const hasTimes = sum("time") > 0;
+    const hasBooleans = count("boolean") > 0;
     const [wanted, occurs] =
       number !== undefined
-        ? ["number", hasNumbers]
+        ? ["a number", hasNumbers]
         : instant !== undefined
-          ? ["time", sum("time") > 0]
-          : ["text", hasTexts];
+          ? ["an RFC 3339 time", hasTimes]
+          : [count("string") > 0 ? "another text" : "a text", hasTexts || hasBooleans];
     if (occurs) return [];
+    const found = [
+      ...(hasNumbers ? ["a number"] : []),
+      ...(hasTimes ? ["a time"] : []),
+      ...(hasTexts ? ["a text"] : []),
+      ...(hasBooleans ? ["a boolean"] : []),
+    ];
+    const effect = instant === undefined ? "compares as strings" : "matches times only";
     return warn(
-      `${name} was ${kinds} ${seen}, but never a ${wanted}: \`${printOwn(condition)}\` compares as strings`,
+      `${name} was ${found.join(" or ")} ${seen}, but never ${wanted}: \`${printOwn(condition)}\` ${effect}`,
     );
   }
   if (condition.operator !== "eq" || count("string") > 0) return [];
@@ -47,7 +55,7 @@ export function checkKind(condition: RootedCondition, { statistics, count }: Cou
       !(count("boolean") > 0 && (value === "true" || value === "false")),
   );
   if (unequal.length === 0) return [];
-  return warn(`${name} was ${kinds} ${seen}; \`${unequal[0] ?? ""}\` is not`);
+  return warn(`${name} was ${listKinds(count)} ${seen}; \`${unequal[0] ?? ""}\` is not`);
 }
 
 const kindNames = { string: "a text", number: "a number", boolean: "a boolean" } as const;

@@ -1,4 +1,5 @@
 import type { FilterWarning } from "../../schemas/topic-check.ts";
+import { Turns } from "../lib/turns.ts";
 import { createConditionTest, createValueTest } from "../matching/filter/match.ts";
 import { isPatternOperator } from "../matching/filter/patterns.ts";
 import {
@@ -20,8 +21,14 @@ type Suggestion = FilterWarning["suggestions"][number];
 /** Of one topic: suggestions take time. */
 const maxWarnings = 10;
 
-/** Compares the filters of a topic with what is known about events. Invalid filters have no warnings. */
-export function findFilterWarnings(texts: FilterTexts, knowledge: EventKnowledge): FilterWarning[] {
+/**
+ * Compares the filters of a topic with what is known about events, in turns of the event loop: looking for
+ * what may be meant takes time. Invalid filters have no warnings.
+ */
+export async function findFilterWarnings(
+  texts: FilterTexts,
+  knowledge: EventKnowledge,
+): Promise<FilterWarning[]> {
   if (knowledge.types.length === 0) return [];
   const conditions = readValidFilters(texts).filter(
     ({ ofRecord, operator, values }) => !ofRecord && !(operator === "exists" && values[0] === "false"),
@@ -39,9 +46,12 @@ export function findFilterWarnings(texts: FilterTexts, knowledge: EventKnowledge
   }
   if (types.size > 0) {
     const evidence = new Evidence([...types], onTypes.length === 0);
-    for (const condition of conditions)
+    const turns = new Turns();
+    for (const condition of conditions) {
       if (warnings.length < maxWarnings && !isOnType(condition))
         warnings.push(...checkPath(condition, evidence));
+      if (turns.isOver()) await turns.next();
+    }
   }
   return warnings.slice(0, maxWarnings);
 }

@@ -4,6 +4,8 @@ import { classifyChange } from "../matching/filter/filter-change.ts";
 import { FilterSyntaxError } from "../matching/filter/filter.ts";
 import { findFilterFaults, readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
 import type { Fault } from "../lib/errors.ts";
+import { Turns } from "../lib/turns.ts";
+import { PatternBudget } from "../matching/filter/pattern-budget.ts";
 import type { ImpactBody } from "../../schemas/impact.ts";
 
 /** The old and the new filters of a topic; undefined where there is no such topic. */
@@ -29,21 +31,22 @@ export function classifyImpact({ before, after }: ImpactChange): ImpactKind {
 /** A topic as it would be. */
 export type ProposedTopic = ImpactBody["changes"][number];
 
-/** The faults of the new filters, and topics that occur twice. */
-export function findChangeFaults(changes: readonly ProposedTopic[]): Fault[] {
+/** The faults of the new filters, read within the budget of a request, and topics that occur twice. */
+export async function findChangeFaults(changes: readonly ProposedTopic[]): Promise<Fault[]> {
   const seen = new Set<string>();
-  return changes.flatMap((change, at) => {
+  const faults: Fault[] = [];
+  const budget = PatternBudget.forRequest();
+  const turns = new Turns();
+  for (const [at, change] of changes.entries()) {
     const place = `/changes/${at}`;
-    const repeated = seen.has(change.externalId)
-      ? [{ path: `${place}/externalId`, message: "occurs a second time" }]
-      : [];
+    if (seen.has(change.externalId))
+      faults.push({ path: `${place}/externalId`, message: "occurs a second time" });
     seen.add(change.externalId);
-    const filters = findFilterFaults(toFilterTexts(change)).map(({ path, message }) => ({
-      path: `${place}${path}`,
-      message,
-    }));
-    return [...repeated, ...filters];
-  });
+    for (const { path, message } of findFilterFaults(toFilterTexts(change), budget))
+      faults.push({ path: `${place}${path}`, message });
+    if (turns.isOver()) await turns.next();
+  }
+  return faults;
 }
 
 /** Compares a proposed topic with the stored one, if there is one. */

@@ -1,4 +1,4 @@
-import type { ImpactExample, ImpactRead, ImpactResult } from "../../schemas/impact.ts";
+import type { ImpactRead, ImpactResult } from "../../schemas/impact.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { toTime } from "../lib/time.ts";
 import type { OffsetRange } from "../sync/records.ts";
@@ -45,34 +45,10 @@ export function toImpactResult(counts: ImpactCounts, read: ReadResult): ImpactRe
   return { complete: read.complete, read: toImpactRead(read), topics, total: { ...total, perDay } };
 }
 
-/** Leaves out what events contain. */
-export function hideValues(result: ImpactResult): ImpactResult {
-  const hide = (example: ImpactExample): ImpactExample => ({
-    ...example,
-    decidedBy: example.decidedBy.map((one) => ({ ...one, found: null })),
-  });
-  return {
-    ...result,
-    topics: result.topics.map((topic) => ({
-      ...topic,
-      examples: {
-        newly: topic.examples.newly.map(hide),
-        noLonger: topic.examples.noLonger.map(hide),
-      },
-    })),
-  };
-}
-
 const maxAuditedTopics = 100;
 
-/** The audit event of a preview that shows values of events; undefined if it shows no examples. */
-export const toReadEvent = ({
-  changes,
-  maxExamples,
-}: Pick<ImpactJob, "changes" | "maxExamples">): AuditEvent | undefined =>
-  maxExamples === 0
-    ? undefined
-    : {
-        action: "events.read",
-        topics: changes.slice(0, maxAuditedTopics).map(({ externalId }) => externalId),
-      };
+/** The audit event of a preview: its counts tell what events contain, also without examples. */
+export const toReadEvent = ({ changes }: Pick<ImpactJob, "changes">): AuditEvent => ({
+  action: "events.read",
+  topics: changes.slice(0, maxAuditedTopics).map(({ externalId }) => externalId),
+});

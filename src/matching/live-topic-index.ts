@@ -3,8 +3,10 @@ import { invariant, InvariantError } from "../lib/invariant.ts";
 import type { Logger } from "../lib/logger.ts";
 import { sleep } from "../lib/platform.ts";
 import { rejectOnAbort, withTimeout } from "../lib/timeout.ts";
+import { Turns } from "../lib/turns.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
+import { ApplyQueue } from "./apply-queue.ts";
 import type { Following, IndexedTopic, TopicChange, TopicFeed } from "./feed.ts";
 import type { EventRecord } from "./filter/record.ts";
 import { readFilters } from "./filter/topic-filters.ts";
@@ -56,6 +58,7 @@ export class LiveTopicIndex {
   readonly #log: Logger;
   readonly #ownWrites = new OwnWrites();
   readonly #rereads: RereadQueue;
+  readonly #changes = new ApplyQueue();
   readonly #closing = new AbortController();
   #state: State = { mode: "idle" };
   /** Aborted once the feed is lost, or the index is closed. */
@@ -69,7 +72,10 @@ export class LiveTopicIndex {
     this.#log = log;
     this.#rereads = new RereadQueue({
       find: (externalIds) => feed.find(externalIds),
-      onRead: this.#apply,
+      onRead: (externalId, topic) => {
+        this.#enqueue(externalId, topic);
+        void this.#applyChanges();
+      },
       onFailed: this.#lose,
     });
   }
@@ -127,6 +133,9 @@ export class LiveTopicIndex {
     return this.#getServing()?.takeCounts() ?? [];
   }
 
+  /** How often a time in a filter was compared with values that are no times, since the last call. */
+  readonly takeMissedTimes = (): number => this.#getServing()?.takeMissedTimes() ?? 0;
+
   /** The namespace of a topic that `pickNow` returned. */
   readonly getNamespace = (externalId: string): string => this.#getServing()?.getNamespace(externalId) ?? "";
 
@@ -146,19 +155,19 @@ export class LiveTopicIndex {
       : explain(readFilters(topic), event, record);
   }
 
-  /** Applies what this process has written. */
-  readonly changed = ({
+  /** Applies what this process has written; resolves once all of it is. */
+  readonly changed = async ({
     replaced = [],
     removed = [],
     retired = [],
     updated = [],
     created = [],
-  }: Partial<TopicWrites>): void => {
+  }: Partial<TopicWrites>): Promise<void> => {
     if (this.#state.mode === "idle" || this.#state.mode === "closed") return;
     const late = new Set<string>();
     const apply = (externalId: string, topic: IndexedTopic | undefined, writtenOn?: Date): void => {
       this.#rereads.overtake(externalId);
-      this.#apply(externalId, topic);
+      this.#enqueue(externalId, topic);
       if (writtenOn !== undefined && this.#ownWrites.isLate(writtenOn)) late.add(externalId);
     };
     for (const { topic, action, endedOn } of replaced)
@@ -170,8 +179,10 @@ export class LiveTopicIndex {
       this.#ownWrites.add(externalId, updatedOn);
       apply(externalId, topic, updatedOn);
     }
+    const applying = this.#applyChanges();
     for (const id of late) this.#ownWrites.delete(id);
     this.#rereads.add(late);
+    await applying;
   };
 
   readonly status = (): IndexStatus => ({
@@ -205,15 +216,15 @@ export class LiveTopicIndex {
     throw new NotLoadedError(`topics are still being loaded; ${this.#getLoad()?.topicsRead ?? 0} so far`);
   }
 
-  /** Brings one topic up to date, in both indexes while reloading; undefined removes it. */
-  readonly #apply = (externalId: string, topic: IndexedTopic | undefined): void => {
+  /** One topic is to be brought up to date, in both indexes while reloading; undefined removes it. */
+  #enqueue(externalId: string, topic: IndexedTopic | undefined): void {
     const load = this.#getLoad();
     load?.applied.add(externalId);
-    for (const index of [this.#getServing(), load?.index]) {
-      if (topic === undefined) index?.delete(externalId);
-      else index?.set(topic);
-    }
-  };
+    const indexes = [this.#getServing(), load?.index].filter((index) => index !== undefined);
+    this.#changes.add({ externalId, topic, indexes });
+  }
+
+  readonly #applyChanges = (): Promise<void> => this.#changes.run().catch(this.#lose);
 
   readonly #handleChanges = (changes: readonly TopicChange[]): void => {
     const foreign = changes.filter((change) => !this.#ownWrites.takeEcho(change));
@@ -283,9 +294,15 @@ export class LiveTopicIndex {
     };
     this.#setLoad(load);
     let reportedAt = Date.now();
+    const turns = new Turns();
     for await (const topics of this.#feed.streamAll()) {
       signal.throwIfAborted();
-      for (const topic of topics) this.#take(topic, load);
+      for (const topic of topics) {
+        this.#take(topic, load);
+        if (!turns.isOver()) continue;
+        await turns.next();
+        signal.throwIfAborted();
+      }
       load.topicsRead += topics.length;
       if (Date.now() - reportedAt < progressIntervalMs) continue;
       reportedAt = Date.now();
@@ -293,6 +310,7 @@ export class LiveTopicIndex {
     }
     // The load and a read at the same time may have found different versions.
     await Promise.race([this.#rereads.catchUp(), lost]);
+    await this.#applyChanges();
     signal.throwIfAborted();
     invariant(this.#getLoad() === load, "only the load in progress is served");
     for (const { externalId, matches } of this.takeCounts()) load.index.count(externalId, matches);

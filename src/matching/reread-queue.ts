@@ -1,6 +1,7 @@
 import { UnavailableError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
 import { sleep } from "../lib/platform.ts";
+import { Turns } from "../lib/turns.ts";
 import type { IndexedTopic, TopicFeed } from "./feed.ts";
 
 export interface RereadQueueOptions {
@@ -105,15 +106,21 @@ export class RereadQueue {
 
   async #readSome(): Promise<void> {
     invariant(this.#reading.size === 0, "one read is in progress at a time");
-    this.#reading = new Set([...this.#waiting].slice(0, topicsPerRead));
-    for (const id of this.#reading) this.#waiting.delete(id);
-    const topics = await this.#options.find([...this.#reading]);
+    const reading = new Set([...this.#waiting].slice(0, topicsPerRead));
+    this.#reading = reading;
+    for (const id of reading) this.#waiting.delete(id);
+    const topics = await this.#options.find([...reading]);
     const found = new Map(topics.map((topic) => [topic.externalId, topic]));
-    // Overtaken topics are missing here, and all of them after a restart.
-    for (const id of this.#reading) {
+    const turns = new Turns();
+    // Overtaken topics are missing here.
+    for (const id of reading) {
+      if (this.#reading !== reading) return;
       this.#options.onRead(id, found.get(id));
       this.overtake(id);
+      if (turns.isOver()) await turns.next();
     }
+    // After a restart, all of them are read once more.
+    if (this.#reading !== reading) return;
     invariant(this.#reading.size === 0, "every topic that was read is applied");
   }
 }

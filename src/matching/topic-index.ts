@@ -58,6 +58,7 @@ export function createTopicIndex(log: Logger) {
       picker.count(externalId, matches);
     },
     takeCounts: () => picker.takeCounts(),
+    takeMissedTimes: () => picker.takeMissedTimes(),
     getNamespace: (externalId: string): string => picker.getNamespace(externalId),
     status: () => ({
       topics: picker.size,

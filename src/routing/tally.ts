@@ -9,6 +9,8 @@ export interface RoutedBatch {
   readonly forwarded: number;
   /** Matches with topics that no Kafka topic can be named after. */
   readonly unroutable: number;
+  /** How often a time in a filter was compared with values that are no times. */
+  readonly missedTimes: number;
   /** The code of each dead letter. */
   readonly rejected: readonly RejectionCode[];
   /** When each event was produced, in milliseconds since 1970. */

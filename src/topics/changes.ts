@@ -7,7 +7,7 @@ import {
   type DefinitionChange,
   type ExpectedTopic,
 } from "./definition-change.ts";
-import { createDuplicateRejection, requireReadableFilters } from "./insertion.ts";
+import { createDuplicateRejection, requireReadableFilters, type RequireReadable } from "./insertion.ts";
 import { TopicSnapshot } from "./snapshot.ts";
 import type { ChangeWrites } from "./stores.ts";
 import {
@@ -33,6 +33,7 @@ export interface ChangeSet {
   readonly source: UserSource;
   readonly now: Date;
   readonly newId: () => string;
+  readonly requireReadable?: RequireReadable;
 }
 
 export type ChangeOutcome = "created" | "changed" | "renamed" | "disabled" | "enabled" | "unchanged";
@@ -69,7 +70,11 @@ interface Effect extends ChangedTopic {
  * stored already counts as unchanged, so that repeating them is safe.
  */
 export function decideChanges(set: ChangeSet): ChangeDecision {
-  const context: Context = { ...set, snapshot: new TopicSnapshot(set.stored), freed: new Set() };
+  const context: Context = {
+    requireReadable: requireReadableFilters,
+    ...set,
+    ...{ snapshot: new TopicSnapshot(set.stored), freed: new Set() },
+  };
   const rejections: RejectedChange[] = [];
   const effects = new Map<number, Effect>();
   const named = new Set<string>();
@@ -90,6 +95,7 @@ export function decideChanges(set: ChangeSet): ChangeDecision {
 }
 
 interface Context extends ChangeSet {
+  readonly requireReadable: RequireReadable;
   readonly snapshot: TopicSnapshot;
   /** The sys_ids of the topics that give up their unique values, or change them. */
   readonly freed: Set<string>;
@@ -135,7 +141,7 @@ function resolveCreation(definition: TopicDefinition, context: Context): Effect 
   const existing = snapshot.findByExternalId(definition.externalId);
   if (existing !== undefined && !freed.has(existing.id) && isOwnDefinition(existing, definition))
     return { outcome: "unchanged", topic: existing };
-  requireReadableFilters(definition);
+  context.requireReadable(definition);
   const to = { ...definition, id: newId(), version: 1, source, createdOn: now, updatedOn: now };
   return { outcome: "created", topic: to, to };
 }
@@ -155,7 +161,7 @@ function resolveChange(
   if (current === undefined) throw createAbsentError(externalId, context);
   requireExpected(current, expected);
   if (current.source.kind === "announcement") throw createChangeRejection(definition, current.source);
-  requireReadableFilters(definition);
+  context.requireReadable(definition);
   const isRenamed = definition.externalId !== externalId;
   const to: Topic = {
     ...{ ...current, ...definition, source, updatedOn: now, previous: toPreviousTopic(current) },
@@ -205,7 +211,7 @@ function resolveEnabling(
     updatedOn: getEnableTime(now, disabled),
     ...(isOther && { previous: toPreviousTopic(topic) }),
   };
-  requireReadableFilters(to);
+  context.requireReadable(to);
   return { outcome: "enabled", topic: to, to, enabled: disabled };
 }
 

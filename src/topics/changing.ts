@@ -4,6 +4,7 @@ import { newId } from "../lib/sys-id.ts";
 import { toTopicEvent } from "./audit.ts";
 import type { DefinitionChange } from "./definition-change.ts";
 import { decideChanges, type ChangedTopic, type ChangeSet, type RejectedChange } from "./changes.ts";
+import { readAllFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import { TopicGoneError, UniqueViolationError, type FurtherWrites, type TopicTable } from "./stores.ts";
 import type { ChangeLabel, Topic, TopicDefinition } from "./topic.ts";
@@ -39,7 +40,7 @@ export class ChangesRejectedError extends Error {
 interface ChangingContext {
   readonly store: TopicTable;
   readonly now: () => Date;
-  readonly changed: (writes: Partial<TopicWrites>) => void;
+  readonly changed: (writes: Partial<TopicWrites>) => void | Promise<void>;
 }
 
 /** Other writers may change the topics between the look-up and the write; retry, but not forever. */
@@ -55,7 +56,8 @@ export async function changeStoredTopics(
     const primary = store.getPrimary();
     const source = { kind: "http" as const, user, ...(label && { change: label }) };
     const found = await load(store, changes, check);
-    const decision = decideChanges({ changes, ...found, source, now: now(), newId });
+    const requireReadable = await readAllFilters(listDefinitions(changes, found.retired));
+    const decision = decideChanges({ changes, ...found, source, now: now(), newId, requireReadable });
     if ("rejections" in decision) throw new ChangesRejectedError(decision.rejections);
     const { results, writes } = decision;
     const made = results.filter(({ outcome }) => outcome !== "unchanged");
@@ -68,11 +70,22 @@ export async function changeStoredTopics(
       if (error instanceof UniqueViolationError || error instanceof TopicGoneError) continue;
       throw error;
     }
-    changed(writes);
+    await changed(writes);
     return { results, events: made.map(({ outcome, topic }) => toChangeEvent(outcome, topic)) };
   }
   throw new Error(`nothing was changed: other writers changed the topics ${maxAttempts} times`);
 }
+
+/** Those whose filters are stored anew. */
+const listDefinitions = (
+  changes: readonly DefinitionChange[],
+  retired: ChangeSet["retired"],
+): TopicDefinition[] =>
+  changes.flatMap((change) => {
+    if ("definition" in change && change.definition !== undefined) return [change.definition];
+    if (change.kind !== "enable") return [];
+    return retired.filter(({ topic }) => topic.externalId === change.externalId).map(({ topic }) => topic);
+  });
 
 const toChangeEvent = (outcome: ChangedTopic["outcome"], topic: Topic): AuditEvent =>
   toTopicEvent(outcome === "renamed" || outcome === "unchanged" ? "changed" : outcome, topic);

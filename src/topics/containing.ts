@@ -3,6 +3,8 @@ import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
 import { areImplied, TopicConditions } from "../matching/filter/implication.ts";
 import { printCondition } from "../matching/filter/to-text.ts";
 import { readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
+import { elapsed } from "../lib/platform.ts";
+import { Turns } from "../lib/turns.ts";
 import type { Namespaces } from "../users/rights.ts";
 import { tryReadConditions } from "./relations.ts";
 
@@ -17,10 +19,14 @@ interface ContainingTopics {
   readonly isComplete: boolean;
 }
 
+/** Each comparison takes time in proportion to both topics, for which a request does not wait long. */
+const maxCompared = 50;
+const maxComparingMs = 100;
+
 /**
  * Finds the topics in some namespaces that have all events of a topic. They are among the topics of any event
- * of it, so that the others need not be read. Throws FilterSyntaxError if its filters are invalid, and what
- * `pick` throws.
+ * of it, so that the others need not be read. Compares at most 50 of them, for at most 100 ms. Throws
+ * FilterSyntaxError if its filters are invalid, and what `pick` throws.
  */
 export async function findContaining(
   index: Pick<LiveTopicIndex, "pick">,
@@ -35,10 +41,18 @@ export async function findContaining(
   if (witness === undefined) return { ...none, isComplete: false };
   const { topics, total } = await index.pick(witness.event, witness.record, namespaces);
   const [same, containing]: [PickableTopic[], PickableTopic[]] = [[], []];
-  for (const other of topics) {
-    const others = other.id === topic.id ? undefined : tryReadConditions(other);
-    if (others === undefined || !areImplied(conditions, others)) continue;
-    (areImplied(others, conditions) ? same : containing).push(other);
+  const turns = new Turns();
+  const until = elapsed() + maxComparingMs;
+  const candidates = topics.filter(({ id }) => id !== topic.id);
+  let compared = 0;
+  for (const other of candidates) {
+    if (compared === maxCompared || (compared > 0 && elapsed() >= until)) break;
+    compared += 1;
+    const others = tryReadConditions(other);
+    if (others !== undefined && areImplied(conditions, others))
+      (areImplied(others, conditions) ? same : containing).push(other);
+    if (turns.isOver()) await turns.next();
   }
-  return { impossible, same, containing, isComplete: topics.length === total };
+  const isComplete = topics.length === total && compared === candidates.length;
+  return { impossible, same, containing, isComplete };
 }

@@ -20,6 +20,8 @@ export interface Decision {
   readonly writes: TopicWrites;
   readonly rejections: readonly { readonly offset: number; readonly rejection: RejectionError }[];
   readonly counts: Readonly<Record<AnnouncementOutcome, number>>;
+  /** The external ids of tombstones without a topic: their sender may write keys in another form. */
+  readonly unknown: readonly string[];
 }
 
 export interface Batch {
@@ -50,6 +52,7 @@ export interface Batch {
 export function decide(batch: Batch): Decision {
   const snapshot = new TopicSnapshot(batch.stored);
   const rejections: { offset: number; rejection: RejectionError }[] = [];
+  const unknown: string[] = [];
   const counts = { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, rejected: 0 };
 
   for (const announcement of batch.announcements) {
@@ -59,9 +62,11 @@ export function decide(batch: Batch): Decision {
       counts.rejected += 1;
     } else {
       counts[outcome] += 1;
+      if (announcement.kind === "retire" && snapshot.findByExternalId(announcement.externalId) === undefined)
+        if (outcome === "unchanged") unknown.push(announcement.externalId);
     }
   }
-  return { writes: snapshot.toWrites(), rejections, counts };
+  return { writes: snapshot.toWrites(), rejections, counts, unknown };
 }
 
 function apply(

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-import { scheduleSoon } from "../lib/platform.ts";
+import { Turns } from "../lib/turns.ts";
 import { compareTexts } from "../matching/filter/compare.ts";
 import { areImplied, TopicConditions } from "../matching/filter/implication.ts";
 import { printCondition } from "../matching/filter/to-text.ts";
@@ -28,8 +28,6 @@ export interface AnalysisOptions {
 
 /** The number of parsed filters that are kept. */
 const maxParsed = 10_000;
-/** This number of comparisons takes some milliseconds. */
-const groupsPerTurn = 100;
 
 /**
  * Finds topics whose filters may not be what was intended. Topics are not compared pair by pair: an event of
@@ -60,8 +58,9 @@ export class TopicAnalysis {
   async *run(): AsyncGenerator<Finding> {
     yield* this.#readTopics();
     if (!this.#kinds.has("contained") && !this.#kinds.has("same")) return;
+    const turns = new Turns();
     for (const [at, group] of this.#groups.entries()) {
-      if (at % groupsPerTurn === 0) await new Promise<void>((resolve) => scheduleSoon(resolve));
+      if (turns.isOver()) await turns.next();
       this.#options.onCompared(at, this.#groups.length);
       const finding = this.#compare(group, String(at));
       if (finding === undefined || !this.#kinds.has("contained")) continue;

@@ -1,4 +1,6 @@
 import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../lib/errors.ts";
+import { Turns } from "../lib/turns.ts";
+import { PatternBudget } from "../matching/filter/pattern-budget.ts";
 import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
@@ -9,9 +11,35 @@ type InsertionStore = LookupStore & Pick<TopicStore, "insert">;
 /** The conflicting topic may be deleted before it is looked up; retry, but not forever. */
 const maxAttempts = 10;
 
+/** Throws a RejectionError if filters cannot be read. */
+export type RequireReadable = (definition: TopicDefinition) => void;
+
+/**
+ * Reads the filters of all topics that a request names, in turns of the event loop and within one budget.
+ * Returns a function for these and others.
+ */
+export async function readAllFilters(definitions: readonly TopicDefinition[]): Promise<RequireReadable> {
+  const budget = PatternBudget.forRequest();
+  const turns = new Turns();
+  const known = new Map<string, readonly Fault[]>();
+  for (const definition of definitions) {
+    const key = toKey(definition);
+    if (!known.has(key)) known.set(key, findFilterFaults(definition, budget));
+    if (turns.isOver()) await turns.next();
+  }
+  return (definition) => {
+    requireNoFaults(known.get(toKey(definition)) ?? findFilterFaults(definition));
+  };
+}
+
+const toKey = ({ headerQuery, contentQuery }: TopicDefinition): string => `${headerQuery}\0${contentQuery}`;
+
+export const requireReadableFilters: RequireReadable = (definition) => {
+  requireNoFaults(findFilterFaults(definition));
+};
+
 /** Throws a RejectionError with every fault of the filters. */
-export function requireReadableFilters(definition: TopicDefinition): void {
-  const faults = findFilterFaults(definition);
+function requireNoFaults(faults: readonly Fault[]): void {
   if (faults.length > 0)
     throw new RejectionError("BAD_FILTER", `A filter cannot be read: ${formatFaults(faults, "it")}`, faults);
 }

@@ -61,8 +61,8 @@ type LookupLevel = (typeof lookupLevels)[number];
 
 export interface TopicServiceOptions {
   readonly now?: () => Date;
-  /** Called with what was created, disabled or enabled, once it is stored. */
-  readonly changed?: (writes: Partial<TopicWrites>) => void;
+  /** Called with what was created, disabled or enabled, once it is stored. Awaited. */
+  readonly changed?: (writes: Partial<TopicWrites>) => void | Promise<void>;
 }
 
 export function createTopicService(
@@ -84,7 +84,7 @@ export function createTopicService(
           updatedOn: at,
         };
       });
-      changed({ created: [topic] });
+      await changed({ created: [topic] });
       return { topic, event: toTopicEvent("created", topic) };
     },
 

@@ -3,10 +3,11 @@ import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-vie
 import { describedMembers, type DescriptionView, type VersionView } from "../../schemas/topic-versions.ts";
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
+import { PatternBudget } from "../matching/filter/pattern-budget.ts";
 import { describeFilter } from "../matching/filter/to-text.ts";
 import type { Description, HistoryEntry, TopicVersion } from "./history.ts";
 import { noDetails, showVersion, toDetailsBody, type ShownDetails, type StoredDetails } from "./details.ts";
-import type { ListedTopic, Source } from "./topic.ts";
+import type { ListedTopic, Source, TopicDefinition } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
 export function toTopicView({ topic, retired, details, lastEventOn }: ListedTopic): TopicView {
@@ -44,10 +45,7 @@ export const toTopicDetail = (listed: ListedTopic, replaced?: TopicDetail["repla
   ...toTopicView(listed),
   ...(replaced && { replaced }),
   details: toDetailsView(listed.details ?? showVersion(0)),
-  filters: {
-    headerQuery: describe("headerQuery", listed.topic.headerQuery),
-    contentQuery: describe("contentQuery", listed.topic.contentQuery),
-  },
+  filters: describeFilters(listed.topic),
 });
 
 /** Converts a version, which may be the current one, to the topic as it was. */
@@ -128,10 +126,22 @@ function toState(retired: ListedTopic["retired"]): TopicView["state"] {
 
 export const toSourceView = (source: Source): SourceView => ({ ...source });
 
+function describeFilters({ headerQuery, contentQuery }: TopicDefinition): TopicDetail["filters"] {
+  const budget = PatternBudget.forTopic();
+  return {
+    headerQuery: describe("headerQuery", headerQuery, budget),
+    contentQuery: describe("contentQuery", contentQuery, budget),
+  };
+}
+
 /** Describes a filter in words. A filter that was stored before filters were validated may be invalid. */
-function describe(member: FilterMember, text: string): TopicDetail["filters"]["headerQuery"] {
+function describe(
+  member: FilterMember,
+  text: string,
+  budget: PatternBudget,
+): TopicDetail["filters"]["headerQuery"] {
   try {
-    const { conditions, notes } = describeFilter(parseFilter(text, member));
+    const { conditions, notes } = describeFilter(parseFilter(text, member, budget));
     return { conditions: [...conditions], notes: [...notes], fault: null };
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;

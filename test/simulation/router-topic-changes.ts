@@ -74,8 +74,9 @@ export class TopicChanges {
   ): Promise<void> {
     const changed: Writer["changed"] = (writes) => {
       this.#options.clock.schedule(writer.host, answerMs, () => {
-        writer.changed(writes);
+        void writer.changed(writes);
       });
+      return Promise.resolve();
     };
     const topics = database.collection<TopicRecord>(collections.topics);
     const source = { kind: "http", user: "admin" } as const;
@@ -90,7 +91,7 @@ export class TopicChanges {
       };
       const { _id, ...fields } = toTopicRecord(topic);
       await database.run(() => topics.replaceOne({ _id }, fields, { upsert: true }));
-      changed({ updated: [topic] });
+      void changed({ updated: [topic] });
       return;
     }
     const stored = await database.run(() => topics.findOne({ _id: id }));
@@ -113,6 +114,6 @@ export class TopicChanges {
     const session = database.startSession();
     if (session === undefined) await database.run(() => remove({}));
     else await database.runTransaction(session, () => remove({ session }));
-    changed({ retired: [retired] });
+    void changed({ retired: [retired] });
   }
 }

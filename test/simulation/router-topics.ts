@@ -54,7 +54,7 @@ function createOthers(connect: (host: Host) => Database): Writer {
     get database() {
       return (database ??= connect(host));
     },
-    changed: () => undefined,
+    changed: () => Promise.resolve(),
   };
 }
 
@@ -190,13 +190,14 @@ export class RouterTopics {
     const changed: LiveTopicIndex["changed"] = (writes) => {
       const { updated = [], retired = [] } = writes;
       watch.forget([...updated, ...retired.map(({ topic }) => topic)].map(({ externalId }) => externalId));
-      index.changed(writes);
+      return index.changed(writes);
     };
     if (database !== undefined) this.#writers.set(host, { host, database, changed });
     return {
       waitUntilLive: () => index.waitUntilLive(),
       status: index.status,
       getNamespace: index.getNamespace,
+      takeMissedTimes: index.takeMissedTimes,
       countPicked: () => {
         index.countPicked();
       },

@@ -5,6 +5,7 @@ import { exitCodes } from "../../lib/errors.ts";
 import { retryUntilAvailable } from "../../lib/retry.ts";
 import { waitUntilApplied } from "../../sync/applied.ts";
 import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../sync/records.ts";
+import { toDefinition } from "../../topics/topic.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import {
   countDefinitions,
@@ -15,7 +16,7 @@ import {
 } from "../input/definitions.ts";
 import { collectFile } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
-import { printError, printJson, printLine } from "../output/output.ts";
+import { printError, printJson, printLine, sanitize } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 import { formatRejected, type RejectedDefinition } from "../output/rejected.ts";
 
@@ -86,6 +87,7 @@ async function announce(
   const from = new Map([...(endsBefore ?? [])].map(([partition, { high }]) => [partition, high]));
   const rejected = await findRejected(context, announced, from);
   const stored = count - rejected.length;
+  await printWarnings(context, sources);
   if (rejected.length > 0) process.exitCode = exitCodes.rejected;
   if (json) {
     printJson({ announced: count, stored, rejected });
@@ -98,6 +100,23 @@ async function announce(
 }
 
 const recordsPerRequest = 500;
+const maxWarningsShown = 20;
+
+/** Prints conditions that no event is known to meet, as `topic-check` reports them. */
+async function printWarnings(
+  { services }: CommandContext,
+  sources: readonly DefinitionSource[],
+): Promise<void> {
+  const { eventTypes } = await services();
+  let found = 0;
+  for await (const batch of readDefinitionBatches(sources, recordsPerRequest))
+    for (const { place, body } of batch)
+      for (const { filter, message } of await eventTypes.findWarnings(toDefinition(body))) {
+        found += 1;
+        if (found <= maxWarningsShown) printError(sanitize(`${place}: warning: ${filter}: ${message}`));
+      }
+  if (found > maxWarningsShown) printError(formatCount(found - maxWarningsShown, "more warning"));
+}
 
 /** Publishes all definitions in the order of the files. */
 async function publish(

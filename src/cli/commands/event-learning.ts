@@ -1,9 +1,8 @@
 import type { Event } from "../../../schemas/pick.ts";
 import { readEvent, readLastEvents } from "../../app/event-reader.ts";
 import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
-import { parseEvent } from "../../matching/filter/numbers.ts";
 import type { CommandContext } from "../context.ts";
-import { readLines, tryParseJson } from "../input/files.ts";
+import { readLines } from "../input/files.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, printJson, printLine } from "../output/output.ts";
@@ -39,8 +38,8 @@ async function* readFiles(files: readonly string[], abort: AbortSignal): AsyncGe
 }
 
 function parseLine(text: string): Event | undefined {
-  const json = tryParseJson(text, parseEvent);
-  return json instanceof Error ? undefined : readEvent(json);
+  const read = readEvent(text);
+  return read instanceof Error ? undefined : read.event;
 }
 
 async function* readLast(

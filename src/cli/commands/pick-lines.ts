@@ -1,8 +1,9 @@
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
-import { parseEvent } from "../../matching/filter/numbers.ts";
+import { readEvent } from "../../app/event-reader.ts";
+import { addRecord } from "../../matching/event.ts";
 import type { EventRecord } from "../../matching/filter/record.ts";
 import type { CommandContext } from "../context.ts";
-import { tryParseJson, readLines, type Line } from "../input/files.ts";
+import { readLines, type Line } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, openOutput, sanitize, type Output } from "../output/output.ts";
 import type { PickedTopic, StoredTopics } from "./pick-topics.ts";
@@ -63,7 +64,7 @@ export async function pickLines({ abort }: CommandContext, work: EventLines): Pr
   progress.end(`read ${formatCount(tally.events, "event")}`);
   if (!json) await printSummary(output, tally, topics);
   if (tally.faulty === 0) return;
-  printError(`${tally.faulty} ${tally.faulty === 1 ? "line is" : "lines are"} not JSON`);
+  printError(`${tally.faulty} ${tally.faulty === 1 ? "line is not an event" : "lines are not events"}`);
   process.exitCode = exitCodes.rejected;
 }
 
@@ -74,14 +75,13 @@ function pickLine(
   { file, tally }: { readonly file: string; readonly tally: Tally },
 ): PickedTopic[] | undefined {
   if (text.trim() === "") return undefined;
-  const event = tryParseJson(text, parseEvent);
-  if (event instanceof Error) {
+  const read = readEvent(text);
+  if (read instanceof Error) {
     tally.faulty += 1;
-    if (tally.faulty <= maxFaultsShown)
-      printError(sanitize(`${file}:${number}: is not JSON: ${event.message}`));
+    if (tally.faulty <= maxFaultsShown) printError(sanitize(`${file}:${number}: ${read.message}`));
     return undefined;
   }
-  const picked = topics.pick(event, record);
+  const picked = topics.pick(read.event, addRecord(read, record));
   tally.events += 1;
   if (picked.length === 0) tally.unmatched += 1;
   for (const topic of picked) tally.counts.set(topic, (tally.counts.get(topic) ?? 0) + 1);

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, type Command } from "commander";
 
-import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
-import { readEventRecord } from "../../matching/event.ts";
+import { readEvent } from "../../app/event-reader.ts";
+import { exitCodes } from "../../lib/errors.ts";
+import { addRecord, readEventRecord, type DecodedEvent } from "../../matching/event.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
-import { parseEvent } from "../../matching/filter/numbers.ts";
 import type { EventRecord } from "../../matching/filter/record.ts";
 import { readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { explain } from "../../matching/picker/explain.ts";
@@ -68,20 +68,18 @@ function parseRecord(json: string): EventRecord {
   throw new InvalidArgumentError(`${faults.join("; ")}.`);
 }
 
-interface NamedEvent {
+interface NamedEvent extends DecodedEvent {
   readonly file: string;
-  readonly event: unknown;
 }
 
-/** Reads the events; prints an error for each file that is not JSON. */
+/** Reads the events as the router does; prints an error for each file that is not one. */
 async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
   const events: NamedEvent[] = [];
   for (const file of files) {
-    const text = await readTextFile(file);
-    try {
-      events.push({ file, event: parseEvent(text) });
-    } catch (error) {
-      printError(sanitize(`${file}: is not JSON: ${getErrorMessage(error)}`));
+    const read = readEvent(await readTextFile(file));
+    if (!(read instanceof Error)) events.push({ file, ...read });
+    else {
+      printError(sanitize(`${file}: ${read.message}`));
       process.exitCode = exitCodes.rejected;
     }
   }
@@ -93,11 +91,12 @@ async function pick(connection: CommandContext, events: readonly NamedEvent[], f
   const explained =
     flags.explain === undefined ? undefined : createExplainer(flags.explain, topics.explainedFilters, flags);
   const output = openOutput();
-  for (const { file, event } of events) {
+  for (const { file, ...decoded } of events) {
+    const { event, record } = { ...decoded, record: addRecord(decoded, flags.record) };
     const result = {
       file,
-      topics: topics.pick(event, flags.record),
-      explained: explained?.(event),
+      topics: topics.pick(event, record),
+      explained: explained?.(event, record),
       naming: topics.naming,
     };
     const isOpen = flags.json
@@ -114,8 +113,8 @@ async function pick(connection: CommandContext, events: readonly NamedEvent[], f
 function createExplainer(
   externalId: string,
   filters: FilterTexts | undefined,
-  { record, at }: Pick<Flags, "record" | "at">,
-): ((event: unknown) => ExplainedTopic) | undefined {
+  { at }: Pick<Flags, "at">,
+): ((event: unknown, record: EventRecord) => ExplainedTopic) | undefined {
   if (filters === undefined)
     throw new Error(
       at === undefined
@@ -124,7 +123,7 @@ function createExplainer(
     );
   try {
     const conditions = readFilters(filters);
-    return (event) => ({ externalId, results: explain(conditions, event, record) });
+    return (event, record) => ({ externalId, results: explain(conditions, event, record) });
   } catch (error) {
     if (!(error instanceof FilterSyntaxError) || error.member === undefined) throw error;
     printError(sanitize(`the ${error.member} of ${externalId} is invalid:`));

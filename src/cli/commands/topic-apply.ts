@@ -24,9 +24,17 @@ export async function applyTopics(paths: readonly string[], flags: ApplyFlags): 
   if (file === undefined || others.length > 0)
     throw new PlanError("`apply` takes one plan; to plan and apply files of topics in one run, use --yes.");
   const { sha256, ...plan } = parsePlan(await readTextFile(file));
-  await runWithTarget({ server: flags.server, changes: true }, (target) =>
-    applyPlan(plan, sha256, target, flags),
-  );
+  await runWithTarget({ server: flags.server, changes: true }, async (target) => {
+    printWarnings(plan);
+    await applyPlan(plan, sha256, target, flags);
+  });
+}
+
+/** Those that were found when the plan was made. */
+function printWarnings({ changes }: TopicPlan): void {
+  for (const { externalId, warnings } of changes)
+    for (const { filter, message } of warnings)
+      printError(sanitize(`warning: ${externalId}: ${filter}: ${message}`));
 }
 
 async function planAndApply(paths: readonly string[], flags: ApplyFlags): Promise<void> {

@@ -74,8 +74,7 @@ export async function compareChanges(
   flags: EventFlags & { readonly examples: number },
 ): Promise<ImpactResult> {
   const maxExamples = flags.examples;
-  const audited = flags.events === undefined ? toReadEvent({ changes, maxExamples }) : undefined;
-  if (audited !== undefined) context.audit()(audited);
+  if (flags.events === undefined) context.audit()(toReadEvent({ changes }));
   const counts = new ImpactCounts(changes, { maxExamples, nameEvent: createNames(context, flags) });
   return toImpactResult(counts, await readSelected(context, counts, flags));
 }

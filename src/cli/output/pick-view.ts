@@ -1,6 +1,6 @@
 import type { ConditionResult } from "../../matching/picker/explain.ts";
 import { describeCondition } from "../../matching/filter/to-text.ts";
-import { toExplanation } from "../../matching/explanation.ts";
+import { notATime, toExplanation } from "../../matching/explanation.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";
@@ -80,12 +80,12 @@ async function writeExplained(output: Output, { externalId, results }: Explained
     { head: "condition" },
     { head: "values in the event" },
   ]);
-  for (const { condition, held, found } of results)
+  for (const { condition, held, found, missesTime } of results)
     await rows.add([
       held ? "yes" : "no",
       condition.member,
       sanitize(describeCondition(condition)),
-      formatFound(found),
+      formatFound(found) + (missesTime ? ` (${notATime})` : ""),
     ]);
   return rows.end();
 }

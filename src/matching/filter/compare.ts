@@ -25,7 +25,10 @@ export function toComparable(text: string): Comparable {
   return { text, number, instant: number === undefined ? parseInstant(text) : undefined };
 }
 
-/** An operand is compared as its kind with values of the same kind, and as a text with all others. */
+/**
+ * An operand is compared as its kind with values of the same kind. A time is compared with nothing else; a
+ * number and a text are compared as texts with all others.
+ */
 export type Kind = "number" | "instant" | "text";
 
 export function getKind({ number, instant }: Comparable): Kind {

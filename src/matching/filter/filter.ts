@@ -76,8 +76,20 @@ export interface Filter {
   readonly conditions: readonly Condition[];
 }
 
-/** The limits of a filter: far beyond what people write, small enough to evaluate at once. */
-export const limits = { characters: 8_000, conditions: 100, values: 1_000, depth: 32, pattern: 256 } as const;
+/**
+ * The limits of a filter: far beyond what people write, small enough to evaluate at once. `instructions`: of
+ * the patterns of a topic, some twenty usual ones or a large one; `requestInstructions`: of all topics that a
+ * request names.
+ */
+export const limits = {
+  characters: 8_000,
+  conditions: 100,
+  values: 1_000,
+  depth: 32,
+  pattern: 256,
+  instructions: 2_000,
+  requestInstructions: 100_000,
+} as const;
 
 /** A filter's text is invalid. */
 export class FilterSyntaxError extends Error {

@@ -58,7 +58,8 @@ function* createSimilar(operator: Operator, value: string): Generator<string> {
     for (const seconds of [1, -1]) yield printInstant((instant.seconds + seconds) * 1_000);
   for (const end of [...rare, highest, "\0"]) yield text + end;
   for (const around of [...rare, highest]) yield* [around + text, around + text + around];
-  yield text.slice(0, -1);
+  // Half of a character is not a text.
+  yield text.replace(/.$/su, "");
 }
 
 function toText(operator: Operator, value: string): string {

@@ -166,8 +166,10 @@ export class TopicConditions {
       else if (this.#findPlace(condition) === undefined && !add(condition, [])) return undefined;
     }
     if (against !== undefined && isAbsence(against.condition)) builder.addAnything(against.condition);
-    const witness = builder.build();
-    return this.areMet(witness) ? witness : undefined;
+    const met = [...builder.build()].filter((witness) => this.areMet(witness));
+    const refutes = ({ event, record }: Witness): boolean =>
+      against !== undefined && !matches([against.condition], event, record);
+    return met.find(refutes) ?? met[0];
   }
 }
 

@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 
-import type { RegularExpression } from "./regex.ts";
+import { LazyExpression, type RegularExpression } from "./regex.ts";
 
 /**
  * The values of "like" are patterns: `*` stands for any characters, `?` for one, and `\` makes `*`, `?` or
@@ -35,14 +35,19 @@ export function splitLike(pattern: string): LikePart[] {
 /** Returns an expression that matches the same texts, in linear time. */
 export function compileLike(pattern: string): RegularExpression {
   const parts = splitLike(pattern);
-  // A wildcard stands for whole characters, never for half of one: well-formed texts begin and end with one.
-  const isSimple = parts.every((part) => ("text" in part ? part.text.isWellFormed() : part.wildcard === "*"));
-  if (isSimple) return new Search(parts);
+  if (isSearch(parts)) return new Search(parts);
   const source = parts
     .map((part) => ("text" in part ? RE2JS.quote(part.text) : part.wildcard === "*" ? ".*" : "."))
     .join("");
-  return RE2JS.compile(`^${source}$`, RE2JS.DOTALL);
+  return new LazyExpression(() => RE2JS.compile(`^${source}$`, RE2JS.DOTALL));
 }
+
+/** Returns about the number of instructions of a pattern's program; 0 for one that needs none. */
+export const measureLike = (pattern: string): number => (isSearch(splitLike(pattern)) ? 0 : pattern.length);
+
+/** A wildcard stands for whole characters: well-formed texts begin and end with one. */
+const isSearch = (parts: readonly LikePart[]): boolean =>
+  parts.every((part) => ("text" in part ? part.text.isWellFormed() : part.wildcard === "*"));
 
 /** Searches for the texts between asterisks: at most 256 characters, so in time linear in the text. */
 class Search implements RegularExpression {

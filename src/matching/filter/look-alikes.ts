@@ -1,4 +1,4 @@
-import { FilterSyntaxError, getOperator, isComparison, suffixes, type Operator } from "./filter.ts";
+import { FilterSyntaxError, getOperator, suffixes } from "./filter.ts";
 
 /**
  * What other filter languages write for an operator, and what to write here. Without these rules such a text
@@ -65,6 +65,7 @@ export function rejectForeignSuffix(name: string, position: number): void {
 
 /** Characters that no name has unencoded, and why they are written there. */
 const foreignInNames: Readonly<Record<string, string>> = {
+  "{": "it is a placeholder that was not replaced, or JSON",
   "(": "there are no parentheses",
   ")": "there are no parentheses",
   "!": "a condition is negated by its operator: a!=1, a.exists=false",
@@ -77,7 +78,7 @@ const foreignInNames: Readonly<Record<string, string>> = {
   $: "only $key, $header.NAME and $ce.ATTRIBUTE begin with it, in a headerQuery",
   '"': "names are not quoted",
 };
-const foreignInName = /[()!~|[\]*^$"]/u;
+const foreignInName = /[()!~|[\]*^$"]|\{(?=\{)/u;
 
 /** Operators that are words elsewhere, and what to write here. */
 const foreignWords: readonly (readonly [RegExp, string])[] = [
@@ -101,18 +102,25 @@ export const findCureOfWords = (text: string): string | undefined =>
 const suspects = new Uint8Array(128);
 for (const character of `()!~|[]*^$"'{<>/`) suspects[character.charCodeAt(0)] = 1;
 
+export const isSuspect = (code: number): boolean => suspects[code] === 1;
+
 function hasSuspect(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (suspects[text.charCodeAt(at)] === 1) return true;
+  for (let at = start; at < end; at += 1) if (isSuspect(text.charCodeAt(at))) return true;
   return false;
 }
 
+/** Words before a condition. */
+const foreignStart = /^(not|and|or)[ \t]/iu;
+const foreignStarts: Readonly<Record<string, string>> = {
+  not: "begins a condition with NOT; a condition is negated by its operator: a!=1, a.exists=false",
+  and: 'begins a condition with AND; write "&" between conditions, and nothing else',
+  or: "begins a condition with OR; alternatives are values: a=1,2",
+};
+
 /** Throws if a name has a character that is an operator elsewhere. */
 export function rejectForeignName(text: string, start: number, end: number): void {
-  if ((text[start] === "N" || text[start] === "n") && /^not /iu.test(text.slice(start, end)))
-    throw new FilterSyntaxError(
-      "begins a condition with NOT; a condition is negated by its operator: a!=1, a.exists=false",
-      start,
-    );
+  const word = foreignStart.exec(text.slice(start, Math.min(start + 4, end)))?.[1]?.toLowerCase();
+  if (word !== undefined) throw new FilterSyntaxError(foreignStarts[word] ?? "", start);
   if (!hasSuspect(text, start, end)) return;
   const name = text.slice(start, end);
   if (name.startsWith("/"))
@@ -126,79 +134,6 @@ export function rejectForeignName(text: string, start: number, end: number): voi
   );
 }
 
-const quoted = /^(?:"[^]*"|'[^]*')$/u;
-const bracketed = /^(?:\([^]*\)|\[[^]*\]|\{[^]*\})$/u;
-/** Operators of other languages at the beginning of a value: `a=>5`, `a<>1`, `a=!1`. */
-const misplacedOperator = /^[<>!~]/u;
-
-/**
- * Throws if the values after a sign are written as in another language. After `.eq=` and other suffixes they
- * are what they are.
- */
-export function rejectForeignValues(
-  text: string,
-  { start, end, operator }: { readonly start: number; readonly end: number; readonly operator: Operator },
-): void {
-  if (!hasSuspect(text, start, end)) return;
-  if (isComparison(operator)) rejectSecondBound(text, start, end);
-  rejectBrackets(text, start, end);
-  const values = text.slice(start, end).trim();
-  const from = text.indexOf(values, start);
-  const misplaced = misplacedOperator.exec(values)?.[0];
-  if (misplaced !== undefined)
-    throw createValueError(misplaced, "the operators are = != > >= < <=, or", from);
-  for (const [character, cure] of foreignInValues) {
-    const at = values.indexOf(character);
-    if (at >= 0) throw createValueError(character, cure, from + at);
-  }
-  rejectQuotes(values, from);
-}
-
-function rejectSecondBound(text: string, start: number, end: number): void {
-  const at = text.slice(start + 1, end).search(/[<>]/u);
-  if (at >= 0)
-    throw createValueError(
-      text[start + 1 + at] ?? "",
-      "write two conditions, as in a>1&a<5, or",
-      start + 1 + at,
-    );
-}
-
-/** Throws if all values are in brackets. */
-export function rejectBrackets(text: string, start: number, end: number): void {
-  const values = text.slice(start, end).trim();
-  if (bracketed.test(values))
-    throw createValueError(
-      values[0] ?? "",
-      "alternatives are joined by commas without brackets, as in a=1,2; or",
-      text.indexOf(values, start),
-    );
-}
-
-const createValueError = (character: string, cure: string, position: number): FilterSyntaxError =>
-  new FilterSyntaxError(
-    `has "${character}" in a value; ${cure} write "${percentEncode(character)}" for the character itself`,
-    position,
-  );
-
-const foreignInValues = [
-  ["*", "write .like= for wildcards, or"],
-  ["^", 'write "&" between conditions, .regex= for regular expressions, or'],
-  ["|", 'write "," between alternatives, or'],
-] as const;
-
-function rejectQuotes(values: string, from: number): void {
-  let at = from;
-  for (const value of values.split(",")) {
-    if (quoted.test(value.trim()))
-      throw new FilterSyntaxError(
-        `has a value in quotation marks; leave them out, or write "${percentEncode(value.trim())}" for the characters themselves`,
-        at,
-      );
-    at += value.length + 1;
-  }
-}
-
 /** The first character, encoded. */
-const percentEncode = (text: string): string =>
+export const percentEncode = (text: string): string =>
   `%${text.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;

@@ -73,8 +73,13 @@ export function toNumberText(value: string): string | undefined {
   return text === value ? undefined : text;
 }
 
-/** For values that are converted once and tested more than once. */
+/** For values that are converted once and tested more than once. Only times are compared with a time. */
 export function createComparison(operand: Comparable, operator: Comparison): (value: Comparable) => boolean {
+  const holds = createOrderTest(operand, operator);
+  return operand.instant === undefined ? holds : (value) => value.instant !== undefined && holds(value);
+}
+
+function createOrderTest(operand: Comparable, operator: Comparison): (value: Comparable) => boolean {
   switch (operator) {
     case "gt":
       return (value) => compare(value, operand) > 0;

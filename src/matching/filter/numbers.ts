@@ -115,9 +115,10 @@ const longNumbers = new RegExp(longNumber, "gu");
 
 /**
  * Parses JSON as `JSON.parse` does, without loss: a number that a double would change becomes a LongNumber,
- * which filters compare exactly. Throws SyntaxError.
+ * which filters compare exactly. A byte order mark is ignored (RFC 8259, section 8.1). Throws SyntaxError.
  */
-export function parseEvent(json: string): unknown {
+export function parseEvent(text: string): unknown {
+  const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const event: unknown = JSON.parse(json);
   return hasLongNumber(json) ? JSON.parse(json, keepLongNumber) : event;
 }

@@ -8,16 +8,11 @@ import {
   type FilterMember,
   type Operator,
 } from "./filter.ts";
-import { escapeLike } from "./like.ts";
-import {
-  findCureOfWords,
-  mayBeSuffix,
-  rejectBrackets,
-  rejectForeignName,
-  rejectForeignSuffix,
-  rejectForeignValues,
-} from "./look-alikes.ts";
-import { compileRegex } from "./regex.ts";
+import { findCureOfWords, mayBeSuffix, rejectForeignName, rejectForeignSuffix } from "./look-alikes.ts";
+import { rejectForeignValues } from "./look-alike-values.ts";
+import { rejectNearTime } from "./near-times.ts";
+import { PatternBudget } from "./pattern-budget.ts";
+import { emptyValueProblem, readLike, readRegex } from "./read-patterns.ts";
 import { decodePart, split, trimEnd, trimStart } from "./scan.ts";
 
 /**
@@ -31,10 +26,14 @@ import { decodePart, split, trimEnd, trimStart } from "./scan.ts";
  * ```
  *
  * Space around names and values is ignored; `%XX` is decoded after splitting. In a `contentQuery`, a leading
- * `event.` of a name is ignored. Takes time in proportion to the text's length. Throws FilterSyntaxError
- * only.
+ * `event.` of a name is ignored. Takes time in proportion to the text's length and to the `budget` of the
+ * topic that the filter belongs to. Throws FilterSyntaxError only.
  */
-export function parseFilter(text: string, member: FilterMember = "headerQuery"): Filter {
+export function parseFilter(
+  text: string,
+  member: FilterMember = "headerQuery",
+  budget = PatternBudget.forTopic(),
+): Filter {
   if (text.length > limits.characters) {
     throw new FilterSyntaxError(
       `has ${text.length} characters; at most ${limits.characters} are allowed`,
@@ -47,7 +46,7 @@ export function parseFilter(text: string, member: FilterMember = "headerQuery"):
   for (let start = 0; start <= text.length;) {
     if (conditions.length === limits.conditions)
       throw new FilterSyntaxError(`has more than ${limits.conditions} conditions`, start);
-    const { condition, end } = parseCondition(text, start, member);
+    const { condition, end } = parseCondition(text, start, { member, budget });
     values += condition.values.length;
     if (values > limits.values) throw new FilterSyntaxError(`has more than ${limits.values} values`, start);
     conditions.push(condition);
@@ -56,10 +55,15 @@ export function parseFilter(text: string, member: FilterMember = "headerQuery"):
   return { conditions };
 }
 
+interface ParsedFilter {
+  readonly member: FilterMember;
+  readonly budget: PatternBudget;
+}
+
 function parseCondition(
   text: string,
   start: number,
-  member: FilterMember,
+  { member, budget }: ParsedFilter,
 ): { condition: Condition; end: number } {
   let sign = findSign(text, start);
   const { path, ofRecord, suffix } = readName(text, start, sign.start, member);
@@ -75,58 +79,27 @@ function parseCondition(
   }
   const operator = suffix === undefined ? sign.operator : (getOperator(suffix) ?? "eq");
   const end = findValuesEnd(text, sign.end);
-  if (suffix === undefined && operator !== "regex")
-    rejectForeignValues(text, { start: sign.end, end, operator });
-  else if (suffix === "in" || suffix === "nin") rejectBrackets(text, sign.end, end);
-  const values = readValues(operator, text, sign.end, end);
+  rejectForeignValues(text, { start: sign.end, end, operator, suffix });
+  const values = readValues({ operator, budget }, text, sign.end, end);
   return { condition: ofRecord ? { path, ofRecord, operator, values } : { path, operator, values }, end };
 }
 
-function readValues(operator: Operator, text: string, start: number, end: number): string[] {
-  if (operator === "regex") return [readRegex(text, start, end)];
-  if (operator === "like") return parseValues(text, start, end, readLike);
+function readValues(
+  { operator, budget }: { readonly operator: Operator; readonly budget: PatternBudget },
+  text: string,
+  start: number,
+  end: number,
+): string[] {
+  if (operator === "regex") return [readRegex(text, start, end, budget)];
+  if (operator === "like")
+    return parseValues(text, start, end, (all, from, to) => readLike(all, from, to, budget));
   if (operator === "exists") return [readBoolean(text, start, end)];
   const values = parseValues(text, start, end);
-  if (values.length > 1 && isComparison(operator))
+  if (!isComparison(operator)) return values;
+  if (values.length > 1)
     throw new FilterSyntaxError("compares with several values; a comparison takes one", start);
+  rejectNearTime(values[0] ?? "", trimStart(text, start, end));
   return values;
-}
-
-/** A regular expression is not split at commas. */
-function readRegex(text: string, start: number, end: number): string {
-  const first = trimStart(text, start, end);
-  if (first === end) throw new FilterSyntaxError(emptyValueProblem, end);
-  const pattern = decodePart(text, first, trimEnd(text, first, end));
-  requireShort(pattern, first);
-  try {
-    compileRegex(pattern);
-  } catch (error) {
-    throw new FilterSyntaxError(error instanceof Error ? error.message : String(error), first);
-  }
-  return pattern;
-}
-
-/** `*` and `?` are wildcards; encoded, they are characters. */
-function readLike(text: string, start: number, end: number): string {
-  let pattern = "";
-  for (let from = start; from < end;) {
-    const at = findWildcard(text, from, end);
-    pattern += escapeLike(decodePart(text, from, at)) + text.slice(at, Math.min(at + 1, end));
-    from = at + 1;
-  }
-  requireShort(pattern, start);
-  return pattern;
-}
-
-function findWildcard(text: string, start: number, end: number): number {
-  let at = start;
-  while (at < end && text[at] !== "*" && text[at] !== "?") at += 1;
-  return at;
-}
-
-function requireShort(pattern: string, position: number): void {
-  if (pattern.length > limits.pattern)
-    throw new FilterSyntaxError(`has a pattern of more than ${limits.pattern} characters`, position);
 }
 
 function readBoolean(text: string, start: number, end: number): string {
@@ -305,8 +278,6 @@ function findValuesEnd(text: string, start: number): number {
   }
   return text.length;
 }
-
-const emptyValueProblem = "has an empty value; expected a value";
 
 const parseValues = (text: string, start: number, end: number, read = decodePart): string[] =>
   split(text, { start, end, separator: codes.comma, emptyProblem: emptyValueProblem }, read);

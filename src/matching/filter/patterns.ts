@@ -1,7 +1,7 @@
 import type { Comparison, Operator } from "./filter.ts";
 import { foldCase } from "./fold.ts";
 import { compileLike, splitLike } from "./like.ts";
-import { compileRegex } from "./regex.ts";
+import { compileRegex, LazyExpression } from "./regex.ts";
 import { contains } from "./substrings.ts";
 
 /** The operators that test the text of a value on its own. */
@@ -42,7 +42,7 @@ export function createTest(operator: PatternOperator, value: string): TextTest {
       return (text) => expression.test(text);
     }
     case "regex": {
-      const expression = compileRegex(value);
+      const expression = new LazyExpression(() => compileRegex(value));
       return (text) => expression.test(text);
     }
   }

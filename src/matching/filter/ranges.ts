@@ -101,6 +101,11 @@ export class Ranges {
     return isFirst;
   }
 
+  /** Whether ranges of times were asked with values that are no times, since the last call. */
+  takeMissedTimes(): boolean {
+    return this.#kinds.instant.takeMissed();
+  }
+
   /** Whether the values that were found last are all doubles. */
   hasDoubles(): boolean {
     return this.#hasDoubles;
@@ -118,7 +123,7 @@ export class Ranges {
 /**
  * One value may satisfy the lower bound of a range and another one its upper bound, as each condition selects
  * a value by itself. So the smallest and the largest value decide. With a value of another kind, every range
- * is found.
+ * is found, unless it is one of times, which are compared with times only.
  */
 class RangesOfKind {
   readonly #kind: Kind;
@@ -126,6 +131,8 @@ class RangesOfKind {
   #size = 0;
   #smallest = Infinity;
   #largest = -Infinity;
+  #hasOthers = false;
+  #isMissed = false;
 
   constructor(kind: Kind) {
     this.#kind = kind;
@@ -144,6 +151,8 @@ class RangesOfKind {
   addValue(value: Comparable): void {
     if (this.#size === 0) return;
     if (this.#kind !== "text" && getKind(value) !== this.#kind) {
+      this.#hasOthers = true;
+      if (this.#kind === "instant") return;
       this.#smallest = -Infinity;
       this.#largest = Infinity;
       return;
@@ -155,11 +164,20 @@ class RangesOfKind {
     this.#largest = Math.max(this.#largest, isRounded ? getNext(rank, 1) : rank);
   }
 
+  takeMissed(): boolean {
+    const isMissed = this.#isMissed;
+    this.#isMissed = false;
+    return isMissed;
+  }
+
   find(onFound: (number: number) => void): void {
     if (this.#size === 0) return;
     const [smallest, largest] = [this.#smallest, this.#largest];
+    this.#isMissed = this.#hasOthers && smallest > largest;
+    this.#hasOthers = false;
     this.#smallest = Infinity;
     this.#largest = -Infinity;
+    if (smallest > largest) return;
     for (const { index } of this.#ranges.parts) index.find(smallest, largest, onFound);
     for (const [number, { lower, upper }] of this.#ranges.recent)
       if (lower <= largest && upper >= smallest) onFound(number);

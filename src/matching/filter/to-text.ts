@@ -1,7 +1,9 @@
 import { toComparable } from "./compare.ts";
 import { isComparison, mergeEquals, signs, type Condition, type Filter } from "./filter.ts";
 import { splitLike } from "./like.ts";
+import { needsEncoding, needsSuffix } from "./look-alike-values.ts";
 import { needsOperator } from "./look-alikes.ts";
+import { parseNumber } from "./numbers.ts";
 
 /** Formats a filter so that parsing the text returns the same filter. */
 export const printFilter = ({ conditions }: Filter): string => conditions.map(printCondition).join("&");
@@ -9,7 +11,8 @@ export const printFilter = ({ conditions }: Filter): string => conditions.map(pr
 export function printCondition({ path, ofRecord, operator, values }: Condition): string {
   const last = path.at(-1) ?? "";
   const name = ofRecord ? printRecordName(path) : printPath(path);
-  const sign = path.length > 1 && needsOperator(last) ? undefined : signs[operator];
+  const hasSuffix = (path.length > 1 && needsOperator(last)) || needsSuffix(operator, values);
+  const sign = hasSuffix ? undefined : signs[operator];
   return (sign === undefined ? `${name}.${operator}=` : name + sign) + printValues(operator, values);
 }
 
@@ -20,18 +23,27 @@ const printRecordName = ([root = "", ...names]: readonly string[]): string =>
   [root, ...names.map((name) => encodeOuterSpace(name.replaceAll(/[%&=<>!;*]/gu, percentEncode)))].join(".");
 
 function printValues(operator: Condition["operator"], values: readonly string[]): string {
-  if (operator === "regex") return values.map((value) => encode(value, /[%&=;]|^~/gu)).join("");
-  return values.map(operator === "like" ? printLike : encodeValue).join(",");
+  if (operator === "regex") return values.map((value) => encode(value, /[%&=;]|^~|[${](?=\{)/gu)).join("");
+  if (operator === "like") return values.map(printLike).join(",");
+  return values
+    .map((value) =>
+      needsEncoding(operator, value)
+        ? percentEncode(value) + encodeValue(value.slice(1))
+        : encodeValue(value),
+    )
+    .join(",");
 }
 
 const printLike = (pattern: string): string =>
   splitLike(pattern)
-    .map((part) => ("text" in part ? encode(part.text, /[%&,=;*?]|^~/gu) : part.wildcard))
+    .map((part) => ("text" in part ? encode(part.text, /[%&,=;*?<>]|^~|[${](?=\{)/gu) : part.wildcard))
     .join("");
 
 /** What other languages write in names and values is encoded. */
-const encodeName = (name: string): string => encode(name, /[%&=<>!;.?()~|[\]*^$"]|^\/|(?<=^not) /giu);
-const encodeValue = (value: string): string => encode(value, /[%&,=;*^|<>]|^[!~"([{]|^'(?=[^]*'$)/gu);
+const encodeName = (name: string): string =>
+  encode(name, /[%&=<>!;.?()~|[\]*^$"]|^\/|(?<=^(?:not|and|or))[ \t]|\{(?=\{)/giu);
+const encodeValue = (value: string): string =>
+  encode(value, /[%&,=;*^|<>]|^[!~"([{]|^'(?=[^]*'$)|[${](?=\{)/gu);
 
 const encode = (text: string, special: RegExp): string =>
   encodeOuterSpace(text.replaceAll(special, percentEncode));
@@ -93,10 +105,11 @@ const phrases: Readonly<Record<Exclude<Condition["operator"], "ne" | "exists">, 
 const joinWithOr = (items: readonly string[]): string =>
   items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} or ${items.at(-1) ?? ""}`;
 
-/** Quoted if it could be mistaken for several names or values, or for the word "or". */
+/** Quoted if it could be mistaken for several names. */
 const quoteName = (name: string): string => (/^[^\s".,]+$/u.test(name) ? name : JSON.stringify(name));
+/** Numbers and booleans also equal those of an event; everything else is a text: "null" is not null. */
 const quoteValue = (value: string): string =>
-  /^[^\s",]+$/u.test(value) && value !== "or" ? value : JSON.stringify(value);
+  parseNumber(value) !== undefined || value === "true" || value === "false" ? value : JSON.stringify(value);
 
 function describeComparison({ operator, values: [value = ""] }: Condition): string | undefined {
   if (operator === "like") return "In a pattern, * stands for any characters and ? for one.";
@@ -105,6 +118,6 @@ function describeComparison({ operator, values: [value = ""] }: Condition): stri
   const quoted = quoteValue(value);
   if (number !== undefined) return `Numbers compare with ${quoted} as numbers, everything else as strings.`;
   if (instant !== undefined)
-    return `RFC 3339 times compare with ${quoted} as instants, everything else as strings.`;
+    return `Only RFC 3339 times compare with ${quoted}, as instants; everything else does not match.`;
   return `Everything compares with ${quoted} as strings: it is neither a number nor an RFC 3339 time.`;
 }

@@ -3,6 +3,7 @@ import type { Fault } from "../../lib/errors.ts";
 import { FilterSyntaxError, mergeEquals, type Condition, type FilterMember } from "./filter.ts";
 import { createConditionTest } from "./match.ts";
 import { parseFilter } from "./parse.ts";
+import { PatternBudget } from "./pattern-budget.ts";
 import type { EventRecord } from "./record.ts";
 
 /** The filters of a topic; absent means empty. */
@@ -25,25 +26,34 @@ export interface RootedCondition extends Condition {
  */
 export function readFilters(texts: FilterTexts): RootedCondition[] {
   const rooted: RootedCondition[] = [];
-  for (const member of members) addConditions(rooted, member, texts);
+  const budget = PatternBudget.forTopic();
+  for (const member of members) addConditions(rooted, member, texts, budget);
   return rooted;
 }
 
 /** As `readFilters`, but an invalid filter has no conditions. */
 export function readValidFilters(texts: FilterTexts): RootedCondition[] {
   const rooted: RootedCondition[] = [];
+  let budget = PatternBudget.forTopic();
   for (const member of members)
     try {
-      addConditions(rooted, member, texts);
+      addConditions(rooted, member, texts, budget);
     } catch (error) {
       if (!(error instanceof FilterSyntaxError)) throw error;
+      // Otherwise the other filter would be invalid for what this one has spent.
+      budget = PatternBudget.forTopic();
     }
   return rooted;
 }
 
 /** Throws FilterSyntaxError, and adds nothing then. */
-function addConditions(rooted: RootedCondition[], member: FilterMember, texts: FilterTexts): void {
-  const { conditions } = mergeEquals(parseMemberFilter(member, texts[member] ?? ""));
+function addConditions(
+  rooted: RootedCondition[],
+  member: FilterMember,
+  texts: FilterTexts,
+  budget: PatternBudget,
+): void {
+  const { conditions } = mergeEquals(parseMemberFilter(member, texts[member] ?? "", budget));
   // Members one by one: a spread takes a tenth of the time in which topics are loaded.
   for (const { path, ofRecord, operator, values } of conditions)
     rooted.push(
@@ -53,22 +63,25 @@ function addConditions(rooted: RootedCondition[], member: FilterMember, texts: F
     );
 }
 
-/** Returns at most one error per filter. */
-export function findFilterErrors(texts: FilterTexts): FilterSyntaxError[] {
+/** Returns at most one error per filter. `whole`: the budget of all topics of a request. */
+export function findFilterErrors(texts: FilterTexts, whole?: PatternBudget): FilterSyntaxError[] {
+  let budget = PatternBudget.forTopic(whole);
   return members.flatMap((member) => {
     try {
-      parseMemberFilter(member, texts[member] ?? "");
+      parseMemberFilter(member, texts[member] ?? "", budget);
       return [];
     } catch (error) {
       if (!(error instanceof FilterSyntaxError)) throw error;
+      // Otherwise the other filter would be reported for what this one has spent.
+      budget = PatternBudget.forTopic(whole);
       return [error];
     }
   });
 }
 
 /** Returns the errors as faults, with the JSON Pointer of the member. */
-export const findFilterFaults = (texts: FilterTexts): Fault[] =>
-  findFilterErrors(texts).map(({ member = "", problem, position }) => ({
+export const findFilterFaults = (texts: FilterTexts, whole?: PatternBudget): Fault[] =>
+  findFilterErrors(texts, whole).map(({ member = "", problem, position }) => ({
     path: `/${member}`,
     message: `${problem}, at character ${position + 1}`,
   }));
@@ -81,9 +94,13 @@ export const matches = (
 ): boolean =>
   conditions.every((condition) => createConditionTest(condition)(condition.ofRecord ? record : event));
 
-function parseMemberFilter(member: FilterMember, text: string): ReturnType<typeof parseFilter> {
+function parseMemberFilter(
+  member: FilterMember,
+  text: string,
+  budget: PatternBudget,
+): ReturnType<typeof parseFilter> {
   try {
-    return parseFilter(text, member);
+    return parseFilter(text, member, budget);
   } catch (error) {
     if (error instanceof FilterSyntaxError)
       throw new FilterSyntaxError(error.problem, error.position, member);

@@ -20,6 +20,8 @@ export interface ValueList {
   some(condition: ListCondition): boolean;
   /** Calls back with each distinct text, until a callback returns true. Returns whether one did. */
   someText(test: (text: string) => boolean): boolean;
+  /** Whether none of the values is a time. */
+  hasNoTime(): boolean;
 }
 
 export type ListCondition =
@@ -69,6 +71,7 @@ export function createValueList(values: readonly Scalar[]): ValueList {
   let distinct: Distinct | undefined;
   let extremes: Readonly<Record<Kind, Extremes>> | undefined;
   const getDistinct = (): Distinct => (distinct ??= findDistinct(values));
+  const getExtremes = () => (extremes ??= findExtremesByKind(values.map(scalarToComparable)));
   const someText = (test: ValueTest): boolean => {
     const { texts, numbers } = getDistinct();
     for (const text of texts) if (test(text, false)) return true;
@@ -78,6 +81,7 @@ export function createValueList(values: readonly Scalar[]): ValueList {
 
   return {
     someText,
+    hasNoTime: () => getExtremes().instant.max.length === 0,
     some(condition) {
       switch (condition.kind) {
         case "equal": {
@@ -91,8 +95,7 @@ export function createValueList(values: readonly Scalar[]): ValueList {
           // Ends at the first value that is not one of the condition's.
           return someText(condition.test);
         case "comparison":
-          extremes ??= findExtremesByKind(values.map(scalarToComparable));
-          return extremes[condition.operandKind][condition.extreme].some(condition.holds);
+          return getExtremes()[condition.operandKind][condition.extreme].some(condition.holds);
       }
     },
   };
@@ -107,32 +110,37 @@ function findDistinct(values: readonly Scalar[]): Distinct {
 /** For a single value, the usual case. */
 export function createSingleValue(value: Scalar): ValueList {
   let comparable: Comparable | undefined;
+  const getComparable = (): Comparable => (comparable ??= scalarToComparable(value));
   return {
     someText: (test) => test(printScalar(value)),
-    some(condition) {
-      if (condition.kind !== "comparison") return condition.test(printScalar(value), isNumber(value));
-      comparable ??= scalarToComparable(value);
-      return condition.holds(comparable);
-    },
+    hasNoTime: () => getComparable().instant === undefined,
+    some: (condition) =>
+      condition.kind === "comparison"
+        ? condition.holds(getComparable())
+        : condition.test(printScalar(value), isNumber(value)),
   };
 }
 
 function findExtremesByKind(values: readonly Comparable[]): Record<Kind, Extremes> {
   const byText = (a: Comparable, b: Comparable): number => compareTexts(a.text, b.text);
-  const ofKind = (kind: Kind): Extremes => {
-    const [same, others] = [
-      findExtremes(
-        values.filter((value) => getKind(value) === kind),
-        compare,
-      ),
-      findExtremes(
-        values.filter((value) => getKind(value) !== kind),
-        byText,
-      ),
-    ];
-    return { min: [...same.min, ...others.min], max: [...same.max, ...others.max] };
+  const ofKind = (kind: Kind): Extremes =>
+    findExtremes(
+      values.filter((value) => getKind(value) === kind),
+      compare,
+    );
+  const [numbers, others] = [
+    ofKind("number"),
+    findExtremes(
+      values.filter((value) => getKind(value) !== "number"),
+      byText,
+    ),
+  ];
+  return {
+    number: { min: [...numbers.min, ...others.min], max: [...numbers.max, ...others.max] },
+    // Only times are compared with a time.
+    instant: ofKind("instant"),
+    text: findExtremes(values, byText),
   };
-  return { number: ofKind("number"), instant: ofKind("instant"), text: findExtremes(values, byText) };
 }
 
 function findExtremes(

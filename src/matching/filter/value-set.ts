@@ -153,11 +153,20 @@ const haveNone = ({ simple: { values } }: ValueSet, other: ValueSet): boolean =>
   values.every((text) => !other.has({ text, isNumber: false }));
 
 function isOutside(inner: ValueSet, outer: ValueSet): boolean {
+  if (isOfTimes(outer.simple) && hasNoTime(inner.simple)) return true;
   const operator = opposites[outer.simple.operator];
   return (
     operator !== undefined && isSubset(inner, new ValueSet({ ...outer.simple, operator }, outer.textsOnly))
   );
 }
+
+/** Whether a comparison holds for times only. */
+const isOfTimes = ({ operator, values: [value = ""] }: Test): boolean =>
+  isComparison(operator) && toComparable(value).instant !== undefined;
+
+/** Whether all texts begin with what no time begins with. */
+const hasNoTime = ({ operator, values }: Test): boolean =>
+  operator === "prefix" && values.every((value) => /^\D/u.test(value));
 
 /** How many values can be tested: wildcards and regular expressions are tested one by one. */
 export function countTestable(sets: readonly ValueSet[]): number {
@@ -191,10 +200,10 @@ const isPatternWithin = ({ operator, value }: IndexedPattern, outer: ValueSet): 
 
 /** Whether all texts that begin with `start` satisfy a comparison. */
 function isWithin(start: string, { operator, values: [value = ""] }: Test): boolean {
-  const operand = toComparable(value);
-  const isText = operand.number === undefined && operand.instant === undefined;
-  // Numbers and times begin with a digit or a minus sign.
-  if (!isText && !/^[^\d-]/u.test(start)) return false;
+  const { number, instant } = toComparable(value);
+  if (instant !== undefined) return false;
+  // Numbers begin with a digit or a minus sign.
+  if (number !== undefined && !/^[^\d-]/u.test(start)) return false;
   const order = compareTexts(start, value);
   if (operator === "gt" || operator === "gte") return order > 0 || (order === 0 && operator === "gte");
   return order < 0 && !value.startsWith(start);
@@ -213,5 +222,5 @@ function isNarrower(a: Test, b: Test): boolean {
   const direction = isUpper(a) ? -1 : 1;
   const mayBeEqual = !(a.operator.endsWith("e") && !b.operator.endsWith("e"));
   const holds = (order: number): boolean => order * direction > 0 || (order === 0 && mayBeEqual);
-  return holds(compare(x, y)) && holds(compareTexts(x.text, y.text));
+  return holds(compare(x, y)) && (x.instant !== undefined || holds(compareTexts(x.text, y.text)));
 }

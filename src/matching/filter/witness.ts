@@ -32,8 +32,13 @@ export class WitnessBuilder {
     this.#getNode(place);
   }
 
-  build(): Witness {
-    return { event: toObject(this.#event), record: toObject(this.#record) };
+  /** Builds the event; with each member of those of which every event has one, if it has none yet. */
+  *build(): Generator<Witness> {
+    const [event, record] = [toObject(this.#event), toObject(this.#record)];
+    if (Object.keys(required).some((name) => Object.hasOwn(event, name))) yield { event, record };
+    else
+      for (const [name, value] of Object.entries(required))
+        yield { event: { ...event, [name]: value }, record };
   }
 
   #getNode(place: Place): Node {
@@ -49,6 +54,9 @@ export class WitnessBuilder {
     return node;
   }
 }
+
+/** The members that make an object an event (`checkEvent`). */
+const required: Readonly<Record<string, unknown>> = { eventType: "", "@type": "", event: {} };
 
 const createNode = (anything: Node["anything"]): Node => ({ values: [], members: new Map(), anything });
 

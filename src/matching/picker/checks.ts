@@ -59,6 +59,8 @@ interface PathPatterns {
  * all paths, so that no check costs more than its own values.
  */
 export class Checks {
+  /** How often a time in a filter was compared with values that are no times. */
+  missedTimes = 0;
   readonly #tree = createPathTree<CheckedPath>();
   #event: unknown;
   #record: EventRecord | undefined;
@@ -94,13 +96,20 @@ export class Checks {
     if (checkedPath.eventNumber !== this.#eventNumber) this.#readValues(checkedPath);
     switch (test.kind) {
       case "list":
-        return checkedPath.values !== undefined && checkedPath.values.some(test.condition);
+        return checkedPath.values !== undefined && this.#isMet(test.condition, checkedPath.values);
       case "exists":
         return checkedPath.isPresent === test.wanted;
       case "patterns":
         for (const pattern of test.patterns) if (this.#isSatisfied(pattern, checkedPath)) return true;
         return false;
     }
+  }
+
+  #isMet(condition: ListCondition, values: ValueList): boolean {
+    if (values.some(condition)) return true;
+    if (condition.kind === "comparison" && condition.operandKind === "instant" && values.hasNoTime())
+      this.missedTimes += 1;
+    return false;
   }
 
   #isSatisfied(pattern: CheckedPattern, checkedPath: CheckedPath): boolean {

@@ -27,6 +27,8 @@ export class EventValues {
   readonly slots: number[] = [];
   /** A number that no other event had. */
   number = 0;
+  /** How often a time in a filter was compared with values that are no times. */
+  missedTimes = 0;
   #firstValues = new Int32Array(16);
   readonly #lists = new Map<number, ValueSet>();
   /** The slots of kind "range" at whose paths the event has values. */
@@ -90,6 +92,7 @@ export class EventValues {
       slot.findRanges((value) => {
         this.#add(slot.number, value);
       });
+      if (slot.takeMissedTimes()) this.missedTimes += 1;
     }
     this.#rangeSlots.length = 0;
   }

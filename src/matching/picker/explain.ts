@@ -1,3 +1,5 @@
+import { toComparable } from "../filter/compare.ts";
+import { isComparison } from "../filter/filter.ts";
 import { printScalar } from "../filter/match.ts";
 import { createPathTree } from "../filter/path-tree.ts";
 import type { EventRecord } from "../filter/record.ts";
@@ -9,6 +11,8 @@ export interface ConditionResult {
   readonly held: boolean;
   /** The event's values at the path. */
   readonly found: readonly string[];
+  /** Whether the condition compares with a time, and none of the values is one. */
+  readonly missesTime: boolean;
 }
 
 /** Evaluates each condition against an event. */
@@ -27,6 +31,17 @@ export function explain(
   checks.read(event, record);
   return conditions.map((condition, at) => {
     const check = added[at];
-    return { condition, held: check !== undefined && checks.passes(check), found: found[at] ?? [] };
+    const held = check !== undefined && checks.passes(check);
+    const values = found[at] ?? [];
+    return { condition, held, found: values, missesTime: !held && missesTime(condition, values) };
   });
 }
+
+const missesTime = (
+  { operator, values: [operand = ""] }: RootedCondition,
+  found: readonly string[],
+): boolean =>
+  isComparison(operator) &&
+  toComparable(operand).instant !== undefined &&
+  found.length > 0 &&
+  found.every((one) => toComparable(one).instant === undefined);

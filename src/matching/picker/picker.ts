@@ -48,6 +48,8 @@ export interface CountingPicker extends Picker {
   count(externalId: string, matches: number): void;
   /** Yields the topics that were counted since they were yielded last. */
   takeCounts(): Iterable<MatchCount>;
+  /** How often a time in a filter was compared with values that are no times, since the last call. */
+  takeMissedTimes(): number;
 }
 
 /** What is checked of a topic that a key has found. */
@@ -158,6 +160,13 @@ class KeyedPicker implements CountingPicker {
       const matches = this.#counts.take(number);
       if (matches > 0) yield { externalId: this.#externalIds[number] ?? "", matches };
     }
+  }
+
+  takeMissedTimes(): number {
+    const missed = this.#eventValues.missedTimes + this.#checks.missedTimes;
+    this.#eventValues.missedTimes = 0;
+    this.#checks.missedTimes = 0;
+    return missed;
   }
 
   getNamespace(externalId: string): string {

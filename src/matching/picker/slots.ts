@@ -99,6 +99,11 @@ export class Slot {
     return this.#ranges?.hasDoubles() ?? false;
   }
 
+  /** Whether ranges of times were asked with values that are no times, since the last call. */
+  takeMissedTimes(): boolean {
+    return this.#ranges?.takeMissedTimes() ?? false;
+  }
+
   /** Calls back with the ranges that the added values are in, and forgets the values. */
   findRanges(onFound: (value: number) => void): void {
     this.#ranges?.find(onFound);

@@ -16,7 +16,7 @@ describe("topicsync filters explain", () => {
     assert.equal(code, 0);
     assert.match(
       output,
-      /1\. troubleTicket\.severity is Critical or Major\n2\. and priority is greater than 3\n3\. and status is none of closed, cancelled \(and is present\)/,
+      /1\. troubleTicket\.severity is "Critical" or "Major"\n2\. and priority is greater than 3\n3\. and status is none of "closed", "cancelled" \(and is present\)/,
     );
     assert.match(
       output,

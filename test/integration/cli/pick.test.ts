@@ -114,8 +114,8 @@ describe("topicsync pick", () => {
     const path = folder.createFile("calm.json", JSON.stringify(calm));
     const { output } = await pick(["--explain", "alarms", path]);
     assert.match(output, /The event does not match alarms:/);
-    assert.match(output, /yes +headerQuery +eventType is Alarm +"Alarm"\n/);
-    assert.match(output, /no +contentQuery +event\.severity is Critical or Major +"Minor"\n/);
+    assert.match(output, /yes +headerQuery +eventType is "Alarm" +"Alarm"\n/);
+    assert.match(output, /no +contentQuery +event\.severity is "Critical" or "Major" +"Minor"\n/);
     const urgent = await pick(["--explain", "urgent", path]);
     assert.match(urgent.output, /no +contentQuery +event\.priority is greater than 3 +nothing\n/);
     const json = await pick(["--json", "--explain", "alarms", path]);
@@ -149,18 +149,19 @@ describe("topicsync pick", () => {
     assert.equal((await pick(["--ndjson", "--explain", "alarms", path])).code, 64);
   });
 
-  it("treats anything but an object as an event without members", async () => {
-    const inputs = [JSON.stringify([alarm]), '"Alarm"', "null", "7", '{"eventType":"\\u0000"}'];
+  it("rejects what the router rejects, and picks for the rest", async () => {
+    const inputs = [JSON.stringify([alarm]), '"Alarm"', "null", "7", "{}", '{"eventType":["Alarm"]}'];
     const files = inputs.map((text, index) => folder.createFile(`odd-${index}.json`, text));
-    const deep = `${'{"event":'.repeat(10_000)}1${"}".repeat(10_000)}`;
-    const deeper = `{"eventType":${"[".repeat(10_000)}"Alarm"${"]".repeat(10_000)},"event":{"severity":"Major"}}`;
-    files.push(folder.createFile("deep.json", deep), folder.createFile("deeper.json", deeper));
-    const { code, picked } = await pickJson(files);
-    assert.equal(code, 0);
-    assert.deepEqual(
-      picked.map(([, ids]) => ids),
-      [["every"], ["every"], ["every"], ["every"], ["every"], ["every"], ["alarms", "every"]],
-    );
+    const nul = folder.createFile("nul.json", '{"eventType":"\\u0000"}');
+    const deep = folder.createFile("deep.json", `${'{"event":'.repeat(10_000)}1${"}".repeat(10_000)}`);
+    const { code, picked, errors } = await pickJson([...files, nul, deep]);
+    assert.equal(code, 3);
+    for (const file of files)
+      assert.ok(errors.includes(`${file}: The event is not a valid TMF688 event.`), errors);
+    assert.deepEqual(picked, [
+      [nul, ["every"]],
+      [deep, ["every"]],
+    ]);
   });
 
   it("reports files that are not JSON, picks for the rest and exits with 3", async () => {
@@ -168,7 +169,9 @@ describe("topicsync pick", () => {
     const bad = [folder.createFile("empty.json", ""), folder.createFile("nul.json", "\u0000\u001B{}")];
     const { code, picked, errors } = await pickJson([...bad, good]);
     assert.deepEqual([code, picked], [3, [[good, ["every"]]]]);
-    for (const path of bad) assert.ok(errors.includes(`${path}: is not JSON: `), errors);
+    const [empty, framed] = bad;
+    assert.ok(errors.includes(`${empty}: The event is not JSON: `), errors);
+    assert.ok(errors.includes(`${framed}: The record's value begins with byte 0`), errors);
     assert.ok(!errors.includes("\u0000") && !errors.includes("\u001B"), errors);
     assert.equal((await pick(bad)).code, 3);
   });
@@ -226,14 +229,14 @@ describe("topicsync pick --ndjson", () => {
   it("reports and counts lines that are not JSON and exits with 3", async () => {
     const path = folder.createFile(
       "bad.ndjson",
-      lines("{}", "no", ...Array.from({ length: 30 }, () => "{\u0000"), "{}"),
+      lines('{"event":{}}', "no", ...Array.from({ length: 30 }, () => "{\u0000"), '{"event":{}}'),
     );
     const { code, output, errors } = await pick(["--ndjson", path]);
     assert.equal(code, 3);
-    assert.match(errors, /bad\.ndjson:2: is not JSON: /);
-    assert.match(errors, /bad\.ndjson:21: is not JSON: /);
+    assert.match(errors, /bad\.ndjson:2: The event is not JSON: /);
+    assert.match(errors, /bad\.ndjson:21: The event is not JSON: /);
     assert.ok(!errors.includes("bad.ndjson:22: ") && !errors.includes("\u0000"), errors);
-    assert.match(errors, /31 lines are not JSON/);
+    assert.match(errors, /31 lines are not events/);
     assert.match(output, /^2 +every/m);
   });
 

@@ -32,7 +32,7 @@ describe("the console", () => {
     await content.fill("severity=Critical&&a=1");
     await page.getByText("has no condition here").waitFor();
     await content.fill("severity=Critical");
-    await page.getByText("Matches if severity is Critical.").waitFor();
+    await page.getByText('Matches if severity is "Critical".').waitFor();
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("Active", { exact: true }).waitFor();
   });

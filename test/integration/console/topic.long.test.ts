@@ -106,7 +106,7 @@ async function openTopic(tab?: string, options?: Parameters<typeof openConsole>[
 describe("the page of a topic", () => {
   it("shows its events in words, how many there are, and what its team says", async () => {
     const page = await openTopic();
-    await page.getByText("and troubleTicket.severity is Critical").waitFor();
+    await page.getByText('and troubleTicket.severity is "Critical"').waitFor();
     await page.getByRole("img", { name: /^Events per day since .*: at most .* today\.$/ }).waitFor();
     await page.getByText("Wakes the network operations centre.").waitFor();
     await page.getByRole("link", { name: "p1" }).click();

@@ -176,7 +176,7 @@ describe("the topic pages", () => {
   it("explain a topic with its filters and its source", async () => {
     const page = await openTopics();
     await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
-    await page.getByText("troubleTicket.severity is Critical or Major").waitFor();
+    await page.getByText('troubleTicket.severity is "Critical" or "Major"').waitFor();
     await page.getByText("No counts are stored yet: a router stores them within ten minutes.").waitFor();
     await page.getByRole("link", { name: "Consumers" }).click();
     await page.getByText("No router is configured, so no events are forwarded.").waitFor();
@@ -228,7 +228,7 @@ describe("the topic pages", () => {
     // After the first "&", where a condition is missing.
     assert.equal(caret, "troubleTicket.severity=Critical&".length);
     await content.fill("troubleTicket.severity=Critical");
-    await page.getByText("Matches if troubleTicket.severity is Critical.").waitFor();
+    await page.getByText('Matches if troubleTicket.severity is "Critical".').waitFor();
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("Active", { exact: true }).waitFor();
     assert.match(page.url(), /\/console\/topics\/created-here$/);

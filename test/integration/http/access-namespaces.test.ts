@@ -227,7 +227,7 @@ describe("an operation that serves rights limited to namespaces", () => {
   for (const { id, access } of served)
     it(`reaches what the right covers, and nothing else: ${id}`, async () => {
       for (const [limit, among] of tried(id)) {
-        const key = await createKey(service.url, `${access}${limit}`);
+        const key = await createKey(service.url, `${access}${limit}`, "events.read");
         for (const namespace of among)
           assert.equal(
             await probes[id]?.(key, namespace),

@@ -24,8 +24,11 @@ const v1 = "/api/topicsync/v1";
 const callers = new Map<"blind" | "seeing", string>();
 let database = "";
 service.prepare(async () => {
-  callers.set("blind", await createKey(service.url, `topics.write@${own}`, `topics.read@${own}`));
-  callers.set("seeing", await createKey(service.url, `topics.write@${own}`, "topics.read"));
+  callers.set(
+    "blind",
+    await createKey(service.url, `topics.write@${own}`, `topics.read@${own}`, "events.read"),
+  );
+  callers.set("seeing", await createKey(service.url, `topics.write@${own}`, "topics.read", "events.read"));
   database = (await call(`${service.url}${v1}/database`, { method: "GET" })).json.id;
 });
 

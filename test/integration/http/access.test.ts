@@ -47,7 +47,9 @@ describe("every protected operation", () => {
   });
 
   it("rejects callers without its right, even with all other rights, and names it", async () => {
-    for (const right of rights.filter((one) => one !== "status.read" && one !== "dead-letters.read-content"))
+    // They show more of what another right allows.
+    const additional: readonly Right[] = ["status.read", "dead-letters.read-content", "events.read"];
+    for (const right of rights.filter((one) => !additional.includes(one)))
       assert.ok(
         guarded.some(({ access }) => access === right),
         `no operation requires ${right}`,

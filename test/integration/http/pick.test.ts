@@ -114,6 +114,13 @@ describe("picking the topics of an event", () => {
     assert.deepEqual(critical.explain.conditions[1]?.found, ["dsl", "night"]);
   });
 
+  it("reads the body as the router does: a byte order mark, null members, the data of a CloudEvent", async () => {
+    const cloudEvent = { specversion: "1.0", id: "1", source: "/", type: "t", data: event };
+    for (const body of [`\uFEFF${JSON.stringify(event)}`, { ...event, eventId: null }, cloudEvent])
+      assert.deepEqual(getExternalIds(await pick(body)), ["critical", "new", "tickets"]);
+    assertError(await pick({ ...cloudEvent, datacontenttype: "text/plain" }), 400, "UNDECODABLE");
+  });
+
   it("reports why a topic cannot be explained", async () => {
     const unknown = await pick(event, "?explain=nowhere");
     assert.equal(unknown.status, 404);
@@ -126,8 +133,10 @@ describe("picking the topics of an event", () => {
   });
 
   it("rejects what is not an event, and callers without the role", async () => {
-    for (const body of [[], [event], JSON.stringify("text"), 1, null, { eventId: 5 }, { event: [] }])
+    for (const body of [[], [event], JSON.stringify("text"), 1, null, { eventId: 5 }, { event: [] }, {}])
       assertError(await pick(body), 400, "SCHEMA_VIOLATION");
+    const connect = await pick({ schema: {}, payload: event });
+    assert.match(connect.json.error.message, /Kafka Connect: set value\.converter\.schemas\.enable=false/);
     await service.addUser("device", "secret secret");
     const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;
     const as = { user: "device", password: "secret secret" };

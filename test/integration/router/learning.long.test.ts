@@ -83,6 +83,17 @@ describe("a router that learns", () => {
       warnings[0]?.message ?? "",
       /^`troubleTicket\.severty` did not occur in \d+ events? since \d+ \w+ \d+; did you mean `troubleTicket\.severity` \(100 %\)\?$/,
     );
+
+    const misspelt = { ...defineTopic("misspelt", ""), contentQuery: "troubleTicket.severty=Critical" };
+    const created = await call(`${second.url}/api/svc_api_notif_mgmt/topic`, { body: misspelt });
+    assert.equal(created.status, 201);
+    const said = created.headers.get("topicsync-warning") ?? "";
+    assert.match(said, /^UNKNOWN_PATH contentQuery: `troubleTicket\.severty` did not occur/);
+    const changed = await call(`${second.url}/api/topicsync/v1/topics/misspelt`, {
+      ...{ method: "PUT", headers: { "If-Match": "*" } },
+      body: { ...misspelt, name: "still misspelt" },
+    });
+    assert.equal(changed.headers.get("topicsync-warning"), said);
   });
 
   it("stores no values, and forwards events although nothing can be stored", async () => {

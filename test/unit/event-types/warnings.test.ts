@@ -65,52 +65,52 @@ const mistakes: readonly (readonly [
 ];
 
 describe("warnings about filters", () => {
-  it("find planted mistakes, with the right suggestion first", () => {
-    const found = mistakes.map(([headerQuery, contentQuery]) => {
-      const [first, ...others] = findFilterWarnings({ headerQuery, contentQuery }, knowledge);
+  it("find planted mistakes, with the right suggestion first", async () => {
+    const found = mistakes.map(async ([headerQuery, contentQuery]) => {
+      const [first, ...others] = await findFilterWarnings({ headerQuery, contentQuery }, knowledge);
       return [headerQuery, contentQuery, first?.code, first?.suggestions[0]?.text, ...others];
     });
-    assert.deepEqual(found, mistakes);
+    assert.deepEqual(await Promise.all(found), mistakes);
   });
 
-  it("are not given for filters that events meet", () => {
+  it("are not given for filters that events meet", async () => {
     for (let n = 0; n < 1_000; n += 1) {
       const event = random.pickOptional(events);
       assert.ok(event !== undefined);
       const filters = createMetFilters(event);
       assert.ok(matches(readFilters(filters), event), JSON.stringify(filters));
-      assert.deepEqual(findFilterWarnings(filters, knowledge), [], JSON.stringify(filters));
+      assert.deepEqual(await findFilterWarnings(filters, knowledge), [], JSON.stringify(filters));
     }
   });
 
   it("say the number of events, the day and the share", async () => {
-    const messages = (filters: FilterTexts, known = knowledge): string[] =>
-      findFilterWarnings(filters, known).map(({ message }) =>
+    const messages = async (filters: FilterTexts, known = knowledge): Promise<string[]> =>
+      (await findFilterWarnings(filters, known)).map(({ message }) =>
         message.replace(/\d+ \w{3} \d{4}/, "3 Nov 2026"),
       );
     const count = (eventType: string): number => events.filter((one) => one.eventType === eventType).length;
     const alarms = count("AlarmCreateEvent").toLocaleString("en-US");
-    assert.deepEqual(messages({ headerQuery: "eventType=AlarmCreatedEvent" }), [
+    assert.deepEqual(await messages({ headerQuery: "eventType=AlarmCreatedEvent" }), [
       `No event of type \`AlarmCreatedEvent\` in 10,000 events since 3 Nov 2026; did you mean \`AlarmCreateEvent\` (20 %)?`,
     ]);
-    assert.deepEqual(messages({ headerQuery: "eventType.suffix=DeleteEvent", contentQuery: "x=1" }), [
+    assert.deepEqual(await messages({ headerQuery: "eventType.suffix=DeleteEvent", contentQuery: "x=1" }), [
       "No event of a type with `eventType.suffix=DeleteEvent` in 10,000 events since 3 Nov 2026.",
     ]);
     assert.deepEqual(
-      messages({ headerQuery: "eventType=AlarmCreateEvent", contentQuery: "nothing.like.it=1" }),
+      await messages({ headerQuery: "eventType=AlarmCreateEvent", contentQuery: "nothing.like.it=1" }),
       [`\`nothing.like.it\` did not occur in ${alarms} events of type AlarmCreateEvent since 3 Nov 2026.`],
     );
-    assert.deepEqual(messages({ contentQuery: "eventType=A" }), [
+    assert.deepEqual(await messages({ contentQuery: "eventType=A" }), [
       "`eventType` is a member of the event, not of its `event` object: use it in the headerQuery.",
     ]);
     assert.deepEqual(
-      messages({ headerQuery: "eventType=AlarmCreateEvent", contentQuery: "alarm.alarmedObject=x" }),
+      await messages({ headerQuery: "eventType=AlarmCreateEvent", contentQuery: "alarm.alarmedObject=x" }),
       [
         `\`alarm.alarmedObject\` is an object in all ${alarms} events that have it, not a value. Its members: \`id\`, \`href\`, \`@referredType\`.`,
       ],
     );
     assert.deepEqual(
-      messages(
+      await messages(
         { contentQuery: "troubleTicket.priority>3&alarm.isRootCause=maybe" },
         await learnAll(events, false),
       ),
@@ -121,16 +121,51 @@ describe("warnings about filters", () => {
     );
   });
 
-  it("know which numbers and times compare as such", () => {
-    const code = (contentQuery: string): string | undefined =>
-      findFilterWarnings({ contentQuery }, knowledge)[0]?.code;
-    assert.equal(code("productOrder.priority>3"), undefined);
-    assert.equal(code("customerBill.amountDue.value>=100.50"), undefined);
-    assert.equal(code("troubleTicket.creationDate>2026-10-01"), undefined);
-    assert.equal(code("troubleTicket.status>2026-10-01"), "WRONG_KIND");
-    assert.equal(code("productOrder.productOrderItem.quantity>many"), "WRONG_KIND");
-    assert.equal(code("productOrder.productOrderItem.quantity=many"), "WRONG_KIND");
-    assert.equal(code("productOrder.productOrderItem.quantity=1e1"), undefined);
+  it("know which numbers and times compare as such", async () => {
+    const code = async (contentQuery: string): Promise<string | undefined> =>
+      (await findFilterWarnings({ contentQuery }, knowledge))[0]?.code;
+    assert.equal(await code("productOrder.priority>3"), undefined);
+    assert.equal(await code("customerBill.amountDue.value>=100.50"), undefined);
+    assert.equal(await code("troubleTicket.creationDate>2026-10-01"), undefined);
+    assert.equal(await code("troubleTicket.status>2026-10-01"), "WRONG_KIND");
+    assert.equal(await code("productOrder.productOrderItem.quantity>many"), "WRONG_KIND");
+    assert.equal(await code("productOrder.productOrderItem.quantity=many"), "WRONG_KIND");
+    assert.equal(await code("productOrder.productOrderItem.quantity=1e1"), undefined);
+  });
+
+  it("name what the values were: the kinds that texts have are not all texts", async () => {
+    const values = { time: "2026-10-01T00:00:00Z", number: "7", text: "high", flag: true };
+    const known = await learnAll(
+      Array.from({ length: 20 }, (_, at) => ({
+        eventType: "E",
+        event: { ...values, mixed: at % 2 === 0 ? values.number : values.time, near: "2026-10-01 00:00" },
+      })),
+    );
+    const say = async (contentQuery: string): Promise<string | undefined> =>
+      /was (.*) in 20 events.*(but never .*)\.$/
+        .exec((await findFilterWarnings({ contentQuery }, known))[0]?.message ?? "")
+        ?.slice(1)
+        .join(", ");
+    assert.equal(await say("time>high"), "a time, but never another text: `time>high` compares as strings");
+    assert.equal(
+      await say("number<high"),
+      "a number, but never another text: `number<high` compares as strings",
+    );
+    assert.equal(
+      await say("mixed<high"),
+      "a number or a time, but never another text: `mixed<high` compares as strings",
+    );
+    assert.equal(await say("text>5"), "a text, but never a number: `text>5` compares as strings");
+    assert.equal(await say("flag>5"), "a boolean, but never a number: `flag>5` compares as strings");
+    const time = "2026-01-01T00:00:00Z";
+    for (const [name, kind] of [
+      ["near", "a text"],
+      ["number", "a number"],
+    ] as const)
+      assert.equal(
+        await say(`${name}>${time}`),
+        `${kind}, but never an RFC 3339 time: \`${name}>${time}\` matches times only`,
+      );
   });
 
   it("are not given for what may occur unseen", async () => {
@@ -141,17 +176,17 @@ describe("warnings about filters", () => {
     const known = await learnAll([...byId, { event: { other: 1 } }]);
     const find = (contentQuery: string, headerQuery = "eventType=E") =>
       findFilterWarnings({ headerQuery, contentQuery }, known);
-    assert.deepEqual(find("id-999.state=off"), []);
-    assert.deepEqual(find("%2A=1"), []);
-    assert.deepEqual(find("other.exists=false", ""), []);
-    assert.deepEqual(find("other=1", "eventType.exists=false"), []);
-    assert.deepEqual(find("=", "$header.x=1&eventType!=X"), []);
-    assert.deepEqual(findFilterWarnings({ contentQuery: "x=1" }, { types: [], hasAllTypes: true }), []);
+    assert.deepEqual(await find("id-999.state=off"), []);
+    assert.deepEqual(await find("%2A=1"), []);
+    assert.deepEqual(await find("other.exists=false", ""), []);
+    assert.deepEqual(await find("other=1", "eventType.exists=false"), []);
+    assert.deepEqual(await find("=", "$header.x=1&eventType!=X"), []);
+    assert.deepEqual(await findFilterWarnings({ contentQuery: "x=1" }, { types: [], hasAllTypes: true }), []);
     const [counted] = known.types;
     assert.ok(counted !== undefined);
     const summary = { ...counted, name: "Counted", sampled: 0, paths: [] };
     const unsampled = await loadKnowledge([summary], () => Promise.resolve([summary]));
-    assert.deepEqual(findFilterWarnings({ contentQuery: "x=1" }, unsampled), []);
+    assert.deepEqual(await findFilterWarnings({ contentQuery: "x=1" }, unsampled), []);
   });
 });
 

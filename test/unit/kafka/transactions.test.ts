@@ -166,6 +166,7 @@ const createHandler = (
       status: () => ({ state: "live", topics: 1, unreadable: 0 }) as never,
       pickNow: () => ["a"],
       getNamespace: () => "",
+      takeMissedTimes: () => 0,
       countPicked: () => undefined,
     },
     naming: createEgressNaming(egress, new Set()),

@@ -5,6 +5,7 @@ import { pino } from "pino";
 
 import type { FeedListener, PickableTopic } from "../../../src/matching/feed.ts";
 import { LiveTopicIndex } from "../../../src/matching/live-topic-index.ts";
+import { replacePlatform, type Platform } from "../../../src/lib/platform.ts";
 import { until } from "../../support/poll.ts";
 
 const topic = (externalId: string): PickableTopic => ({
@@ -70,7 +71,7 @@ describe("the index of topics while it loads", () => {
     const now = new Date();
     const source = { kind: "http", user: "user" } as const;
     const removed = { ...topic("removed"), version: 1, source, createdOn: now, updatedOn: now };
-    index.changed({ removed: [removed] });
+    void index.changed({ removed: [removed] });
     loads[0]?.resolve([topic("removed"), topic("other")]);
     await until("the topics are loaded", () => index.status().topics > 0);
     assert.equal(index.status().topics, 1);
@@ -91,7 +92,7 @@ describe("a write of this process", () => {
     loads[0]?.resolve([]);
     await live;
     const decidedOn = new Date();
-    index.changed({ created: [written("own", decidedOn)] });
+    void index.changed({ created: [written("own", decidedOn)] });
     listeners[0]?.onChanged([{ externalId: "own", updatedOn: decidedOn.getTime() }]);
     assert.deepEqual([index.status().topics, lookups.length], [1, 0]);
     await index.close();
@@ -104,13 +105,13 @@ describe("a write of this process", () => {
     loads[0]?.resolve([]);
     await live;
     const decidedOn = new Date(Date.now() - 15_000);
-    index.changed({ created: [written("removed", decidedOn)] });
+    void index.changed({ created: [written("removed", decidedOn)] });
     await until("it is read again", () => lookups.length === 1);
     lookups[0]?.resolve([]);
     await until("it is removed", () => index.status().topics === 0);
     const retiredBy = source;
     const retired = { topic: written("enabled", decidedOn), retiredOn: decidedOn, retiredBy };
-    index.changed({ retired: [retired] });
+    void index.changed({ retired: [retired] });
     await until("it is read again", () => lookups.length === 2);
     lookups[1]?.resolve([topic("enabled")]);
     await until("it is kept", () => index.status().topics === 1);
@@ -125,7 +126,7 @@ describe("a write of this process", () => {
     await until("the load has begun", () => loads.length === 1);
     loads[0]?.resolve([]);
     await live;
-    index.changed({ created: [written("removed", decidedOn)] });
+    void index.changed({ created: [written("removed", decidedOn)] });
     await until("it is read again", () => lookups.length === 1);
     lookups[0]?.resolve([]);
     await index.close();
@@ -148,7 +149,7 @@ describe("a topic that another process stores again", () => {
       createdOn: retiredOn,
       updatedOn: retiredOn,
     };
-    index.changed({ retired: [{ topic: retired, retiredOn, retiredBy }] });
+    void index.changed({ retired: [{ topic: retired, retiredOn, retiredBy }] });
     assert.equal(index.status().topics, 0);
     listeners[0]?.onChanged([{ externalId: "again", updatedOn: retiredOn.getTime() - 60_000 }]);
     await until("it is read again", () => lookups.length === 1);
@@ -201,7 +202,7 @@ describe("the index of topics while its feed opens", () => {
     await until("the feed is being opened", () => listeners.length === 1);
     const now = new Date();
     const source = { kind: "http", user: "user" } as const;
-    index.changed({ created: [{ ...topic("removed"), version: 1, source, createdOn: now, updatedOn: now }] });
+    void index.changed({ created: [{ ...topic("removed"), version: 1, source, createdOn: now, updatedOn: now }] });
     opened.resolve(undefined);
     await until("the load has begun", () => loads.length === 1);
     loads[0]?.resolve([topic("other")]);
@@ -270,6 +271,52 @@ describe("picking at this moment", () => {
     lookups[0]?.resolve([]);
     await until("the topic is removed", () => index.status().topics === 0);
     assert.equal(index.getNamespace("one"), "");
+    await index.close();
+  });
+
+  it("takes turns with a load and with a change of many topics, and is live once both are applied", async (t) => {
+    let [time, turns] = [0, 0];
+    const platform: Platform = {
+      now: () => former.now(),
+      // Each topic takes longer than a turn.
+      elapsed: () => (time += 20),
+      schedule: (delayMs, action) => former.schedule(delayMs, action),
+      scheduleSoon(action) {
+        turns += 1;
+        return former.scheduleSoon(action);
+      },
+      random: () => former.random(),
+      fillRandom: (bytes) => {
+        former.fillRandom(bytes);
+      },
+    };
+    const former = replacePlatform(platform);
+    t.after(() => void replacePlatform(former));
+    const many = (prefix: string) => Array.from({ length: 10 }, (_, at) => topic(`${prefix}${at}`));
+    const { index, loads } = createScene();
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    const at = new Date(former.now());
+    const source = { kind: "http", user: "ann" } as const;
+    const created = many("written").map((one) => ({
+      ...one,
+      version: 1,
+      source,
+      createdOn: at,
+      updatedOn: at,
+    }));
+    loads[0]?.resolve(many("loaded"));
+    const applied = index.changed({ created });
+    await live;
+    assert.ok(turns >= 19, `${turns} turns`);
+    assert.equal(index.status().topics, 20);
+    await applied;
+
+    const event = { event: { a: 1 } };
+    const removing = index.changed({ removed: created });
+    assert.equal(index.pickNow(event)?.length, 19);
+    await removing;
+    assert.equal(index.pickNow(event)?.length, 10);
     await index.close();
   });
 });

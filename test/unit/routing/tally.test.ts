@@ -15,6 +15,7 @@ const createBatch = (...events: RoutedEvent[]) => ({
   events,
   forwarded: 0,
   unroutable: 0,
+  missedTimes: 0,
   rejected: [],
   producedOn: [],
   routedOn: 0,

@@ -168,7 +168,11 @@ describe("deciding one announcement", () => {
   });
 
   it("does nothing for a tombstone of an unknown topic", () => {
-    assert.equal(decideBatch([retire(9, "a")]).counts.unchanged, 1);
+    const { counts, unknown } = decideBatch(
+      [retire(9, '"a"'), retire(10, "a")],
+      [createStored("a", createSource(1))],
+    );
+    assert.deepEqual([counts.unchanged, counts.retired, unknown], [1, 1, ['"a"']]);
   });
 
   it("rejects a tombstone for a topic that was created over HTTP", () => {

@@ -53,7 +53,7 @@ function createScene(failures: readonly (Error | "election")[]) {
   };
   const service = createTopicService(store as TopicStore, {
     now: () => at,
-    changed: (writes) => changes.push(writes),
+    changed: (writes) => void changes.push(writes),
   });
   return { service, written, created, changes, left };
 }

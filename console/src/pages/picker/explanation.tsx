@@ -16,7 +16,7 @@ export function ExplanationTable({ explanation }: { readonly explanation: Explan
         <p>The topic has no conditions, so every event matches.</p>
       ) : (
         <Table label="Conditions" columns={["Filter", "Condition", "Matched", "Value in the event"]}>
-          {conditions.map(({ filter, condition, held, found }) => (
+          {conditions.map(({ filter, condition, held, found, note }) => (
             <tr key={`${filter} ${condition}`}>
               <td>{filterLabels[filter]}</td>
               <td>
@@ -25,7 +25,10 @@ export function ExplanationTable({ explanation }: { readonly explanation: Explan
               <td>
                 <span aria-hidden="true">{held ? "✓" : "✗"}</span> {held ? "yes" : "no"}
               </td>
-              <td>{found.length === 0 ? "none" : found.join(", ")}</td>
+              <td>
+                {found.length === 0 ? "none" : found.join(", ")}
+                {note !== undefined && ` (${note})`}
+              </td>
             </tr>
           ))}
         </Table>

@@ -2,6 +2,7 @@ import type { ImpactExample, ImpactRead, ImpactResult, ImpactTopic } from "../..
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { formatCount } from "../../components/format.ts";
 import { formatTime, Time } from "../../components/time-ago.tsx";
+import { useRight } from "../../session.ts";
 import { previewedEvents, usePreview, type PreviewedTopic } from "./preview.ts";
 
 interface PreviewPanelProps {
@@ -10,8 +11,11 @@ interface PreviewPanelProps {
   readonly canStart: boolean;
 }
 
-/** A button that starts a preview, its progress, and its result. */
-export function PreviewPanel({ topic, canStart }: PreviewPanelProps) {
+/** A button that starts a preview, its progress, and its result; for those who may read events. */
+export const PreviewPanel = (props: PreviewPanelProps) =>
+  useRight("events.read") ? <AllowedPreview {...props} /> : null;
+
+function AllowedPreview({ topic, canStart }: PreviewPanelProps) {
   const { state, start, stop } = usePreview();
   const isStale =
     state.kind === "done" &&

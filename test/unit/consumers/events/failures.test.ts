@@ -159,6 +159,7 @@ async function run(seed: number): Promise<void> {
       status: () => ({ state: "live", topics: topics.length, unreadable: 0 }) as never,
       pickNow: () => (random.chance(0.05) ? undefined : topics),
       getNamespace: () => "",
+      takeMissedTimes: () => 0,
       countPicked: () => void (counted += 1),
     },
     naming: createEgressNaming("to.{externalId}", new Set()),

@@ -97,6 +97,7 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
       status: () => ({ state: "live", topics: topics.length, unreadable: 0 }) as never,
       pickNow: (event) => [...(pick?.(event as Event) ?? topics)],
       getNamespace: () => "",
+      takeMissedTimes: () => 0,
       countPicked: () => void (picked += 1),
     },
     naming: createEgressNaming("to.{externalId}", new Set()),

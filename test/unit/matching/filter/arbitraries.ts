@@ -13,7 +13,9 @@ import type { FilterTexts } from "../../../../src/matching/filter/topic-filters.
 
 /** Few names and values, so that filters often match events. */
 const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "gt", "constructor", "event", "between");
-const value = fc.constantFrom("1", "2", "3", "x", "true", "1.0", "20e-1", "xY", "X", "aXb");
+const value = fc.constantFrom(
+  ...["1", "2", "3", "x", "true", "1.0", "20e-1", "xY", "X", "aXb", "null", "2026-01-01"],
+);
 
 const path = fc.array(name, { minLength: 1, maxLength: 2 });
 
@@ -99,6 +101,7 @@ export const wildFilters: fc.Arbitrary<Filter> = fc.record({
           fc.oneof(
             anyText,
             fc.constantFrom(...operators, "in", "GT", "isnull", " a ", "?", "a.b", "$key", "/a", "(x)"),
+            fc.constantFrom("not a", "and b", "OR c", "{{x}}", "${x}"),
           ),
           { minLength: 1, maxLength: 3 },
         ),
@@ -119,6 +122,8 @@ export const wildFilters: fc.Arbitrary<Filter> = fc.record({
             "{}",
             "~x",
             "^|",
+            ...["null", "NULL", "None", "now", "now-1d", "today()", "-7d", "a AND b", "a or b<1", " AND "],
+            ...["${x}", "{{ x }}", "x*", "*x", "x${y}z", "{{{x}}}"],
           ),
         ),
       ),
@@ -149,6 +154,9 @@ const scalar = fc.constantFrom<unknown>(
   "aXb",
   "",
   1e21,
+  "2026-01-01T00:00:00Z",
+  "2026-01-01T01:30:00+01:00",
+  "2026-01-01 00:00",
 );
 const leaf = fc.oneof(
   scalar,

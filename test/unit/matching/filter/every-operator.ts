@@ -20,7 +20,11 @@ const texts = [
     "true",
   ],
   ...["😀", "\uffff", "2026-01-01", "2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00"],
+  // What a filter must encode, or have after a suffix.
+  ...["null", "None", "now-1d", "x AND y", "${x}", "{{x}}", "*", "-7d", "and x<1"],
 ];
+/** What no filter compares with by its order. */
+const nearTimes = ["2026-01-01 00:00:00", "2026-01-01T00:00:00+0000", "2026-13-01", "01.01.2026"];
 const wildcards = ["*", "?", "x*", "*X", "*x*", "a?b", "1*0", "??", "\\*"];
 const expressions = ["x", "^x", "x$", "(?i)^x$", "^.$", "1|true", "^[0-9]+$", "^$"];
 
@@ -30,7 +34,10 @@ function listValues(operator: Operator): readonly (readonly string[])[] {
   if (operator === "regex") return alone(expressions);
   if (operator === "like") return [...alone(wildcards), ["x*", "*Y"]];
   const isOrder = ["gt", "gte", "lt", "lte"].includes(operator);
-  return [...alone(texts), ...(isOrder ? [] : [["1", "x"], texts.slice(0, 4)])];
+  return [
+    ...alone(texts),
+    ...(isOrder ? [] : [...alone(nearTimes), ["1", "x"], ["x", "null"], texts.slice(0, 4)]),
+  ];
 }
 
 /** Each operator with each value that is a case of its own. */
@@ -38,7 +45,7 @@ export const everyCondition: readonly Condition[] = operators.flatMap((operator)
   listValues(operator).map((values) => ({ path: ["a"], operator, values })),
 );
 
-const scalars = [...texts, "", 1, 10, -2, 1e21, true, false];
+const scalars = [...texts, ...nearTimes, "", 1, 10, -2, 1e21, true, false];
 
 /** Events with everything that a path can lead to. */
 export const everyEvent: readonly Readonly<Record<string, unknown>>[] = [

@@ -94,6 +94,12 @@ const rejected: readonly Rejected[] = [
   { from: "others", filter: "a.$gt=5", says: /"\$" in a name/ },
   { from: "others", filter: "a>5<10", says: /write two conditions, as in a>1&a<5/ },
   { from: "others", filter: "a!~x", says: /write \.like= or \.regex=/ },
+  { from: "others", filter: "a=null", says: /write \.exists=false .* or \.eq=null for the text/ },
+  { from: "others", filter: "severity == Critical AND x", says: /write "&" for AND/ },
+  { from: "others", filter: "a>now-1h", says: /has no clock; write a time/ },
+  { from: "others", filter: "a=${SEVERITY}", says: /placeholder that was not replaced/ },
+  { from: "others", filter: "a.prefix=x*", says: /write \.like= for wildcards, or write "%2A"/ },
+  { from: "others", filter: "at>=2013-04-20 10:00", says: /write it like 2026-01-31T10:00:00Z/ },
 ];
 
 describe("filters as other systems write them", () => {

@@ -87,11 +87,12 @@ const toExpression = (pattern: string): string =>
     any !== undefined ? ".*" : one !== undefined ? "." : escape(String(escaped ?? other)),
   );
 
+/** Not a number, which is neither more nor less, for what is no time and is compared with one. */
 function order(text: string, value: string): number {
   const numbers = compareFractions(text, value);
   if (numbers !== undefined) return numbers;
   const [one, other] = [toNanoseconds(text), toNanoseconds(value)];
-  if (one !== undefined && other !== undefined) return one < other ? -1 : one > other ? 1 : 0;
+  if (other !== undefined) return one === undefined ? NaN : one < other ? -1 : one > other ? 1 : 0;
   return Buffer.compare(Buffer.from(text), Buffer.from(value));
 }
 
@@ -119,5 +120,6 @@ function toNanoseconds(text: string): bigint | undefined {
   const parts = /^(\d{4}-\d\d-\d\d)(?:(T\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d))?$/u.exec(text);
   if (parts === null) return undefined;
   const [, day = "", time = "T00:00:00", fraction = "", zone = "Z"] = parts;
-  return BigInt(Date.parse(day + time + zone)) * 1_000_000n + BigInt(fraction.padEnd(9, "0"));
+  const ms = Date.parse(day + time + zone);
+  return Number.isNaN(ms) ? undefined : BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, "0"));
 }

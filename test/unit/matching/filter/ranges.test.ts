@@ -83,6 +83,18 @@ describe("the ranges of a path", () => {
     }
   });
 
+  it("finds those of times by times only, and says if there were none", () => {
+    const ranges = new Ranges();
+    const number = ranges.acquire(toRange(between("2026-01-01", "2026-02-01")));
+    const open = ranges.acquire(toRange(between("2026-01-01", "2026-02-01").slice(0, 1)));
+    for (const values of [["x"], ["2026-01-05 10:00"], ["7", "2026-01-05T10:00:00+0100"]]) {
+      assert.deepEqual(find(ranges, values), []);
+      assert.deepEqual([ranges.takeMissedTimes(), ranges.takeMissedTimes()], [true, false]);
+    }
+    assert.deepEqual(find(ranges, ["x", "2026-01-05"]).sort(), [number, open]);
+    assert.equal(ranges.takeMissedTimes(), false);
+  });
+
   it("finds those between whose bounds two values are", () => {
     const ranges = new Ranges();
     const number = ranges.acquire(toRange(between("5", "3")));

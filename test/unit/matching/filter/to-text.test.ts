@@ -11,7 +11,7 @@ describe("a filter in words", () => {
   it("describes equality, with alternatives", () => {
     assert.deepEqual(toConditions("a=1"), ["a is 1"]);
     assert.deepEqual(toConditions("troubleTicket.severity=Critical,Major"), [
-      "troubleTicket.severity is Critical or Major",
+      'troubleTicket.severity is "Critical" or "Major"',
     ]);
     assert.deepEqual(toConditions("a=1,2,3"), ["a is 1, 2 or 3"]);
   });
@@ -41,9 +41,10 @@ describe("a filter in words", () => {
     assert.deepEqual(toConditions("a.gt=1&b.gte=1&c.lt=1&d.lte=1"), toConditions("a>1&b>=1&c<1&d<=1"));
   });
 
-  it("quotes ambiguous values", () => {
+  it("quotes names that look like several, and all values but numbers and booleans", () => {
     assert.deepEqual(toConditions("a%2Eb.c=x y,or,%2C"), ['"a.b".c is "x y", "or" or ","']);
     assert.deepEqual(toConditions("a=%22,%0A"), ['a is "\\"" or "\\n"']);
+    assert.deepEqual(toConditions("a.eq=null,1.0,true"), ['a is "null", 1.0 or true']);
   });
 
   it("has no conditions for an empty filter", () => {
@@ -53,8 +54,8 @@ describe("a filter in words", () => {
   it("notes how a value is compared: as a number, an instant or a string", () => {
     const [number, instant, text, list] = describeText("a>3&b<2026-01-01T00:00:00Z&c>=high").notes;
     assert.match(number ?? "", /Numbers compare with 3 as numbers/);
-    assert.match(instant ?? "", /compare with 2026-01-01T00:00:00Z as instants/);
-    assert.match(text ?? "", /compares with high as strings/);
+    assert.match(instant ?? "", /Only RFC 3339 times compare with "2026-01-01T00:00:00Z", as instants/);
+    assert.match(text ?? "", /compares with "high" as strings/);
     assert.match(list ?? "", /^A list matches/);
   });
 });
