@@ -34,7 +34,7 @@ export function decodeEvent(record: LogRecord, maxBytes: number): Decoded {
 
 /** Reads a text as the value of a record that has nothing else. Throws a RejectionError. */
 export function decodeEventText(text: string): DecodedEvent {
-  const record = { offset: 0, timestamp: "-1", key: null, value: Buffer.from(text), headers: {} };
+  const record = { offset: 0, timestamp: "-1", key: null, value: Buffer.from(text), headers: [] };
   const decoded = decodeEvent(record, Infinity);
   if ("rejection" in decoded) throw decoded.rejection;
   return decoded;

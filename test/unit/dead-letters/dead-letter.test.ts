@@ -40,12 +40,16 @@ const read = (named: NamedHeaders, more: Partial<LogRecord> = {}) =>
 
 describe("a dead letter", () => {
   it("is one of topicsync only with a proof, which covers all of it and its Kafka topic", () => {
-    const content = { key: Buffer.from("k"), value: Buffer.from("v"), headers: { ...ours, own: "1" } };
+    const content = {
+      key: Buffer.from("k"),
+      value: Buffer.from("v"),
+      headers: toHeaders({ ...ours, own: "1" }),
+    };
     const proof = createProof(secret, "dead", content);
-    const parse = (topic: string, more: Partial<typeof content>, headers: RecordHeaders = {}): string => {
+    const parse = (topic: string, more: Partial<typeof content>, headers: NamedHeaders = {}): string => {
       const record = { offset: 9, timestamp: "0", ...content, ...more };
-      const all = { ...content.headers, ...more.headers, "topicsync.proof": proof, ...headers };
-      const placed = { partition: 0, record: { ...record, headers: all } };
+      const all = { ...ours, own: "1", "topicsync.proof": proof, ...headers };
+      const placed = { partition: 0, record: { ...record, headers: toHeaders(all) } };
       return parseDeadLetter(topic, placed, { identify: identifyTopic, proofKey: secret }).code;
     };
     assert.equal(parse("dead", {}), "TOO_LARGE");
@@ -56,7 +60,7 @@ describe("a dead letter", () => {
         parse("dead", { key: Buffer.from("other") }),
         parse("dead", {}, { own: "2" }),
         parse("dead", {}, { "topicsync.undelivered": "[]" }),
-        parse("dead", {}, { "topicsync.proof": undefined }),
+        parse("dead", {}, { "topicsync.proof": [] }),
         parse("dead", {}, { "topicsync.proof": createProof(Buffer.alloc(32), "dead", content) }),
       ],
       Array(7).fill("OTHER"),

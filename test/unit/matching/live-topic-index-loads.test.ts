@@ -202,7 +202,9 @@ describe("the index of topics while its feed opens", () => {
     await until("the feed is being opened", () => listeners.length === 1);
     const now = new Date();
     const source = { kind: "http", user: "user" } as const;
-    void index.changed({ created: [{ ...topic("removed"), version: 1, source, createdOn: now, updatedOn: now }] });
+    void index.changed({
+      created: [{ ...topic("removed"), version: 1, source, createdOn: now, updatedOn: now }],
+    });
     opened.resolve(undefined);
     await until("the load has begun", () => loads.length === 1);
     loads[0]?.resolve([topic("other")]);

@@ -82,8 +82,9 @@ const writes: readonly (readonly [string, CollectionName, () => Promise<unknown>
           createdBy: "ann",
           expiresOn: on,
           lastUsedOn: undefined,
+          maker: undefined,
         },
-        on,
+        { at: on, since: on },
       ),
   ],
   [

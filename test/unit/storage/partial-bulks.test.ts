@@ -126,8 +126,8 @@ describe("a bulk that fails in part", () => {
     const store = createDeadLetterStore(database, log);
     const letter = (offset: number, source: number) => {
       const { headers } = deadLetterMessage({ topic: "source", partition: 0, offset: source });
-      const record = { key: null, value: Buffer.from("x"), headers: Object.entries(headers) };
-      return { offset, timestamp: "0", ...record, headers: addProof(proofKey, topic, record).headers };
+      const record = { timestamp: "0", key: null, value: Buffer.from("x"), headers: Object.entries(headers) };
+      return { offset, ...record, headers: addProof(proofKey, topic, record).headers };
     };
     const handler = createDeadLetterHandler(
       { topic, partition: 0 },

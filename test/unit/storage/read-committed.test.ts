@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import type { Collection, Document } from "mongodb";
 
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
+import { addProof } from "../../../src/dead-letters/proof.ts";
 import { TransactionConflictError } from "../../../src/lib/errors.ts";
 import type { Database } from "../../../src/storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
@@ -16,7 +17,7 @@ import { createTopicSetStore } from "../../../src/storage/topic-sets.ts";
 import type { SetWrites } from "../../../src/topic-sets/stores.ts";
 import { noDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details.ts";
 import { connectDatabase } from "../../support/database.ts";
-import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { deadLetterMessage, proofKey } from "../../support/dead-letters.ts";
 import { omit } from "../../support/mongo-dialects.ts";
 import { unique } from "../../support/names.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
@@ -107,12 +108,19 @@ describe("what was changed since it was read is not overwritten:", () => {
         {
           ...{ groupId: topic, store: createDeadLetterStore(at, log), log },
           ...{ identify: () => undefined, findNamespace: () => undefined },
+          getProofKey: () => Promise.resolve(proofKey),
         },
       );
       await handler.claim();
       return async (offset: number): Promise<void> => {
         const { headers } = deadLetterMessage({ topic: "source", partition: 0, offset: 7 });
-        const record = { offset, timestamp: "0", key: null, value: Buffer.from("x"), headers };
+        const named = {
+          timestamp: "0",
+          key: null,
+          value: Buffer.from("x"),
+          headers: Object.entries(headers),
+        };
+        const record = { offset, ...named, headers: addProof(proofKey, topic, named).headers };
         const from = offset === 0 ? undefined : { offset, epoch: 1 };
         const step = { from, to: { offset: offset + 1, epoch: 1 } };
         await handler.write(handler.prepare([record], 1), step, () => undefined);

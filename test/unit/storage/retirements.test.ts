@@ -65,7 +65,10 @@ describe("the retirements of a topic", () => {
     assert.ok(last !== undefined);
     assert.equal(last.retired?.retiredOn.getTime(), records.at(-1)?.retired_on.getTime());
     assert.equal((await store.findLatestRetired(["a", "b", "a"])).length, 1);
-    assert.equal((await history.readVersions("a", { after: undefined, limit: 3 })).length, 3);
+    assert.equal(
+      (await history.readVersions("a", { namespaces: "all", after: undefined, limit: 3 })).length,
+      3,
+    );
     assert.ok((await history.findVersion("a", last.topic.version)) !== undefined);
     const at = new Date(records[0]?.sys_updated_on ?? 0);
     assert.equal((await history.findAt("a", at))?.topic.updatedOn.getTime(), at.getTime());

@@ -8,7 +8,7 @@ import { RejectionError } from "../../../../src/lib/errors.ts";
 import type { LogRecord } from "../../../../src/sync/records.ts";
 
 const createRecord = (value: Buffer): LogRecord => ({
-  ...{ offset: 5, timestamp: "0", key: null, value, headers: {} },
+  ...{ offset: 5, timestamp: "0", key: null, value, headers: [] },
 });
 
 const fromRecord = (value: Buffer): unknown => {
