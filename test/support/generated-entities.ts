@@ -204,9 +204,11 @@ export const deadLetter: Create<StoredDeadLetter> = (maybe) =>
     copies: fc.constant(1),
   });
 
+const setName = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
+
 const plannedState: Create<PlannedState> = (maybe) =>
   fc
-    .record({ state: definition, isDefined: maybe(fc.constant(true), false), ...{ set: maybe(text) } })
+    .record({ state: definition, isDefined: maybe(fc.constant(true), false), ...{ set: maybe(setName) } })
     .chain(({ state, isDefined, set }) =>
       object<PlannedState>({
         externalId: fc.constant(state.externalId),

@@ -28,6 +28,22 @@ export function patchMethod<Name extends string, T extends Record<Name, Method<T
 }
 
 /**
+ * Replaces a function that a private module of kafkajs exports by name, once per process, also for those that
+ * have loaded the module. Throws if the module exports no such function.
+ */
+export function patchFunction<Name extends string, T extends Record<Name, (...args: never[]) => unknown>>(
+  path: string,
+  name: Name,
+  wrap: (original: T[Name]) => T[Name],
+): void {
+  if (patched.has(path + name)) return;
+  const exported = loadPrivate(path) as T;
+  if (typeof exported[name] !== "function") throw new Error(`this kafkajs has no ${path}: ${name}()`);
+  exported[name] = wrap(exported[name]);
+  patched.add(path + name);
+}
+
+/**
  * Replaces what a private module of kafkajs exports, once per process. Only those that load the module
  * afterwards use the replacement. Throws if kafkajs has no such module.
  */

@@ -9,7 +9,7 @@ import type { Message } from "kafkajs";
 
 import { invariant } from "../../lib/invariant.ts";
 import { measureBatch, writeBatch, type BatchProducer } from "../record-format/batch-writer.ts";
-import { replaceModule } from "./patch.ts";
+import { patchFunction } from "./patch.ts";
 
 /** What kafkajs sends in a Produce request of version 3 or later. */
 export interface ProduceOptions {
@@ -43,16 +43,34 @@ interface Request {
   readonly encode: () => Promise<Encoded>;
 }
 
-type CreateRequest = (options: ProduceOptions) => Request;
+interface Exchange {
+  readonly request: Request;
+  readonly response: unknown;
+}
+
+/** kafkajs' module of Produce requests. */
+export interface ProduceProtocol {
+  protocol: (chosen: { readonly version: number }) => (options: ProduceOptions) => Exchange;
+}
+
+const firstVersion = 3;
 
 /** Makes kafkajs encode a Produce request into one buffer, in the whole process, unless it is compressed. */
 export function encodeRequestsAtOnce(): void {
-  // kafkajs loads the caller of this module with the first request.
-  replaceModule<CreateRequest>("protocol/requests/produce/v3/request.js", (createRequest) => (options) => {
-    const request = createRequest(options);
-    const isCompressed = (options.compression ?? 0) !== 0;
-    return isCompressed ? request : { ...request, encode: () => Promise.resolve(toEncoded(options)) };
-  });
+  patchFunction<"protocol", ProduceProtocol>(
+    "protocol/requests/produce/index.js",
+    "protocol",
+    (protocol) => (chosen) => {
+      const create = protocol(chosen);
+      if (chosen.version < firstVersion) return create;
+      return (options) => {
+        const { request, response } = create(options);
+        const isCompressed = (options.compression ?? 0) !== 0;
+        const encode = () => Promise.resolve(toEncoded(options));
+        return { request: isCompressed ? request : { ...request, encode }, response };
+      };
+    },
+  );
 }
 
 function toEncoded(options: ProduceOptions): Encoded {

@@ -151,7 +151,7 @@ describe("the creation of a missing egress topic", () => {
     const egressTopics = broker.createEgressTopics({ partitions: 1, replication: 3 });
     await assert.rejects(egressTopics.find([unique("egress")]), {
       name: "UnavailableError",
-      message: /is missing, and it cannot be created: Replication-factor/u,
+      message: /is missing, and it cannot be created: Unable to replicate/u,
     });
   });
 

@@ -9,14 +9,15 @@ import {
   encodeProduceRequest,
   encodeRequestsAtOnce,
   type ProduceOptions,
+  type ProduceProtocol,
 } from "../../../../src/kafka/workarounds/produce-encoder.ts";
 
-type CreateRequest = (options: ProduceOptions) => {
-  readonly encode: () => Promise<{ readonly buffer: Buffer }>;
-};
-
-const loadRequest = (): CreateRequest =>
-  loadPrivate("protocol/requests/produce/v3/request.js") as CreateRequest;
+/** Creates requests of the version that kafkajs sends to today's brokers. */
+function loadRequest() {
+  const { protocol } = loadPrivate("protocol/requests/produce/index.js") as ProduceProtocol;
+  const create = protocol({ version: 7 });
+  return (options: ProduceOptions) => create(options).request;
+}
 
 const buffer = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes));
 const text = fc.string({ unit: "binary", maxLength: 80 });
