@@ -121,7 +121,8 @@ export const memberScenes: readonly Scene[] = [
       const stopping = first.stop().then(() => {
         hasStopped = true;
       });
-      const during = [await batch.heartbeat(), batch.isCurrent()];
+      const during = await batch.heartbeat();
+      await kafka.until("the batch is no longer current", () => !batch.isCurrent());
       // More would take a busy broker as long as the product waits for a batch when it stops.
       for (let round = 0; round < 2; round += 1) await kafka.watch.fetchLog(0);
       const stoppedEarly = hasStopped;
