@@ -63,7 +63,7 @@ async function createKey(name: string, { role: roles, expiresIn, json }: CreateF
 
 async function listKeys({ json }: JsonFlag): Promise<void> {
   const keys = await runWithContext(async ({ services }) => (await services()).keys.list());
-  if (json) printJson({ keys });
+  if (json) printJson({ keys, next: null });
   else if (keys.length === 0) printLine("No API keys. Create one with `topicsync keys create NAME`.");
   else
     printLine(await formatTable(["name", "id", "rights and roles", "expires", "last used"], keys.map(toRow)));

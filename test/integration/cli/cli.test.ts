@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 
+import type { UserList } from "../../../schemas/user.ts";
 import { cli, runCli, runJson, spawnCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -11,8 +12,10 @@ const { uri, db } = testDatabase(sharedStack().mongodb);
 const settings = { MONGODB_URI: uri };
 const users = db.collection("sys_user");
 
-const listUsers = async () =>
-  (await runJson(["users", "list"], settings)) as { name: string; roles: string[]; active: boolean }[];
+const listUsers = async () => {
+  const { users: found } = (await runJson(["users", "list"], settings)) as UserList;
+  return found;
+};
 
 describe("topicsync users", () => {
   it("explains what to do when there are none", async () => {

@@ -145,8 +145,8 @@ describe("topicsync topics list and show", () => {
       createTopicRecord({ externalId: "words", headerQuery: "eventType=A,B", contentQuery: "n>3&s!=x" }),
     );
     const { output } = await topics(["show", "words"]);
-    assert.match(output, /header query +eventType=A,B\n +eventType is A or B\n/);
-    assert.match(output, /content query +n>3&s!=x\n +n is greater than 3\n +and s is not x/);
+    assert.match(output, /header query +eventType=A,B\n +eventType is "A" or "B"\n/);
+    assert.match(output, /content query +n>3&s!=x\n +n is greater than 3\n +and s is not "x"/);
     assert.match(output, /from +over HTTP by somebody/);
     assert.match((await topics(["show", "c"])).output, /from +announced by channel-2-17/);
     assert.match((await topics(["show", "a"])).output, /header query +\(empty\) matches every event/);

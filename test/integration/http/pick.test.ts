@@ -184,7 +184,7 @@ describe("picking the topics of an event", () => {
     for (const [wrong, fault] of [
       ["", { path: "/record", message: "is not JSON" }],
       ['{"$key', { path: "/record", message: "is not JSON" }],
-      ['{"$key":1}', { path: "/record/$key", message: "must be a string, but is a number" }],
+      ['{"$key":1}', { path: "/record/$key", message: "must be a string or null, but is a number" }],
     ] as const) {
       const rejected = await ask(wrong);
       assertError(rejected, 400, "SCHEMA_VIOLATION");

@@ -192,7 +192,7 @@ describe("topics over HTTP", () => {
       const { status, json } = await get("/a%2Fb%20c");
       assert.equal(status, 200);
       assert.deepEqual(json.source, announcement);
-      assert.deepEqual(json.filters.headerQuery.conditions, ["eventType is A or B"]);
+      assert.deepEqual(json.filters.headerQuery.conditions, ['eventType is "A" or "B"']);
       assert.deepEqual(json.filters.contentQuery.fault, {
         message: "has no name before the operator",
         position: 0,
