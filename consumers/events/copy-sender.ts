@@ -1,6 +1,5 @@
 import { elapsed } from "../../src/lib/platform.ts";
-import type { Copy, FoundTopics, RoutePlan } from "../../src/routing/plan.ts";
-import type { Undelivered } from "../../src/routing/rejections.ts";
+import type { Copy, FoundTopics, RoutePlan, Undelivered } from "../../src/routing/plan.ts";
 import {
   RecordRejectedError,
   type EgressTopics,

@@ -12,7 +12,6 @@ import {
 } from "../sync/records.ts";
 import type { EgressNaming, NamedTopic } from "./egress.ts";
 import { leaveOutNamespaces, quoteNamespaces } from "./namespace-shares.ts";
-import type { Undelivered } from "./rejections.ts";
 import type { EgressObstacle, RoutedRecord } from "./transactions.ts";
 
 /** An event, and the topics that it is forwarded to. */
@@ -32,6 +31,17 @@ export interface RoutedEvent {
 export interface Copy extends RoutedRecord {
   readonly event: RoutedEvent;
   readonly externalId: string | undefined;
+}
+
+/** Why an event cannot be forwarded to a topic. */
+export interface Undelivered {
+  readonly event: RoutedEvent;
+  readonly externalId: string | undefined;
+  /** The Kafka topic. */
+  readonly topic: string;
+  /** `TOO_MANY_TOPICS`: left out, because the event has too many copies. */
+  readonly code: EgressObstacle["code"] | "TOO_MANY_TOPICS";
+  readonly reason: string;
 }
 
 export interface RouteOptions {

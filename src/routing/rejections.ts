@@ -1,18 +1,6 @@
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { RejectionError } from "../lib/errors.ts";
-import type { RoutedEvent } from "./plan.ts";
-import type { EgressObstacle } from "./transactions.ts";
-
-/** Why an event cannot be forwarded to a topic. */
-export interface Undelivered {
-  readonly event: RoutedEvent;
-  readonly externalId: string | undefined;
-  /** The Kafka topic. */
-  readonly topic: string;
-  /** `TOO_MANY_TOPICS`: left out, because the event has too many copies. */
-  readonly code: EgressObstacle["code"] | "TOO_MANY_TOPICS";
-  readonly reason: string;
-}
+import type { Undelivered } from "./plan.ts";
 
 /** A longer list would make the dead letter too large. Its replay then goes to all topics. */
 const maxListedBytes = 500_000;

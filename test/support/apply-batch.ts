@@ -29,7 +29,7 @@ export interface AnnouncementStep extends PositionStep {
   readonly topics?: Pick<TopicService, "decide" | "decideAhead">;
   readonly announcements: readonly Announcement[];
   /** Called with what was written. */
-  readonly changed?: (writes: TopicWrites) => void;
+  readonly changed?: (writes: TopicWrites) => void | Promise<void>;
   /** What was decided ahead. */
   readonly ahead?: Decision | undefined;
   readonly onLetter?: (letter: SentLetter) => void;
@@ -38,12 +38,15 @@ export interface AnnouncementStep extends PositionStep {
 /** Applies decoded announcements as the consumer does. Returns the decision that was stored. */
 export async function applyAnnouncements(step: AnnouncementStep): Promise<Decision> {
   const { key, from, to, store, topics = createTopicService(store), announcements, ahead } = step;
+  let changing: Promise<void> | void = undefined;
   const handler = createAnnouncementHandler(key, {
     groupId: key.group,
     topics,
     store,
     deadLetters: createMemoryProducer(step.onLetter),
-    applied: ({ decision }) => step.changed?.(decision.writes),
+    applied({ decision }) {
+      changing = step.changed?.(decision.writes);
+    },
     tracing: undefined,
     log,
   });
@@ -52,6 +55,7 @@ export async function applyAnnouncements(step: AnnouncementStep): Promise<Decisi
   const batch: AnnouncementBatch = { records, decoded: announcements, epoch, trace: noTrace, ahead };
   const decision = await handler.write(batch, { from, to }, () => undefined);
   handler.report(batch, decision, 0);
+  await changing;
   return decision;
 }
 
