@@ -32,6 +32,27 @@ function removeNull(
     Reflect.deleteProperty(object, name);
 }
 
+/** The schema with null where `removeNullMembers` removes it, to be published. */
+export function permitNulls<Schema>(schema: Schema): Schema {
+  if (!isSchema(schema)) return schema;
+  const { properties, required, items, additionalProperties } = schema;
+  const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
+  const permit = ([name, member]: [string, unknown]): [string, unknown] => {
+    const permitted = permitNulls(member);
+    if (isRequired(name) || allowsNull(member) || !isSchema(permitted)) return [name, permitted];
+    const { type, enum: values } = permitted;
+    return typeof type === "string" && values === undefined
+      ? [name, { ...permitted, type: [type, "null"] }]
+      : [name, { anyOf: [permitted, { type: "null" }] }];
+  };
+  return {
+    ...schema,
+    ...(isSchema(properties) && { properties: Object.fromEntries(Object.entries(properties).map(permit)) }),
+    ...(items !== undefined && { items: permitNulls(items) }),
+    ...(additionalProperties !== undefined && { additionalProperties: permitNulls(additionalProperties) }),
+  };
+}
+
 /** Whether a schema says something about null. */
 export function allowsNull(schema: unknown): boolean {
   if (!isSchema(schema)) return false;

@@ -2,6 +2,7 @@ import { publishSchema } from "../../src/lib/published-schema.ts";
 import { version } from "../../src/lib/version.ts";
 import { createComponents, type Components } from "./components.ts";
 import { ifMatchPattern } from "../framework/if-match.ts";
+import { permitNulls } from "../framework/null-members.ts";
 import { buildResponses } from "./responses.ts";
 import type { Operation } from "../framework/operation.ts";
 
@@ -124,7 +125,7 @@ function describeOperation(operation: Operation, path: string, { components, sch
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: components.schema(body.schema) } },
+            content: { "application/json": { schema: components.schema(permitNulls(body.schema)) } },
           },
         }),
     responses: buildResponses(operation, components),
