@@ -6,16 +6,8 @@ import { pino } from "pino";
 import type { FeedListener, PickableTopic } from "../../../src/matching/feed.ts";
 import { LiveTopicIndex } from "../../../src/matching/live-topic-index.ts";
 import { replacePlatform, type Platform } from "../../../src/lib/platform.ts";
+import { createPickableTopic as topic } from "../../support/pickable-topic.ts";
 import { until } from "../../support/poll.ts";
-
-const topic = (externalId: string): PickableTopic => ({
-  id: externalId,
-  externalId,
-  name: externalId,
-  namespace: "",
-  headerQuery: "",
-  contentQuery: "a=1",
-});
 
 /** An index whose loads and look-ups the test resolves. Its feed opens once `opened` resolves. */
 function createScene(opened: Promise<unknown> = Promise.resolve()) {

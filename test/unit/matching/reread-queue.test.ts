@@ -3,8 +3,8 @@ import { after, describe, it } from "node:test";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { replacePlatform, type Platform } from "../../../src/lib/platform.ts";
-import type { PickableTopic } from "../../../src/matching/feed.ts";
 import { RereadQueue } from "../../../src/matching/reread-queue.ts";
+import { createPickableTopic as topic } from "../../support/pickable-topic.ts";
 import { until } from "../../support/poll.ts";
 
 /** Retries come at once: what is tested is what they repeat. */
@@ -19,15 +19,6 @@ const former: Platform = replacePlatform({
   },
 });
 after(() => void replacePlatform(former));
-
-const topic = (externalId: string): PickableTopic => ({
-  id: externalId,
-  externalId,
-  name: externalId,
-  namespace: "",
-  headerQuery: "",
-  contentQuery: "a=1",
-});
 
 /** A queue whose reads the test answers in turn. */
 function createScene() {

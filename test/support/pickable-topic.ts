@@ -1,0 +1,11 @@
+import type { PickableTopic } from "../../src/matching/feed.ts";
+
+/** A topic that wants the events whose `event.a` is 1. */
+export const createPickableTopic = (externalId: string): PickableTopic => ({
+  id: externalId,
+  externalId,
+  name: externalId,
+  namespace: "",
+  headerQuery: "",
+  contentQuery: "a=1",
+});
