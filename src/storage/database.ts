@@ -10,6 +10,7 @@ import {
 
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { elapsed } from "../lib/platform.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { maxUpdateMs, removeFixedOptions } from "./client-options.ts";
 import { canRotate, Clients, createClient } from "./clients.ts";
@@ -34,8 +35,8 @@ export interface Database {
   collection<T extends Document>(name: CollectionName): Collection<T>;
   /**
    * Creates the indexes of a collection that lacks some: MongoDB creates one that was dropped under a running
-   * service again without them. To be called within `run` before what they must keep unique is written, and
-   * before its transaction has written anything, which would block the creation.
+   * service again without them. Looks at most once a second. To be called within `run` before what they must
+   * keep unique is written, and before its transaction has written anything, which would block the creation.
    */
   ensureIndexes(name: CollectionName): Promise<void>;
   /** Sends a raw command. To be called within `run`. */
@@ -115,6 +116,8 @@ export function createDatabase(uri: string, log: Logger, file?: string): Databas
   return connectClients(clients, log);
 }
 
+/** Looking before each write would cost registrations and topics a tenth of their speed. */
+const indexesLastMs = 1_000;
 /** Where nothing is missing, there is nothing to wait for. */
 const unreplicated = new WriteConcern(1);
 
@@ -127,6 +130,8 @@ function connectClients(clients: Clients, log: Logger): Database {
   let transactions = false;
   let id = "";
   let lists: ListQueue | undefined;
+  /** When indexes were last looked at. */
+  const lookedAt = new Map<CollectionName, number>();
   const killSessions = createKillSessions(() => clients.current.db, log);
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
@@ -155,8 +160,12 @@ function connectClients(clients: Clients, log: Logger): Database {
     getId: () => id,
     collection: (name) => clients.collection(name),
     async ensureIndexes(name) {
+      if (elapsed() - (lookedAt.get(name) ?? -Infinity) < indexesLastMs) return;
       const { db } = clients.current;
-      if (!(await ensureIndexes(db, [name], unreplicated))) return;
+      const startedAt = elapsed();
+      const wasMissing = await ensureIndexes(db, [name], unreplicated);
+      lookedAt.set(name, startedAt);
+      if (!wasMissing) return;
       log.error({ collection: name }, "indexes were missing and were created again");
       // Others may have been lost with them, and the database may have been replaced.
       await prepare(db);

@@ -1,7 +1,7 @@
 import type { Collection, MongoServerError } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
-import { currentDate, elapsed, sleep } from "../lib/platform.ts";
+import { currentDate, sleep } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import { getUpdateTime } from "../lib/update-time.ts";
 import { compareTexts } from "../matching/filter/compare.ts";
@@ -33,8 +33,6 @@ const maxPreviousOwners = 20;
 const statementsPerCommand = 250;
 /** Other instances may change the owner between two rounds, but not forever. */
 const maxRounds = 10;
-/** Looking at the indexes with each bulk would cost a tenth of the registrations. */
-const indexesLastMs = 1_000;
 /** Added for each round from the third on. */
 const backoffMs = 5;
 
@@ -45,14 +43,10 @@ const backoffMs = 5;
 export function createInstallationStore(database: Database, maxRemovedPerBatch = 250): InstallationStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
   const context: RoundContext = { database, installations, maxRemovedPerBatch };
-  let lookAgainAt = -Infinity;
   return {
     write: (writes) =>
       database.run(async () => {
-        if (elapsed() >= lookAgainAt) {
-          await database.ensureIndexes(collections.installations);
-          lookAgainAt = elapsed() + indexesLastMs;
-        }
+        await database.ensureIndexes(collections.installations);
         const failures: unknown[] = [];
         const first = findFirstOfEqualRemovals(writes);
         let attempts: readonly Attempt[] = writes
