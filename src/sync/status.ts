@@ -15,7 +15,11 @@ interface StatusOptions {
   readonly feedbackTally: Pick<FeedbackTally, "getCounts"> | undefined;
   /** Undefined when no events are forwarded. */
   readonly router: WatchedRouter | undefined;
+  readonly limitsMs?: StatusLimits;
 }
+
+/** When the queries of each step are given up, after the status was asked for. */
+export type StatusLimits = Readonly<Record<StatusStep, number>>;
 
 /** The router; `tally` and `getIndex` are undefined where none runs. */
 export interface WatchedRouter {
@@ -25,14 +29,14 @@ export interface WatchedRouter {
 }
 
 /**
- * When the queries of each step are given up, after the status was asked for. Together they leave time to
- * respond within 3 s (contract, section 4); a store that does not respond leaves time to ask the broker.
+ * Those of a service, whose connections are open. They leave time to respond within 3 s (contract, section
+ * 4); a store that does not respond leaves time to ask the broker.
  */
-const limitsMs = { positions: 1_000, log: 1_700, ages: 2_200 } as const satisfies Record<StatusStep, number>;
+const serviceLimitsMs: StatusLimits = { positions: 1_000, log: 1_700, ages: 2_200 };
 
 /**
- * Creates the function that reads the status of the sync, within 2.2 s whatever does not respond. It never
- * throws: unknown values are null, and `problems` has the reasons.
+ * Creates the function that reads the status of the sync, within its limits whatever does not respond. It
+ * never throws: unknown values are null, and `problems` has the reasons.
  */
 export function createStatus({
   announcements,
@@ -40,10 +44,11 @@ export function createStatus({
   tally,
   feedbackTally,
   router,
+  limitsMs = serviceLimitsMs,
 }: StatusOptions): () => Promise<SyncStatus> {
   return async () => {
     const problems = new Set<string>();
-    const ask = createAsk((problem) => problems.add(problem));
+    const ask = createAsk(limitsMs, (problem) => problems.add(problem));
     const [synced, feedback, routed] = await Promise.all([
       readPartitionStatuses(announcements, ask),
       pushFeedback === undefined
@@ -65,7 +70,7 @@ export function createStatus({
 }
 
 /** Starts the time limits. */
-function createAsk(onProblem: (problem: string) => void): Ask {
+function createAsk(limitsMs: StatusLimits, onProblem: (problem: string) => void): Ask {
   const startLimit = (step: StatusStep): Promise<never> => {
     const late = new UnavailableError(`no response within ${limitsMs[step] / 1_000} s`);
     const limit = rejectOnAbort(AbortSignal.timeout(limitsMs[step])).catch(() => Promise.reject(late));

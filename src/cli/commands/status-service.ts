@@ -8,8 +8,8 @@ import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { tryParseJson } from "../input/files.ts";
 
-/** A service responds within 3 s, whatever hangs. */
-const requestTimeoutMs = 3_500;
+/** A service responds within 3 s, whatever hangs, but its machine may be busy. */
+const requestTimeoutMs = 10_000;
 const checkStatus = createValidator<SyncStatus>(syncStatusSchema);
 
 /** The response of a running service. */

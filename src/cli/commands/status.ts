@@ -4,7 +4,7 @@ import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config.ts";
 import { UnavailableError } from "../../lib/errors.ts";
 import type { WatchedLog } from "../../sync/partition-status.ts";
-import { createStatus } from "../../sync/status.ts";
+import { createStatus, type StatusLimits } from "../../sync/status.ts";
 import { runWithContext } from "../context.ts";
 import { printLine } from "../output/output.ts";
 import { findAuthorization, toBasic } from "../input/credentials.ts";
@@ -12,8 +12,10 @@ import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
 import { queryService, type ServiceResponse } from "./status-service.ts";
 
-/** Shorter than the first step of a status, which would otherwise not have the reason. */
-const connectTimeoutMs = 900;
+/** Longer than those of a service, because the connections have to be opened first. */
+const limitsMs: StatusLimits = { positions: 10_000, log: 12_000, ages: 15_000 };
+/** Shorter than the first step, whose problem would otherwise not have the reason. */
+const connectTimeoutMs = 9_000;
 
 interface StatusFlags {
   readonly server?: string;
@@ -36,15 +38,20 @@ export function defineStatus(command: Command): void {
     .action(async ({ server, user, json }: StatusFlags) => {
       const servers = findServers(server);
       const authorization = await getAuthorization(user);
-      const print = async (service: ServiceResponse, status: SyncStatus): Promise<void> => {
-        if (json) printStatusJson(service, status);
-        else await printStatus(status, service);
+      const print = async (service: ServiceResponse, status: SyncStatus | Promise<SyncStatus>) => {
+        if (json) {
+          printStatusJson(service, await status);
+          return;
+        }
+        // Reading Kafka and MongoDB takes longer than asking the service.
+        printLine(service.note);
+        await printStatus(await status);
       };
       const answer = queryService({ ...servers, authorization });
       // Without credentials only Kafka and MongoDB can tell, so they are asked at the same time.
       const early = authorization === undefined ? undefined : await answer;
       if (early?.status !== undefined) await print(early, early.status);
-      else await readStatus(async (status) => print(await answer, await status), early?.isLate);
+      else await readStatus(async (status) => print(await answer, status), early?.isLate);
       const service = await answer;
       process.exitCode = service.exitCode;
     });
@@ -125,6 +132,7 @@ const readStatus = (use: (status: Promise<SyncStatus>) => Promise<void>, isLate 
           tally: undefined,
           getIndex: undefined,
         },
+        limitsMs,
       });
       await use(getStatus());
     },

@@ -3,9 +3,8 @@ import { formatCount } from "./format.ts";
 import { printLine, sanitize } from "./output.ts";
 import { formatTable } from "./table.ts";
 
-export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
+export async function printStatus(status: SyncStatus): Promise<void> {
   const { pushFeedback, router, problems, since } = status;
-  printLine(note);
   await printLog(status, { since, what: "announcement" });
   if (pushFeedback !== null) await printLog(pushFeedback, { since, what: "report" });
   if (router !== null) await printRouter(router, since);

@@ -59,7 +59,10 @@ describe(`Kafka ${oldestKafka}`, () => {
     assert.equal(copies.length, 25);
     assert.deepEqual(new Set(copies.map((copy) => getText(copy, "topicsync.topic"))), new Set(["alarms"]));
     assert.equal((await own.readAll(`${own.events}.dead-letter`)).length, 1);
-    for (const command of [["status"], ["topics", "egress"]]) {
+    for (const command of [
+      ["status", "--server", service.url],
+      ["topics", "egress"],
+    ]) {
       const { code, errors } = await own.cli(...command);
       assert.equal(code, 0, errors);
     }

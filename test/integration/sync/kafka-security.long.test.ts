@@ -39,7 +39,7 @@ describe("over TLS with a private authority", () => {
         const { output } = await at.cli("dead-letters", "list");
         return output.includes("MALFORMED_JSON");
       });
-      const status = await at.cli("status", "--json");
+      const status = await at.cli("status", "--server", service.url, "--json");
       assert.equal(status.code, 0, status.errors);
       const egress = await at.cli("topics", "egress", "--json");
       assert.equal(egress.code, 0, egress.errors);
