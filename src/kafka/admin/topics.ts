@@ -116,23 +116,34 @@ async function createTopics(
   );
   const created = creations.filter(({ isCreated }) => isCreated).map(({ name }) => name);
   if (created.length > 0) log.info({ topics: created }, "kafka topics created");
-  for (const { name, refusal } of creations) if (refusal !== undefined) throw toRefusalError(name, refusal);
+  const refused = creations.filter(({ refusal }) => refusal !== undefined);
+  const [denied] = refused.filter(isDenied);
+  if (denied?.refusal !== undefined)
+    throw toKafkaError(denied.refusal.error, toRights(topics, refused.filter(isDenied)));
+  const [first] = refused;
+  if (first?.refusal !== undefined) throw toRefusalError(first.name, first.refusal);
   // Another instance has just created the others, or they are hidden from this user.
   const existing = creations.filter(({ isCreated }) => !isCreated).map(({ name }) => name);
   if (existing.length === 0) return;
-  for (const { name, error } of (await requests.fetchMetadata(existing)).topics)
-    if (error !== 0) throw toKafkaError(createError(error), toRights(name));
+  const { topics: found } = await requests.fetchMetadata(existing);
+  const [hidden] = found.filter(({ error }) => error !== 0);
+  if (hidden !== undefined) throw toKafkaError(createError(hidden.error), toRights(topics, [hidden]));
 }
 
-const toRights = (name: string) => ({
-  TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(name)}, and Create where it does not exist`,
-});
+const isDenied = ({ refusal }: TopicCreation): boolean =>
+  refusal !== undefined && findDenial(refusal.error) !== undefined;
+
+/** Kafka responds in another order than it was asked. */
+function toRights(topics: readonly OwnTopic[], denied: readonly { readonly name: string }[]) {
+  const names = topics.map(({ topic }) => topic).filter((topic) => denied.some(({ name }) => name === topic));
+  const right = `Describe on ${names.map(quoteTopic).join(", ")}, and Create where it does not exist`;
+  return { TOPIC_AUTHORIZATION_FAILED: right };
+}
 
 function toRefusalError(
   name: string,
   { reason, error, isFinal }: NonNullable<TopicCreation["refusal"]>,
 ): Error {
-  if (findDenial(error) !== undefined) return toKafkaError(error, toRights(name));
   const what = `Kafka does not create the ${quoteTopic(name)}: ${reason}`;
   return isFinal
     ? new ConfigurationError(`${what}. Create it yourself, or change what it refuses`, { cause: error })

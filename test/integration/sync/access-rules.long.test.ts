@@ -65,7 +65,7 @@ describe("a Kafka user with access rules", () => {
     assert.ok(service.log.some(({ msg }) => msg?.startsWith("kafka password or token sent without TLS")));
     const listed = await runCli(["dead-letters", "list"], at.asUser);
     assert.match(listed.output, /MALFORMED_JSON/);
-    const status = await runCli(["status"], at.asUser);
+    const status = await runCli(["status", "--server", service.url], at.asUser);
     assert.equal(status.code, 0, status.errors);
     assert.equal(await service.stop(), 0);
   });
