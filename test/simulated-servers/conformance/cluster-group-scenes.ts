@@ -65,6 +65,25 @@ export const groupScenes: readonly ClusterScene[] = [
     },
   },
   {
+    name: "members that no group, or not this one, accepts",
+    async play(cluster) {
+      const groupId = cluster.name("picky");
+      const tryAs = async (other: Parameters<typeof join>[4]) =>
+        nameError((await join(cluster, groupId, "", 0, other)).error);
+      const alone = [
+        await tryAs({ groupId: "" }),
+        await tryAs({ sessionTimeout: 1 }),
+        await tryAs({ sessionTimeout: 2_147_483_647 }),
+      ];
+      await joinAlone(cluster, groupId);
+      const beside = [
+        await tryAs({ protocolType: "connect" }),
+        await tryAs({ protocols: [{ name: "sticky", metadata: Buffer.from("m") }] }),
+      ];
+      return { alone, beside };
+    },
+  },
+  {
     name: "offsets that a tool sets and deletes",
     async play(cluster) {
       const groupId = cluster.name("tool");

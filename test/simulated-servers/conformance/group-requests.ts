@@ -1,5 +1,6 @@
 /** Single requests to the coordinator of a group, and what it answers. */
 import { codes } from "../kafka/errors.ts";
+import type { Request } from "../wire/messages.ts";
 import { nameError, type BrokerIndex, type ClusterUnderTest } from "./cluster-under-test.ts";
 
 export interface Membership {
@@ -11,11 +12,18 @@ export interface Membership {
 const patienceMs = 600_000;
 const protocols = [{ name: "range", metadata: Buffer.from("m") }];
 
-export const join = ({ ask }: ClusterUnderTest, groupId: string, memberId: string, broker: BrokerIndex = 0) =>
+export const join = (
+  { ask }: ClusterUnderTest,
+  groupId: string,
+  memberId: string,
+  broker: BrokerIndex = 0,
+  other: Partial<Request<"joinGroup5">> = {},
+) =>
   ask(broker, "joinGroup5", {
     ...{ groupId, memberId, groupInstanceId: null, sessionTimeout: patienceMs, rebalanceTimeout: patienceMs },
     protocolType: "consumer",
     protocols,
+    ...other,
   });
 
 export const sync = async (

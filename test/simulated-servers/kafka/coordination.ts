@@ -4,7 +4,7 @@ import type { Random } from "../random.ts";
 import type { Request, Response } from "../wire/messages.ts";
 import { codes } from "./errors.ts";
 import { Group } from "./groups.ts";
-import { failJoin } from "./members.ts";
+import { failJoin, findJoinFault } from "./members.ts";
 import { GroupOffsets, noOffset, type CommittedOffset } from "./offsets.ts";
 import { refusals, type GroupRequest, type TransactionRequest } from "./refusals.ts";
 import { mapPartitions, toKey, type Handler, type Handlers } from "./requests.ts";
@@ -168,7 +168,8 @@ function createGroupHandlers(
 
   return {
     joinGroup5(body, respond, { clientId }) {
-      if (denied.has(body.groupId)) respond(failJoin(codes.groupDenied, body.memberId));
+      const error = denied.has(body.groupId) ? codes.groupDenied : findJoinFault(body);
+      if (error !== undefined) respond(failJoin(error, body.memberId));
       else groups.get(body.groupId).join(body, clientId, respond);
     },
     syncGroup3(body, respond) {

@@ -63,6 +63,10 @@ export class Group {
   join(body: Request<"joinGroup5">, clientId: string, respond: Respond<Response<"joinGroup5">>): void {
     const { memberId, sessionTimeout, rebalanceTimeout, protocols } = body;
     this.#isKnown = true;
+    if (!this.#supports(body)) {
+      respond(failJoin(codes.inconsistentGroupProtocol, memberId));
+      return;
+    }
     if (memberId === "") {
       const id = this.#options.createMemberId(clientId);
       this.#expected.add(id);
@@ -293,6 +297,15 @@ export class Group {
       this.#extend(member);
       onJoined?.(this.#toJoined(member));
     }
+  }
+
+  /** Whether a member could assign partitions to all others, and they to it. */
+  #supports({ protocolType, protocols }: Request<"joinGroup5">): boolean {
+    if (this.isEmpty) return true;
+    const members = [...this.#members.values()];
+    const isCommon = (name: string): boolean =>
+      members.every((member) => member.protocols.some((one) => one.name === name));
+    return protocolType === this.#protocolType && protocols.some(({ name }) => isCommon(name));
   }
 
   #toJoined({ id, protocols }: Member): Response<"joinGroup5"> {

@@ -1,6 +1,7 @@
 /** A member of a consumer group, and how it is refused. */
 import type { Cancel } from "../../../src/lib/platform.ts";
 import type { Request, Response } from "../wire/messages.ts";
+import { codes } from "./errors.ts";
 
 export type Respond<T> = (response: T) => void;
 
@@ -38,6 +39,19 @@ export const keepsProtocols = (member: Member, protocols: Member["protocols"]): 
     const known = member.protocols[index];
     return known?.name === name && known.metadata.equals(metadata);
   });
+
+/** The defaults of group.min.session.timeout.ms and group.max.session.timeout.ms. */
+const sessionTimeoutsMs = { min: 6_000, max: 1_800_000 };
+
+/** Why no group accepts a member. */
+export function findJoinFault({
+  groupId,
+  sessionTimeout,
+}: Pick<Request<"joinGroup5">, "groupId" | "sessionTimeout">): number | undefined {
+  const { min, max } = sessionTimeoutsMs;
+  if (groupId === "") return codes.invalidGroupId;
+  return sessionTimeout < min || sessionTimeout > max ? codes.invalidSessionTimeout : undefined;
+}
 
 export const failJoin = (error: number, memberId = ""): Response<"joinGroup5"> => ({
   throttle: 0,
