@@ -149,7 +149,7 @@ function predictRetired({ models }: Oracle, found: Found): Map<string, unknown> 
         `${found.topic}-${partition}-${offset}`,
         {
           ...toTopicRecord(topic, found, partition),
-          ...countVersions(topic.externalId, offset),
+          version: countVersions(topic.externalId, offset).version ?? 1,
           retired_by: toAnnouncementSource(found.topic, partition, offset),
         },
       ]);

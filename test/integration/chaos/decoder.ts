@@ -59,19 +59,14 @@ function decode(record: RawRecord): ModelAnnouncement {
   return { ...decoded, offset };
 }
 
-/** Definitions may begin with a byte order mark, as over HTTP; events may not. */
 const removeByteOrderMark = (text: string): string => text.replace(/^\ufeff/u, "");
 
-function openEnvelopes(
-  value: Buffer,
-  headers: RawRecord["headers"],
-  toJson: (text: string) => string = removeByteOrderMark,
-): unknown {
+function openEnvelopes(value: Buffer, headers: RawRecord["headers"]): unknown {
   // Framed values may also be Avro or Protobuf, so invalid JSON there means another encoding.
   const jsonErrorCode = value[0] === 0 ? "UNDECODABLE" : "MALFORMED_JSON";
   const isBinary = "ce_specversion" in headers;
   if (isBinary && !isJsonType(headers["content-type"])) fail("UNDECODABLE");
-  const whole = parseJson(toJson(decodeText(removeFrame(value))), jsonErrorCode);
+  const whole = parseJson(removeByteOrderMark(decodeText(removeFrame(value))), jsonErrorCode);
   return isBinary ? whole : readCloudEvent(whole, headers["content-type"]);
 }
 
@@ -81,11 +76,16 @@ export function decodeEventForModel({
   headers,
 }: Pick<RawRecord, "value" | "headers">): { readonly event: Members } | { readonly code: string } {
   try {
-    const event = value === null ? fail("UNDECODABLE") : openEnvelopes(value, headers, (text) => text);
+    const event = value === null ? fail("UNDECODABLE") : openEnvelopes(value, headers);
     if (!isObject(event)) return fail("SCHEMA_VIOLATION");
-    const texts = ["eventId", "@type", "eventType"].filter((name) => name in event);
-    const isEvent = texts.every((name) => typeof event[name] === "string");
-    if (!isEvent || ("event" in event && !isObject(event["event"]))) fail("SCHEMA_VIOLATION");
+    // Null means that a member is missing.
+    const given = new Map(Object.entries(event).filter(([, member]) => member !== null));
+    const texts = ["eventId", "@type", "eventType"].filter((name) => given.has(name));
+    const isValid =
+      texts.every((name) => typeof given.get(name) === "string") &&
+      (!given.has("event") || isObject(given.get("event"))) &&
+      ["@type", "eventType", "event"].some((name) => given.has(name));
+    if (!isValid) fail("SCHEMA_VIOLATION");
     return { event };
   } catch (error) {
     if (error instanceof UnusableRecordError) return { code: error.code };
