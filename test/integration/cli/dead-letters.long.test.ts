@@ -75,7 +75,7 @@ describe("a dead letter of a running service", () => {
     const record = (await own.readRecords(topic)).at(-1);
     assert.equal(String(record?.key), heir.externalId);
     assert.deepEqual(JSON.parse(String(record?.value)), heir);
-    const headers = Object.entries(record?.headers ?? {}).map(([name, text]) => [name, String(text)]);
+    const headers = (record?.headers ?? []).map(([name, text]) => [name, String(text)]);
     assert.deepEqual(headers.toSorted(), [
       ["topicsync.replay-of", id],
       ["traceparent", "00-ab"],

@@ -35,7 +35,7 @@ describe("the pages of event types", () => {
     assert.equal(await page.getByLabel("Header query").inputValue(), "eventType=AlarmCreateEvent");
     assert.equal(await page.getByLabel("Content query").inputValue(), "alarm.perceivedSeverity=");
     await page.getByRole("button", { name: "alarm.perceivedSeverity=MAJOR" }).click();
-    await page.getByText("Matches if alarm.perceivedSeverity is MAJOR.").waitFor();
+    await page.getByText('Matches if alarm.perceivedSeverity is "MAJOR".').waitFor();
   });
 
   it("help to write filters, and warn about those that no event meets", async () => {

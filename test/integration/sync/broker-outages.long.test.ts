@@ -189,7 +189,9 @@ describe("a broker that does not find the group's coordinator", () => {
     await own.createTopic();
     await own.announce(0, 100);
     broker.hideCoordinators(true);
-    const service = await startTopicsyncHere({ ...own.settings, KAFKA_BROKERS: broker.address });
+    // Repeated warnings of kafkajs are at this level.
+    const settings = { ...own.settings, KAFKA_BROKERS: broker.address, LOG_LEVEL: "debug" };
+    const service = await startTopicsyncHere(settings);
     await until(
       "the consumer failed twice",
       () => countLogged(service, "Failed to find group coordinator") > 1,
@@ -239,25 +241,41 @@ describe("a broker whose responses end too early", () => {
   });
 });
 
-/** Kafka's INVALID_GROUP_ID: no retry can help. */
+/** Kafka's INVALID_GROUP_ID: kafkajs ends the member. */
 const invalidGroupId = 24;
 
-describe("a consumer that crashed", () => {
-  it("makes the service unready and ends the process with 70, since it cannot recover", async () => {
+describe("a broker that rejects heartbeats for a reason that no repetition changes", () => {
+  it("does not stop the sync: the consumer restarts within the process", async () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();
-    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    const service = await startTopicsyncHere({ ...own.settings, KAFKA_BROKERS: broker.address });
     await waitUntilReady(service);
-    const ended = once(service.process, "exit");
     broker.failHeartbeats(invalidGroupId);
-    await until(
-      "the service is not ready",
-      async () => (await getReadiness(service).catch(() => ({ status: 0 }))).status !== 200,
-    );
-    await ended;
+    await until("the consumer failed", () => countLogged(service, "The configured groupId is invalid") > 0);
+    broker.failHeartbeats(0);
+    await own.announce(0, 100);
+    await own.inStep();
+    await waitUntilReady(service);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+/** Replaces the heartbeats of kafkajs. */
+const bug = `data:text/javascript,${encodeURIComponent(`
+  import { createRequire } from "node:module";
+  const { prototype } = createRequire("${import.meta.url}")("kafkajs/src/consumer/consumerGroup");
+  prototype.heartbeat = () => { throw new TypeError("a bug"); };
+`)}`;
+
+describe("a consumer that crashed", () => {
+  it("ends the process with 70, since it cannot recover", async () => {
+    const own = scene();
+    await own.createTopic();
+    const service = await startTopicsync({ ...own.settings, NODE_OPTIONS: `--import=${bug}` });
+    await once(service.process, "exit");
     assert.equal(service.process.exitCode, 70);
     const fatal = service.log.find(({ level }) => level === 60);
-    assert.match(fatal?.msg ?? "", /the consumer died/);
+    assert.match(fatal?.msg ?? "", /the consumer died: a bug/);
   });
 });
