@@ -139,7 +139,7 @@ export const kafkaSettings = {
     maximum: 100_000,
     default: 10_000,
     description:
-      "Topics that one event is forwarded to at most. Of an event of more topics, those of the largest namespaces are left out and named in a dead letter.",
+      "Topics that one event is forwarded to at most. Of an event of more topics, those beyond the share of their namespace are left out and named in a dead letter.",
   },
   KAFKA_UNMATCHED_TOPIC: {
     ...kafkaTopic,

@@ -11,21 +11,26 @@ const maxDepth = 3;
 const createGroup = (): Group => ({ externalIds: [], children: new Map(), size: 0 });
 
 /**
- * Leaves out whole namespaces until at most `max` topics are left, so that whoever may write in one namespace
- * cannot stop the events of the others. The largest one pays; namespaces with the same first word count as
- * one (`a.b` and `a.c`), and among them the largest pays. Returns the other topics, in their order; none if
- * all are of one namespace.
+ * Keeps at most `max` topics, so that whoever may write in one namespace cannot stop the events of the others:
+ * a namespace with few topics keeps them all, and those with more keep equally many. Namespaces with the same
+ * first word count as one (`a.b` and `a.c`) and share what it has. Returns the topics that are kept, in their
+ * order; none if all are of one namespace.
  */
-export function leaveOutNamespaces(
+export function keepShares(
   externalIds: readonly string[],
   max: number,
   getNamespace: (externalId: string) => string,
 ): readonly string[] {
   const root = createGroup();
-  for (const externalId of externalIds) addTopic(root, getNamespace(externalId), externalId);
-  const leftOut = new Set<string>();
-  leaveOut(root, externalIds.length - max, leftOut);
-  return externalIds.filter((externalId) => !leftOut.has(externalId));
+  const namespaces = new Set<string>();
+  for (const externalId of externalIds) {
+    const namespace = getNamespace(externalId);
+    namespaces.add(namespace);
+    addTopic(root, namespace, externalId);
+  }
+  const kept = new Set<string>();
+  if (namespaces.size > 1) share(root, max, kept);
+  return externalIds.filter((externalId) => kept.has(externalId));
 }
 
 function addTopic(root: Group, namespace: string, externalId: string): void {
@@ -41,17 +46,15 @@ function addTopic(root: Group, namespace: string, externalId: string): void {
   group.externalIds.push(externalId);
 }
 
-/** Leaves out at least `surplus` topics of a group. Returns how many. */
-function leaveOut(group: Group, surplus: number, leftOut: Set<string>): number {
-  let count = group.externalIds.length;
-  for (const externalId of group.externalIds) leftOut.add(externalId);
-  const largestFirst = [...group.children].toSorted(
-    ([oneWord, one], [otherWord, other]) => other.size - one.size || (oneWord < otherWord ? -1 : 1),
-  );
-  for (const [, child] of largestFirst) {
-    if (count >= surplus) break;
-    count += leaveOut(child, surplus - count, leftOut);
-  }
+/** Keeps at most `max` topics of a group. Returns how many. */
+function share(group: Group, max: number, kept: Set<string>): number {
+  const own = group.externalIds.slice(0, max);
+  for (const externalId of own) kept.add(externalId);
+  let count = own.length;
+  // What small groups leave of their shares goes to the larger ones.
+  const smallestFirst = [...group.children.values()].toSorted((one, other) => one.size - other.size);
+  for (const [index, child] of smallestFirst.entries())
+    count += share(child, Math.floor((max - count) / (smallestFirst.length - index)), kept);
   return count;
 }
 

@@ -11,7 +11,7 @@ import {
   type Partition,
 } from "../sync/records.ts";
 import type { EgressNaming, NamedTopic } from "./egress.ts";
-import { leaveOutNamespaces, quoteNamespaces } from "./namespace-shares.ts";
+import { keepShares, quoteNamespaces } from "./namespace-shares.ts";
 import type { EgressObstacle, RoutedRecord } from "./transactions.ts";
 
 /** An event, and the topics that it is forwarded to. */
@@ -50,7 +50,7 @@ export interface RouteOptions {
   readonly getNamespace: (externalId: string) => string;
   /** Undefined: events that no topic wants are dropped. */
   readonly unmatchedTopic: string | undefined;
-  /** Of an event with more copies, those of the largest namespaces are left out. */
+  /** Of an event with more copies, those beyond the shares of their namespaces are left out. */
   readonly maxCopies: number;
   readonly choosePartition: (key: Buffer, partitions: number) => number;
 }
@@ -209,12 +209,12 @@ export class RoutePlan {
       : undefined;
   }
 
-  /** The topics of an event without those of the largest namespaces. */
+  /** The topics of an event within the shares of their namespaces. */
   #limit(event: RoutedEvent, topics: readonly string[], reason: string): readonly string[] {
     const longestId = topics.reduce((longest, { length }) => Math.max(longest, length), 0);
     const maxByBytes = Math.floor(maxBytesPerEvent / (measureCopies(event, [""]) + longestId));
     const { maxCopies, getNamespace } = this.#options;
-    const kept = leaveOutNamespaces(topics, Math.min(maxCopies, maxByBytes), getNamespace);
+    const kept = keepShares(topics, Math.min(maxCopies, maxByBytes), getNamespace);
     if (kept.length > 0) return kept;
     throw new RejectionError("TOO_MANY_TOPICS", `The event belongs to ${topics.length} topics: ${reason}.`);
   }
@@ -226,7 +226,7 @@ export class RoutePlan {
     return {
       event,
       externalIds,
-      reason: `belongs to ${topics.length} topics: ${reason}. It is not forwarded to the ${externalIds.length} topics of ${namespaces}`,
+      reason: `belongs to ${topics.length} topics: ${reason}. It is not forwarded to ${externalIds.length} topics of ${namespaces}`,
     };
   }
 

@@ -225,45 +225,51 @@ describe("an event with too many copies", () => {
     return { forwarded: copies.map(({ externalId }) => externalId), rejections };
   };
 
-  it("is not forwarded to the largest namespace, and to all others", () => {
+  it("is forwarded to all topics of a namespace with few, and to as many as there is room for of others", () => {
     const { forwarded, rejections } = forward([...list(11), "p1", "none"], 10);
-    assert.deepEqual(forwarded, ["p1", "none"]);
+    assert.deepEqual(forwarded, [...list(8), "p1", "none"]);
     assert.deepEqual(
       rejections.map(({ rejection: { code, message }, headers }) => ({ code, message, headers })),
       [
         {
           code: "TOO_MANY_TOPICS",
           message:
-            'The event belongs to 13 topics: one event is forwarded to at most 10. It is not forwarded to the 11 topics of the namespace "evil".',
-          headers: { "topicsync.undelivered": JSON.stringify(list(11)) },
+            'The event belongs to 13 topics: one event is forwarded to at most 10. It is not forwarded to 3 topics of the namespace "evil".',
+          headers: { "topicsync.undelivered": JSON.stringify(list(11).slice(8)) },
         },
       ],
     );
   });
 
-  it("counts namespaces with the same first word as one, and leaves out no more of them than it must", () => {
+  it("has equally many copies for each namespace with many topics", () => {
+    const { forwarded } = forward(["p1", "p2", "p3", "t1", "t2", "t3"], 4);
+    assert.deepEqual(forwarded, ["p1", "p2", "t1", "t2"]);
+    assert.deepEqual(forward(["p1", "none", "t1", "t2", "t3"], 4).forwarded, ["p1", "none", "t1", "t2"]);
+  });
+
+  it("counts namespaces with the same first word as one, which share what it has", () => {
     const { forwarded } = forward(["q1", "q2", "q3", "r1", "r2", "t1", "t2", "t3"], 6);
-    assert.deepEqual(forwarded, ["r1", "r2", "t1", "t2", "t3"]);
+    assert.deepEqual(forwarded, ["q1", "q2", "r1", "t1", "t2", "t3"]);
   });
 
   it("counts what its copies take in bytes, too", () => {
     const megabyte = { value: Buffer.alloc(1024 * 1024) };
     const routes = createPlan(fixed);
     assert.equal(routes.add(toEvent([...list(512), "p1"], megabyte)), true);
-    assert.deepEqual(routes.events[0]?.topics, ["p1"]);
+    assert.deepEqual(routes.events[0]?.topics, [...list(510), "p1"]);
   });
 
   it("has one dead letter, also for what cannot be forwarded for another reason", () => {
     const { rejections } = plan(
       [toEvent([...list(3), "p1", "p2"])],
-      { "out.p1": 1, "out.p2": missing },
+      { "out.t0": 1, "out.t1": 1, "out.p1": 1, "out.p2": missing },
       {
         getNamespace,
         maxCopies: 4,
       },
     );
     assert.equal(rejections.length, 1);
-    assert.deepEqual(JSON.parse(rejections[0]?.headers?.["topicsync.undelivered"] ?? ""), [...list(3), "p2"]);
+    assert.deepEqual(JSON.parse(rejections[0]?.headers?.["topicsync.undelivered"] ?? ""), ["t2", "p2"]);
   });
 
   it("is rejected as a whole when all are of one namespace", () => {
