@@ -2,6 +2,7 @@ import type { Collection, Filter } from "mongodb";
 
 import type { DetailsQuery, TopicDetailsStore } from "../topics/details-store.ts";
 import type { Database } from "./database.ts";
+import { collections } from "./names.ts";
 import { fromDetailsRecord, type DetailsRecord } from "./topic-details-records.ts";
 import { streamBatches, toNamespaceFilter, toPrefixRange } from "./queries.ts";
 
@@ -24,7 +25,11 @@ export const createDetailsSearch =
     const conditions = toConditions(query);
     let choice: Promise<Condition["index"]> | undefined;
     return async function* read({ after, batchSize }) {
-      choice ??= database.list(() => chooseIndex(all, conditions));
+      choice ??= database.list(async () => {
+        // A hint for an index that was dropped is an error.
+        await database.ensureIndexes(collections.topicDetails);
+        return chooseIndex(all, conditions);
+      });
       const filters = conditions.map(({ filter }) => filter);
       if (after !== undefined) filters.push({ _id: { $gt: after } });
       const cursor = all.find(filters.length === 0 ? {} : { $and: filters }, {

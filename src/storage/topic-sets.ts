@@ -1,6 +1,6 @@
 import type { Filter } from "mongodb";
 
-import { TransactionConflictError } from "../lib/errors.ts";
+import { RejectionError, TransactionConflictError } from "../lib/errors.ts";
 import { createOriginRejection } from "../topic-sets/origin.ts";
 import type { SetApply, SetWrites, TopicSet, TopicSetStore } from "../topic-sets/stores.ts";
 import { DetailsConflictError } from "../topics/details-store.ts";
@@ -33,6 +33,8 @@ interface ApplyRecord {
 }
 
 const maxApplies = 100;
+/** A record has at most 16 MiB. */
+const maxNamespaces = 1_000;
 
 export function createTopicSetStore(
   database: Database,
@@ -110,13 +112,19 @@ export function addApply(current: SetRecord | null, writes: SetWrites): SetRecor
     total,
   };
   const others = last === undefined || isContinued ? older : [last, ...older];
+  const known = new Set([...(current?.namespace ?? []), ...namespaces]);
+  if (known.size > maxNamespaces)
+    throw new RejectionError(
+      "SCHEMA_VIOLATION",
+      `The set "${set}" would have topics in ${known.size} namespaces. At most ${maxNamespaces} are allowed: divide the files among several sets.`,
+    );
   return {
     _id: set,
     version: (current?.version ?? 0) + 1,
     ...(origin !== undefined && { origin }),
     created_on: current?.created_on ?? on,
     created_by: current?.created_by ?? by,
-    namespace: [...new Set([...(current?.namespace ?? []), ...namespaces])].toSorted(),
+    namespace: [...known].toSorted(),
     applies: [apply, ...others].slice(0, maxApplies),
   };
 }

@@ -15,6 +15,7 @@ import { createKeyStore } from "../../../src/storage/keys.ts";
 import { createLogStore } from "../../../src/storage/logs.ts";
 import { collections, type CollectionName } from "../../../src/storage/names.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
+import { createTopicDetailsStore } from "../../../src/storage/topic-details.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
@@ -130,6 +131,18 @@ describe("a collection that was dropped under a running service", () => {
       for (const { name } of indexes.filter((one) => one.collection === collection))
         assert.ok(names.includes(name), name);
     });
+
+  it("is searched with its indexes", async () => {
+    const details = createTopicDetailsStore(database, { historyRetentionDays: undefined });
+    const search = () => {
+      const read = details.search({ owner: "ann", tag: "a", namespaces: "all" });
+      return read({ after: undefined, batchSize: 10 }).next();
+    };
+    await search();
+    await db.collection(collections.topicDetails).drop();
+    passSecond();
+    assert.deepEqual(await search(), { done: true, value: undefined });
+  });
 
   it("is looked at once more after a failover, so that it fails no write", async () => {
     const { database: proxied, proxy } = await connectProxiedDatabase();
