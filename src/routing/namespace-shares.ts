@@ -11,10 +11,10 @@ const maxDepth = 3;
 const createGroup = (): Group => ({ externalIds: [], children: new Map(), size: 0 });
 
 /**
- * Keeps at most `max` topics, so that whoever may write in one namespace cannot stop the events of the others:
- * a namespace with few topics keeps them all, and those with more keep equally many. Namespaces with the same
- * first word count as one (`a.b` and `a.c`) and share what it has. Returns the topics that are kept, in their
- * order; none if all are of one namespace.
+ * Keeps at most `max` topics, so that whoever may write in one namespace cannot stop the events of the
+ * others: a namespace with few topics keeps them all, and those with more keep equally many. Namespaces with
+ * the same first word count as one (`a.b` and `a.c`) and share what it has. Returns the topics that are kept,
+ * in their order; none if all are of one namespace.
  */
 export function keepShares(
   externalIds: readonly string[],
