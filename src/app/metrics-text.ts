@@ -13,6 +13,8 @@ interface MetricsSources {
   readonly picker: () => Pick<IndexStatus, "topics" | "unconditional" | "unreadable">;
   /** Registrations and removals that wait for a bulk write, and those being written. */
   readonly getRegistrations: () => { readonly waiting: number; readonly writing: number };
+  /** The connections of MongoDB's driver. */
+  readonly getPoolUse: () => { readonly inUse: number; readonly waiting: number };
   /** When the certificates of the settings expire, in milliseconds since 1970. */
   readonly getCertificates: () => readonly { readonly setting: string; readonly expiresAt: number }[];
   /** As `GET /readyz`. Never throws. */
@@ -25,7 +27,7 @@ interface MetricsSources {
  */
 export function createMetricsText(
   { registry }: Pick<Metrics, "registry">,
-  { getSyncStatus, picker, getRegistrations, getCertificates, readiness }: MetricsSources,
+  { getSyncStatus, picker, getRegistrations, getPoolUse, getCertificates, readiness }: MetricsSources,
 ): MetricsText {
   const registers = [registry];
   const ready = new Gauge({
@@ -54,6 +56,12 @@ export function createMetricsText(
     help: "Registrations and removals that wait for the next bulk write.",
     registers,
   });
+  const connections = new Gauge({
+    name: "topicsync_mongodb_connections",
+    help: "Connections to MongoDB in use, and operations that wait for one.",
+    labelNames: ["state"],
+    registers,
+  });
   const certificates = new Gauge({
     name: "topicsync_certificate_expiry_timestamp_seconds",
     help: "When the certificate in the file of a setting expires, in seconds since 1970.",
@@ -71,6 +79,9 @@ export function createMetricsText(
     unconditionalTopics.set(unconditional);
     unreadableTopics.set(unreadable);
     waitingRegistrations.set(getRegistrations().waiting);
+    const { inUse, waiting } = getPoolUse();
+    connections.set({ state: "in_use" }, inUse);
+    connections.set({ state: "waiting" }, waiting);
     certificates.reset();
     for (const { setting, expiresAt } of getCertificates()) certificates.set({ setting }, expiresAt / 1_000);
     return registry.metrics();

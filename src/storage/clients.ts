@@ -6,6 +6,7 @@ import { repeat, schedule, type Cancel } from "../lib/platform.ts";
 import { readSecretFile } from "../lib/secret.ts";
 import { clientOptions, listTlsFiles, readTlsFiles, removeFixedOptions } from "./client-options.ts";
 import type { CollectionName } from "./names.ts";
+import { followPool, type PoolUse } from "./pool.ts";
 import { followTopology, type Topology } from "./topology.ts";
 
 /** A connection string, and the file that it was read from, which may be replaced. */
@@ -19,6 +20,7 @@ interface Connection {
   readonly client: MongoClient;
   readonly db: Db;
   readonly topology: Topology;
+  readonly getPoolUse: () => PoolUse;
   readonly getCollection: (name: CollectionName) => Collection;
 }
 
@@ -138,7 +140,7 @@ export class Clients {
       collections.set(name, collection);
       return collection;
     };
-    return { client, db, topology, getCollection };
+    return { client, db, topology, getPoolUse: followPool(client), getCollection };
   }
 
   /** The client of the session among the arguments, or else the current one. */

@@ -20,6 +20,7 @@ import { ensureIndexes } from "./indexes.ts";
 import { createListQueue, type ListQueue } from "./list-queue.ts";
 import type { CollectionName } from "./names.ts";
 import { checkRetryableWrites } from "./retryable-writes.ts";
+import type { PoolUse } from "./pool.ts";
 import { checkSchemaVersion, raiseSchemaVersion } from "./schema-version.ts";
 import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } from "./transactions.ts";
 
@@ -64,6 +65,7 @@ export interface Database {
    * balancer.
    */
   seesElections(): boolean;
+  getPoolUse(): PoolUse;
   /**
    * Waits until a majority has everything that was read of these collections from this primary. Returns false
    * when an election may have lost some of it. To be called within `run`.
@@ -194,6 +196,7 @@ function connectClients(clients: Clients, log: Logger): Database {
     getPrimary: () => clients.current.topology.getPrimary(),
     onElection: (listener) => clients.onElection(listener),
     seesElections: () => clients.current.topology.seesElections(),
+    getPoolUse: () => clients.current.getPoolUse(),
 
     async confirmReads(primary, names) {
       const { db, topology } = clients.current;

@@ -58,6 +58,7 @@ export async function collectSeries(): Promise<Series[]> {
     getSyncStatus: () => Promise.resolve(status),
     picker: () => ({ topics: 0, unconditional: 0, unreadable: 0 }),
     getRegistrations: () => ({ waiting: 0, writing: 0 }),
+    getPoolUse: () => ({ inUse: 0, waiting: 0 }),
     getCertificates: () => [{ setting: "KAFKA_TLS_CERT", expiresAt: 0 }],
     readiness: () =>
       Promise.resolve(
