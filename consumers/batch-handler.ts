@@ -58,10 +58,12 @@ export interface DecodedBatch<Decoded, Decision> {
   readonly ahead: Decision | undefined;
 }
 
-/** Hundreds of hostile filters would take seconds; the usual records of a batch take less than this. */
+/** Thousands of hostile filters would take seconds; the usual records of a batch take less than this. */
 const maxDecodingMs = 50;
+/** The costliest filters take 2 ms each. On a busy machine smaller batches would only make it busier. */
+const minDecoded = 100;
 
-/** Decodes as many records as one turn of the event loop may take, at least one. */
+/** Decodes as many records as one turn of the event loop may take. */
 function decodeInTime<Decoded>(
   records: readonly LogRecord[],
   decode: (record: LogRecord) => Decoded,
@@ -69,7 +71,7 @@ function decodeInTime<Decoded>(
   const turns = new Turns(maxDecodingMs);
   const decoded: Decoded[] = [];
   for (const record of records) {
-    if (decoded.length > 0 && turns.isOver()) break;
+    if (decoded.length >= minDecoded && turns.isOver()) break;
     decoded.push(decode(record));
   }
   return decoded;

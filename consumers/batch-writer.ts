@@ -111,7 +111,7 @@ export class BatchWriter<Prepared extends PreparedBatch, Outcome> {
       this.#isWriting = false;
     }
     const tookMs = elapsed() - startedAt;
-    this.#limit.adjust(tookMs);
+    this.#limit.adjust(tookMs, prepared.records.length);
     this.#stored = to;
     this.#results.onStored();
     this.#report(prepared, outcome, tookMs);

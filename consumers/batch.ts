@@ -71,13 +71,16 @@ const maxBytesPerBatch = 4 * 1024 * 1024;
  */
 const slowWriteMs = 2_000;
 const fastWriteMs = 500;
+/** What the distance to the store may add to both. */
+const maxFixedMs = 3_000;
 
 /** How many records the next batch may have: fewer while the store is slow or fails. */
 export function createBatchLimit(maxRecords: number) {
   let records = maxRecords;
-  const reduce = (): void => {
-    records = Math.ceil(records / 2);
-  };
+  /** The part of a write's time that smaller batches do not save. */
+  let fixedMs = 0;
+  /** The write that made the next one smaller. */
+  let slow: { readonly tookMs: number; readonly count: number } | undefined;
   return {
     get: () => records,
     /**
@@ -85,13 +88,23 @@ export function createBatchLimit(maxRecords: number) {
      * ended its transaction.
      */
     handleFailure(tookMs: number, isFenced: boolean): void {
-      if (!isFenced || tookMs > slowWriteMs) reduce();
+      slow = undefined;
+      if (!isFenced || tookMs > slowWriteMs) records = Math.ceil(records / 2);
     },
-    /** After a successful write. */
-    adjust(tookMs: number): void {
-      if (tookMs > slowWriteMs) reduce();
-      // Grows slowly, or every second batch would be too large for a store that takes just half.
-      else if (tookMs < fastWriteMs) records = Math.min(maxRecords, records + Math.ceil(records / 8));
+    /** After a successful write of so many records. */
+    adjust(tookMs: number, count: number): void {
+      if (slow !== undefined && count < slow.count) {
+        const msPerRecord = (slow.tookMs - tookMs) / (slow.count - count);
+        fixedMs = Math.min(maxFixedMs, Math.max(0, tookMs - count * msPerRecord));
+      }
+      slow = undefined;
+      fixedMs = Math.min(fixedMs, tookMs);
+      if (tookMs > slowWriteMs + fixedMs) {
+        records = Math.ceil(records / 2);
+        slow = { tookMs, count };
+        // Grows slowly, or every second batch would be too large for a store that takes just half.
+      } else if (tookMs < fastWriteMs + fixedMs)
+        records = Math.min(maxRecords, records + Math.ceil(records / 8));
     },
   };
 }

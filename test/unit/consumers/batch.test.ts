@@ -11,10 +11,41 @@ describe("the number of records in the next batch", () => {
     const limit = createBatchLimit(1_000);
     limit.handleFailure(fastMs, false);
     assert.equal(limit.get(), 500);
-    limit.adjust(slowMs);
+    limit.adjust(slowMs, 500);
     assert.equal(limit.get(), 250);
-    limit.adjust(fastMs);
+    limit.adjust(fastMs, 250);
     assert.equal(limit.get(), 282);
+  });
+
+  /** Writes batches to a store until their number of records no longer changes by much; returns the numbers. */
+  function write(getMs: (records: number) => number, writes = 200): number[] {
+    const limit = createBatchLimit(2_000);
+    return Array.from({ length: writes }, () => {
+      const records = limit.get();
+      limit.adjust(getMs(records), records);
+      return records;
+    });
+  }
+
+  it("does not become small because the store is far away", () => {
+    assert.equal(Math.min(...write(() => 2_500)), 1_000);
+    assert.equal(write(() => 2_500).at(-1), 2_000);
+  });
+
+  it("becomes so small that a write takes at most two seconds longer than its fixed part", () => {
+    for (const fixedMs of [0, 1_000, 2_500]) {
+      const getMs = (records: number): number => fixedMs + records * 10;
+      const last = write(getMs).slice(-50);
+      assert.ok(Math.max(...last.map(getMs)) <= 2_500 + fixedMs, `${Math.max(...last)} records`);
+      assert.ok(Math.min(...last) >= 50, `${Math.min(...last)} records`);
+    }
+  });
+
+  it("is halved once only after one slow write of few records", () => {
+    const limit = createBatchLimit(2_000);
+    limit.adjust(slowMs, 10);
+    for (let i = 0; i < 3; i += 1) limit.adjust(fastMs, 10);
+    assert.ok(limit.get() > 1_000);
   });
 
   it("is halved after a fenced write only if it took long: the broker may have ended its transaction", () => {
