@@ -189,7 +189,7 @@ async function createAppOptions(
       readiness: checkReadiness,
       picker: topicIndex.status,
       getRegistrations: services.registrations.getStatus,
-      getPoolUse: database.getPoolUse,
+      getPoolUse: () => database.getPoolUse(),
       getCertificates: watchCertificates(config),
     }),
     recordRequest: metrics.recordRequest,

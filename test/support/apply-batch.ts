@@ -38,14 +38,14 @@ export interface AnnouncementStep extends PositionStep {
 /** Applies decoded announcements as the consumer does. Returns the decision that was stored. */
 export async function applyAnnouncements(step: AnnouncementStep): Promise<Decision> {
   const { key, from, to, store, topics = createTopicService(store), announcements, ahead } = step;
-  let changing: Promise<void> | void = undefined;
+  const changing: Promise<void>[] = [];
   const handler = createAnnouncementHandler(key, {
     groupId: key.group,
     topics,
     store,
     deadLetters: createMemoryProducer(step.onLetter),
     applied({ decision }) {
-      changing = step.changed?.(decision.writes);
+      changing.push(Promise.resolve(step.changed?.(decision.writes)));
     },
     tracing: undefined,
     log,
@@ -55,7 +55,7 @@ export async function applyAnnouncements(step: AnnouncementStep): Promise<Decisi
   const batch: AnnouncementBatch = { records, decoded: announcements, epoch, trace: noTrace, ahead };
   const decision = await handler.write(batch, { from, to }, () => undefined);
   handler.report(batch, decision, 0);
-  await changing;
+  await Promise.all(changing);
   return decision;
 }
 
