@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { afterEach, before, describe, it } from "node:test";
 
 import { getPort } from "../../unit/embedded/local.ts";
 import { call, type Call } from "../../support/http.ts";
@@ -91,6 +91,12 @@ describe("a MongoDB with faults", () => {
     await own.createTopic();
     // A real primary that steps down notifies its clients. This server does not, so the client must poll.
     service = await own.start(throughProxy(own, "&serverMonitoringMode=poll"));
+  });
+
+  // What a failed test left must not fail the others.
+  afterEach(() => {
+    store.heal();
+    store.clear();
   });
 
   /**
