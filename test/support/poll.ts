@@ -23,19 +23,19 @@ export function addWaitContext(witness: () => string): void {
 }
 
 /**
- * Polls until the result is neither undefined nor false, and returns it. Throws after the limit, with the
+ * Polls until the result is neither undefined, null nor false, and returns it. Throws after the limit, with the
  * last error of the condition as the cause.
  */
 export async function until<T>(
   what: string,
-  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  ask: () => Promise<T | undefined | null | false> | T | undefined | null | false,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   let last: unknown;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, waitMs * growth)) {
     try {
       const answer = await ask();
-      if (answer !== undefined && answer !== false) return answer;
+      if (answer !== undefined && answer !== null && answer !== false) return answer;
     } catch (error) {
       last = error;
     }

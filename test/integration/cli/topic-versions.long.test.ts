@@ -56,7 +56,6 @@ describe("topicsync topics change", () => {
     await add("kept");
     for (const args of [
       ["--if-version", "1"],
-      ["--name", "x"],
       ["--if-version", "0", "--name", "x"],
     ])
       assert.equal((await topics("change", "kept", ...args)).code, 64, args.join(" "));

@@ -19,7 +19,8 @@ const withoutEvents = { MONGODB_URI: uri, KAFKA_BROKERS: kafka };
 const settings = { ...withoutEvents, KAFKA_EVENTS_TOPIC: events };
 const run = (args: readonly string[], own: Readonly<Record<string, string>> = settings, input?: string) =>
   runCli(["topics", "impact", ...args], own, input);
-const minute = (at: number): string => new Date(Date.UTC(2026, 10, 25, 9, at)).toISOString();
+/** Less than an hour is not extrapolated to a day. */
+const toTime = (at: number): string => new Date(Date.UTC(2026, 10, 25, 9, 4 * at)).toISOString();
 const createEvent = (at: number) => ({
   eventId: `e${at}`,
   eventType: at % 10 === 9 ? "Alarm" : "Ticket",
@@ -34,11 +35,11 @@ before(async () => {
   await createKafkaTopics(admin, { topic: events, numPartitions: 1, configEntries });
   const messages = Array.from({ length: count }, (_, at) => ({
     value: JSON.stringify(createEvent(at)),
-    timestamp: String(Date.parse(minute(at))),
+    timestamp: String(Date.parse(toTime(at))),
   }));
   await producer.send({
     topic: events,
-    messages: [...messages, { value: "?", timestamp: String(Date.parse(minute(count))) }],
+    messages: [...messages, { value: "?", timestamp: String(Date.parse(toTime(count))) }],
   });
   await db.collection<{ _id: string }>("svc_api_notif_mgmt_topic").insertMany([
     createTopicRecord({
@@ -59,12 +60,12 @@ describe("topicsync topics impact", () => {
     const lines = output.split("\n");
     assert.equal(
       lines[0],
-      `read 31 records of ${events}, from ${minute(0)} to ${minute(30)}: 30 events; not events: 1 MALFORMED_JSON`,
+      `read 31 records of ${events}, from ${toTime(0)} to ${toTime(30)}: 30 events; not events: 1 MALFORMED_JSON`,
     );
     assert.equal(lines[1], "the same again: --offsets 0:0-31");
     assert.equal(lines[2], "not events, for example: 0:30 MALFORMED_JSON");
     assert.match(lines[4] ?? "", /^external id +filters +before +after +newly +no longer +copies a day$/);
-    assert.match(lines[5] ?? "", /^critical +widened +9 +18 +9 +0 +\+432$/);
+    assert.match(lines[5] ?? "", /^critical +widened +9 +18 +9 +0 +\+108$/);
     assert.equal(lines[7], "critical");
     assert.match(
       lines[8] ?? "",
@@ -187,7 +188,7 @@ describe("topicsync topics impact", () => {
       ["--all", "file"],
       ["--topic", "a"],
       ["--all", "--content-query", "a=1"],
-      [...change, "--last", "5", "--from", minute(0)],
+      [...change, "--last", "5", "--from", toTime(0)],
       [...change, "--events", "x", "--offsets", "0:1-2"],
       [...change, "--events", "x", "--kafka-topic", "y"],
       [...change, "--offsets", "0:1"],

@@ -8,6 +8,7 @@ import { assertAccessible, assertAllLooks, useConsole, viewports } from "../../s
 import { commitOffsets } from "../../support/consumer-groups.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
 import { createEvent, routerStage } from "../../support/router-scene.ts";
 import { addUser, bootstrap, type TestService } from "../../support/service.ts";
 
@@ -38,13 +39,13 @@ const details = {
   consumers: [{ name: "noc-dashboard", contact: "dashboards@example.org" }],
 };
 
-/** 100 events of the last 50 minutes, of which 40 are critical and 30 are major. */
+/** 100 events of the last 100 minutes, of which 40 are critical and 30 are major. */
 const createTickets = () =>
   Array.from({ length: 100 }, (_, i) => {
     const severity = i % 10 < 4 ? "Critical" : i % 10 < 7 ? "Major" : "Minor";
     return {
       value: createEvent("TroubleTicketCreateEvent", { troubleTicket: { severity } }),
-      timestamp: String(Date.now() - (100 - i) * 30_000),
+      timestamp: String(Date.now() - (100 - i) * 60_000),
     };
   });
 
@@ -60,14 +61,13 @@ async function storeUsage(): Promise<void> {
   const days = Object.fromEntries(
     Array.from({ length: 30 }, (_, i) => [String(today - i), i === 4 ? 0 : 800 + ((i * 37) % 300)]),
   );
-  await own.db.collection<{ _id: unknown }>("topicsync_topic_usage").insertMany([
-    { _id: network, last_on: new Date(Date.now() - 180_000), days } as never,
-    {
-      _id: { counting: "events" },
-      since: new Date(Date.now() - 40 * 86_400_000),
-      until: new Date(),
-    } as never,
-  ]);
+  const usage = own.db.collection("topicsync_topic_usage");
+  // Nothing is counted any more that would be added to them.
+  await until("the events are counted", () => usage.findOne({ _id: network as never }));
+  const lastOn = new Date(Date.now() - 180_000);
+  await usage.updateOne({ _id: network as never }, { $set: { last_on: lastOn, days } });
+  const since = new Date(Date.now() - 40 * 86_400_000);
+  await usage.updateOne({ "_id.counting": "events" }, { $set: { since, until: new Date() } });
 }
 
 before(async () => {

@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, describe, it } from "node:test";
+import { stripVTControlCharacters } from "node:util";
 
 import { runCommand } from "../../../src/embedded/command.ts";
 import { installOnce } from "../../../src/embedded/install.ts";
@@ -105,7 +106,8 @@ describe("the examples", () => {
         run: async (...own: string[]): Promise<string[]> => {
           const { code, stdout, stderr } = await runCommand(command, toArgs(own), { cwd, env: settings });
           assert.equal(code, 0, `${command} ${own.join(" ")}: ${stderr}`);
-          return stdout.trim().split("\n");
+          // Maven resets colours that it did not set.
+          return stripVTControlCharacters(stdout).trim().split("\n");
         },
       };
     });

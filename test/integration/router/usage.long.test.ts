@@ -60,7 +60,7 @@ describe("the usage of topics", () => {
     const first = await scene.start();
     await sendTopics(scene);
     assert.deepEqual(await readCounts(scene, "all"), { all: 0 });
-    const unknown = await scene.cli("topics", "usage", "--unused-for", "1s");
+    const unknown = await scene.cli("topics", "usage", "--unused-for", "1d");
     assert.match(unknown.output, /^0 unused topics$/m);
     assert.match(unknown.errors, /^(?:No counts are stored yet|Events were counted)/);
     const from = getDay();

@@ -8,9 +8,9 @@ import { unique } from "../../support/names.ts";
 import { impatient } from "../../support/patience.ts";
 import { pause, until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
-import { definition, getReadiness } from "../../support/scene.ts";
+import { definition, waitUntilReady } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { bootstrap, runCli, startTopicsyncHere, type TestService } from "../../support/service.ts";
+import { runCli, startTopicsyncHere, type TestService } from "../../support/service.ts";
 import { sessionMs, startSecureBroker, user } from "../../support/secure-broker.ts";
 import { sharedStack } from "../../support/stack.ts";
 
@@ -90,7 +90,7 @@ describe(
       await at.inStep();
       await at.routed();
       await at.assertForwarded(["wanted"], [events]);
-      assert.equal((await getReadiness(service, bootstrap)).status, 200);
+      await waitUntilReady(service);
       assert.equal(await service.stop(), 0);
       return service;
     }

@@ -96,7 +96,6 @@ const values = [
   "100%",
   "größer",
   '"quoted"',
-  "null",
   "01",
   "1.0",
   "1",
