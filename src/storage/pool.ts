@@ -11,13 +11,12 @@ export interface PoolUse {
 export function followPool(client: MongoClient): () => PoolUse {
   let inUse = 0;
   let waiting = 0;
-  client
-    .on("connectionCheckOutStarted", () => (waiting += 1))
-    .on("connectionCheckOutFailed", () => (waiting -= 1))
-    .on("connectionCheckedOut", () => {
-      waiting -= 1;
-      inUse += 1;
-    })
-    .on("connectionCheckedIn", () => (inUse -= 1));
+  client.on("connectionCheckOutStarted", () => (waiting += 1));
+  client.on("connectionCheckOutFailed", () => (waiting -= 1));
+  client.on("connectionCheckedOut", () => {
+    waiting -= 1;
+    inUse += 1;
+  });
+  client.on("connectionCheckedIn", () => (inUse -= 1));
   return () => ({ inUse, waiting });
 }

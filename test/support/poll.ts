@@ -23,8 +23,8 @@ export function addWaitContext(witness: () => string): void {
 }
 
 /**
- * Polls until the result is neither undefined, null nor false, and returns it. Throws after the limit, with the
- * last error of the condition as the cause.
+ * Polls until the result is neither undefined, null nor false, and returns it. Throws after the limit, with
+ * the last error of the condition as the cause.
  */
 export async function until<T>(
   what: string,

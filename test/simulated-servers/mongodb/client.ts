@@ -87,8 +87,9 @@ export function createMongoClient(options: ClientOptions): MongoClient {
   };
 
   const client = {
-    on(_event: "topologyDescriptionChanged", listener: (event: TopologyEvent) => void) {
-      connection.onTopology(listener);
+    // There are no pools, so that their events do not occur.
+    on(event: string, listener: (event: TopologyEvent) => void) {
+      if (event === "topologyDescriptionChanged") connection.onTopology(listener);
     },
     options: { maxPoolSize: 100, retryWrites: true },
     db: () => db,

@@ -17,7 +17,7 @@ describe("the number of records in the next batch", () => {
     assert.equal(limit.get(), 282);
   });
 
-  /** Writes batches to a store until their number of records no longer changes by much; returns the numbers. */
+  /** Writes batches to a store; returns their numbers of records. */
   function write(getMs: (records: number) => number, writes = 200): number[] {
     const limit = createBatchLimit(2_000);
     return Array.from({ length: writes }, () => {
