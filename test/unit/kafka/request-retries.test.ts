@@ -129,4 +129,15 @@ describe("the creation of Kafka topics", () => {
     assert.deepEqual(await response, [{ name: "a", isCreated: true, refusal: undefined }]);
     assert.deepEqual(calls.slice(1), ["connect", "CreateTopics", "connect", "CreateTopics", "Metadata"]);
   });
+
+  it("is not repeated, and counts, if the brokers are lost while it waits for leaders", async (t) => {
+    const { requests, time, calls } = createScene(t, [], {
+      CreateTopics: [[created("a")], [{ name: "a", error: errorCodes.topicAlreadyExists, message: null }]],
+      Metadata: [closed, noLeader, metadata],
+    });
+    const response = requests.createTopics([create("a")]);
+    await time.pass(1_000);
+    assert.deepEqual(await response, [{ name: "a", isCreated: true, refusal: undefined }]);
+    assert.deepEqual(calls, ["connect", "CreateTopics", "Metadata", "Metadata", "Metadata"]);
+  });
 });
