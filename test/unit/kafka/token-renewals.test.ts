@@ -1,10 +1,13 @@
 /** Renewals of a token that fail one after another, each in another way. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
 import { createGetToken } from "../../../src/kafka/tokens.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { startIssuer } from "../../support/issuer.ts";
+import { createFolder } from "../embedded/local.ts";
 
 const issuer = await startIssuer();
 const machine = { id: "topicsync", secret: "a secret", audience: "kafka", lifetimeSeconds: 300 };
@@ -78,5 +81,24 @@ describe("the renewal of a token", () => {
     t.mock.timers.tick(1);
     await assert.rejects(late, { name: "LoginError" });
     assert.notEqual((await open("well")).found, first);
+  });
+});
+
+describe("a token in a file", () => {
+  it("that has expired is not used, also while its file is written, but the next one is", async (t) => {
+    const file = join(createFolder(t), "token");
+    const expired = await issuer.token({ exp: 1_000 });
+    const tokenFile = { setting: "KAFKA_OAUTH_TOKEN_FILE", value: expired, file };
+    const log = await createLogger("silent");
+    const getToken = createGetToken({ mechanism: "oauthbearer", source: { tokenFile }, extensions: {} }, log);
+    for (const content of [expired, "", await issuer.token({ exp: 2_000 })]) {
+      writeFileSync(file, content);
+      await assert.rejects(getToken(), { name: "LoginError", message: /expired at 1970-01-01/ });
+    }
+    const next = await issuer.token();
+    writeFileSync(file, next);
+    assert.equal(await getToken(), next);
+    writeFileSync(file, "");
+    assert.equal(await getToken(), next);
   });
 });
