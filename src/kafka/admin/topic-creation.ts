@@ -1,6 +1,6 @@
-import { getErrorMessage } from "../../lib/errors.ts";
+import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
 import { elapsed, sleep } from "../../lib/platform.ts";
-import { hasType } from "../errors.ts";
+import { hasType, toKafkaError } from "../errors.ts";
 import { fetchMetadata, type Cluster } from "../log-requests.ts";
 import { requestTopicCreation, type NewTopic } from "../protocol/create-topics.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
@@ -65,11 +65,20 @@ function toCreation(name: string, code: number, message: string | null): TopicCr
 /** A producer cannot use a partition before it has a leader. Its first request would fail. */
 async function awaitLeaders(cluster: Cluster, names: readonly string[]): Promise<void> {
   for (const startedAt = elapsed(); names.length > 0 && elapsed() - startedAt < leaderTimeoutMs;) {
+    if (await haveLeaders(cluster, names)) return;
+    await sleep(pollMs);
+  }
+}
+
+async function haveLeaders(cluster: Cluster, names: readonly string[]): Promise<boolean> {
+  try {
     const { topics } = await fetchMetadata(cluster, names);
-    const isLed = topics.every(
+    return topics.every(
       ({ error, partitions }) => error === 0 && partitions.every(({ leader }) => leader >= 0),
     );
-    if (isLed) return;
-    await sleep(pollMs);
+  } catch (error) {
+    // If the creation were repeated, its topics would not count as created.
+    if (toKafkaError(error) instanceof UnavailableError) return false;
+    throw error;
   }
 }
