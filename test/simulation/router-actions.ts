@@ -82,6 +82,14 @@ export type RouterAction =
       readonly other: number | undefined;
       readonly pauseMs: number;
       readonly answerMs: number;
+  /** A topic gets other external ids, one after another: those of topics that are removed are free. */
+  | {
+      readonly do: "rename topic";
+      readonly id: number;
+      readonly to: readonly number[];
+      readonly variant: number;
+      readonly pauseMs: number;
+    }
     }
   /**
    * Change streams report nothing for a while, or end and cannot be opened: they are lost, or the right is

@@ -111,6 +111,18 @@ const production = [
 
 const topicChanges = [weighted(16, fc.record({ do: fc.constant("change topic"), id: below(4), variant }))];
 
+/** Also two in a row, and back. */
+const renames = weighted(
+  6,
+  fc.record({
+    do: fc.constant("rename topic"),
+    id: below(4),
+    to: fc.array(below(4), { minLength: 1, maxLength: 3 }),
+    variant: below(12),
+    pauseMs: upTo(0, 300, 12_000),
+  }),
+);
+
 const storeActions = [
   ...createFaults(fc.constant<Server>("store")),
   weighted(
@@ -232,3 +244,18 @@ export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> 
     .map(([waitMs, [first, ...others]]) =>
       first === undefined ? [] : [{ ...first, afterMs: first.afterMs + waitMs }, ...others],
     );
+const renamingActions: fc.Arbitrary<RouterAction> = fc.oneof(
+  ...storeActions,
+  ...production,
+  ...more(2, topicChanges),
+  ...more(6, [renames]),
+);
+/** Topics that are renamed without anything that goes wrong. */
+const calmRenamingActions: fc.Arbitrary<RouterAction> = fc.oneof(
+  ...production,
+  ...more(2, topicChanges),
+  ...more(6, [renames]),
+);
+
+        createSteps(renamingActions, Math.min(length, 40)),
+        createSteps(calmRenamingActions, Math.min(length, 40), slowPauses),

@@ -123,6 +123,7 @@ class RouterWorld {
     const { random, note } = this.#world;
     const { cluster } = this.#kafka;
     for (let id = 0; id < topicCount; id += 1) this.#topics.change(id, random.between(0, 12));
+    if (steps.some(({ action }) => action.do === "rename topic")) this.#topics.expectRenames();
     // Most of those that are missing are needed by the first events.
     if (this.#newEgress !== undefined && this.#limits.chance(0.5))
       cluster.refuseTopics(this.#limits.between(4_000, 20_000));
@@ -301,6 +302,9 @@ class RouterWorld {
         break;
       case "disturb streams":
         if (action.how === "delayed") this.#world.server.delayStreams(action.ms);
+      case "rename topic":
+        this.#topics.rename(action);
+        break;
         else this.#world.server.failStreams(action.ms, action.how === "lost" ? historyLost : unauthorized);
         this.#topics.slowDownLoads(action.slowRequests);
         break;
