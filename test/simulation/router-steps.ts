@@ -187,6 +187,19 @@ const egressActions = [
   weighted(1, fc.record({ do: fc.constant("refuse topics"), ms: upTo(500, 5_000, 20_000) })),
 ];
 
+const leaderLosses = [
+  weighted(
+    3,
+    fc.record({
+      do: fc.constant("lose egress leader"),
+      number,
+      partition: below(3),
+      ms: upTo(500, 5_000, 40_000),
+    }),
+  ),
+  weighted(3, fc.record({ do: fc.constant("lose events leader"), partition, ms: upTo(500, 5_000, 40_000) })),
+];
+
 interface Weighted {
   readonly weight: number;
   readonly arbitrary: fc.Arbitrary<RouterAction>;
@@ -208,6 +221,7 @@ const mixtures: readonly fc.Arbitrary<RouterAction>[] = [
   fc.oneof(...brokerFaults, ...production, ...more(5, eventsActions)),
   fc.oneof(...brokerFaults, ...production, ...more(2, eventsActions), weighted(10, moveHouse)),
   fc.oneof(...brokerFaults, ...production, ...more(2, topicChanges), ...more(4, egressActions)),
+  fc.oneof(...brokerFaults, ...more(2, production), ...topicChanges, ...more(3, leaderLosses)),
 ];
 
 /**
@@ -219,6 +233,7 @@ const slowActions: fc.Arbitrary<RouterAction> = fc.oneof(
   ...more(3, production),
   ...topicChanges,
   ...more(2, egressActions),
+  ...leaderLosses,
 );
 const slowPauses = fc.oneof(weighted(3, upTo(300)), weighted(2, upTo(6_000)));
 
@@ -228,22 +243,6 @@ const topicActions: fc.Arbitrary<RouterAction> = fc.oneof(
   ...more(4, topicChanges),
 );
 
-/** Most begin when a process reads, which takes some seconds. */
-export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> =>
-  fc
-    .tuple(
-      fc.constantFrom(0, 5_000, 5_000),
-      fc.oneof(
-        ...mixtures.map((action) => createSteps(action, length)),
-        // Shorter, because only what is wrong at the end is certain to be found.
-        createSteps(topicActions, Math.min(length, 40)),
-        // With fast-check's bias, most runs would be short, and use little but the first of each range.
-        fc.noBias(createSteps(slowActions, length, slowPauses)),
-      ),
-    )
-    .map(([waitMs, [first, ...others]]) =>
-      first === undefined ? [] : [{ ...first, afterMs: first.afterMs + waitMs }, ...others],
-    );
 const renamingActions: fc.Arbitrary<RouterAction> = fc.oneof(
   ...storeActions,
   ...production,
@@ -257,5 +256,21 @@ const calmRenamingActions: fc.Arbitrary<RouterAction> = fc.oneof(
   ...more(6, [renames]),
 );
 
+/** Most begin when a process reads, which takes some seconds. */
+export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> =>
+  fc
+    .tuple(
+      fc.constantFrom(0, 5_000, 5_000),
+      fc.oneof(
+        ...mixtures.map((action) => createSteps(action, length)),
+        // Shorter, because only what is wrong at the end is certain to be found.
+        createSteps(topicActions, Math.min(length, 40)),
         createSteps(renamingActions, Math.min(length, 40)),
         createSteps(calmRenamingActions, Math.min(length, 40), slowPauses),
+        // With fast-check's bias, most runs would be short, and use little but the first of each range.
+        fc.noBias(createSteps(slowActions, length, slowPauses)),
+      ),
+    )
+    .map(([waitMs, [first, ...others]]) =>
+      first === undefined ? [] : [{ ...first, afterMs: first.afterMs + waitMs }, ...others],
+    );

@@ -112,6 +112,7 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: poll,
     replace: "[{ externalId, updatedOn }, ...toRenames(topic)]",
     by: "[{ externalId, updatedOn }]",
+    schedule: "topic renamed before an event",
   },
   {
     name: "the former external id of a topic that was removed is not polled",
@@ -127,5 +128,6 @@ export const routerIndexMutants: readonly Mutant[] = [
     file: streams,
     replace: "[{ externalId, updatedOn: updatedOn.getTime() }, ...toRenames(record)]",
     by: "[{ externalId, updatedOn: updatedOn.getTime() }]",
+    schedule: "topic renamed before an event",
   },
 ];
