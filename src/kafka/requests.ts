@@ -113,7 +113,10 @@ export function createRequests(createCluster: () => object): KafkaRequests {
       return requestStableOffset(coordinator, query);
     },
 
-    createTopics: (topics) => ask({}, () => createTopics(cluster, topics)),
+    createTopics(topics) {
+      const earlier = { mayHaveCreated: false };
+      return ask({}, () => createTopics(cluster, topics, earlier));
+    },
 
     readConsumerGroups: (query) => ask({}, () => readConsumerGroups(cluster, query)),
 

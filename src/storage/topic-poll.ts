@@ -106,7 +106,7 @@ export class TopicPoll implements Following {
         retired
           .find(
             { "retired_by.kind": { $in: ["announcement", "http"] }, retired_on: { $gte: from } },
-            { projection: { topic_id: 1 } },
+            { projection: { topic_id: 1, former_ids: 1 } },
           )
           .toArray(),
       ]),
@@ -117,8 +117,10 @@ export class TopicPoll implements Following {
         const changes: TopicChange[] = [{ externalId, updatedOn }, ...toRenames(topic)];
         return changes.map((change) => ({ key: `${_id} ${updatedOn} ${change.externalId}`, change }));
       }),
-      ...removed.map(({ _id: key, topic_id: externalId }) => {
-        return { key, change: { externalId, updatedOn: undefined } };
+      // Its renames as well: it may have been renamed since the last poll.
+      ...removed.flatMap(({ _id, topic_id: externalId, ...topic }) => {
+        const changes: TopicChange[] = [{ externalId, updatedOn: undefined }, ...toRenames(topic)];
+        return changes.map((change) => ({ key: `${_id} ${change.externalId}`, change }));
       }),
     ];
   }

@@ -44,6 +44,8 @@ export type EventsAction =
   /** The group has had no members for too long, or is taken for one that had none. */
   | { readonly do: "expire offsets"; readonly rebalances: boolean }
   | { readonly do: "move events leader"; readonly partition: number; readonly to: number }
+  /** A partition has no leader for some time. */
+  | { readonly do: "lose events leader"; readonly partition: number; readonly ms: number }
   | { readonly do: "grow events" };
 
 /** What happens to the Kafka topics that events are forwarded to. */
@@ -62,6 +64,12 @@ export type EgressAction =
       readonly rebalances?: boolean;
     }
   | {
+      readonly do: "lose egress leader";
+      readonly number: number;
+      readonly partition: number;
+      readonly ms: number;
+    }
+  | {
       readonly do: "move egress leader";
       readonly number: number;
       readonly partition: number;
@@ -74,6 +82,14 @@ export type RouterAction =
   | EventsAction
   /** Without a variant, the topic is removed. */
   | { readonly do: "change topic"; readonly id: number; readonly variant: number | undefined }
+  /** A topic gets other external ids, one after another: those of topics that are removed are free. */
+  | {
+      readonly do: "rename topic";
+      readonly id: number;
+      readonly to: readonly number[];
+      readonly variant: number;
+      readonly pauseMs: number;
+    }
   /** A process changes a topic and hears late that this is stored, and another one changes it in between. */
   | {
       readonly do: "race topic";

@@ -2,8 +2,9 @@
  * The Kafka topics that events are forwarded to: what they are named by a rule of the world's own, which
  * existed when, how many partitions they had, and what they take.
  */
+import type { EgressTopics } from "../../src/routing/transactions.ts";
 import type { EgressAction } from "./router-actions.ts";
-import type { Clock, Cluster, PartitionLog, Random, Topic } from "../simulated-servers/index.ts";
+import type { Clock, Cluster, Host, PartitionLog, Random, Topic } from "../simulated-servers/index.ts";
 import type { Prospect } from "./router-event-check.ts";
 import type { RouterTopics } from "./router-topics.ts";
 import type { TopicVersion } from "./router-versions.ts";
@@ -27,6 +28,8 @@ export interface InventoryOptions {
   readonly unmatchedTopic: string | undefined;
   /** Whether the processes create those that are missing. */
   readonly isCreating: boolean;
+  /** How many Kafka topics a process may create. */
+  readonly maxCreated: number;
   /** How late brokers may hear of a topic. */
   readonly getMaxLagMs: () => number;
 }
@@ -35,6 +38,15 @@ export interface InventoryOptions {
 interface Since<T> {
   readonly at: number;
   readonly is: T;
+}
+
+/** The Kafka topics that a process has created. */
+interface Creations {
+  readonly created: Set<string>;
+  /** Those that it knows of. */
+  readonly confirmed: Set<string>;
+  /** How many are in progress. */
+  lookUps: number;
 }
 
 interface KnownTopic {
@@ -67,18 +79,18 @@ function listDuring<T>(history: readonly Since<T>[], since: number, until: numbe
 export class EgressInventory {
   readonly #options: InventoryOptions;
   readonly #all: KnownTopic[];
-  /** When a process had first created as many Kafka topics as it may. */
+  readonly #creations = new Map<Host, Creations>();
+  #totalCreated = 0;
+  /** When a process may first have counted as many Kafka topics as it may create. */
   #limitReachedAt = Infinity;
 
   constructor(options: InventoryOptions) {
     this.#options = options;
-
     const names = new Set(
       options.topics.ids.flatMap((externalId) =>
         options.topics.namespaces.map((namespace) => this.#formatName({ externalId, namespace })),
       ),
     );
-
     if (options.unmatchedTopic !== undefined) names.add(options.unmatchedTopic);
     this.#all = [...names].filter(isLegal).map((name) => ({
       name,
@@ -89,12 +101,12 @@ export class EgressInventory {
       rights: [{ at: 0, is: true }],
       topic: undefined,
     }));
-
     for (const known of this.#all)
       if (options.random.chance(options.isCreating ? 0.1 : 0.75)) this.#createTopic(known);
   }
 
-  onCreated(topic: Topic): void {
+  onCreated(topic: Topic, process?: Host): void {
+    if (process !== undefined) this.#count(process, topic.name);
     const known = this.#all.find(({ name }) => name === topic.name);
     if (known === undefined) return;
     topic.maxBatchBytes = known.maxBatchBytes;
@@ -103,10 +115,53 @@ export class EgressInventory {
     known.topic = topic;
   }
 
-  /** A process has created this many Kafka topics. */
-  onReported(count: number, limit: number): void {
-    if (count > limit) throw new Violation(`a process creates more Kafka topics than it may`);
-    if (count === limit) this.#limitReachedAt = Math.min(this.#limitReachedAt, this.#options.clock.getTime());
+  /** A process has created a Kafka topic. Throws a Violation if it may not. */
+  #count(process: Host, name: string): void {
+    const { maxCreated, clock } = this.#options;
+    this.#totalCreated += 1;
+    // What another process has created may count as well, when a response was lost.
+    if (this.#totalCreated >= maxCreated)
+      this.#limitReachedAt = Math.min(this.#limitReachedAt, clock.getTime());
+    const own = this.#getCreations(process);
+    // Nobody waits for the response to a request that is late.
+    if (own.lookUps === 0) return;
+    own.created.add(name);
+    if (own.created.size > maxCreated) throw new Violation(`a process creates more Kafka topics than it may`);
+  }
+
+  #getCreations(process: Host): Creations {
+    const own = this.#creations.get(process) ?? { created: new Set(), confirmed: new Set(), lookUps: 0 };
+    this.#creations.set(process, own);
+    return own;
+  }
+
+  /** What a process looks up and creates. When that fails, it may not know what it has created. */
+  watch(process: Host, directory: EgressTopics): EgressTopics {
+    const own = this.#getCreations(process);
+    return {
+      find: async (names) => {
+        own.lookUps += 1;
+        try {
+          return await directory.find(names);
+        } catch (error) {
+          for (const name of own.created) if (!own.confirmed.has(name)) own.created.delete(name);
+          throw error;
+        } finally {
+          own.lookUps -= 1;
+        }
+      },
+      deny: (name, reason) => {
+        directory.deny(name, reason);
+      },
+      forget: () => {
+        directory.forget();
+      },
+    };
+  }
+
+  /** A process counts Kafka topics as created. */
+  onConfirmed(process: Host, names: readonly string[]): void {
+    for (const name of names) this.#getCreations(process).confirmed.add(name);
   }
 
   getName({ definition }: TopicVersion): string {
@@ -126,6 +181,9 @@ export class EgressInventory {
         break;
       case "move egress leader":
         this.#moveLeader(action.number, action.partition, action.to);
+        break;
+      case "lose egress leader":
+        this.#loseLeader(action.number, action.partition, action.ms);
         break;
       case "revoke right":
       case "grant right":
@@ -184,6 +242,12 @@ export class EgressInventory {
           this.#options.cluster.registry.moveLeader(partition, partition.lastLeader);
       },
     };
+  }
+
+  #loseLeader(number: number, partition: number, ms: number): void {
+    const { topic, deletedAt } = this.#find(number) ?? {};
+    const found = topic?.partitions[partition % topic.partitions.length];
+    if (found !== undefined && deletedAt === Infinity) this.#options.cluster.registry.loseLeader(found, ms);
   }
 
   #moveLeader(number: number, partition: number, to: number): void {

@@ -82,13 +82,14 @@ export class EventCheck {
       return;
     }
     const hasTooMany = this.#hasTooMany(delivery, outcome, fail);
-    if (hasTooMany && copies.length === 0) {
-      if (letter !== undefined)
-        this.#checkLetter(letter, record, { name, reasons: new Set(["TOO_MANY_TOPICS"]) }, fail);
+    const named = findUndelivered(letter);
+    // Without a list, it is left out of all of its topics.
+    if (letter !== undefined && hasTooMany && named === undefined) {
+      if (copies.length > 0) fail("was forwarded, but its dead letter does not say so");
+      this.#checkLetter(letter, record, { name, reasons: new Set(["TOO_MANY_TOPICS"]) }, fail);
       return;
     }
     for (const copy of copies) this.#checkCopy(copy, delivery, name, fail);
-    const named = findUndelivered(letter);
     const findings = this.#options.topics.ids.map((externalId) =>
       this.#checkTopic(externalId, delivery, { copies, letter, named, hasTooMany }, fail),
     );

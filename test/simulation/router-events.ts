@@ -58,6 +58,9 @@ export class EventsTopic extends InputTopic {
       case "move events leader":
         cluster.moveLeader(name, partition, action.to);
         break;
+      case "lose events leader":
+        cluster.registry.loseLeader(found, action.ms);
+        break;
       case "grow events":
         if (this.list().length < maxPartitions) cluster.registry.grow(name, this.list().length + 1);
         break;

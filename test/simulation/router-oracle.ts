@@ -229,9 +229,12 @@ export class RouterOracle {
         letters,
       });
       if (found.length > 0) this.#options.positions.name(name.id, partition, log, record);
-      const isTooMany =
-        copies.length === 0 &&
-        letters.some((one) => getText(one, deadLetterHeader.code) === "TOO_MANY_TOPICS");
+      // With a list, it has its place in the batch, even if there are no copies.
+      const isTooMany = letters.some(
+        (one) =>
+          getText(one, deadLetterHeader.code) === "TOO_MANY_TOPICS" &&
+          getText(one, routedEventHeader.undelivered) === undefined,
+      );
       if (parseEvent(record.value) !== undefined && !isTooMany) certain.push(name.id);
     }
     const possible = new Set<string>();

@@ -111,6 +111,18 @@ const production = [
 
 const topicChanges = [weighted(16, fc.record({ do: fc.constant("change topic"), id: below(4), variant }))];
 
+/** Also two in a row, and back. */
+const renames = weighted(
+  6,
+  fc.record({
+    do: fc.constant("rename topic"),
+    id: below(4),
+    to: fc.array(below(4), { minLength: 1, maxLength: 3 }),
+    variant: below(12),
+    pauseMs: upTo(0, 300, 12_000),
+  }),
+);
+
 const storeActions = [
   ...createFaults(fc.constant<Server>("store")),
   weighted(
@@ -175,6 +187,19 @@ const egressActions = [
   weighted(1, fc.record({ do: fc.constant("refuse topics"), ms: upTo(500, 5_000, 20_000) })),
 ];
 
+const leaderLosses = [
+  weighted(
+    3,
+    fc.record({
+      do: fc.constant("lose egress leader"),
+      number,
+      partition: below(3),
+      ms: upTo(500, 5_000, 40_000),
+    }),
+  ),
+  weighted(3, fc.record({ do: fc.constant("lose events leader"), partition, ms: upTo(500, 5_000, 40_000) })),
+];
+
 interface Weighted {
   readonly weight: number;
   readonly arbitrary: fc.Arbitrary<RouterAction>;
@@ -196,6 +221,7 @@ const mixtures: readonly fc.Arbitrary<RouterAction>[] = [
   fc.oneof(...brokerFaults, ...production, ...more(5, eventsActions)),
   fc.oneof(...brokerFaults, ...production, ...more(2, eventsActions), weighted(10, moveHouse)),
   fc.oneof(...brokerFaults, ...production, ...more(2, topicChanges), ...more(4, egressActions)),
+  fc.oneof(...brokerFaults, ...more(2, production), ...topicChanges, ...more(3, leaderLosses)),
 ];
 
 /**
@@ -207,6 +233,7 @@ const slowActions: fc.Arbitrary<RouterAction> = fc.oneof(
   ...more(3, production),
   ...topicChanges,
   ...more(2, egressActions),
+  ...leaderLosses,
 );
 const slowPauses = fc.oneof(weighted(3, upTo(300)), weighted(2, upTo(6_000)));
 
@@ -214,6 +241,19 @@ const topicActions: fc.Arbitrary<RouterAction> = fc.oneof(
   ...more(2, storeActions),
   ...production,
   ...more(4, topicChanges),
+);
+
+const renamingActions: fc.Arbitrary<RouterAction> = fc.oneof(
+  ...storeActions,
+  ...production,
+  ...more(2, topicChanges),
+  ...more(6, [renames]),
+);
+/** Topics that are renamed without anything that goes wrong. */
+const calmRenamingActions: fc.Arbitrary<RouterAction> = fc.oneof(
+  ...production,
+  ...more(2, topicChanges),
+  ...more(6, [renames]),
 );
 
 /** Most begin when a process reads, which takes some seconds. */
@@ -225,6 +265,8 @@ export const routerSteps = (length: number): fc.Arbitrary<Step<RouterAction>[]> 
         ...mixtures.map((action) => createSteps(action, length)),
         // Shorter, because only what is wrong at the end is certain to be found.
         createSteps(topicActions, Math.min(length, 40)),
+        createSteps(renamingActions, Math.min(length, 40)),
+        createSteps(calmRenamingActions, Math.min(length, 40), slowPauses),
         // With fast-check's bias, most runs would be short, and use little but the first of each range.
         fc.noBias(createSteps(slowActions, length, slowPauses)),
       ),

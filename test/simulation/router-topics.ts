@@ -35,6 +35,7 @@ export interface Knowledges {
 }
 
 type Race = Extract<RouterAction, { do: "race topic" }>;
+type Rename = Extract<RouterAction, { do: "rename topic" }>;
 
 interface RouterTopicsOptions {
   readonly clock: Clock;
@@ -103,13 +104,19 @@ export class RouterTopics {
     this.#noticeMs = options.server.options.isReplicaSet && this.isCalm ? 2_000 : 13_000;
   }
 
+  /** External ids may move from one topic to another. */
+  expectRenames(): void {
+    this.#changes.hasRenames = true;
+  }
+
   /** Writes the next version of a topic; without a variant it is removed. */
   change(index: number, variant: number | undefined): void {
-    const alive = this.#listAlive();
-    const own = this.#options.random.chance(0.5)
-      ? alive[this.#options.random.between(0, alive.length)]
-      : undefined;
-    this.#changes.start(own ?? this.#others, index, { variant });
+    this.#changes.start(this.#chooseWriter(), index, { variant });
+  }
+
+  /** Gives a topic other external ids, one after another, unless another topic has them. */
+  rename({ id, to, variant, pauseMs }: Rename): void {
+    this.#changes.startRenames(this.#chooseWriter(), { ids: [id, ...to], variant, pauseMs });
   }
 
   /** A process and somebody else change a topic at about the same time. */
@@ -188,8 +195,9 @@ export class RouterTopics {
     });
     this.#watches.set(host, watch);
     const changed: LiveTopicIndex["changed"] = (writes) => {
-      const { updated = [], retired = [] } = writes;
-      watch.forget([...updated, ...retired.map(({ topic }) => topic)].map(({ externalId }) => externalId));
+      const { updated = [], created = [], retired = [], replaced = [] } = writes;
+      const ended = [...retired, ...replaced].map(({ topic }) => topic);
+      watch.forget([...updated, ...created, ...ended].map(({ externalId }) => externalId));
       return index.changed(writes);
     };
     if (database !== undefined) this.#writers.set(host, { host, database, changed });
@@ -263,6 +271,15 @@ export class RouterTopics {
         this.#options.clock.fail(error);
       }
     });
+  }
+
+  /** One of the processes, or somebody else. */
+  #chooseWriter(): Writer {
+    const alive = this.#listAlive();
+    const own = this.#options.random.chance(0.5)
+      ? alive[this.#options.random.between(0, alive.length)]
+      : undefined;
+    return own ?? this.#others;
   }
 
   #listAlive(): readonly Writer[] {

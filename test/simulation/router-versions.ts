@@ -67,24 +67,30 @@ export function createTopicVersions({ clock, server, onRollback }: TopicVersions
   function add(commit: Commit, isLost: boolean): void {
     for (const { collection, before, after } of commit.changes) {
       if (collection !== collections.topics) continue;
-      const record = (after ?? before) as Document;
-      const all = getVersions(String(record["topic_id"]));
-      const filter = marks.get(String(record["content_query"]));
-      all.push({
-        number: all.length,
-        storedAt: clock.getTime(),
-        commit: commit.number,
-        definition:
-          after === undefined || filter === undefined
-            ? undefined
-            : {
-                topic: { externalId: String(after["topic_id"]), namespace: String(after["namespace"]) },
-                filter,
-                contentQuery: String(after["content_query"]),
-              },
-        lostAt: isLost ? clock.getTime() : Infinity,
-      });
+      const [former, next] = [before, after].map((one) => one && String(one["topic_id"]));
+      // A topic that is renamed leaves its former external id.
+      if (former !== undefined && former !== next) push(former, undefined, commit, isLost);
+      if (next !== undefined) push(next, after, commit, isLost);
     }
+  }
+
+  function push(id: string, record: Document | undefined, commit: Commit, isLost: boolean): void {
+    const all = getVersions(id);
+    const filter = marks.get(String(record?.["content_query"]));
+    all.push({
+      number: all.length,
+      storedAt: clock.getTime(),
+      commit: commit.number,
+      definition:
+        record === undefined || filter === undefined
+          ? undefined
+          : {
+              topic: { externalId: id, namespace: String(record["namespace"]) },
+              filter,
+              contentQuery: String(record["content_query"]),
+            },
+      lostAt: isLost ? clock.getTime() : Infinity,
+    });
   }
 
   server.observe({

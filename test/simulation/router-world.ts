@@ -107,6 +107,7 @@ class RouterWorld {
     this.#inventory = new EgressInventory({
       ...{ clock, random, cluster, topics, namedBy: this.#namedBy, unmatchedTopic },
       isCreating: this.#newEgress !== undefined,
+      maxCreated: this.#maxCreated,
       getMaxLagMs: () => this.#maxLagMs + maxPublishMs,
     });
     this.#oracle = new RouterOracle({
@@ -122,6 +123,7 @@ class RouterWorld {
   async run(steps: readonly Step<RouterAction>[]): Promise<WorldResult> {
     const { random, note } = this.#world;
     const { cluster } = this.#kafka;
+    if (steps.some(({ action }) => action.do === "rename topic")) this.#topics.expectRenames();
     for (let id = 0; id < topicCount; id += 1) this.#topics.change(id, random.between(0, 12));
     // Most of those that are missing are needed by the first events.
     if (this.#newEgress !== undefined && this.#limits.chance(0.5))
@@ -130,6 +132,7 @@ class RouterWorld {
       this.#act(action);
     });
     this.#kafka.heal();
+    cluster.registry.giveLeaders();
     this.#inventory.grantAll();
     this.#events.create(1);
     await this.#recover();
@@ -174,8 +177,10 @@ class RouterWorld {
       onDecided: (transaction) => {
         this.#onDecided(transaction);
       },
-      onCreated: (topic) => {
-        this.#inventory.onCreated(topic);
+      onCreated: (topic, process) => {
+        this.#world.runCheck(() => {
+          this.#inventory.onCreated(topic, process);
+        });
       },
     });
   }
@@ -237,16 +242,13 @@ class RouterWorld {
     const naming = createEgressNaming(templates[this.#namedBy], new Set(ownTopics));
     const feed = this.#topics.createFeed(host);
     const index = this.#topics.guard(host, new LiveTopicIndex(feed, log));
-    const created: string[] = [];
-    const egressTopics = broker.createEgressTopics(newEgress && { ...newEgress, replication: undefined }, {
+    const directory = broker.createEgressTopics(newEgress && { ...newEgress, replication: undefined }, {
       maxTopics: this.#maxCreated,
       onCreated: (names) => {
-        created.push(...names);
-        runCheck(() => {
-          this.#inventory.onReported(created.length, this.#maxCreated);
-        });
+        this.#inventory.onConfirmed(host, names);
       },
     });
+    const egressTopics = this.#inventory.watch(host, directory);
     return (partition) => ({
       ...createEventHandler({
         ...{ partition, groupId, index, naming, egressTopics, deadLetterTopic, unmatchedTopic, maxCopies },
@@ -285,6 +287,7 @@ class RouterWorld {
       case "set offset":
       case "reset offset":
       case "move events leader":
+      case "lose events leader":
       case "grow events":
       case "cut events":
       case "recreate events":
@@ -295,6 +298,9 @@ class RouterWorld {
         break;
       case "change topic":
         this.#topics.change(action.id, action.variant);
+        break;
+      case "rename topic":
+        this.#topics.rename(action);
         break;
       case "race topic":
         this.#topics.race(action);
@@ -319,6 +325,7 @@ class RouterWorld {
       case "revoke right":
       case "grant right":
       case "move egress leader":
+      case "lose egress leader":
         this.#inventory.act(action);
         break;
       case "refuse topics":

@@ -50,6 +50,7 @@ const ordinary = new Set<string>([
   "remove all",
   "produce events",
   "change topic",
+  "rename topic",
 ]);
 
 export const isFault = ({ action }: Step<{ readonly do: string }>): boolean => !ordinary.has(action.do);

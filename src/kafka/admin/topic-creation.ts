@@ -35,16 +35,31 @@ export interface TopicCreation {
 const leaderTimeoutMs = 5_000;
 const pollMs = 100;
 
+/** What earlier attempts of a creation have done. */
+export interface EarlierAttempts {
+  /** Whether one may have created the Kafka topics: its response was lost, or something after it failed. */
+  mayHaveCreated: boolean;
+}
+
 /** See KafkaRequests. Throws kafkajs' errors. */
 export async function createTopics(
   cluster: Cluster,
   topics: readonly NewTopic[],
+  earlier: EarlierAttempts,
 ): Promise<readonly TopicCreation[]> {
   // Another broker may have become the controller.
   await cluster.refreshMetadata();
-  const results = await requestTopicCreation(await cluster.findControllerBroker(), topics);
-  if (results.some(({ error }) => error === errorCodes.notController)) failOnError(errorCodes.notController);
-  const creations = results.map(({ name, error, message }) => toCreation(name, error, message));
+  const controller = await cluster.findControllerBroker();
+  const { mayHaveCreated } = earlier;
+  earlier.mayHaveCreated = true;
+  const results = await requestTopicCreation(controller, topics);
+  if (results.some(({ error }) => error === errorCodes.notController)) {
+    earlier.mayHaveCreated = mayHaveCreated;
+    failOnError(errorCodes.notController);
+  }
+  const creations = results.map(({ name, error, message }) =>
+    toCreation(name, mayHaveCreated && error === errorCodes.topicAlreadyExists ? 0 : error, message),
+  );
   await awaitLeaders(
     cluster,
     creations.filter(({ isCreated }) => isCreated).map(({ name }) => name),

@@ -51,7 +51,7 @@ export interface ClusterOptions {
   /** Called with what was written outside of transactions. */
   readonly onProduced?: (process: Host, partition: Partition, baseOffset: number) => void;
   /** Called with each topic that a client creates. */
-  readonly onCreated?: (topic: Topic) => void;
+  readonly onCreated?: (topic: Topic, process: Host) => void;
 }
 
 const quiet = (): void => undefined;
@@ -99,9 +99,7 @@ export class Cluster {
       ...(verifies === undefined ? {} : { verifies }),
       getHost: () => this.#getCoordinatorHost("transaction"),
       getOffsets: (groupId) => this.groups.getOffsets(groupId),
-      mark: ({ topic, partition }, producer, commit) => {
-        this.#mark(topic, partition, producer, commit);
-      },
+      mark: ({ topic, partition }, producer, commit) => this.#mark(topic, partition, producer, commit),
     });
     const { registry, denied } = this;
     this.#data = new DataRequests({
@@ -302,14 +300,16 @@ export class Cluster {
     };
   }
 
-  /** Ends a transaction in a partition, where its leader knows of the partition. */
-  #mark(topic: string, number: number, producer: ProducerIdentity, commit: boolean): void {
+  /** Ends a transaction in a partition, where its leader knows of the partition. False without a leader. */
+  #mark(topic: string, number: number, producer: ProducerIdentity, commit: boolean): boolean {
     const known = this.registry.topics.get(topic)?.partitions[number];
+    if (known !== undefined && known.leader < 0) return false;
     const leader = this.nodes[known?.leader ?? -1];
     const partition = leader?.logs.topics.get(topic)?.partitions[number]?.partition ?? known;
     const timestamp = this.#options.now();
     partition?.log.mark(producer, { commit, timestamp, leaderEpoch: partition.leaderEpoch });
     this.notify();
+    return true;
   }
 
   #moveCoordinator(kind: CoordinatorKind, nodeId: number): void {

@@ -28,7 +28,7 @@ export interface DataOptions {
   /** Called with what was written outside of transactions. */
   readonly onProduced: (process: Host, partition: Partition, baseOffset: number) => void;
   /** Called with each topic that a client creates. */
-  readonly onCreated: (topic: Topic) => void;
+  readonly onCreated: (topic: Topic, process: Host) => void;
   readonly getClusterId: () => string;
 }
 
@@ -178,7 +178,7 @@ export class DataRequests {
     respond({ throttle: 0, topics });
   };
 
-  readonly #createTopics: Handler<"createTopics3"> = ({ topics }, respond, { brokerId }) => {
+  readonly #createTopics: Handler<"createTopics3"> = ({ topics }, respond, { brokerId, client }) => {
     const isRefused = this.#options.clock.getTime() < this.#refusesTopicsUntil;
     const results = topics.map(({ topic, partitions, replicationFactor, configs }) => {
       const fail = (error: number) => ({ topic, error, errorMessage: null });
@@ -195,6 +195,7 @@ export class DataRequests {
       const settings = new Map(configs.map(({ name, value }) => [name, value ?? ""]));
       this.#options.onCreated(
         this.#options.registry.create({ name: topic, partitions: Math.max(1, partitions), settings }),
+        client,
       );
       return fail(codes.none);
     });

@@ -170,6 +170,26 @@ export class TopicRegistry {
     this.publish();
   }
 
+  /** A partition has no leader for some time, unless a broker becomes it before. */
+  loseLeader(partition: Partition, ms: number): void {
+    this.moveLeader(partition, -1);
+    const { clock, nodes } = this.#options;
+    clock.schedule(nodes[0]?.host ?? clock.getHost(), ms, () => {
+      this.#giveLeader(partition);
+    });
+  }
+
+  /** Gives every partition a leader. */
+  giveLeaders(): void {
+    for (const { partitions } of this.topics.values()) for (const one of partitions) this.#giveLeader(one);
+  }
+
+  #giveLeader(partition: Partition): void {
+    const live = this.#getLive();
+    const leader = live.includes(partition.lastLeader) ? partition.lastLeader : live[0];
+    if (partition.leader < 0 && leader !== undefined) this.moveLeader(partition, leader);
+  }
+
   /** Another broker that is up becomes the leader, if there is one. */
   elect(partition: Partition): void {
     this.#setLeader(partition, this.#getLive().find((id) => id !== partition.leader) ?? partition.leader);

@@ -18,6 +18,9 @@ import {
   type TransactionalProducer,
 } from "./transactional-producer.ts";
 
+/** How often it looks for a leader that gets a marker. */
+const retryMs = 100;
+
 /** A record of a transaction, and where it is. */
 export interface WrittenRecord extends StoredRecord {
   readonly log: PartitionLog;
@@ -51,8 +54,8 @@ export interface TransactionOptions {
   readonly getOffsets: (groupId: string) => GroupOffsets;
   /** Called when the outcome of a transaction is decided, before anybody can see it. */
   readonly onDecided: (transaction: DecidedTransaction) => void;
-  /** Writes a marker to the log that the leader has by then. */
-  readonly mark: (partition: PartitionName, producer: ProducerIdentity, commit: boolean) => void;
+  /** Writes a marker to the log that the leader has by then. False while there is none. */
+  readonly mark: (partition: PartitionName, producer: ProducerIdentity, commit: boolean) => boolean;
 }
 
 export interface Initialised extends ProducerIdentity {
@@ -250,22 +253,19 @@ export class TransactionCoordinator {
 
   #writeLostMarkers(producer: TransactionalProducer): void {
     if (producer.lostEnd === undefined) return;
-    for (const mark of this.#toMarks(producer, producer.lostEnd)) mark();
+    for (const mark of this.#toMarks(producer, producer.lostEnd))
+      if (!mark()) this.#write([mark], () => undefined);
     producer.lostEnd = undefined;
   }
 
   #toMarks(
     { producerId, epoch: producerEpoch, announced, groups }: TransactionalProducer,
     commit: boolean,
-  ): (() => void)[] {
+  ): (() => boolean)[] {
     const producer = { producerId, producerEpoch };
     return [
-      ...[...announced.values()].map((partition) => () => {
-        this.#options.mark(partition, producer, commit);
-      }),
-      ...[...groups].map((id) => () => {
-        this.#markOffsets(id, producer, commit);
-      }),
+      ...[...announced.values()].map((partition) => () => this.#options.mark(partition, producer, commit)),
+      ...[...groups].map((id) => () => this.#markOffsets(id, producer, commit)),
     ];
   }
 
@@ -290,18 +290,18 @@ export class TransactionCoordinator {
   }
 
   /** Writes markers some time later, one after another. */
-  #write(marks: readonly (() => void)[], onDone: () => void): void {
+  #write(marks: readonly (() => boolean)[], onDone: () => void): void {
     const { random } = this.#options;
     let left = marks.length;
     if (left === 0) onDone();
-    const write = (mark: () => void): void => {
-      if (this.#getTime() < this.#markersFrom) {
-        this.#schedule(this.#markersFrom - this.#getTime(), () => {
+    const write = (mark: () => boolean): void => {
+      const waitMs = this.#markersFrom - this.#getTime();
+      if (waitMs > 0 || !mark()) {
+        this.#schedule(waitMs > 0 ? waitMs : retryMs, () => {
           write(mark);
         });
         return;
       }
-      mark();
       left -= 1;
       if (left === 0) onDone();
     };
@@ -312,11 +312,12 @@ export class TransactionCoordinator {
   }
 
   /** As in Kafka, the group takes over what a marker commits some time after the marker counts as written. */
-  #markOffsets(groupId: string, { producerId, producerEpoch }: ProducerIdentity, commit: boolean): void {
+  #markOffsets(groupId: string, { producerId, producerEpoch }: ProducerIdentity, commit: boolean): boolean {
     const take = this.#options.getOffsets(groupId).mark(producerId, producerEpoch, commit);
-    if (take === undefined) return;
+    if (take === undefined) return true;
     this.#settlesAt = Math.max(this.#settlesAt, this.#getTime() + this.#options.random.between(0, 30));
     this.#schedule(this.#settlesAt - this.#getTime(), take);
+    return true;
   }
 
   #getTime(): number {

@@ -87,9 +87,10 @@ export function createMongoClient(options: ClientOptions): MongoClient {
   };
 
   const client = {
-    // There are no pools, so that their events do not occur.
+    /** There is no pool, so its events never happen. */
     on(event: string, listener: (event: TopologyEvent) => void) {
       if (event === "topologyDescriptionChanged") connection.onTopology(listener);
+      return client;
     },
     options: { maxPoolSize: 100, retryWrites: true },
     db: () => db,

@@ -88,4 +88,20 @@ export const routerEgressMutants: readonly Mutant[] = [
     replace: "  errorCodes.topicAuthorizationFailed,\n",
     by: "",
   },
+  {
+    name: "Kafka topics are not counted if the response to their creation is lost",
+    world: "router",
+    file: "src/kafka/admin/topic-creation.ts",
+    replace: "mayHaveCreated && error === errorCodes.topicAlreadyExists ? 0 : error",
+    by: "error",
+    schedule: "egress topic created with a lost response",
+  },
+  {
+    name: "partitions without a leader are not counted",
+    world: "router",
+    file: egressTopics,
+    replace: "{ partitions: partitions.length, readAt }",
+    by: "{ partitions: partitions.filter(({ leader }) => leader >= 0).length, readAt }",
+    schedule: "egress partition that loses its leader",
+  },
 ];

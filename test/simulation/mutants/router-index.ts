@@ -106,4 +106,28 @@ export const routerIndexMutants: readonly Mutant[] = [
     by: "",
     schedule: "topic read before an election loses it",
   },
+  {
+    name: "the former external id of a renamed topic is not polled",
+    world: "router",
+    file: poll,
+    replace: "[{ externalId, updatedOn }, ...toRenames(topic)]",
+    by: "[{ externalId, updatedOn }]",
+    schedule: "topic renamed before an event",
+  },
+  {
+    name: "the former external id of a topic that was removed is not polled",
+    world: "router",
+    file: poll,
+    replace: "[{ externalId, updatedOn: undefined }, ...toRenames(topic)]",
+    by: "[{ externalId, updatedOn: undefined }]",
+    schedule: "topic renamed and removed between two polls",
+  },
+  {
+    name: "a change stream does not report the former external id of a renamed topic",
+    world: "router",
+    file: streams,
+    replace: "[{ externalId, updatedOn: updatedOn.getTime() }, ...toRenames(record)]",
+    by: "[{ externalId, updatedOn: updatedOn.getTime() }]",
+    schedule: "topic renamed before an event",
+  },
 ];
