@@ -222,12 +222,15 @@ export async function describeTopic({ ask, toIndex }: ClusterUnderTest, broker: 
   return {
     error: nameError(found.error),
     topicId: found.topicId,
-    partitions: found.partitions.map(({ error, partition, leader, leaderEpoch }) => ({
-      error: nameError(error),
-      partition,
-      leader: toIndex(leader),
-      leaderEpoch,
-    })),
+    // The protocol promises no order.
+    partitions: found.partitions
+      .map(({ error, partition, leader, leaderEpoch }) => ({
+        error: nameError(error),
+        partition,
+        leader: toIndex(leader),
+        leaderEpoch,
+      }))
+      .toSorted((one, other) => one.partition - other.partition),
   };
 }
 

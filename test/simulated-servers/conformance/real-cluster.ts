@@ -85,8 +85,15 @@ class RealCluster implements ClusterUnderTest {
       this.#getReplicas(partitions.length + index),
     );
     await this.#options.admin.createPartitions({ topicPartitions: [{ topic, count, assignments }] });
-    await until("its partitions accept requests", async () => this.#options.admin.fetchTopicOffsets(topic));
     await this.#untilBothKnow(topic, count);
+    // A broker names itself before it takes requests.
+    for (let partition = partitions.length; partition < count; partition += 1) {
+      const place = { broker: partition % 2 === 0 ? 0 : 1, topic, partition } as const;
+      await until("its leader takes requests", async () => {
+        const end = await listOffset(this, place, -1);
+        return end?.error === "none";
+      });
+    }
   }
 
   async deleteTopic(topic: string): Promise<void> {
