@@ -12,6 +12,8 @@ import { toolsFolder } from "../unit/embedded/local.ts";
 
 const sources = join(import.meta.dirname, "kfake");
 const minMinorVersion = 26;
+/** Nothing is fetched but modules. */
+const goSettings = { GOTOOLCHAIN: "local" };
 
 /** Where a partition is to be. The first replica leads. */
 export interface Placement {
@@ -31,10 +33,12 @@ export interface KfakeProcess {
 export async function findReasonAgainstKfake(): Promise<string | undefined> {
   const need = `kfake needs Go 1.${minMinorVersion}`;
   try {
-    const { stdout } = await runCommand("go", ["env", "GOVERSION"], { env: { GOTOOLCHAIN: "local" } });
+    const { stdout } = await runCommand("go", ["env", "GOVERSION"], { env: goSettings });
     const [, minor] = /^go1\.(\d+)/.exec(stdout) ?? [];
-    if (Number(minor) >= minMinorVersion) return undefined;
-    return `${need}, this is ${stdout.trim()}`;
+    if (!(Number(minor) >= minMinorVersion)) return `${need}, this is ${stdout.trim()}`;
+    const fetched = await runCommand("go", ["mod", "download"], { cwd: sources, env: goSettings });
+    if (fetched.code === 0) return undefined;
+    return `its modules cannot be fetched: ${getLastLines(fetched.stderr, 1)}`;
   } catch (error) {
     if (!isCommandMissing(error)) throw error;
     return `${need}, which is not on the PATH`;
@@ -48,7 +52,7 @@ async function build(): Promise<string> {
   const folder = join(toolsFolder, `kfake-${hash.digest("hex").slice(0, 8)}`);
   await installOnce(folder, async (temporary) => {
     const args = ["build", "-buildvcs=false", "-o", join(temporary, "kfake")];
-    const options = { cwd: sources, env: { GOTOOLCHAIN: "local", CGO_ENABLED: "0" } };
+    const options = { cwd: sources, env: { ...goSettings, CGO_ENABLED: "0" } };
     const { code, stderr } = await runCommand("go", args, options);
     if (code !== 0) throw new Error(`kfake could not be built:\n${getLastLines(stderr, 10)}`);
   });
