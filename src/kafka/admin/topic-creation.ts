@@ -92,7 +92,7 @@ async function haveLeaders(cluster: Cluster, names: readonly string[]): Promise<
       ({ error, partitions }) => error === 0 && partitions.every(({ leader }) => leader >= 0),
     );
   } catch (error) {
-    // If the creation were repeated, its topics would not count as created.
+    // The topics are created, and would not count if each repetition failed, too.
     if (toKafkaError(error) instanceof UnavailableError) return false;
     throw error;
   }

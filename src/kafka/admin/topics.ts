@@ -116,12 +116,10 @@ async function createTopics(
   );
   const created = creations.filter(({ isCreated }) => isCreated).map(({ name }) => name);
   if (created.length > 0) log.info({ topics: created }, "kafka topics created");
-  const refused = creations.filter(({ refusal }) => refusal !== undefined);
-  const [denied] = refused.filter(isDenied);
-  if (denied?.refusal !== undefined)
-    throw toKafkaError(denied.refusal.error, toRights(topics, refused.filter(isDenied)));
-  const [first] = refused;
-  if (first?.refusal !== undefined) throw toRefusalError(first.name, first.refusal);
+  const denied = creations.filter(isDenied);
+  for (const { refusal } of denied)
+    if (refusal !== undefined) throw toKafkaError(refusal.error, toRights(topics, denied));
+  for (const { name, refusal } of creations) if (refusal !== undefined) throw toRefusalError(name, refusal);
   // Another instance has just created the others, or they are hidden from this user.
   const existing = creations.filter(({ isCreated }) => !isCreated).map(({ name }) => name);
   if (existing.length === 0) return;
