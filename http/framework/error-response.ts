@@ -43,7 +43,7 @@ export function createErrorHandler(log: Logger, recordRefusal: RecordRefusal): E
       request.socket.destroy();
       return;
     }
-    const described = describeError(error, locals);
+    const described = describeError(error, { ...locals, isRead: request.method === "GET" });
     const { code, headers = {}, status = statuses[code] } = described;
     locals.errorCode = code;
     const refusal = findRefusal(described, locals);
@@ -103,7 +103,11 @@ const retryAfterSeconds = "5";
 
 export function describeError(
   error: unknown,
-  { requestId, operation = "The request" }: Pick<RequestContext, "requestId" | "operation">,
+  {
+    requestId,
+    operation = "The request",
+    isRead = false,
+  }: Pick<RequestContext, "requestId" | "operation"> & { readonly isRead?: boolean },
 ): ErrorDescription {
   if (error instanceof HttpError) return error;
   if (error instanceof RejectionError) {
@@ -119,10 +123,11 @@ export function describeError(
     };
   }
   if (error instanceof UnavailableError) {
+    const outcome = isRead ? "" : "The request may or may not have been stored. ";
     return {
       code: "UNAVAILABLE",
       message: `${error instanceof KafkaUnavailableError ? "Kafka" : "The database"} is unavailable.`,
-      detail: `The request may or may not have been stored. Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
+      detail: `${outcome}Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
       headers: { "Retry-After": retryAfterSeconds },
     };
   }

@@ -195,7 +195,7 @@ const streamPreview = (
     try {
       yield { result: await running.catch(rethrow) };
     } catch (error) {
-      const described = describeError(error, { requestId, operation: "previewImpact" });
+      const described = describeError(error, { requestId, operation: "previewImpact", isRead: true });
       if (described.code === "INTERNAL") throw error;
       yield toErrorBody(described);
     }

@@ -5,10 +5,14 @@ import { before, describe, it } from "node:test";
 import type { TopicRecord } from "../../../src/storage/topic-records.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { startOwnStore } from "../../support/own-stack.ts";
 import { useService } from "../../support/scene.ts";
+import { sharedStack } from "../../support/stack.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
 
-const service = useService();
+// A store that other files keep busy may need more than the time limit of a page for these.
+const store = await startOwnStore();
+const service = useService({}, { ...sharedStack(), mongodb: store.address });
 const topics = service.db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
 const installations = service.db.collection<InstallationRecord>("sys_push_notif_app_install");
 

@@ -27,6 +27,10 @@ describe("servers that stop", () => {
     assert.equal(rejected.status, 503);
     assert.equal(rejected.json.error.code, "UNAVAILABLE");
     assert.match(rejected.headers.get("retry-after") ?? "", /^\d+$/);
+    assert.match(rejected.json.error.detail, /^The request may or may not have been stored/);
+    const read = await call(`${service.url}/api/topicsync/v1/topics`, { method: "GET" });
+    assert.equal(read.status, 503);
+    assert.match(read.json.error.detail, /^Try again in 5 seconds/);
     await store.start();
     await inStep();
     await waitUntilReady(service);
