@@ -112,7 +112,7 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   INTERNAL: "unexpected failure; the service's log has the cause under the request id",
   OVERLOADED: "the service is overloaded; nothing was stored",
   UNAVAILABLE:
-    "the database or Kafka is unavailable, so the request may or may not have been stored; or data is still being loaded",
+    "the database or Kafka is unavailable, so a write may or may not have been stored; or data is still being loaded",
 };
 
 /** Errors of every operation. */
