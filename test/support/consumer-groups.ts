@@ -9,6 +9,7 @@ import type { Kafka } from "kafkajs";
 import { buildJavaArgs, prepareKafkaJava } from "../../src/embedded/kafka-java.ts";
 import { toolsFolder } from "../unit/embedded/local.ts";
 import { withCluster } from "./kafkajs-cluster.ts";
+import { until } from "./poll.ts";
 
 interface Committed {
   readonly groupId: string;
@@ -16,14 +17,20 @@ interface Committed {
   readonly offset: number;
 }
 
-/** Commits offsets in partition 0 for groups without members. */
+/**
+ * Commits offsets in partition 0 for groups without members. Kafka refuses them while it loads the partition
+ * of `__consumer_offsets`, which the first commit to a new broker creates.
+ */
 export const commitOffsets = (kafka: Kafka, committed: readonly Committed[]): Promise<void> =>
   withCluster(kafka, async (cluster) => {
     for (const { groupId, topic, offset } of committed) {
-      const coordinator = await cluster.findGroupCoordinator({ groupId });
-      await coordinator.offsetCommit({
-        ...{ groupId, groupGenerationId: -1, memberId: "" },
-        topics: [{ topic, partitions: [{ partition: 0, offset: String(offset) }] }],
+      await until(`group ${groupId} has committed an offset`, async () => {
+        const coordinator = await cluster.findGroupCoordinator({ groupId });
+        await coordinator.offsetCommit({
+          ...{ groupId, groupGenerationId: -1, memberId: "" },
+          topics: [{ topic, partitions: [{ partition: 0, offset: String(offset) }] }],
+        });
+        return true;
       });
     }
   });
