@@ -56,7 +56,7 @@ export default {
       severity: "error",
       from: {
         path: "^src/",
-        pathNot: "^src/app/.*\\.ts$",
+        pathNot: "^src/service/.*\\.ts$",
       },
       to: { path: "^(http|consumers)/" },
     },
@@ -64,7 +64,7 @@ export default {
       name: "one-composition-root",
       comment: "services.ts creates the stores, for the service and for the commands.",
       severity: "error",
-      from: { path: "^src/(app|cli)/", pathNot: "^src/app/services\\.ts$" },
+      from: { path: "^src/(app|cli)/", pathNot: "^src/service/services\\.ts$" },
       to: { path: "^src/storage/", pathNot: "^src/storage/(database|client-options)\\.ts$" },
     },
     {

@@ -10,7 +10,7 @@ import { RejectionError } from "../src/lib/errors.ts";
 import type { DeadLetterRecord } from "../src/storage/dead-letters.ts";
 import { ensureIndexes } from "../src/storage/indexes.ts";
 import { collections } from "../src/storage/names.ts";
-import type { OutgoingRecord, SendResult } from "../src/sync/records.ts";
+import type { OutgoingRecord, SendResult } from "../src/kafka/interface/records.ts";
 import { httpService } from "./http/contestants.ts";
 import { withServing } from "./http/serving.ts";
 import { createAnnouncement, openTopic } from "./support/announcements.ts";

@@ -1,6 +1,6 @@
 import { invariant, InvariantError } from "../src/lib/invariant.ts";
 import { elapsed, scheduleSoon } from "../src/lib/platform.ts";
-import { isAtOrAfter, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
+import { isAtOrAfter, type ClaimedPosition, type Position } from "../src/kafka/interface/positions.ts";
 import { createBatchLimit, type PreparedBatch } from "./batch.ts";
 import { toPauseCause, type FailedWrite, type ReaderOptions } from "./reader-types.ts";
 

@@ -6,8 +6,8 @@ import {
   type ClaimedPosition,
   type Position,
   type PositionStep,
-} from "../src/sync/positions.ts";
-import { measureRecord, type LogRecord, type RecordBatch } from "../src/sync/records.ts";
+} from "../src/kafka/interface/positions.ts";
+import { measureRecord, type LogRecord, type RecordBatch } from "../src/kafka/interface/records.ts";
 import type { BatchTrace } from "./batch-trace.ts";
 
 /**

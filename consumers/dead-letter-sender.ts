@@ -11,7 +11,7 @@ import {
   measureRecord,
   formatRecordPosition,
   withHeaders,
-} from "../src/sync/records.ts";
+} from "../src/kafka/interface/records.ts";
 
 /** A rejected record and its reason. */
 export interface OutgoingDeadLetter {

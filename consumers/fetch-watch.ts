@@ -1,5 +1,5 @@
 import { elapsed, now } from "../src/lib/platform.ts";
-import type { ReaderStatus } from "../src/sync/partition-status.ts";
+import type { ReaderStatus } from "./partition-status.ts";
 
 /** A fetch without records takes half a second. */
 const maxSilenceMs = 10_000;

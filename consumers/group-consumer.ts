@@ -1,8 +1,8 @@
 import { getErrorMessage } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import type { LogStore } from "../src/sync/positions.ts";
-import type { ConsumerStatus } from "../src/sync/partition-status.ts";
-import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
+import type { LogStore } from "../src/kafka/interface/positions.ts";
+import type { ConsumerStatus } from "./partition-status.ts";
+import type { GroupMember, LogWatch, Partition } from "../src/kafka/interface/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
 import { FetchWatch } from "./fetch-watch.ts";
 import { PartitionReader } from "./partition-reader.ts";

@@ -7,10 +7,10 @@ import {
 import { invariant, InvariantError } from "../src/lib/invariant.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { elapsed, sleep } from "../src/lib/platform.ts";
-import { OtherClusterError, requireSameCluster } from "../src/sync/clusters.ts";
-import type { PauseCause, ReaderStatus } from "../src/sync/partition-status.ts";
-import { isSamePosition, type Position } from "../src/sync/positions.ts";
-import type { LogRecord, PartitionLog, RecordBatch } from "../src/sync/records.ts";
+import { OtherClusterError, requireSameCluster } from "./clusters.ts";
+import type { PauseCause, ReaderStatus } from "./partition-status.ts";
+import { isSamePosition, type Position } from "../src/kafka/interface/positions.ts";
+import type { LogRecord, PartitionLog, RecordBatch } from "../src/kafka/interface/records.ts";
 import { takeBatch, whileBeating, type PreparedBatch } from "./batch.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { logFailedClaim, logFailedWrite, toState } from "./reader-reports.ts";

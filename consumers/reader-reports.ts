@@ -2,8 +2,8 @@
 
 import { ConfigurationError, getErrorMessage } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import { OtherClusterError } from "../src/sync/clusters.ts";
-import type { ReaderStatus } from "../src/sync/partition-status.ts";
+import { OtherClusterError } from "./clusters.ts";
+import type { ReaderStatus } from "./partition-status.ts";
 import { outsideGroup, toPauseCause, type Mode } from "./reader-types.ts";
 
 /** What the status says of a reader in this mode. Outside of its group it is given nothing to read. */

@@ -1,9 +1,9 @@
 import { UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import { OtherClusterError } from "../src/sync/clusters.ts";
-import type { PauseCause } from "../src/sync/partition-status.ts";
-import { FencedError, type LogStore, type Position } from "../src/sync/positions.ts";
-import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
+import { OtherClusterError } from "./clusters.ts";
+import type { PauseCause } from "./partition-status.ts";
+import { FencedError, type LogStore, type Position } from "../src/kafka/interface/positions.ts";
+import type { GroupMember, LogWatch, Partition } from "../src/kafka/interface/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
 
 export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {

@@ -4,7 +4,7 @@ import kafkajs from "kafkajs";
 
 import { toHeaderList } from "../src/kafka/record-format/headers.ts";
 import { stopIdleChecks } from "../src/kafka/workarounds/request-queue.ts";
-import { getHeaderText, type RecordHeaders } from "../src/sync/records.ts";
+import { getHeaderText, type RecordHeaders } from "../src/kafka/interface/records.ts";
 
 /** The demo's Kafka client: announces topics and reads dead letters. */
 export interface Channel {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { routedEventHeader } from "../schemas/routed-event.ts";
-import { createEgressNamingFromConfig } from "../src/app/egress-naming.ts";
-import type { KafkaConfig, RouterConfig } from "../src/kafka-config.ts";
+import { createEgressNamingFromConfig } from "../src/service/egress-naming.ts";
+import type { KafkaConfig, RouterConfig } from "../src/config/kafka-config.ts";
 import type { Broker } from "../src/kafka/client.ts";
-import { formatRecordPosition, getHeaderText } from "../src/sync/records.ts";
+import { formatRecordPosition, getHeaderText } from "../src/kafka/interface/records.ts";
 
 /** A copy of an event, as a consumer of an egress topic reads it. */
 export interface ForwardedCopy {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { buildConsole } from "../console/bundle.ts";
-import { readConfig } from "../src/config.ts";
-import type { KafkaConfig } from "../src/kafka-config.ts";
+import { readConfig } from "../src/config/config.ts";
+import type { KafkaConfig } from "../src/config/kafka-config.ts";
 import { startProcess, waitUntilReady } from "../src/embedded/process.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import { printIndented } from "./story.ts";

@@ -11,7 +11,7 @@ import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
 import { buildConsole } from "../console/bundle.ts";
-import { readEnvironment, readConfig } from "../src/config.ts";
+import { readEnvironment, readConfig } from "../src/config/config.ts";
 import { getErrorMessage } from "../src/lib/errors.ts";
 import { prepareKafkaJava } from "../src/embedded/kafka-java.ts";
 import { startBroker, startStore, type ResolveOptions } from "../src/embedded/resolve.ts";

@@ -2,7 +2,7 @@
  * Analyzes the topics of a workload and planted ones in its own process: `node bench/analysis/run.ts WORKLOAD
  * TOPICS`. Prints one line of JSON. Throws if a planted topic is not found, or a wrong one is.
  */
-import type { PickableTopic } from "../../src/matching/feed.ts";
+import type { PickableTopic } from "../../src/topics/live/feed.ts";
 import { findingKinds, type FindingKind } from "../../src/topics/finding.ts";
 import { TopicAnalysis } from "../../src/topics/findings.ts";
 import { readMemoryMb } from "../support/process-usage.ts";

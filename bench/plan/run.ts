@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { loadTopicFiles } from "../../src/cli/input/topic-files/load.ts";
-import { createPlan } from "../../src/topic-sets/create-plan.ts";
-import { toPlanFile } from "../../src/topic-sets/plan-file.ts";
-import type { KnownTopic, PlanSource } from "../../src/topic-sets/stores.ts";
+import { createPlan } from "../../src/plans/create-plan.ts";
+import { toPlanFile } from "../../src/plans/plan-file.ts";
+import type { KnownTopic, PlanSource } from "../../src/plans/stores.ts";
 import { noDetails } from "../../src/topics/details.ts";
 import { readMemoryMb } from "../support/process-usage.ts";
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { Broker } from "../../src/kafka/client.ts";
 import { UnavailableError } from "../../src/lib/errors.ts";
-import { getHeaderText } from "../../src/sync/records.ts";
+import { getHeaderText } from "../../src/kafka/interface/records.ts";
 import { readCpuMicros } from "../support/process-usage.ts";
 import type { Job } from "./contestants.ts";
 import { getExternalId, parseEventNumber, type EventLog } from "./events.ts";

@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import kafkajs from "kafkajs";
 
 import { createLongProgress } from "../../src/cli/output/progress.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { openTopic } from "../support/announcements.ts";

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 
 import { MongoClient, type Db } from "mongodb";
 
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { runCommand } from "../../src/embedded/command.ts";
 import { startBroker, startStore } from "../../src/embedded/resolve.ts";
 import type { Running } from "../../src/embedded/stack.ts";

@@ -5,7 +5,7 @@ import {
   type ContextAttributes,
 } from "../../schemas/cloud-event.ts";
 import type { Fault } from "../../src/lib/errors.ts";
-import type { RecordHeaders } from "../../src/sync/records.ts";
+import type { RecordHeaders } from "../../src/kafka/interface/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import {
   cloudEventType,

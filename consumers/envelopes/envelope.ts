@@ -9,7 +9,7 @@ import {
 } from "../../src/lib/errors.ts";
 import { parseStrictJson } from "../../src/lib/json.ts";
 import { parseEvent } from "../../src/matching/filter/numbers.ts";
-import { getHeader, getHeaderText, type RecordHeaders } from "../../src/sync/records.ts";
+import { getHeader, getHeaderText, type RecordHeaders } from "../../src/kafka/interface/records.ts";
 
 /**
  * What the envelopes share: how a record says which envelope it has, how its JSON and its headers are read,

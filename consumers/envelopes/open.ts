@@ -1,5 +1,5 @@
 import { RejectionError } from "../../src/lib/errors.ts";
-import type { RecordHeaders, SkippedBatch } from "../../src/sync/records.ts";
+import type { RecordHeaders, SkippedBatch } from "../../src/kafka/interface/records.ts";
 import {
   checkFormat,
   checkHeaders,

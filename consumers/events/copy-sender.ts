@@ -5,8 +5,8 @@ import {
   type EgressTopics,
   type RoutingTransaction,
   type RoutingTransactions,
-} from "../../src/routing/transactions.ts";
-import { FencedError } from "../../src/sync/positions.ts";
+} from "../../src/kafka/interface/routing-transactions.ts";
+import { FencedError } from "../../src/kafka/interface/positions.ts";
 import type { Step } from "../batch.ts";
 
 /** How long copies for a Kafka topic that rejected one are sent in requests of their own. */

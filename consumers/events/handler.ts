@@ -8,7 +8,7 @@ import {
 } from "../../src/lib/errors.ts";
 import { now } from "../../src/lib/platform.ts";
 import { withTimeout } from "../../src/lib/timeout.ts";
-import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import {
   chooseTarget,
   RoutePlan,
@@ -23,9 +23,9 @@ import type {
   RoutedRecord,
   RoutingTransaction,
   RoutingTransactions,
-} from "../../src/routing/transactions.ts";
-import type { LogRecord, OutgoingRecord } from "../../src/sync/records.ts";
-import type { Tracing } from "../../src/tracing/tracing.ts";
+} from "../../src/kafka/interface/routing-transactions.ts";
+import type { LogRecord, OutgoingRecord } from "../../src/kafka/interface/records.ts";
+import type { Tracing } from "../../src/lib/tracing.ts";
 import type { BatchHandler, Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRejected } from "../dead-letter-sender.ts";

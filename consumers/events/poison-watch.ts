@@ -4,8 +4,8 @@ import {
   RejectionError,
   UnavailableError,
 } from "../../src/lib/errors.ts";
-import { FencedError } from "../../src/sync/positions.ts";
-import type { LogRecord } from "../../src/sync/records.ts";
+import { FencedError } from "../../src/kafka/interface/positions.ts";
+import type { LogRecord } from "../../src/kafka/interface/records.ts";
 
 /**
  * After so many identical failures for no foreseen reason, an event that is alone in its batch becomes a dead

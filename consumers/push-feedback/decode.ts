@@ -6,7 +6,7 @@ import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../..
 import { parseStrictJson } from "../../src/lib/json.ts";
 import { toTime } from "../../src/lib/time.ts";
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
-import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
+import { type LogRecord, getHeaderText } from "../../src/kafka/interface/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { maxValueBytes } from "../announcements/decode.ts";
 import { createBatchRejection } from "../envelopes/open.ts";

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 
 import { OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
 import { withTimeout } from "../../src/lib/timeout.ts";
-import type { Sessions } from "../../src/sessions/session.ts";
+import type { Sessions } from "../../src/users/session.ts";
 import { withoutHash, type Authenticate, type AuthenticateAfresh } from "../../src/users/authenticate.ts";
 import { keyPrefix } from "../../src/users/key.ts";
 import type { CheckKey } from "../../src/users/key-check.ts";

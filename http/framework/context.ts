@@ -6,7 +6,7 @@ import { TLSSocket } from "node:tls";
 
 import type { Origin } from "../../src/lib/audit.ts";
 import type { Logger } from "../../src/lib/logger.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { Session } from "../../src/users/session.ts";
 import type { User } from "../../src/users/user.ts";
 import { stripParameters } from "./accept.ts";
 import type { ErrorCode } from "./errors.ts";

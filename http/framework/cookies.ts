@@ -1,7 +1,7 @@
 import { parseCookie, stringifySetCookie } from "cookie";
 import type { IncomingMessage } from "node:http";
 
-import type { Session } from "../../src/sessions/session.ts";
+import type { Session } from "../../src/users/session.ts";
 
 /** The header that must carry a session's CSRF token unless the request only reads. */
 export const csrfHeader = "x-csrf-token";

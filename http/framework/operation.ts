@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../../src/lib/audit.ts";
 import type { ValidationResult } from "../../src/lib/validation.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { Session } from "../../src/users/session.ts";
 import type { Namespaces, Right } from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
 import type { ErrorCode } from "./errors.ts";

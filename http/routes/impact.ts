@@ -5,10 +5,10 @@ import {
   type ImpactBody,
   type ImpactResult,
 } from "../../schemas/impact.ts";
-import { findChangeFaults, toImpactChange, type ProposedTopic } from "../../src/impact/changes.ts";
-import type { ImpactJob, ImpactPreview, ImpactProgress } from "../../src/impact/preview.ts";
-import { toReadEvent } from "../../src/impact/result.ts";
-import type { EventSelection } from "../../src/impact/selection.ts";
+import { findChangeFaults, toImpactChange, type ProposedTopic } from "../../src/plans/impact/changes.ts";
+import type { ImpactJob, ImpactPreview, ImpactProgress } from "../../src/plans/impact/preview.ts";
+import { toReadEvent } from "../../src/plans/impact/result.ts";
+import type { EventSelection } from "../../src/plans/impact/selection.ts";
 import {
   ConfigurationError,
   getErrorMessage,

@@ -1,6 +1,6 @@
 import { signInMethodsSchema, type SignInMethods } from "../../schemas/session.ts";
-import type { OpenIdSignIn } from "../../src/sessions/openid-sign-in.ts";
-import type { Sessions } from "../../src/sessions/session.ts";
+import type { OpenIdSignIn } from "../../src/users/openid-sign-in.ts";
+import type { Sessions } from "../../src/users/session.ts";
 import { SignInError } from "../../src/users/openid.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";

@@ -6,11 +6,11 @@ import {
   readEventRecord,
   type DecodedEvent,
   type DecodeEventText,
-} from "../../src/matching/event.ts";
+} from "../../src/routing/event.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
 import type { EventRecord } from "../../src/matching/filter/record.ts";
-import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
-import { toExplanation } from "../../src/matching/explanation.ts";
+import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
+import { toExplanation } from "../../src/routing/explanation.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { Namespaces } from "../../src/users/rights.ts";

@@ -8,7 +8,7 @@ import {
   type SessionList,
   type SessionView,
 } from "../../schemas/session.ts";
-import { toSessionKey, type OpenSession, type Session, type Sessions } from "../../src/sessions/session.ts";
+import { toSessionKey, type OpenSession, type Session, type Sessions } from "../../src/users/session.ts";
 import type { UserAdministration } from "../../src/users/administration.ts";
 import type { AuthenticateAfresh } from "../../src/users/authenticate.ts";
 import { listRights } from "../../src/users/rights.ts";

@@ -1,8 +1,8 @@
 import { topicRelationsSchema, type TopicRelationsView } from "../../schemas/topic-relations.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
-import type { PickableTopic } from "../../src/matching/feed.ts";
+import type { PickableTopic } from "../../src/topics/live/feed.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
-import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import { findContaining } from "../../src/topics/containing.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { maxListedTopics } from "../../src/topics/relations.ts";

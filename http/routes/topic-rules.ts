@@ -3,7 +3,7 @@ import { RejectionError } from "../../src/lib/errors.ts";
 import { isSysId } from "../../src/lib/sys-id.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
-import { requireUnmanaged } from "../../src/topic-sets/guard.ts";
+import { requireUnmanaged } from "../../src/plans/guard.ts";
 import { VersionConflictError } from "../../src/topics/definition-change.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
 import { DetailsConflictError, type TopicDetailsStore } from "../../src/topics/details-store.ts";

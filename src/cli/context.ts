@@ -2,14 +2,14 @@ import { hostname, userInfo } from "node:os";
 
 import type { AuditEvent } from "../lib/audit.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
-import { readEnvironment, readConfig, type Config } from "../config.ts";
+import { readEnvironment, readConfig, type Config } from "../config/config.ts";
 import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
-import type { Services } from "../app/services.ts";
+import type { Services } from "../service/services.ts";
 import type { Broker } from "../kafka/client.ts";
 import { createLifecycle, type Lifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
 import { resolveBroker, resolveStore } from "../embedded/embedded.ts";
-import type { RecordProducer } from "../sync/records.ts";
+import type { RecordProducer } from "../kafka/interface/records.ts";
 import { createDatabase, type Database } from "../storage/database.ts";
 
 /** What a command works with. Database and broker are connected on first use. */
@@ -130,7 +130,7 @@ async function openServices(options: ContextOptions): Promise<Services> {
   // Loaded while the database is being connected; not every command needs it.
   const [database, { createServices }] = await Promise.all([
     openDatabase(options),
-    import("../app/services.ts"),
+    import("../service/services.ts"),
   ]);
   return createServices({ ...options, database });
 }

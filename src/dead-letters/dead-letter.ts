@@ -9,7 +9,7 @@ import {
   type PartitionRecord,
   type RecordHeaders,
   type RecordPosition,
-} from "../sync/records.ts";
+} from "../kafka/interface/records.ts";
 import { isProven } from "./proof.ts";
 
 /** Why a record was rejected; OTHER for dead letters that topicsync did not write. */

@@ -1,7 +1,7 @@
 import { NotLoadedError, UnavailableError } from "../lib/errors.ts";
 import { elapsed, sleep } from "../lib/platform.ts";
-import type { Position, PositionStore } from "../sync/positions.ts";
-import type { LogReader, LogWatch, TopicBounds } from "../sync/records.ts";
+import type { Position, PositionStore } from "../kafka/interface/positions.ts";
+import type { LogReader, LogWatch, TopicBounds } from "../kafka/interface/records.ts";
 import type { DeadLetterReader } from "./stores.ts";
 
 export interface ProgressOptions {

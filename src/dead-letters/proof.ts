@@ -7,7 +7,7 @@ import {
   type LogRecord,
   type OutgoingRecord,
   type RecordProducer,
-} from "../sync/records.ts";
+} from "../kafka/interface/records.ts";
 
 type Content = Pick<LogRecord, "key" | "value" | "headers">;
 

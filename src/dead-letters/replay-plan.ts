@@ -1,5 +1,5 @@
 import type { SkippedReplay, SkipReason } from "../../schemas/dead-letter-replay.ts";
-import type { Partition, RecordPosition } from "../sync/records.ts";
+import type { Partition, RecordPosition } from "../kafka/interface/records.ts";
 import { formatOutcome, type ReplayWithOutcome } from "./outcomes.ts";
 import type { Replay, TopicState } from "./stores.ts";
 import type { DeadLetterSummary } from "./summary.ts";

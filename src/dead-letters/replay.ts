@@ -9,7 +9,7 @@ import {
   type PartitionOffset,
   type RecordPosition,
   type RecordProducer,
-} from "../sync/records.ts";
+} from "../kafka/interface/records.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import { readDeadLetters, type DeadLetterSource } from "./records.ts";
 import { addProof } from "./proof.ts";

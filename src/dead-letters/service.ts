@@ -7,7 +7,7 @@ import type {
 } from "../../schemas/dead-letter-api.ts";
 import { KafkaUnavailableError } from "../lib/errors.ts";
 import { createMutex } from "../lib/mutex.ts";
-import type { LogReader, RecordProducer } from "../sync/records.ts";
+import type { LogReader, RecordProducer } from "../kafka/interface/records.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { readItems, readPage, type ListRequest, type PageRequest } from "./listing.ts";
 import { findReplays } from "./outcomes.ts";

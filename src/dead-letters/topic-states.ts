@@ -7,7 +7,7 @@ import {
   type LogReader,
   type PartitionRecord,
   type RecordPosition,
-} from "../sync/records.ts";
+} from "../kafka/interface/records.ts";
 import type { IdentifyTopic } from "./dead-letter.ts";
 import type { SyncPosition, SyncState, TopicState } from "./stores.ts";
 

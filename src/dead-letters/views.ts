@@ -1,6 +1,6 @@
 import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letter-api.ts";
 import type { RejectionCode } from "../lib/errors.ts";
-import { formatRecordPosition, measureRecord, type RecordHeaders } from "../sync/records.ts";
+import { formatRecordPosition, measureRecord, type RecordHeaders } from "../kafka/interface/records.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import type { ReplayWithOutcome } from "./outcomes.ts";
 import type { DeadLetterSummary } from "./summary.ts";

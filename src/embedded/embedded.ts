@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join, resolve } from "node:path";
 
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { ConfigurationError, UnavailableError } from "../lib/errors.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";

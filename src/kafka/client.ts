@@ -5,11 +5,11 @@ import kafkajs, {
   type RetryOptions,
 } from "kafkajs";
 
-import type { KafkaConfig, NewEgress } from "../kafka-config.ts";
+import type { KafkaConfig, NewEgress } from "../config/kafka-config.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GroupReading } from "../routing/consumers.ts";
-import type { RoutingTransactions } from "../routing/transactions.ts";
-import type { Position } from "../sync/positions.ts";
+import type { RoutingTransactions } from "./interface/routing-transactions.ts";
+import type { Position } from "./interface/positions.ts";
 import type {
   GroupMember,
   LogObserver,
@@ -17,7 +17,7 @@ import type {
   LogWatch,
   Partition,
   RecordProducer,
-} from "../sync/records.ts";
+} from "./interface/records.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { replaceConnections } from "./certificate-rotation.ts";
 import { createSasl, followTls } from "./credentials.ts";

@@ -1,7 +1,7 @@
 import type { TopicOffsets } from "kafkajs";
 
-import type { ClaimedPosition, Position } from "../sync/positions.ts";
-import type { Partition } from "../sync/records.ts";
+import type { ClaimedPosition, Position } from "./interface/positions.ts";
+import type { Partition } from "./interface/records.ts";
 import type { CommittedOffset } from "./protocol/offset-fetch.ts";
 
 /** The router commits this with an offset, as JSON. */

@@ -5,7 +5,7 @@ import { invariant } from "../lib/invariant.ts";
 import type { Logger } from "../lib/logger.ts";
 import { elapsed, repeat, schedule, type Cancel } from "../lib/platform.ts";
 import { waitAtMost } from "../lib/timeout.ts";
-import type { GroupListener, GroupMember, Partition, RecordBatch } from "../sync/records.ts";
+import type { GroupListener, GroupMember, Partition, RecordBatch } from "./interface/records.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { findJoinFault, isMemberOutage } from "./member-errors.ts";
 import { fetchApiKey } from "./protocol/fetch.ts";

@@ -7,7 +7,7 @@ import {
   UnavailableError,
 } from "../lib/errors.ts";
 import { InvariantError } from "../lib/invariant.ts";
-import type { SendRejection } from "../sync/records.ts";
+import type { SendRejection } from "./interface/records.ts";
 
 /** The error codes of denied requests, with the kind of the missing right. */
 const denials = {

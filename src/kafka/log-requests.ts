@@ -1,7 +1,7 @@
 import type { KafkaMessage } from "kafkajs";
 
 import { KafkaUnavailableError } from "../lib/errors.ts";
-import type { LogRecord, PartitionLog, PartitionOffset, TopicBounds } from "../sync/records.ts";
+import type { LogRecord, PartitionLog, PartitionOffset, TopicBounds } from "./interface/records.ts";
 import { quoteTopic, toKafkaError } from "./errors.ts";
 import { errorCodes } from "./protocol/error-codes.ts";
 import { canFetchById, requestFetch } from "./protocol/fetch.ts";

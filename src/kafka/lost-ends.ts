@@ -5,7 +5,7 @@
  * The test in test/integration/two-brokers/lost-ends.ts shows it.
  */
 
-import type { RouterConfig } from "../kafka-config.ts";
+import type { RouterConfig } from "../config/kafka-config.ts";
 import { elapsed, sleep } from "../lib/platform.ts";
 import { createEgressNaming } from "../routing/egress.ts";
 import { hasType } from "./errors.ts";

@@ -1,7 +1,7 @@
 import type { Message } from "kafkajs";
 
 import { toIHeaders } from "./record-format/headers.ts";
-import { measureRecord, type OutgoingRecord } from "../sync/records.ts";
+import { measureRecord, type OutgoingRecord } from "./interface/records.ts";
 
 /**
  * kafkajs sends the messages for a partition as one record batch, which must not exceed `max.message.bytes`

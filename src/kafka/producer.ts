@@ -1,7 +1,7 @@
 import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
 import { UnavailableError } from "../lib/errors.ts";
-import type { OutgoingRecord, RecordProducer, SendResult } from "../sync/records.ts";
+import type { OutgoingRecord, RecordProducer, SendResult } from "./interface/records.ts";
 import { findSendRejection, quoteTopic, toKafkaError } from "./errors.ts";
 import { maxBytesPerBatch, splitIntoRecordBatches, toMessage } from "./outgoing-records.ts";
 import type { KafkaClient } from "./sockets.ts";

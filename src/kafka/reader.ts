@@ -1,12 +1,12 @@
 import { KafkaUnavailableError } from "../lib/errors.ts";
 import { elapsed } from "../lib/platform.ts";
-import type { FetchedPart, OffsetRange, PartitionRecord, ReadOptions } from "../sync/records.ts";
+import type { FetchedPart, OffsetRange, PartitionRecord, ReadOptions } from "./interface/records.ts";
 import type { KafkaRequests } from "./requests.ts";
 
 /** Longer than the timeout of a request. */
 const stallTimeoutMs = 30_000;
 
-/** See LogReader.read in src/sync/records.ts. */
+/** See LogReader.read in src/kafka/interface/records.ts. */
 export async function* readLog(
   requests: Pick<KafkaRequests, "fetchBounds" | "fetchRecords">,
   topic: string,

@@ -1,7 +1,7 @@
 import { UnavailableError } from "../lib/errors.ts";
 import { sleep } from "../lib/platform.ts";
 import type { GroupReading } from "../routing/consumers.ts";
-import type { PartitionLog, PartitionOffset, TopicBounds } from "../sync/records.ts";
+import type { PartitionLog, PartitionOffset, TopicBounds } from "./interface/records.ts";
 import { createTopics, type TopicCreation } from "./admin/topic-creation.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { readConsumerGroups, type GroupQuery } from "./group-requests.ts";

@@ -3,8 +3,8 @@ import type { Message, RecordMetadata, TopicMessages, Transaction } from "kafkaj
 import { KafkaUnavailableError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
 import { elapsed } from "../lib/platform.ts";
-import { RecordRejectedError, type RoutedRecord } from "../routing/transactions.ts";
-import type { SendRejection, SendResult } from "../sync/records.ts";
+import { RecordRejectedError, type RoutedRecord } from "./interface/routing-transactions.ts";
+import type { SendRejection, SendResult } from "./interface/records.ts";
 import { findSendRejection, hasType } from "./errors.ts";
 import {
   canShareBatch,

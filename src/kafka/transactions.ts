@@ -9,9 +9,9 @@ import {
   RecordRejectedError,
   type RoutingTransaction,
   type RoutingTransactions,
-} from "../routing/transactions.ts";
-import { FencedError, type ClaimedPosition, type Position } from "../sync/positions.ts";
-import type { Partition } from "../sync/records.ts";
+} from "./interface/routing-transactions.ts";
+import { FencedError, type ClaimedPosition, type Position } from "./interface/positions.ts";
+import type { Partition } from "./interface/records.ts";
 import { hasType, quoteGroup, toKafkaError, toOutage, type Rights } from "./errors.ts";
 import { createTopicLimits, sendAll, sendEach, splitIntoRequests } from "./routed-requests.ts";
 import type { OutputCheck } from "./lost-ends.ts";

@@ -9,10 +9,10 @@ import {
   measureRecord,
   type LogRecord,
   type Partition,
-} from "../sync/records.ts";
+} from "../kafka/interface/records.ts";
 import type { EgressNaming, NamedTopic } from "./egress.ts";
 import { keepShares, quoteNamespaces } from "./namespace-shares.ts";
-import type { EgressObstacle, RoutedRecord } from "./transactions.ts";
+import type { EgressObstacle, RoutedRecord } from "../kafka/interface/routing-transactions.ts";
 
 /** An event, and the topics that it is forwarded to. */
 export interface RoutedEvent {

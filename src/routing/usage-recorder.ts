@@ -1,7 +1,7 @@
 import type { Logger } from "../lib/logger.ts";
 import { currentDate, elapsed, schedule, sleep, type Cancel } from "../lib/platform.ts";
 import { waitAtMost } from "../lib/timeout.ts";
-import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
+import type { LiveTopicIndex } from "../topics/live/live-topic-index.ts";
 import type { MatchCount } from "../matching/picker/picker.ts";
 import type { TopicUsageStore } from "../topics/usage.ts";
 

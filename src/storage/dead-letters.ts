@@ -12,8 +12,8 @@ import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summar
 import { TransactionConflictError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { elapsed } from "../lib/platform.ts";
-import type { PositionStep } from "../sync/positions.ts";
-import type { RecordPosition } from "../sync/records.ts";
+import type { PositionStep } from "../kafka/interface/positions.ts";
+import type { RecordPosition } from "../kafka/interface/records.ts";
 import type { Namespaces } from "../users/rights.ts";
 import { maxListMs, maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";

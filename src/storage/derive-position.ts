@@ -1,4 +1,4 @@
-import type { Position, PositionKey } from "../sync/positions.ts";
+import type { Position, PositionKey } from "../kafka/interface/positions.ts";
 import type { AnnouncementSource, Source } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import type { LogEpochRecord } from "./logs.ts";

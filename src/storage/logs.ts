@@ -1,5 +1,5 @@
-import type { KnownLog, LogStore, NewLog } from "../sync/positions.ts";
-import type { Partition } from "../sync/records.ts";
+import type { KnownLog, LogStore, NewLog } from "../kafka/interface/positions.ts";
+import type { Partition } from "../kafka/interface/records.ts";
 import { invariant } from "../lib/invariant.ts";
 import { currentDate } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";

@@ -1,7 +1,7 @@
 import type { Binary, Filter, UUID } from "mongodb";
 
 import { currentDate } from "../lib/platform.ts";
-import { FencedError, type Position, type PositionKey } from "../sync/positions.ts";
+import { FencedError, type Position, type PositionKey } from "../kafka/interface/positions.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 

@@ -13,7 +13,7 @@ import {
   type Position,
   type PositionKey,
   type PositionStep,
-} from "../sync/positions.ts";
+} from "../kafka/interface/positions.ts";
 import type { Database } from "./database.ts";
 import { commit, isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";

@@ -1,6 +1,6 @@
 import { BSON } from "mongodb";
 
-import type { IndexedTopic } from "../matching/feed.ts";
+import type { IndexedTopic } from "../topics/live/feed.ts";
 import { toIndexed, type TopicRecord } from "./topic-records.ts";
 
 type IndexedRecord = Parameters<typeof toIndexed>[0];

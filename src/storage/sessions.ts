@@ -1,4 +1,4 @@
-import type { SessionBasis, SessionStore, StoredSession } from "../sessions/session.ts";
+import type { SessionBasis, SessionStore, StoredSession } from "../users/session.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./client-options.ts";

@@ -3,7 +3,7 @@ import { MongoServerError } from "mongodb";
 import { getErrorMessage } from "../lib/errors.ts";
 import { InvariantError } from "../lib/invariant.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { FeedListener, Following, IndexedTopic, TopicFeed } from "../matching/feed.ts";
+import type { FeedListener, Following, IndexedTopic, TopicFeed } from "../topics/live/feed.ts";
 import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
 import { collections } from "./names.ts";

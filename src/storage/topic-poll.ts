@@ -1,5 +1,5 @@
 import { elapsed, now, sleep } from "../lib/platform.ts";
-import type { FeedListener, Following, TopicChange } from "../matching/feed.ts";
+import type { FeedListener, Following, TopicChange } from "../topics/live/feed.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { findByExternalIds, toRenames, type RetiredRecord, type TopicRecord } from "./topic-records.ts";

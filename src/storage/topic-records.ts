@@ -1,9 +1,9 @@
 import type { Collection, Filter, FindOptions } from "mongodb";
 
-import type { IndexedTopic, PickableTopic, TopicChange } from "../matching/feed.ts";
+import type { IndexedTopic, PickableTopic, TopicChange } from "../topics/live/feed.ts";
 import { splitIntoBatches } from "../lib/batches.ts";
 import type { Database } from "./database.ts";
-import { formatRecordPosition } from "../sync/records.ts";
+import { formatRecordPosition } from "../kafka/interface/records.ts";
 import type { StoredDefinition } from "../topics/stores.ts";
 import type { PreviousTopic, RetiredTopic, Source, Topic, TopicDefinition } from "../topics/topic.ts";
 

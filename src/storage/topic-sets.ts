@@ -1,8 +1,8 @@
 import type { Filter } from "mongodb";
 
 import { RejectionError, TransactionConflictError } from "../lib/errors.ts";
-import { createOriginRejection } from "../topic-sets/origin.ts";
-import type { SetApply, SetWrites, TopicSet, TopicSetStore } from "../topic-sets/stores.ts";
+import { createOriginRejection } from "../plans/origin.ts";
+import type { SetApply, SetWrites, TopicSet, TopicSetStore } from "../plans/stores.ts";
 import { DetailsConflictError } from "../topics/details-store.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";

@@ -2,7 +2,7 @@ import type { ChangeStream, ChangeStreamDocument, Document } from "mongodb";
 
 import { invariant } from "../lib/invariant.ts";
 import { elapsed } from "../lib/platform.ts";
-import type { Following, TopicChange } from "../matching/feed.ts";
+import type { Following, TopicChange } from "../topics/live/feed.ts";
 import type { Database } from "./database.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { toRenames, type TopicRecord } from "./topic-records.ts";

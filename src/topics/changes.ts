@@ -1,6 +1,6 @@
 import { RejectionError } from "../lib/errors.ts";
 import { getUpdateTime } from "../lib/update-time.ts";
-import { formatRecordPosition } from "../sync/records.ts";
+import { formatRecordPosition } from "../kafka/interface/records.ts";
 import {
   UnknownTopicError,
   VersionConflictError,

@@ -1,5 +1,5 @@
-import type { PickableTopic } from "../matching/feed.ts";
-import type { LiveTopicIndex } from "../matching/live-topic-index.ts";
+import type { PickableTopic } from "./live/feed.ts";
+import type { LiveTopicIndex } from "./live/live-topic-index.ts";
 import { areImplied, TopicConditions } from "../matching/filter/implication.ts";
 import { printCondition } from "../matching/filter/to-text.ts";
 import { readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";

@@ -10,7 +10,7 @@ import {
   type Topic,
   type TopicDefinition,
 } from "./topic.ts";
-import type { Partition } from "../sync/records.ts";
+import type { Partition } from "../kafka/interface/records.ts";
 import { TopicSnapshot, type TopicWrites } from "./snapshot.ts";
 
 export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "rejected";

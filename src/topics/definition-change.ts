@@ -1,5 +1,5 @@
 import { OutdatedError } from "../lib/errors.ts";
-import { formatRecordPosition } from "../sync/records.ts";
+import { formatRecordPosition } from "../kafka/interface/records.ts";
 import type { Topic, TopicDefinition } from "./topic.ts";
 
 /** What the caller has read of a topic that is to be changed. */

@@ -1,5 +1,5 @@
 import type { TopicView } from "../../schemas/topic-view.ts";
-import type { PickableTopic } from "../matching/feed.ts";
+import type { PickableTopic } from "./live/feed.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 

@@ -1,4 +1,4 @@
-import type { PickableTopic } from "../matching/feed.ts";
+import type { PickableTopic } from "./live/feed.ts";
 import { classifyChange, type FilterChange } from "../matching/filter/filter-change.ts";
 import { compareTexts } from "../matching/filter/compare.ts";
 import { FilterSyntaxError } from "../matching/filter/filter.ts";

@@ -1,5 +1,5 @@
 import { getErrorMessage } from "../lib/errors.ts";
-import { BatchConflictError, type BatchStore } from "../sync/positions.ts";
+import { BatchConflictError, type BatchStore } from "../kafka/interface/positions.ts";
 import type { RetiredTopic, Source, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 

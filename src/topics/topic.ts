@@ -1,6 +1,6 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import { RejectionError } from "../lib/errors.ts";
-import type { RecordPosition } from "../sync/records.ts";
+import type { RecordPosition } from "../kafka/interface/records.ts";
 import type { ShownDetails } from "./details.ts";
 
 /** The definition of a topic. Absent members are "", so that each definition has one form. */

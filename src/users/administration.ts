@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../lib/audit.ts";
 import { NameTakenError } from "../lib/errors.ts";
-import type { SessionStore } from "../sessions/session.ts";
+import type { SessionStore } from "./session.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
 import { everyRole, type StoredUser, type User, type UserPage, type UserStore } from "./user.ts";
 

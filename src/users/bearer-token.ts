@@ -4,7 +4,9 @@ import { LRUCache } from "lru-cache";
 
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
-import { ForgedTokenError, InvalidTokenError, isTrustworthy, toUser, type OidcConfig } from "./openid.ts";
+import type { OidcConfig } from "../config/openid-config.ts";
+import { isTrustworthy } from "../lib/trustworthy-url.ts";
+import { ForgedTokenError, InvalidTokenError, toUser } from "./openid.ts";
 import type { User } from "./user.ts";
 
 /**

@@ -5,7 +5,9 @@ import { cached } from "../lib/cached.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { followSecret } from "../lib/secret.ts";
-import { getClaim, isTrustworthy, SignInError, type SignInConfig, type TokenClaims } from "./openid.ts";
+import type { SignInConfig } from "../config/openid-config.ts";
+import { isTrustworthy } from "../lib/trustworthy-url.ts";
+import { getClaim, SignInError, type TokenClaims } from "./openid.ts";
 
 /** Values that bind a callback to the browser that began the sign-in. */
 export interface SignInSecrets {

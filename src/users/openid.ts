@@ -1,32 +1,7 @@
 import type { SignInFailureReason } from "../../schemas/session.ts";
 import { openIdPrefix } from "../../schemas/user.ts";
-import type { Secret } from "../lib/secret.ts";
+import type { OidcConfig } from "../config/openid-config.ts";
 import { everyRole, type User } from "./user.ts";
-
-/** Which bearer tokens are accepted, and how users are read from them. */
-export interface OidcConfig {
-  /** Must equal the claim `iss`. */
-  readonly issuer: string;
-  readonly audience: string;
-  /** Name or path of the claim with the roles: `realm_access.roles`. */
-  readonly rolesClaim: string;
-  readonly userClaim: string;
-  /** Rights and roles for values of the roles claim, besides topicsync's own roles. */
-  readonly roleMap: ReadonlyMap<string, readonly string[]>;
-  /** What the header `typ` of bearer tokens must be; undefined: anything. */
-  readonly tokenType?: string | undefined;
-}
-
-/** How people sign in on the console through the provider. */
-export interface SignInConfig extends OidcConfig {
-  readonly clientId: string;
-  /** Undefined for a public client. */
-  readonly clientSecret: Secret | undefined;
-  /** The scopes requested from the provider, separated by spaces. */
-  readonly scope: string;
-  /** The public origin of the service: `https://topicsync.example.org`. */
-  readonly publicUrl: string;
-}
 
 /** The token cannot be accepted; the message says why. */
 export class InvalidTokenError extends Error {
@@ -45,16 +20,6 @@ export class SignInError extends Error {
     super(message, { cause });
     this.reason = reason;
   }
-}
-
-/** Whether traffic to this URL cannot be tampered with: HTTPS, or HTTP on the loopback interface. */
-export function isTrustworthy(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  if (protocol === "https:") return true;
-  return (
-    protocol === "http:" && (/^127(\.\d+){3}$/.test(hostname) || ["localhost", "[::1]"].includes(hostname))
-  );
 }
 
 /** The claims of a user, by name. */

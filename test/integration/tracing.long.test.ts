@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import { toLogRecord } from "../../src/kafka/record-format/batch-reader.ts";
-import { getHeaderText } from "../../src/sync/records.ts";
+import { getHeaderText } from "../../src/kafka/interface/records.ts";
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { startReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";

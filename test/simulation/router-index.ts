@@ -1,8 +1,8 @@
 /**
  * What the index of a process may hold: never an older version of a topic than one that it has held or read.
  */
-import type { PickableTopic } from "../../src/matching/feed.ts";
-import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import type { PickableTopic } from "../../src/topics/live/feed.ts";
+import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import type { EventContent, TopicVersion } from "./router-versions.ts";
 import { Violation } from "./violation.ts";
 

@@ -1,7 +1,7 @@
 /** How processes and others change the topics of the router's world. */
 import { UnavailableError } from "../../src/lib/errors.ts";
 import { currentDate } from "../../src/lib/platform.ts";
-import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { collections } from "../../src/storage/names.ts";
 import {

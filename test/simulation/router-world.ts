@@ -5,14 +5,14 @@
  */
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import type { Broker } from "../../src/kafka/client.ts";
 import { choosePartition } from "../../src/kafka/partitioner.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
-import { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import { createEgressNaming } from "../../src/routing/egress.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
-import type { Partition } from "../../src/sync/records.ts";
+import type { Partition } from "../../src/kafka/interface/records.ts";
 import {
   createRandom,
   withSimulatedTimers,

@@ -6,7 +6,7 @@ import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
 import type { PositionRecord } from "../../src/storage/position-records.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
-import { setPosition, type PositionedConsumer } from "../../src/sync/set-positions.ts";
+import { setPosition, type PositionedConsumer } from "../../src/service/set-positions.ts";
 import {
   startOfTime,
   creation,

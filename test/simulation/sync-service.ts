@@ -1,12 +1,12 @@
 /** The product in a process of the sync's world. */
 import { createAnnouncementHandler } from "../../consumers/announcements/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import type { Broker } from "../../src/kafka/client.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
-import type { RecordProducer } from "../../src/sync/records.ts";
+import type { RecordProducer } from "../../src/kafka/interface/records.ts";
 import type { TopicStore } from "../../src/topics/stores.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { createClaimCheck } from "./claim-check.ts";

@@ -2,7 +2,7 @@
  * A world for the sync: processes that run the product's reader, service, storage and Kafka client unchanged,
  * with kafkajs itself, over simulated connections to a simulated Kafka cluster and a simulated store.
  */
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { ConfigurationError } from "../../src/lib/errors.ts";
 import { collections } from "../../src/storage/names.ts";
 import {

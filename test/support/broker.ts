@@ -1,6 +1,6 @@
 import { after } from "node:test";
 
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { unique } from "./names.ts";

@@ -5,10 +5,10 @@ import { after, before } from "node:test";
 import type { Message } from "kafkajs";
 
 import type { DeadLetterView } from "../../schemas/dead-letter-api.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import type { LogRecord } from "../../src/sync/records.ts";
+import type { LogRecord } from "../../src/kafka/interface/records.ts";
 import { deadLetterMessage, prove } from "./dead-letters.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
 import { parseNdjson } from "./ndjson.ts";

@@ -3,9 +3,9 @@ import type { TestContext } from "node:test";
 import type { Message } from "kafkajs";
 import type { Binary, Db } from "mongodb";
 
-import { createDeadLetters, type DeadLettersOptions } from "../../src/app/dead-letters.ts";
-import { createServices } from "../../src/app/services.ts";
-import { readConfig } from "../../src/config.ts";
+import { createDeadLetters, type DeadLettersOptions } from "../../src/service/dead-letters.ts";
+import { createServices } from "../../src/service/services.ts";
+import { readConfig } from "../../src/config/config.ts";
 import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { toHeaderList } from "../../src/kafka/record-format/headers.ts";

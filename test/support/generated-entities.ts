@@ -6,11 +6,11 @@ import type { StoredDeadLetter } from "../../src/dead-letters/summary.ts";
 import { valueKinds, type PathStatistics, type TypeStatistics } from "../../src/event-types/event-type.ts";
 import type { Installation } from "../../src/installations/installation.ts";
 import { rejectionCodes, type Fault } from "../../src/lib/errors.ts";
-import type { SessionBasis, StoredSession } from "../../src/sessions/session.ts";
-import type { Position } from "../../src/sync/positions.ts";
-import type { RecordPosition } from "../../src/sync/records.ts";
-import type { PlannedChange, PlannedState, TopicPlan } from "../../src/topic-sets/plan.ts";
-import type { KnownTopic, SetApply, TopicSet } from "../../src/topic-sets/stores.ts";
+import type { SessionBasis, StoredSession } from "../../src/users/session.ts";
+import type { Position } from "../../src/kafka/interface/positions.ts";
+import type { RecordPosition } from "../../src/kafka/interface/records.ts";
+import type { PlannedChange, PlannedState, TopicPlan } from "../../src/plans/plan.ts";
+import type { KnownTopic, SetApply, TopicSet } from "../../src/plans/stores.ts";
 import type {
   AppliedVersion,
   ReplacedDetails,

@@ -1,5 +1,5 @@
 import { createLogger, type Logger } from "../../src/lib/logger.ts";
-import { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
+import { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { createTopicFeed } from "../../src/storage/topic-feed.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";

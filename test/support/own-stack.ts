@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { startBroker, startStore } from "../../src/embedded/resolve.ts";
 import type { Running, RunningBroker } from "../../src/embedded/stack.ts";
 import { getPort, toolsFolder } from "../unit/embedded/local.ts";

@@ -1,4 +1,4 @@
-import type { PickableTopic } from "../../src/matching/feed.ts";
+import type { PickableTopic } from "../../src/topics/live/feed.ts";
 
 /** A topic that wants the events whose `event.a` is 1. */
 export const createPickableTopic = (externalId: string): PickableTopic => ({

@@ -1,7 +1,7 @@
 import { createLogger } from "../../src/lib/logger.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { createPositions, type SessionOptions } from "../../src/storage/positions.ts";
-import type { BatchStore } from "../../src/sync/positions.ts";
+import type { BatchStore } from "../../src/kafka/interface/positions.ts";
 
 const log = await createLogger("silent");
 

@@ -3,10 +3,10 @@ import { after, before } from "node:test";
 
 import type { IHeaders } from "kafkajs";
 
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { getHeaderText, type LogRecord } from "../../src/sync/records.ts";
+import { getHeaderText, type LogRecord } from "../../src/kafka/interface/records.ts";
 import { call } from "./http.ts";
 import { createKafkaTopics, waitForTransactions } from "./kafka-topics.ts";
 import { unique } from "./names.ts";

@@ -134,8 +134,8 @@ export async function startTopicsyncHere(
 ): Promise<TestService> {
   // Loaded here, since most files need only a part of this module.
   const [{ startService }, { readConfig }, { createLifecycle }, { createLogger }] = await Promise.all([
-    import("../../src/app/service.ts"),
-    import("../../src/config.ts"),
+    import("../../src/service/service.ts"),
+    import("../../src/config/config.ts"),
     import("../../src/lib/lifecycle.ts"),
     import("../../src/lib/logger.ts"),
   ]);

@@ -5,7 +5,7 @@ import { after } from "node:test";
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 import { MongoClient, type Db } from "mongodb";
 
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { boundFetches } from "../../src/kafka/workarounds/bounded-fetches.ts";
 import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
 import { unique } from "./names.ts";

@@ -31,8 +31,8 @@ import {
 import { addApply, fromSetRecord } from "../../src/storage/topic-sets.ts";
 import { fromVersionRecord, toVersionRecord } from "../../src/storage/topic-versions.ts";
 import { toStoredUser, toUserRecord } from "../../src/storage/users.ts";
-import { parsePlan, toPlanFile } from "../../src/topic-sets/plan-file.ts";
-import { fromKnownView, toKnownView } from "../../src/topic-sets/view.ts";
+import { parsePlan, toPlanFile } from "../../src/plans/plan-file.ts";
+import { fromKnownView, toKnownView } from "../../src/plans/view.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import { presences, type Maybe } from "../support/generated.ts";
 import {

@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
 import { exitCodes } from "../../lib/errors.ts";
 import { retryUntilAvailable } from "../../lib/retry.ts";
-import { waitUntilApplied } from "../../sync/applied.ts";
-import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../sync/records.ts";
+import { waitUntilApplied } from "../applied.ts";
+import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../kafka/interface/records.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import {

@@ -2,7 +2,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from "commander"
 
 import { catalogNamePattern, catalogNameRule } from "../../../schemas/catalog.ts";
 import type { InstallationCount } from "../../../schemas/overview.ts";
-import type { Services } from "../../app/services.ts";
+import type { Services } from "../../service/services.ts";
 import {
   toApplicationView,
   toPlatformView,

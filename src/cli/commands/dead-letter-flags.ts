@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
-import { createDeadLetters } from "../../app/dead-letters.ts";
+import { createDeadLetters } from "../../service/dead-letters.ts";
 import { deadLetterCodes, type DeadLetterCode } from "../../dead-letters/dead-letter.ts";
 import type { DeadLetterFilter } from "../../dead-letters/stores.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";

@@ -1,5 +1,5 @@
 import type { Event } from "../../../schemas/pick.ts";
-import { readEvent, readLastEvents } from "../../app/event-reader.ts";
+import { readEvent, readLastEvents } from "../../service/event-reader.ts";
 import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { readLines } from "../input/files.ts";

@@ -1,4 +1,4 @@
-import type { ImpactChange } from "../../impact/changes.ts";
+import type { ImpactChange } from "../../plans/impact/changes.ts";
 import { UnavailableError } from "../../lib/errors.ts";
 import { findFilterErrors, type FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { importBatchSize } from "../../topics/importing.ts";

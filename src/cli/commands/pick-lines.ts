@@ -1,6 +1,6 @@
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
-import { readEvent } from "../../app/event-reader.ts";
-import { addRecord } from "../../matching/event.ts";
+import { readEvent } from "../../service/event-reader.ts";
+import { addRecord } from "../../routing/event.ts";
 import type { EventRecord } from "../../matching/filter/record.ts";
 import type { CommandContext } from "../context.ts";
 import { readLines, type Line } from "../input/files.ts";

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, type Command } from "commander";
 
-import { readEvent } from "../../app/event-reader.ts";
+import { readEvent } from "../../service/event-reader.ts";
 import { exitCodes } from "../../lib/errors.ts";
-import { addRecord, readEventRecord, type DecodedEvent } from "../../matching/event.ts";
+import { addRecord, readEventRecord, type DecodedEvent } from "../../routing/event.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import type { EventRecord } from "../../matching/filter/record.ts";
 import { readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";

@@ -1,5 +1,5 @@
 import type { ImpactResult } from "../../../schemas/impact.ts";
-import type { PlannedChange } from "../../topic-sets/plan.ts";
+import type { PlannedChange } from "../../plans/plan.ts";
 import type { CommandContext } from "../context.ts";
 
 export interface PreviewOptions {

@@ -15,17 +15,17 @@ import {
   type TopicLookUpReply,
   type TopicSetView,
 } from "../../../schemas/topic-sets.ts";
-import { readEnvironment } from "../../config.ts";
+import { readEnvironment } from "../../config/config.ts";
 import { getErrorMessage, PlanError, UnavailableError } from "../../lib/errors.ts";
 import { splitIntoBatches } from "../../lib/batches.ts";
 import { now, sleep } from "../../lib/platform.ts";
 import { createValidator } from "../../lib/validation.ts";
-import type { ApplyChanges } from "../../topic-sets/apply.ts";
-import { toChangeView } from "../../topic-sets/plan-file.ts";
-import type { PlannedChange } from "../../topic-sets/plan.ts";
-import type { EgressReader, FindReaders, ReadTopic } from "../../topic-sets/readers.ts";
-import type { PlanSource } from "../../topic-sets/stores.ts";
-import { fromKnownView } from "../../topic-sets/view.ts";
+import type { ApplyChanges } from "../../plans/apply.ts";
+import { toChangeView } from "../../plans/plan-file.ts";
+import type { PlannedChange } from "../../plans/plan.ts";
+import type { EgressReader, FindReaders, ReadTopic } from "../../plans/readers.ts";
+import type { PlanSource } from "../../plans/stores.ts";
+import { fromKnownView } from "../../plans/view.ts";
 import { toDefinition, type TopicDefinition } from "../../topics/topic.ts";
 import { findAuthorization } from "../input/credentials.ts";
 import type { PreviewChanges, PreviewOptions } from "./plan-preview.ts";

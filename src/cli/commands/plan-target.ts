@@ -1,11 +1,11 @@
-import { readConsumers } from "../../app/consumers.ts";
-import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
+import { readConsumers } from "../../service/consumers.ts";
+import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import type { AuditEvent } from "../../lib/audit.ts";
 import { groupByTopic } from "../../routing/consumers.ts";
 import type { EgressNaming } from "../../routing/egress.ts";
-import type { ApplyChanges } from "../../topic-sets/apply.ts";
-import type { FindReaders } from "../../topic-sets/readers.ts";
-import type { PlanSource } from "../../topic-sets/stores.ts";
+import type { ApplyChanges } from "../../plans/apply.ts";
+import type { FindReaders } from "../../plans/readers.ts";
+import type { PlanSource } from "../../plans/stores.ts";
 import { getCommandLineUser, runWithContext, type CommandContext } from "../context.ts";
 import { printError, sanitize } from "../output/output.ts";
 import { createLocalPreview, type PreviewChanges } from "./plan-preview.ts";

@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 
 import { deadLetterChannels } from "../../../schemas/dead-letter-api.ts";
-import { listPositionedConsumers } from "../../app/positions.ts";
+import { listPositionedConsumers } from "../../service/positions.ts";
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../../lib/errors.ts";
 import {
   inspectPositions,
@@ -11,7 +11,7 @@ import {
   type PositionChange,
   type PositionedConsumer,
   type PositionTarget,
-} from "../../sync/set-positions.ts";
+} from "../../service/set-positions.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import { parseTime, type JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";

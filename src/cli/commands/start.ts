@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { readEnvironment, readConfig, type Environment } from "../../config.ts";
+import { readEnvironment, readConfig, type Environment } from "../../config/config.ts";
 import {
   ConfigurationError,
   DatabaseConflictError,
@@ -11,9 +11,9 @@ import {
 import { createLifecycle } from "../../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../../lib/logger.ts";
 import { releaseMemoryWhenIdle } from "../../lib/memory.ts";
-import { startService } from "../../app/service.ts";
+import { startService } from "../../service/service.ts";
 import { resolveAddresses } from "../../embedded/embedded.ts";
-import { openTracing } from "../../tracing/open.ts";
+import { openTracing } from "../../service/tracing/open.ts";
 
 export function defineStart(command: Command): void {
   command.action(async () => {

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
-import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config.ts";
+import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config/config.ts";
 import { UnavailableError } from "../../lib/errors.ts";
-import type { WatchedLog } from "../../sync/partition-status.ts";
-import { createStatus, type StatusLimits } from "../../sync/status.ts";
+import type { WatchedLog } from "../../../consumers/partition-status.ts";
+import { createStatus, type StatusLimits } from "../../service/sync-status.ts";
 import { runWithContext } from "../context.ts";
 import { printLine } from "../output/output.ts";
 import { findAuthorization, toBasic } from "../input/credentials.ts";

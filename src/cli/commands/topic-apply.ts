@@ -1,8 +1,8 @@
 import { exitCodes, UnavailableError, PlanError } from "../../lib/errors.ts";
-import { createDatabaseError } from "../../topic-sets/apply.ts";
-import { toBatches } from "../../topic-sets/batches.ts";
-import { parsePlan, toPlanFile } from "../../topic-sets/plan-file.ts";
-import type { TopicPlan } from "../../topic-sets/plan.ts";
+import { createDatabaseError } from "../../plans/apply.ts";
+import { toBatches } from "../../plans/batches.ts";
+import { parsePlan, toPlanFile } from "../../plans/plan-file.ts";
+import type { TopicPlan } from "../../plans/plan.ts";
 import { readTextFile } from "../input/files.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { formatCount } from "../output/format.ts";

@@ -4,7 +4,7 @@ import type { AuditEvent } from "../../lib/audit.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { changeTopic } from "../../topics/changing.ts";
-import { requireUnmanaged } from "../../topic-sets/guard.ts";
+import { requireUnmanaged } from "../../plans/guard.ts";
 import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/definition-change.ts";
 import type { ListedTopic } from "../../topics/topic.ts";

@@ -1,6 +1,6 @@
 import type { TopicConsumersView } from "../../../schemas/topic-consumers.ts";
-import { readConsumers } from "../../app/consumers.ts";
-import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
+import { readConsumers } from "../../service/consumers.ts";
+import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { ConfigurationError, UnavailableError } from "../../lib/errors.ts";
 import { groupByTopic, toObservation, type Observation } from "../../routing/consumers.ts";
 import { observationLimit, toConsumersView } from "../../routing/consumers-view.ts";

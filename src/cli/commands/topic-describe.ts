@@ -1,7 +1,7 @@
 import { topicDetailsBodySchema, type TopicDetailsBody } from "../../../schemas/topic-details.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
-import { requireUnmanaged } from "../../topic-sets/guard.ts";
+import { requireUnmanaged } from "../../plans/guard.ts";
 import { noDetails, toDetails, toDetailsBody } from "../../topics/details.ts";
 import { UnknownTopicError } from "../../topics/definition-change.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";

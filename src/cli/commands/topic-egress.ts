@@ -1,5 +1,5 @@
 import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
-import { createEgressNamingFromConfig } from "../../app/egress-naming.ts";
+import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import { toStateView } from "../../topic-sets/plan-file.ts";
+import { toStateView } from "../../plans/plan-file.ts";
 import { noDetails, type TopicDetails } from "../../topics/details.ts";
 import type { Topic } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";

@@ -1,12 +1,12 @@
 import type { ImpactResult } from "../../../schemas/impact.ts";
-import { nameRecord, readEvents } from "../../app/impact.ts";
-import { toImpactClient } from "../../app/impact-preview.ts";
-import { Backtest } from "../../impact/backtest.ts";
-import type { ImpactChange } from "../../impact/changes.ts";
-import { ImpactCounts } from "../../impact/counts.ts";
-import type { EventSink, ReadEvent } from "../../impact/events.ts";
-import { toImpactResult, toReadEvent, type ReadResult } from "../../impact/result.ts";
-import type { EventSelection } from "../../impact/selection.ts";
+import { nameRecord, readEvents } from "../../service/impact.ts";
+import { toImpactClient } from "../../service/impact-preview.ts";
+import { Backtest } from "../../plans/impact/backtest.ts";
+import type { ImpactChange } from "../../plans/impact/changes.ts";
+import { ImpactCounts } from "../../plans/impact/counts.ts";
+import type { EventSink, ReadEvent } from "../../plans/impact/events.ts";
+import { toImpactResult, toReadEvent, type ReadResult } from "../../plans/impact/result.ts";
+import type { EventSelection } from "../../plans/impact/selection.ts";
 import {
   ConfigurationError,
   exitCodes,
@@ -14,7 +14,7 @@ import {
   RejectionError,
   UnavailableError,
 } from "../../lib/errors.ts";
-import type { OffsetRange } from "../../sync/records.ts";
+import type { OffsetRange } from "../../kafka/interface/records.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { formatCount } from "../output/format.ts";

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
-import type { MaxDeletes } from "../../topic-sets/prune.ts";
+import type { MaxDeletes } from "../../plans/prune.ts";
 import { parseCount, type JsonFlag } from "../input/options.ts";
 import type { ApplyFlags } from "./topic-apply.ts";
 import type { PlanFlags } from "./topic-plan.ts";

@@ -1,11 +1,11 @@
 import { exitCodes, PlanError } from "../../lib/errors.ts";
 import { currentDate } from "../../lib/platform.ts";
-import { decideAdoption, decideRelease } from "../../topic-sets/decide-change.ts";
-import { findDrift } from "../../topic-sets/drift.ts";
-import { toPlanFile } from "../../topic-sets/plan-file.ts";
-import type { PlannedChange } from "../../topic-sets/plan.ts";
-import type { KnownTopic } from "../../topic-sets/stores.ts";
-import { toSetView } from "../../topic-sets/view.ts";
+import { decideAdoption, decideRelease } from "../../plans/decide-change.ts";
+import { findDrift } from "../../plans/drift.ts";
+import { toPlanFile } from "../../plans/plan-file.ts";
+import type { PlannedChange } from "../../plans/plan.ts";
+import type { KnownTopic } from "../../plans/stores.ts";
+import { toSetView } from "../../plans/view.ts";
 import { runWithContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { formatMinute } from "../output/format.ts";

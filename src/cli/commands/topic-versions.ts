@@ -1,8 +1,8 @@
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
-import type { Services } from "../../app/services.ts";
+import type { Services } from "../../service/services.ts";
 import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
-import { requireUnmanaged } from "../../topic-sets/guard.ts";
+import { requireUnmanaged } from "../../plans/guard.ts";
 import { addDetails } from "../../topics/details-search.ts";
 import { UnknownTopicError } from "../../topics/definition-change.ts";
 import { readHistoryPage, type TopicVersion } from "../../topics/history.ts";

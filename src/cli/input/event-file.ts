@@ -1,7 +1,7 @@
-import { readRecord } from "../../app/impact.ts";
-import type { EventSink } from "../../impact/events.ts";
-import { ReadTally } from "../../impact/read-tally.ts";
-import type { ReadResult } from "../../impact/result.ts";
+import { readRecord } from "../../service/impact.ts";
+import type { EventSink } from "../../plans/impact/events.ts";
+import { ReadTally } from "../../plans/impact/read-tally.ts";
+import type { ReadResult } from "../../plans/impact/result.ts";
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
 import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";

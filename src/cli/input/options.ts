@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import ms, { type StringValue } from "ms";
 
 import { isDateTime } from "../../lib/time.ts";
-import type { OffsetRange } from "../../sync/records.ts";
+import type { OffsetRange } from "../../kafka/interface/records.ts";
 import { durationPattern, durationRule } from "../../../schemas/topic-usage.ts";
 
 export interface JsonFlag {

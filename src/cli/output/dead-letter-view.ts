@@ -4,7 +4,7 @@ import ms from "ms";
 
 import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letter-api.ts";
 import { formatOutcome } from "../../dead-letters/outcomes.ts";
-import { formatRecordPosition } from "../../sync/records.ts";
+import { formatRecordPosition } from "../../kafka/interface/records.ts";
 import { formatMinute } from "./format.ts";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";

@@ -5,9 +5,9 @@ import type {
   ImpactTopic,
   PerDay,
 } from "../../../schemas/impact.ts";
-import type { Backtest } from "../../impact/backtest.ts";
-import { toImpactRead, type ReadResult } from "../../impact/result.ts";
-import type { OffsetRange } from "../../sync/records.ts";
+import type { Backtest } from "../../plans/impact/backtest.ts";
+import { toImpactRead, type ReadResult } from "../../plans/impact/result.ts";
+import type { OffsetRange } from "../../kafka/interface/records.ts";
 import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";
 import { createTableWriter } from "./table.ts";

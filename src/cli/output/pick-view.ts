@@ -1,6 +1,6 @@
 import type { ConditionResult } from "../../matching/picker/explain.ts";
 import { describeCondition } from "../../matching/filter/to-text.ts";
-import { notATime, toExplanation } from "../../matching/explanation.ts";
+import { notATime, toExplanation } from "../../routing/explanation.ts";
 import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";

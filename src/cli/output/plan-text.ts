@@ -4,7 +4,7 @@ import {
   type PlannedChange,
   type PlannedState,
   type PlanResult,
-} from "../../topic-sets/plan.ts";
+} from "../../plans/plan.ts";
 import { formatCount } from "./format.ts";
 import { sanitize } from "./output.ts";
 

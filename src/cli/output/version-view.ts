@@ -4,7 +4,7 @@ import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { classifyChange, type FilterChange } from "../../matching/filter/filter-change.ts";
 import { TopicConditions } from "../../matching/filter/implication.ts";
 import { readFilters } from "../../matching/filter/topic-filters.ts";
-import { formatRecordPosition } from "../../sync/records.ts";
+import { formatRecordPosition } from "../../kafka/interface/records.ts";
 import type { TopicVersion } from "../../topics/history.ts";
 import { toVersionView } from "../../topics/topic-view.ts";
 import { sanitize } from "./output.ts";

@@ -1,8 +1,8 @@
-import type { NewEgress } from "../../kafka-config.ts";
+import type { NewEgress } from "../../config/kafka-config.ts";
 import { KafkaUnavailableError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { elapsed, sleep } from "../../lib/platform.ts";
-import type { EgressObstacle, EgressTopics } from "../../routing/transactions.ts";
+import type { EgressObstacle, EgressTopics } from "../interface/routing-transactions.ts";
 import { toKafkaError } from "../errors.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
 import { failOnError } from "../protocol/request.ts";

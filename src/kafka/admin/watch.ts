@@ -1,7 +1,7 @@
 import kafkajs, { type Admin } from "kafkajs";
 
 import { UnavailableError } from "../../lib/errors.ts";
-import type { LogObserver, LogWatch } from "../../sync/records.ts";
+import type { LogObserver, LogWatch } from "../interface/records.ts";
 import { isResponse, quoteGroup, toKafkaError } from "../errors.ts";
 import type { Isolation, PartitionScope } from "../log-requests.ts";
 import type { KafkaRequests } from "../requests.ts";

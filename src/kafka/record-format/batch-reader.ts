@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import type { KafkaMessage, RecordBatchEntry } from "kafkajs";
 
 import { getErrorMessage } from "../../lib/errors.ts";
-import type { LogRecord, RecordHeader, RecordHeaders, SkippedBatch } from "../../sync/records.ts";
+import type { LogRecord, RecordHeader, RecordHeaders, SkippedBatch } from "../interface/records.ts";
 import {
   findBatchEnd,
   hasValidChecksum,

@@ -5,7 +5,7 @@
 
 import type { IHeaders } from "kafkajs";
 
-import type { RecordHeaders } from "../../sync/records.ts";
+import type { RecordHeaders } from "../interface/records.ts";
 
 /** Only this program gives kafkajs lists, each of them of headers. */
 const isHeaderList = (headers: unknown): headers is RecordHeaders => Array.isArray(headers);

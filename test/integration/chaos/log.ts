@@ -1,6 +1,6 @@
 import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { toHeaderList } from "../../../src/kafka/record-format/headers.ts";
 import { boundFetches } from "../../../src/kafka/workarounds/bounded-fetches.ts";
 import { fetchByTopicId } from "../../../src/kafka/workarounds/fetches.ts";

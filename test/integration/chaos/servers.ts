@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { startStore } from "../../../src/embedded/resolve.ts";
 import { getPort } from "../../unit/embedded/local.ts";
 

@@ -9,7 +9,7 @@ import { parse, stringify } from "yaml";
 import { chartCopies } from "../../../docs/chart-copies.ts";
 import { chartValuesSchema } from "../../../docs/chart-values.ts";
 import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { root } from "../docs/pages.ts";
 import { bad, good, plainSecrets } from "./chart-values.ts";
 import { chartFolder, renderChart, type Manifest } from "./helm/render.ts";

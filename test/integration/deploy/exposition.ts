@@ -1,7 +1,7 @@
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { RejectionError } from "../../../src/lib/errors.ts";
-import { createMetricsText } from "../../../src/app/metrics-text.ts";
-import { createMetrics } from "../../../src/app/metrics.ts";
+import { createMetricsText } from "../../../src/service/metrics-text.ts";
+import { createMetrics } from "../../../src/service/metrics.ts";
 
 /** A series in Prometheus' text format, with the labels that scraping adds. */
 export interface Series {

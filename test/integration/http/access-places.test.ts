@@ -10,8 +10,8 @@ import type { KnownTopicView, TopicLookUpReply } from "../../../schemas/topic-se
 import { operations } from "../../../docs/contracts.ts";
 import { changeKinds } from "../../../schemas/topic-changes.ts";
 import { collections } from "../../../src/storage/names.ts";
-import { digestDefinition } from "../../../src/topic-sets/desired.ts";
-import { planActions } from "../../../src/topic-sets/plan.ts";
+import { digestDefinition } from "../../../src/plans/desired.ts";
+import { planActions } from "../../../src/plans/plan.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { InvalidTokenError } from "../../../src/users/openid.ts";
 import { createVerifyToken } from "../../../src/users/bearer-token.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { roles } from "../../../src/users/user.ts";
 import { useFolder } from "../../support/folder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { connect } from "node:tls";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/poll.ts";

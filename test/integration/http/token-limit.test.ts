@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { expireTokens } from "../../../src/app/token-expiry.ts";
-import { createServices } from "../../../src/app/services.ts";
-import { readConfig } from "../../../src/config.ts";
+import { expireTokens } from "../../../src/service/token-expiry.ts";
+import { createServices } from "../../../src/service/services.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import type { AuditEntry } from "../../../src/lib/audit.ts";
 import { createLifecycle } from "../../../src/lib/lifecycle.ts";
 import { createLogger } from "../../../src/lib/logger.ts";

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import type { ImpactResult } from "../../../schemas/impact.ts";
-import { nameRecord, readEvents } from "../../../src/app/impact.ts";
-import { Backtest } from "../../../src/impact/backtest.ts";
-import { ImpactCounts } from "../../../src/impact/counts.ts";
-import { toImpactResult } from "../../../src/impact/result.ts";
+import { nameRecord, readEvents } from "../../../src/service/impact.ts";
+import { Backtest } from "../../../src/plans/impact/backtest.ts";
+import { ImpactCounts } from "../../../src/plans/impact/counts.ts";
+import { toImpactResult } from "../../../src/plans/impact/result.ts";
 import { RejectionError } from "../../../src/lib/errors.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { useFolder } from "../../support/folder.ts";

@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import kafkajs, { type IHeaders } from "kafkajs";
 
 import { toLogRecord } from "../../../src/kafka/record-format/batch-reader.ts";
-import { getHeaderText, type LogRecord } from "../../../src/sync/records.ts";
+import { getHeaderText, type LogRecord } from "../../../src/kafka/interface/records.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";

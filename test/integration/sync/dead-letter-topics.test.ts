@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter, type DeadLetter } from "../../../src/dead-letters/dead-letter.ts";
 import { createBroker, type Broker } from "../../../src/kafka/client.ts";

@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import kafkajs from "kafkajs";
 import type { ChangeStreamDocument, Collection } from "mongodb";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { unique } from "../../support/names.ts";

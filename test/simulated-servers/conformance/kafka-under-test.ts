@@ -7,7 +7,7 @@ import type {
   OutgoingRecord,
   RecordBatch,
   RecordProducer,
-} from "../../../src/sync/records.ts";
+} from "../../../src/kafka/interface/records.ts";
 
 /** What a real and a simulated Kafka must play alike: it returns what the product would see. */
 export interface Scene {

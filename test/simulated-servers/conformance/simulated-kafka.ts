@@ -1,4 +1,4 @@
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { createBroker, type Broker } from "../../../src/kafka/client.ts";
 import { createLogger, type Logger } from "../../../src/lib/logger.ts";
 import { replacePlatform } from "../../../src/lib/platform.ts";

@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
-const index = "src/matching/live-topic-index.ts";
-const rereads = "src/matching/reread-queue.ts";
+const index = "src/topics/live/live-topic-index.ts";
+const rereads = "src/topics/live/reread-queue.ts";
 const streams = "src/storage/topic-streams.ts";
 const poll = "src/storage/topic-poll.ts";
 
@@ -17,7 +17,7 @@ export const routerIndexMutants: readonly Mutant[] = [
   {
     name: "every change of a topic is taken for the echo of an own write",
     world: "router",
-    file: "src/matching/own-writes.ts",
+    file: "src/topics/live/own-writes.ts",
     replace: "if (updatedOn === undefined || this.#updatedOn.get(externalId) !== updatedOn) return false;",
     by: "if (updatedOn !== undefined) return true;",
   },

@@ -159,7 +159,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "a cluster where the group has no offsets is read from the beginning",
     world: "router",
-    file: "src/sync/clusters.ts",
+    file: "consumers/clusters.ts",
     replace: "return known.findLast((one) => one.clusterId !== clusterId)?.clusterId;",
     by: "return undefined;",
   },

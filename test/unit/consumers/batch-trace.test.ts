@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 
 import { noTrace, traceBatch } from "../../../consumers/batch-trace.ts";
 import { UnavailableError } from "../../../src/lib/errors.ts";
-import { FencedError } from "../../../src/sync/positions.ts";
-import type { LogRecord } from "../../../src/sync/records.ts";
-import type { Span, Tracing } from "../../../src/tracing/tracing.ts";
+import { FencedError } from "../../../src/kafka/interface/positions.ts";
+import type { LogRecord } from "../../../src/kafka/interface/records.ts";
+import type { Span, Tracing } from "../../../src/lib/tracing.ts";
 
 const sampled = "sampled";
 const record = (offset: number, traceparent?: string | Buffer): LogRecord => ({

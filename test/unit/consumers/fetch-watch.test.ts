@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, it, mock } from "node:test";
 
 import { FetchWatch } from "../../../consumers/fetch-watch.ts";
-import type { ReaderStatus } from "../../../src/sync/partition-status.ts";
+import type { ReaderStatus } from "../../../consumers/partition-status.ts";
 
 const reading: ReaderStatus = {
   ...{ topic: "t", partition: 0, state: "reading", reason: undefined, cause: undefined, offset: 3 },

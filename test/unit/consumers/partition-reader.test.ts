@@ -6,7 +6,7 @@ import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
 import { invariant } from "../../../src/lib/invariant.ts";
 import { replacePlatform, systemPlatform } from "../../../src/lib/platform.ts";
 import { until } from "../../support/poll.ts";
-import type { Position } from "../../../src/sync/positions.ts";
+import type { Position } from "../../../src/kafka/interface/positions.ts";
 import { createBatch, createRecords, createScene } from "./reader-scene.ts";
 
 describe("the reader of a partition", () => {

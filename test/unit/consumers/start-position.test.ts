@@ -5,8 +5,8 @@ import fc from "fast-check";
 
 import { findStart, identifyLog, requireSameTopic } from "../../../consumers/start-position.ts";
 import { KafkaUnavailableError, UnavailableError } from "../../../src/lib/errors.ts";
-import type { LogStore, Position } from "../../../src/sync/positions.ts";
-import type { LogWatch, PartitionLog } from "../../../src/sync/records.ts";
+import type { LogStore, Position } from "../../../src/kafka/interface/positions.ts";
+import type { LogWatch, PartitionLog } from "../../../src/kafka/interface/records.ts";
 
 const partition = { topic: "announcements", partition: 0 };
 const clusterId = "cluster";

@@ -5,7 +5,7 @@ import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler
 import { createDeadLetterProgress } from "../../../src/dead-letters/progress.ts";
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
-import type { Position } from "../../../src/sync/positions.ts";
+import type { Position } from "../../../src/kafka/interface/positions.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { deadLetterMessage, proofKey, proveOne } from "../../support/dead-letters.ts";

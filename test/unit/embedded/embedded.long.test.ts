@@ -3,7 +3,7 @@ import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { it } from "node:test";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { resolveStore } from "../../../src/embedded/embedded.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { runCli } from "../../support/service.ts";

@@ -7,7 +7,7 @@ import {
   type DecodedReport,
   type SeenInstallation,
 } from "../../../src/installations/feedback.ts";
-import { FencedError } from "../../../src/sync/positions.ts";
+import { FencedError } from "../../../src/kafka/interface/positions.ts";
 import { createFeedbackStore } from "../../../src/storage/push-feedback.ts";
 import { applyFeedback } from "../../support/apply-batch.ts";
 import { connectDatabase } from "../../support/database.ts";

@@ -5,7 +5,7 @@ import kafkajs, { type Consumer } from "kafkajs";
 
 import { KafkaMember } from "../../../src/kafka/consumer.ts";
 import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
-import type { GroupListener, Partition } from "../../../src/sync/records.ts";
+import type { GroupListener, Partition } from "../../../src/kafka/interface/records.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { InvariantError } from "../../../src/lib/invariant.ts";
 import { createLogger } from "../../../src/lib/logger.ts";

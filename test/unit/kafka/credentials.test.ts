@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 
 import pino from "pino";
 
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { followTls } from "../../../src/kafka/credentials.ts";
 import { createSockets } from "../../../src/kafka/sockets.ts";
 import { createAuthority } from "../../support/authority.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import type { OutgoingRecord } from "../../../src/sync/records.ts";
+import type { OutgoingRecord } from "../../../src/kafka/interface/records.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";

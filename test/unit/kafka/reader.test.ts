@@ -4,7 +4,7 @@ import { after, describe, it } from "node:test";
 import kafkajs, { type Transaction } from "kafkajs";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
-import type { FetchedPart, OffsetRange, PartitionRecord } from "../../../src/sync/records.ts";
+import type { FetchedPart, OffsetRange, PartitionRecord } from "../../../src/kafka/interface/records.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";

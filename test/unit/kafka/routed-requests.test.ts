@@ -9,7 +9,7 @@ import {
   sendEach,
   splitIntoRequests,
 } from "../../../src/kafka/routed-requests.ts";
-import type { RoutedRecord } from "../../../src/routing/transactions.ts";
+import type { RoutedRecord } from "../../../src/kafka/interface/routing-transactions.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";

@@ -5,8 +5,8 @@ import { pino } from "pino";
 
 import { replacePlatform, type Platform } from "../../../src/lib/platform.ts";
 import { Turns } from "../../../src/lib/turns.ts";
-import { ApplyQueue } from "../../../src/matching/apply-queue.ts";
-import { createTopicIndex } from "../../../src/matching/topic-index.ts";
+import { ApplyQueue } from "../../../src/topics/live/apply-queue.ts";
+import { createTopicIndex } from "../../../src/topics/live/topic-index.ts";
 import { findContaining } from "../../../src/topics/containing.ts";
 import { readAllFilters } from "../../../src/topics/insertion.ts";
 

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { createEgressNaming } from "../../../src/routing/egress.ts";
 import { RoutePlan, toRoutedEvent, type RouteOptions, type RoutedEvent } from "../../../src/routing/plan.ts";
 import { toRejections } from "../../../src/routing/rejections.ts";
-import type { EgressObstacle } from "../../../src/routing/transactions.ts";
-import type { LogRecord } from "../../../src/sync/records.ts";
+import type { EgressObstacle } from "../../../src/kafka/interface/routing-transactions.ts";
+import type { LogRecord } from "../../../src/kafka/interface/records.ts";
 import { toHeaders } from "../../support/records.ts";
 
 const partition = { topic: "events", partition: 5 };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
 import { createLogger } from "../../../src/lib/logger.ts";
-import { createTopicIndex } from "../../../src/matching/topic-index.ts";
+import { createTopicIndex } from "../../../src/topics/live/topic-index.ts";
 import { startUsageRecorder } from "../../../src/routing/usage-recorder.ts";
 import { useVirtualTime } from "../../support/virtual-time.ts";
 

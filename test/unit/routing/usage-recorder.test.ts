@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it, mock } from "node:test";
 
-import { createTopicIndex } from "../../../src/matching/topic-index.ts";
+import { createTopicIndex } from "../../../src/topics/live/topic-index.ts";
 import { startUsageRecorder } from "../../../src/routing/usage-recorder.ts";
 import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
 import type { CountingSpan, TopicUsageStore } from "../../../src/topics/usage.ts";

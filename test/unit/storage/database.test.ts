@@ -6,7 +6,7 @@ import { pino } from "pino";
 
 import { ConfigurationError, UnavailableError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { PositionKey } from "../../../src/sync/positions.ts";
+import type { PositionKey } from "../../../src/kafka/interface/positions.ts";
 import { createDatabase, type Database } from "../../../src/storage/database.ts";
 import { collections } from "../../../src/storage/names.ts";
 import { openPositions } from "../../support/positions.ts";

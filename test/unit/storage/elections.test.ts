@@ -4,7 +4,7 @@ import { before, describe, it } from "node:test";
 
 import { ObjectId, type MongoClient } from "mongodb";
 
-import { PrimaryChangedError, type PositionStep } from "../../../src/sync/positions.ts";
+import { PrimaryChangedError, type PositionStep } from "../../../src/kafka/interface/positions.ts";
 import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
 import { toDatabase } from "../../../src/storage/database.ts";
 import { openPositions } from "../../support/positions.ts";

@@ -12,7 +12,7 @@ import {
   type PositionStep,
   type PositionStore,
   type PositionKey,
-} from "../../../src/sync/positions.ts";
+} from "../../../src/kafka/interface/positions.ts";
 import type { Database } from "../../../src/storage/database.ts";
 import { collections } from "../../../src/storage/names.ts";
 import type { PositionRecord } from "../../../src/storage/position-records.ts";

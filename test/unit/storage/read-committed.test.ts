@@ -14,7 +14,7 @@ import { createTopicDetailsStore } from "../../../src/storage/topic-details.ts";
 import { fromTopicRecord } from "../../../src/storage/topic-records.ts";
 import { createRenames } from "../../../src/storage/topic-renames.ts";
 import { createTopicSetStore } from "../../../src/storage/topic-sets.ts";
-import type { SetWrites } from "../../../src/topic-sets/stores.ts";
+import type { SetWrites } from "../../../src/plans/stores.ts";
 import { noDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { deadLetterMessage, proofKey } from "../../support/dead-letters.ts";

@@ -6,7 +6,7 @@ import { ObjectId, type Document } from "mongodb";
 import { pino } from "pino";
 
 import { replacePlatform } from "../../../src/lib/platform.ts";
-import { secondReadDelayMs } from "../../../src/matching/own-writes.ts";
+import { secondReadDelayMs } from "../../../src/topics/live/own-writes.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { getPort } from "../embedded/local.ts";
 import {

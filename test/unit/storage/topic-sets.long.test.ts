@@ -4,14 +4,14 @@ import { beforeEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { createServices } from "../../../src/app/services.ts";
-import { readConfig } from "../../../src/config.ts";
+import { createServices } from "../../../src/service/services.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { PlanError } from "../../../src/lib/errors.ts";
 import { collections } from "../../../src/storage/names.ts";
-import { toBatches } from "../../../src/topic-sets/batches.ts";
-import { createPlan } from "../../../src/topic-sets/create-plan.ts";
-import { digestManaged, type DesiredSet } from "../../../src/topic-sets/desired.ts";
-import type { TopicPlan } from "../../../src/topic-sets/plan.ts";
+import { toBatches } from "../../../src/plans/batches.ts";
+import { createPlan } from "../../../src/plans/create-plan.ts";
+import { digestManaged, type DesiredSet } from "../../../src/plans/desired.ts";
+import type { TopicPlan } from "../../../src/plans/plan.ts";
 import { noDetails } from "../../../src/topics/details.ts";
 import { restoreTopic } from "../../../src/topics/restoring.ts";
 import { createLifecycle } from "../../../src/lib/lifecycle.ts";

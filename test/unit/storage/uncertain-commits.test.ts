@@ -7,7 +7,7 @@ import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
 import { collections } from "../../../src/storage/names.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
-import type { PositionKey } from "../../../src/sync/positions.ts";
+import type { PositionKey } from "../../../src/kafka/interface/positions.ts";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";

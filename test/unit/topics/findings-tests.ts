@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { PickableTopic } from "../../../src/matching/feed.ts";
+import type { PickableTopic } from "../../../src/topics/live/feed.ts";
 import { TopicConditions } from "../../../src/matching/filter/implication.ts";
 import { readFilters } from "../../../src/matching/filter/topic-filters.ts";
 import { findingKinds, type Finding } from "../../../src/topics/finding.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { FencedError } from "../../../src/sync/positions.ts";
+import { FencedError } from "../../../src/kafka/interface/positions.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import type { Decision } from "../../../src/topics/decide.ts";

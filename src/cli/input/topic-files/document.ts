@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from "yaml";
 
 import { getErrorMessage } from "../../../lib/errors.ts";
-import { formatPlace, type FilePlace } from "../../../topic-sets/desired.ts";
+import { formatPlace, type FilePlace } from "../../../plans/desired.ts";
 
 /** Something that is wrong in a file. */
 export interface PlacedFault {

@@ -8,7 +8,7 @@ import {
   type DesiredSet,
   type DesiredTopic,
   type FilePlace,
-} from "../../../topic-sets/desired.ts";
+} from "../../../plans/desired.ts";
 import type { PlacedFault } from "./document.ts";
 import { findTopicFiles, type TopicFile } from "./find.ts";
 import { formatMember, readTopicFile, type FileItem } from "./read.ts";

@@ -11,7 +11,7 @@ import { getErrorMessage, type Fault } from "../../../lib/errors.ts";
 import { parseStrictJson } from "../../../lib/json.ts";
 import { createValidator } from "../../../lib/validation.ts";
 import { splitLines, tryParseJson } from "../files.ts";
-import type { FilePlace } from "../../../topic-sets/desired.ts";
+import type { FilePlace } from "../../../plans/desired.ts";
 import { parsePlaced, type PlacedFault } from "./document.ts";
 import type { TopicFile } from "./find.ts";
 

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 
 import { loadTopicFiles } from "../../../../src/cli/input/topic-files/load.ts";
 import { toRepositoryOrigin } from "../../../../src/cli/input/repository.ts";
-import type { DesiredTopic } from "../../../../src/topic-sets/desired.ts";
+import type { DesiredTopic } from "../../../../src/plans/desired.ts";
 import { useFolder } from "../../../support/folder.ts";
 import { unique } from "../../../support/names.ts";
 

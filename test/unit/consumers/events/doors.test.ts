@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { decodeEvent, decodeEventText } from "../../../../consumers/events/decode.ts";
-import { readEvent } from "../../../../src/app/event-reader.ts";
-import { readRecord } from "../../../../src/app/impact.ts";
+import { readEvent } from "../../../../src/service/event-reader.ts";
+import { readRecord } from "../../../../src/service/impact.ts";
 import { RejectionError } from "../../../../src/lib/errors.ts";
-import type { LogRecord } from "../../../../src/sync/records.ts";
+import type { LogRecord } from "../../../../src/kafka/interface/records.ts";
 
 const createRecord = (value: Buffer): LogRecord => ({
   ...{ offset: 5, timestamp: "0", key: null, value, headers: [] },

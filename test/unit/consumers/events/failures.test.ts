@@ -10,9 +10,9 @@ import {
   type RoutedRecord,
   type RoutingTransaction,
   type RoutingTransactions,
-} from "../../../../src/routing/transactions.ts";
-import { FencedError, type ClaimedPosition, type Position } from "../../../../src/sync/positions.ts";
-import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/sync/records.ts";
+} from "../../../../src/kafka/interface/routing-transactions.ts";
+import { FencedError, type ClaimedPosition, type Position } from "../../../../src/kafka/interface/positions.ts";
+import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/kafka/interface/records.ts";
 import { createRandom, type Random } from "../../../support/random.ts";
 
 const partition = { topic: "events", partition: 0 };

@@ -12,10 +12,10 @@ import {
   type EgressTopics,
   type RoutedRecord,
   type RoutingTransactions,
-} from "../../../../src/routing/transactions.ts";
+} from "../../../../src/kafka/interface/routing-transactions.ts";
 import type { RoutedBatch } from "../../../../src/routing/tally.ts";
-import { FencedError } from "../../../../src/sync/positions.ts";
-import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/sync/records.ts";
+import { FencedError } from "../../../../src/kafka/interface/positions.ts";
+import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/kafka/interface/records.ts";
 import { toHeaders, type NamedHeaders } from "../../../support/records.ts";
 
 const partition = { topic: "events", partition: 0 };

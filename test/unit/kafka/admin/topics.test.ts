@@ -4,7 +4,7 @@ import { it } from "node:test";
 import type { Admin } from "kafkajs";
 import { pino } from "pino";
 
-import { readConfig } from "../../../../src/config.ts";
+import { readConfig } from "../../../../src/config/config.ts";
 import type { TopicCreation } from "../../../../src/kafka/admin/topic-creation.ts";
 import { ensureTopics } from "../../../../src/kafka/admin/topics.ts";
 import { createError } from "../../../../src/kafka/protocol/request.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { checkEvent } from "../../../../src/matching/event.ts";
+import { checkEvent } from "../../../../src/routing/event.ts";
 import { hasSamePath } from "../../../../src/matching/filter/filter.ts";
 import { implies, TopicConditions, type Implication } from "../../../../src/matching/filter/implication.ts";
 import {

@@ -9,7 +9,7 @@ import { PatternBudget } from "../../../../src/matching/filter/pattern-budget.ts
 import { compileRegex } from "../../../../src/matching/filter/regex.ts";
 import { findFilterFaults } from "../../../../src/matching/filter/topic-filters.ts";
 import { createPicker, parseFilter } from "../../../../src/matching/picker/index.ts";
-import { createTopicIndex } from "../../../../src/matching/topic-index.ts";
+import { createTopicIndex } from "../../../../src/topics/live/topic-index.ts";
 
 /** Runs a function. Returns the number of instructions that were compiled. */
 function countInstructions(run: () => unknown): number {

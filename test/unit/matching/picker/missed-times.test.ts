@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { toExplanation } from "../../../../src/matching/explanation.ts";
+import { toExplanation } from "../../../../src/routing/explanation.ts";
 import { readFilters } from "../../../../src/matching/filter/topic-filters.ts";
 import { explain } from "../../../../src/matching/picker/explain.ts";
 import { createCountingPicker } from "../../../../src/matching/picker/picker.ts";

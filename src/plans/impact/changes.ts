@@ -1,0 +1,69 @@
+import type { ImpactKind } from "../../../schemas/impact.ts";
+import { TopicConditions } from "../../matching/filter/implication.ts";
+import { classifyChange } from "../../matching/filter/filter-change.ts";
+import { FilterSyntaxError } from "../../matching/filter/filter.ts";
+import { findFilterFaults, readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
+import type { Fault } from "../../lib/errors.ts";
+import { Turns } from "../../lib/turns.ts";
+import { PatternBudget } from "../../matching/filter/pattern-budget.ts";
+import type { ImpactBody } from "../../../schemas/impact.ts";
+
+/** The old and the new filters of a topic; undefined where there is no such topic. */
+export interface ImpactChange {
+  readonly externalId: string;
+  readonly before: FilterTexts | undefined;
+  readonly after: FilterTexts | undefined;
+}
+
+/** Classifies a change. Filters that are invalid match no event. Throws FilterSyntaxError for new ones. */
+export function classifyImpact({ before, after }: ImpactChange): ImpactKind {
+  const next = after && new TopicConditions(readFilters(after));
+  if (next === undefined) return "removed";
+  if (before === undefined) return "created";
+  try {
+    return classifyChange(new TopicConditions(readFilters(before)), next);
+  } catch (error) {
+    if (error instanceof FilterSyntaxError) return "widened";
+    throw error;
+  }
+}
+
+/** A topic as it would be. */
+export type ProposedTopic = ImpactBody["changes"][number];
+
+/** The faults of the new filters, read within the budget of a request, and topics that occur twice. */
+export async function findChangeFaults(changes: readonly ProposedTopic[]): Promise<Fault[]> {
+  const seen = new Set<string>();
+  const faults: Fault[] = [];
+  const budget = PatternBudget.forRequest();
+  const turns = new Turns();
+  for (const [at, change] of changes.entries()) {
+    const place = `/changes/${at}`;
+    if (seen.has(change.externalId))
+      faults.push({ path: `${place}/externalId`, message: "occurs a second time" });
+    seen.add(change.externalId);
+    for (const { path, message } of findFilterFaults(toFilterTexts(change), budget))
+      faults.push({ path: `${place}${path}`, message });
+    if (turns.isOver()) await turns.next();
+  }
+  return faults;
+}
+
+/** Compares a proposed topic with the stored one, if there is one. */
+export const toImpactChange = (
+  proposed: ProposedTopic,
+  stored: Required<FilterTexts> | undefined,
+): ImpactChange => ({
+  externalId: proposed.externalId,
+  before: stored && toFilterTexts(stored),
+  after: proposed.disable === true ? undefined : toFilterTexts(proposed),
+});
+
+/** Null and absent mean "". */
+const toFilterTexts = ({
+  headerQuery,
+  contentQuery,
+}: {
+  readonly headerQuery?: string | null | undefined;
+  readonly contentQuery?: string | null | undefined;
+}): FilterTexts => ({ headerQuery: headerQuery ?? "", contentQuery: contentQuery ?? "" });

@@ -1,0 +1,22 @@
+import { maxFoundValues, type PickResponse } from "../../schemas/pick.ts";
+import { printCondition } from "../matching/filter/to-text.ts";
+import type { ConditionResult } from "../matching/picker/explain.ts";
+
+/** Why a value that looks right may not match. */
+export const notATime = "not an RFC 3339 time, so it does not match";
+
+/** Converts condition results to the JSON of HTTP and the command line. */
+export const toExplanation = (
+  externalId: string,
+  results: readonly ConditionResult[],
+): NonNullable<PickResponse["explain"]> => ({
+  externalId,
+  matches: results.every(({ held }) => held),
+  conditions: results.map(({ condition, held, found, missesTime }) => ({
+    filter: condition.member,
+    condition: printCondition(condition),
+    held,
+    found: found.slice(0, maxFoundValues),
+    ...(missesTime && { note: notATime }),
+  })),
+});

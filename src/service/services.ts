@@ -1,0 +1,229 @@
+import type { Config } from "../config/config.ts";
+import type { DeadLetterReader, DeadLetterStore, ReplayStore, SyncState } from "../dead-letters/stores.ts";
+import { createEventTypeService } from "../event-types/service.ts";
+import type { EventTypeService } from "../event-types/stores.ts";
+import { createCatalog, type Catalog } from "../installations/catalog-cache.ts";
+import {
+  createCatalogAdministration,
+  type CatalogAdministration,
+  type CatalogStore,
+} from "../installations/catalog.ts";
+import { shareDeactivations } from "../installations/deactivation.ts";
+import {
+  createFeedbackService,
+  type FeedbackService,
+  type FeedbackStore,
+} from "../installations/feedback.ts";
+import { GroupCommit, type GroupCommitOptions } from "../installations/group-commit.ts";
+import { createInstallationImporter, type InstallationImporter } from "../installations/import.ts";
+import { createInstallationListing, type InstallationListing } from "../installations/listing.ts";
+import { createLookUp, type LookUpTokens } from "../installations/look-up.ts";
+import { createInstallationService, type InstallationService } from "../installations/service.ts";
+import type { InstallationDeactivator, InstallationReader } from "../installations/stores.ts";
+import { createTokenLimit, type TokenLimit } from "../installations/token-limit.ts";
+import { currentDate } from "../lib/platform.ts";
+import type { JobStore } from "../lib/jobs.ts";
+import { lazily } from "../lib/lazily.ts";
+import type { Lifecycle } from "../lib/lifecycle.ts";
+import type { Logger } from "../lib/logger.ts";
+import { LiveTopicIndex } from "../topics/live/live-topic-index.ts";
+import { createSessions, type Sessions, type SessionStore } from "../users/session.ts";
+import { createCatalogStore } from "../storage/catalog.ts";
+import type { Database } from "../storage/database.ts";
+import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
+import { createEventTypeStore } from "../storage/event-types.ts";
+import { createInstallationDeactivator } from "../storage/installation-deactivation.ts";
+import { createInstallationImportStore } from "../storage/installation-import.ts";
+import { createInstallationReader } from "../storage/installation-reader.ts";
+import { createInstallationStore } from "../storage/installations.ts";
+import { createJobStore } from "../storage/jobs.ts";
+import { createKeyStore } from "../storage/keys.ts";
+import { hasLimitedRights } from "../storage/limited-rights.ts";
+import { createLogStore } from "../storage/logs.ts";
+import { createFeedbackStore } from "../storage/push-feedback.ts";
+import { createReplayKey, createReplayKeyReader } from "../storage/replay-key.ts";
+import { createReplayStore } from "../storage/replays.ts";
+import { createSessionStore } from "../storage/sessions.ts";
+import { createSyncState } from "../storage/sync-state.ts";
+import { createTopicDetailsStore } from "../storage/topic-details.ts";
+import { createTopicFeed } from "../storage/topic-feed.ts";
+import { createTopicHistory } from "../storage/topic-history.ts";
+import { createTopicReader } from "../storage/topic-reader.ts";
+import { createTopicSetStore } from "../storage/topic-sets.ts";
+import { createTopicUsageStore } from "../storage/topic-usage.ts";
+import { createTopicStore } from "../storage/topics.ts";
+import { createUserStore } from "../storage/users.ts";
+import type { LogStore } from "../kafka/interface/positions.ts";
+import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
+import type { TopicHistory } from "../topics/history.ts";
+import { createDetailsService, type DetailsService } from "../topics/details-service.ts";
+import { createApply, type ApplyChanges } from "../plans/apply.ts";
+import { createDatabaseSource } from "../plans/database-source.ts";
+import type { PlanSource, TopicSetStore } from "../plans/stores.ts";
+import type { TopicDetailsStore } from "../topics/details-store.ts";
+import type { TopicReader } from "../topics/listing.ts";
+import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
+import type { TopicStore } from "../topics/stores.ts";
+import type { TopicUsageStore } from "../topics/usage.ts";
+import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
+import { createHashQueue } from "../users/hash-queue.ts";
+import { createKeyAdministration, type KeyAdministration, type KeyStore } from "../users/key.ts";
+import { hashPassword } from "../users/password.ts";
+import type { UserStore } from "../users/user.ts";
+
+export interface ServicesOptions {
+  readonly config: Pick<Config, "signIn" | "eventLearning" | "historyRetentionDays" | "push" | "maxKeyDays">;
+  readonly database: Database;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  /** Called with what the topic service has written. */
+  readonly onTopicsChanged?: TopicServiceOptions["changed"];
+  /** Called with each bulk write of registrations and removals. */
+  readonly onRegistrationsWritten?: GroupCommitOptions["onWritten"];
+}
+
+/** The stores and services over a database, for the service and for the commands. */
+export interface Services {
+  readonly topicStore: TopicStore;
+  readonly topicReader: TopicReader;
+  readonly topicHistory: TopicHistory;
+  readonly topicDetails: TopicDetailsStore;
+  readonly detailsService: DetailsService;
+  readonly topicSetStore: TopicSetStore;
+  readonly planSource: PlanSource;
+  readonly applyChanges: ApplyChanges;
+  readonly topics: TopicService;
+  readonly topicIndex: LiveTopicIndex;
+  readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
+  readonly logStore: LogStore;
+  readonly eventTypes: EventTypeService;
+  readonly topicUsage: TopicUsageStore;
+
+  readonly catalogStore: CatalogStore;
+  readonly catalog: Catalog;
+  readonly applications: CatalogAdministration;
+  readonly platforms: CatalogAdministration;
+
+  readonly installationReader: InstallationReader;
+  readonly installationDeactivator: InstallationDeactivator;
+  /** The group commit of registrations and removals. */
+  readonly registrations: GroupCommit;
+  readonly installations: InstallationService;
+  readonly tokenLimit: TokenLimit | undefined;
+  readonly installationListing: InstallationListing;
+  readonly lookUp: LookUpTokens;
+  readonly jobs: JobStore;
+  readonly installationImporter: InstallationImporter;
+  readonly feedbackStore: FeedbackStore;
+  readonly feedback: FeedbackService;
+
+  readonly deadLetterStore: DeadLetterStore;
+  readonly createDeadLetterReader: (deadLetterTopic: string) => DeadLetterReader;
+  readonly replayStore: ReplayStore;
+  /** Reads the key of the proofs of replays. Throws UnavailableError. */
+  readonly getReplayKey: () => Promise<Buffer>;
+  /** The same, without creating one: undefined if there is none. */
+  readonly findReplayKey: () => Promise<Buffer | undefined>;
+  readonly createSyncState: (groupId: string) => SyncState;
+
+  readonly userStore: UserStore;
+  readonly sessionStore: SessionStore;
+  /** Whether a user or key has a right that is limited to a namespace. Throws UnavailableError. */
+  readonly hasLimitedRights: () => Promise<boolean>;
+  readonly users: UserAdministration;
+  readonly sessions: Sessions;
+  readonly keyStore: KeyStore;
+  readonly keys: KeyAdministration;
+}
+
+/** The one place that creates stores and services. Each is created when it is first used. */
+export function createServices(options: ServicesOptions): Services {
+  const { config, database, log } = options;
+  const { onTopicsChanged: changed, onRegistrationsWritten: onWritten } = options;
+  const addComponent = (component: string): Logger => log.child({ component });
+  return lazily<Services>({
+    topicStore: () => createTopicStore(database, log, config),
+    topicReader: () => createTopicReader(database),
+    topicHistory: () => createTopicHistory(database),
+    topicDetails: () => createTopicDetailsStore(database, config),
+    detailsService: createDetailsService,
+    topicSetStore: () => createTopicSetStore(database, config),
+    planSource: ({ topicStore, topicDetails, topicSetStore, eventTypes }) =>
+      createDatabaseSource({ topics: topicStore, details: topicDetails, sets: topicSetStore, eventTypes }),
+    applyChanges: ({ topics, planSource, topicSetStore }) =>
+      createApply({ topics, source: planSource, sets: topicSetStore, now: currentDate }),
+    topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
+    topicIndex: () => createTopicIndex(options),
+    createTopicAnalysis:
+      ({ topicReader }) =>
+      (analysis) =>
+        new TopicAnalysis(topicReader, analysis),
+    logStore: () => createLogStore(database),
+    eventTypes: () =>
+      createEventTypeService(createEventTypeStore(database), {
+        keepsValues: config.eventLearning === "values",
+      }),
+    topicUsage: () => createTopicUsageStore(database),
+
+    catalogStore: () => createCatalogStore(database),
+    catalog: ({ catalogStore }) => createCatalog(catalogStore),
+    applications: ({ catalogStore }) => createCatalogAdministration("application", catalogStore.applications),
+    platforms: ({ catalogStore }) => createCatalogAdministration("platform", catalogStore.platforms),
+
+    installationReader: () => createInstallationReader(database),
+    installationDeactivator: () => createInstallationDeactivator(database),
+    registrations: () => new GroupCommit(createInstallationStore(database), onWritten && { onWritten }),
+    installations: ({ registrations: { submit }, installationDeactivator, tokenLimit, catalog }) => {
+      const deactivateAll = shareDeactivations(installationDeactivator.deactivateAll);
+      return createInstallationService({ submit, deactivateAll, tokenLimit }, catalog);
+    },
+    tokenLimit: ({ installationReader: reader, installationDeactivator: deactivator, catalogStore }) =>
+      config.push.maxTokensPerUser === undefined
+        ? undefined
+        : createTokenLimit({
+            ...{ max: config.push.maxTokensPerUser, reader, deactivator },
+            platforms: catalogStore.platforms,
+          }),
+    lookUp: ({ installationReader, catalogStore }) => createLookUp(installationReader, catalogStore),
+    jobs: () => createJobStore(database),
+    installationListing: ({ installationReader, catalogStore }) =>
+      createInstallationListing(installationReader, catalogStore),
+    installationImporter: ({ catalog }) =>
+      createInstallationImporter(createInstallationImportStore(database), catalog),
+    feedbackStore: () => createFeedbackStore(database, addComponent("push-feedback")),
+    feedback: ({ feedbackStore, catalog }) => createFeedbackService(feedbackStore, catalog),
+
+    deadLetterStore: () => createDeadLetterStore(database, addComponent("dead-letters")),
+    createDeadLetterReader: () => (topic) => createDeadLetterReader(database, topic),
+    replayStore: () => createReplayStore(database),
+    getReplayKey: () => createReplayKey(database),
+    findReplayKey: () => createReplayKeyReader(database),
+    createSyncState: () => (groupId) => createSyncState(database, groupId),
+
+    userStore: () => createUserStore(database),
+    sessionStore: () => createSessionStore(database),
+    hasLimitedRights: () => () => hasLimitedRights(database),
+    users: createUsers,
+    keyStore: () => createKeyStore(database),
+    keys: ({ keyStore }) => createKeyAdministration(keyStore, config.maxKeyDays),
+    sessions: ({ sessionStore, userStore }) =>
+      createSessions({ store: sessionStore, users: userStore, issuer: config.signIn?.issuer }),
+  });
+}
+
+function createTopicIndex({ database, lifecycle, log }: ServicesOptions): LiveTopicIndex {
+  const feed = createTopicFeed(database, log);
+  const index = new LiveTopicIndex(feed, log.child({ component: "topic-index" }));
+  lifecycle.onStop("topic index", () => index.close());
+  return index;
+}
+
+function createUsers({ userStore, sessionStore }: Services): UserAdministration {
+  // A queue of its own: strangers can fill that of the logins.
+  const queue = createHashQueue({ concurrency: 1 });
+  return createUserAdministration({
+    users: userStore,
+    sessions: sessionStore,
+    hash: (password) => queue.run("first", () => hashPassword(password)),
+  });
+}

@@ -1,0 +1,59 @@
+import type { AppOptions } from "../../http/app.ts";
+import { buildRedirectUri, type OpenIdOptions } from "../../http/routes/openid-sign-in.ts";
+import type { Config } from "../config/config.ts";
+import type { Logger } from "../lib/logger.ts";
+import { createOpenIdSignIn } from "../users/openid-sign-in.ts";
+import { createAuthenticate } from "../users/authenticate.ts";
+import { createForgeryThrottle } from "../users/forgery-throttle.ts";
+import { createHashQueue } from "../users/hash-queue.ts";
+import type { VerifyToken } from "../users/bearer-token.ts";
+import type { OidcConfig, SignInConfig } from "../config/openid-config.ts";
+import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle.ts";
+import { createCheckKey } from "../users/key-check.ts";
+import type { Services } from "./services.ts";
+
+type SignIn = Pick<
+  AppOptions,
+  "verify" | "verifyAfresh" | "forgeries" | "checkKey" | "checkToken" | "openId"
+>;
+
+export async function createSignIn(
+  { oidc, signIn, maxKeyDays: maxDays }: Pick<Config, "oidc" | "signIn" | "maxKeyDays">,
+  { userStore: users, keyStore: keys }: Pick<Services, "userStore" | "keyStore">,
+  log: Logger,
+): Promise<SignIn> {
+  const throttle = createLoginThrottle({
+    onLimit(limit, { name, address }) {
+      log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins, rejecting more");
+    },
+  });
+  return {
+    ...createAuthenticate({ users, throttle, hashQueue: createHashQueue() }),
+    forgeries: createForgeryThrottle({
+      onLimit(address) {
+        log.warn({ address }, "too many unknown sessions or forged tokens, rejecting more");
+      },
+    }),
+    checkKey: createCheckKey({ keys, users, maxDays, log }),
+    checkToken: oidc && (await loadTokenCheck(oidc)),
+    openId: signIn && (await loadOpenIdOptions(signIn, throttle, log)),
+  };
+}
+
+/** Loads the library only if bearer tokens are configured. */
+async function loadTokenCheck(config: OidcConfig): Promise<VerifyToken> {
+  const { createVerifyToken } = await import("../users/bearer-token.ts");
+  return createVerifyToken(config);
+}
+
+/** Loads the library only if signing in with OpenID is configured. */
+async function loadOpenIdOptions(
+  config: SignInConfig,
+  throttle: LoginThrottle,
+  log: Logger,
+): Promise<OpenIdOptions> {
+  const { createOpenIdProvider } = await import("../users/openid-provider.ts");
+  const { publicUrl } = config;
+  const provider = createOpenIdProvider(config, buildRedirectUri(publicUrl), log);
+  return { signIn: createOpenIdSignIn({ config, provider, throttle, log }), publicUrl };
+}

@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+
+import { readConfig } from "../../../src/config/config.ts";
+import { ConfigurationError } from "../../../src/lib/errors.ts";
+
+/** The message with which the settings are rejected. */
+export function getFaults(environment: Record<string, string>): string {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    return error.message;
+  }
+  assert.fail("the settings were accepted");
+}
