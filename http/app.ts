@@ -9,7 +9,7 @@ import type { ImpactPreview } from "../src/plans/impact/preview.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import type { ConsumerObserver } from "../src/routing/consumers.ts";
-import type { EgressNaming } from "../src/routing/egress.ts";
+import type { EgressNaming } from "../src/kafka/interface/egress-naming.ts";
 import type { Sessions } from "../src/users/session.ts";
 import type { DecodeEventText } from "../src/routing/event.ts";
 import type { LiveTopicIndex } from "../src/topics/live/live-topic-index.ts";

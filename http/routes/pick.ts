@@ -11,7 +11,7 @@ import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
 import type { EventRecord } from "../../src/matching/filter/record.ts";
 import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import { toExplanation } from "../../src/routing/explanation.ts";
-import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
+import { toEgressView, type EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { Namespaces } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";

@@ -10,7 +10,7 @@ import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
 import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { RejectionError, type Fault } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import type { EgressNaming } from "../../src/routing/egress.ts";
+import type { EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import type { DefinitionChange } from "../../src/topics/definition-change.ts";
 import type { RejectedChange } from "../../src/topics/changes.ts";
 import { ChangesRejectedError, changeTopic } from "../../src/topics/changing.ts";

@@ -1,7 +1,7 @@
 import { topicConsumersSchema } from "../../schemas/topic-consumers.ts";
 import { unobserved, type ConsumerObserver } from "../../src/routing/consumers.ts";
 import { toConsumersView } from "../../src/routing/consumers-view.ts";
-import type { EgressNaming } from "../../src/routing/egress.ts";
+import type { EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { hasRight } from "../../src/users/rights.ts";
 import { operation, type Operation } from "../framework/operation.ts";

@@ -2,7 +2,7 @@ import { forceQuerySchema, type ForceQuery } from "../../schemas/topic-sets.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { isSysId } from "../../src/lib/sys-id.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
+import { toEgressView, type EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import { requireUnmanaged } from "../../src/plans/guard.ts";
 import { VersionConflictError } from "../../src/topics/definition-change.ts";
 import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";

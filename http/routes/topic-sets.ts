@@ -18,7 +18,7 @@ import { PlanError, RejectionError } from "../../src/lib/errors.ts";
 import { maxPageBytes, measureRecords } from "../../src/lib/page-bytes.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { version } from "../../src/lib/version.ts";
-import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
+import { toEgressView, type EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import type { ApplyAccess } from "../../src/plans/apply-access.ts";
 import type { ApplyChanges } from "../../src/plans/apply.ts";
 import { readDriftPage } from "../../src/plans/drift.ts";

@@ -11,7 +11,7 @@ import {
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import type { EgressNaming } from "../../src/routing/egress.ts";
+import type { EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import {
   readHistoryPage,
   toDetailsAt,

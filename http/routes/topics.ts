@@ -23,7 +23,7 @@ import type { TopicService } from "../../src/topics/service.ts";
 import { toTopicView } from "../../src/topics/topic-view.ts";
 import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { externalIdFault, toDefinition } from "../../src/topics/topic.ts";
-import type { EgressNaming } from "../../src/routing/egress.ts";
+import type { EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import { hasRight } from "../../src/users/rights.ts";
 import { requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";

@@ -7,7 +7,7 @@
 
 import type { RouterConfig } from "../config/kafka-config.ts";
 import { elapsed, sleep } from "../lib/platform.ts";
-import { createEgressNaming } from "../routing/egress.ts";
+import { createEgressNaming } from "./interface/egress-naming.ts";
 import { hasType } from "./errors.ts";
 import { fetchMetadata, findBroker, type Cluster } from "./log-requests.ts";
 import { requestStableOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";

@@ -1,7 +1,7 @@
 import { PlanError } from "../lib/errors.ts";
 import { splitIntoBatches } from "../lib/batches.ts";
 import { classifyChange, type FilterChange } from "../matching/filter/filter-change.ts";
-import type { EgressNaming } from "../routing/egress.ts";
+import type { EgressNaming } from "../kafka/interface/egress-naming.ts";
 import { tryReadConditions } from "../topics/relations.ts";
 import { isSameDefinition, type TopicDefinition } from "../topics/topic.ts";
 import { findTaken } from "./combinations.ts";

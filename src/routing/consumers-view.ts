@@ -1,6 +1,6 @@
 import type { TopicConsumersView } from "../../schemas/topic-consumers.ts";
 import type { ConsumerGroup, Observation } from "./consumers.ts";
-import { toEgressView, type EgressNaming, type NamedTopic } from "./egress.ts";
+import { toEgressView, type EgressNaming, type NamedTopic } from "../kafka/interface/egress-naming.ts";
 
 interface ViewOptions {
   /** Undefined: no router is configured. */

@@ -10,7 +10,7 @@ import {
   type LogRecord,
   type Partition,
 } from "../kafka/interface/records.ts";
-import type { EgressNaming, NamedTopic } from "./egress.ts";
+import type { EgressNaming, NamedTopic } from "../kafka/interface/egress-naming.ts";
 import { keepShares, quoteNamespaces } from "./namespace-shares.ts";
 import type { EgressObstacle, RoutedRecord } from "../kafka/interface/routing-transactions.ts";
 

@@ -2,7 +2,7 @@ import { deadLetterChannels } from "../../schemas/dead-letter-api.ts";
 import type { KafkaConfig } from "../config/kafka-config.ts";
 import type { Broker } from "../kafka/client.ts";
 import { ConsumerObserver, type GroupReading } from "../routing/consumers.ts";
-import type { EgressNaming } from "../routing/egress.ts";
+import type { EgressNaming } from "../kafka/interface/egress-naming.ts";
 
 /** Kafka's tool reads with such a group, which it uses once. */
 const temporaryGroup = /^console-consumer-\d+$/;

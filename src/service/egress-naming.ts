@@ -1,5 +1,5 @@
 import type { KafkaConfig } from "../config/kafka-config.ts";
-import { createEgressNaming, type EgressNaming } from "../routing/egress.ts";
+import { createEgressNaming, type EgressNaming } from "../kafka/interface/egress-naming.ts";
 
 /** Names the Kafka topics that events are forwarded to. Returns undefined if no router is configured. */
 export function createEgressNamingFromConfig(kafka: KafkaConfig): EgressNaming | undefined {

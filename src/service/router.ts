@@ -4,7 +4,7 @@ import { EventLearner } from "../event-types/learner.ts";
 import { startEventRecorder, type EventRecorder } from "../event-types/recorder.ts";
 import type { RouterConfig } from "../config/kafka-config.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
-import type { EgressNaming } from "../routing/egress.ts";
+import type { EgressNaming } from "../kafka/interface/egress-naming.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createRouterTally } from "../routing/tally.ts";
 import { startUsageRecorder } from "../routing/usage-recorder.ts";

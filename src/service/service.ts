@@ -9,7 +9,7 @@ import { openAuditLog } from "../lib/audit-log.ts";
 import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { readTlsPair, type TlsFiles } from "../lib/tls.ts";
-import type { EgressNaming } from "../routing/egress.ts";
+import type { EgressNaming } from "../kafka/interface/egress-naming.ts";
 import { createDatabase } from "../storage/database.ts";
 import type { Tracing } from "../lib/tracing.ts";
 import { auditAnnouncements } from "../topics/audit.ts";

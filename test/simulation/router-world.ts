@@ -10,7 +10,7 @@ import type { Broker } from "../../src/kafka/client.ts";
 import { choosePartition } from "../../src/kafka/partitioner.ts";
 import { retryUntilAvailable } from "../../src/lib/retry.ts";
 import { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
-import { createEgressNaming } from "../../src/routing/egress.ts";
+import { createEgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import type { Partition } from "../../src/kafka/interface/records.ts";
 import {

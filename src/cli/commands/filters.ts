@@ -15,7 +15,7 @@ import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { FilterWarning } from "../../../schemas/topic-check.ts";
 import type { PickableTopic } from "../../topics/live/feed.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
-import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
+import { toEgressView, type EgressNaming } from "../../kafka/interface/egress-naming.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";

@@ -4,7 +4,7 @@ import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { createPicker } from "../../matching/picker/index.ts";
 import { UnavailableError } from "../../lib/errors.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
-import type { EgressNaming } from "../../routing/egress.ts";
+import type { EgressNaming } from "../../kafka/interface/egress-naming.ts";
 import type { PickableTopic } from "../../topics/live/feed.ts";
 import { streamTopicsAt, type TopicHistory } from "../../topics/history.ts";
 import type { CommandContext } from "../context.ts";

@@ -2,7 +2,7 @@ import { readConsumers } from "../../service/consumers.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import type { AuditEvent } from "../../lib/audit.ts";
 import { groupByTopic } from "../../routing/consumers.ts";
-import type { EgressNaming } from "../../routing/egress.ts";
+import type { EgressNaming } from "../../kafka/interface/egress-naming.ts";
 import type { ApplyChanges } from "../../plans/apply.ts";
 import type { FindReaders } from "../../plans/readers.ts";
 import type { PlanSource } from "../../plans/stores.ts";

@@ -4,7 +4,7 @@ import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { ConfigurationError, UnavailableError } from "../../lib/errors.ts";
 import { groupByTopic, toObservation, type Observation } from "../../routing/consumers.ts";
 import { observationLimit, toConsumersView } from "../../routing/consumers-view.ts";
-import type { EgressNaming } from "../../routing/egress.ts";
+import type { EgressNaming } from "../../kafka/interface/egress-naming.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import type { JsonFlag } from "../input/options.ts";

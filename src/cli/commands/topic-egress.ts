@@ -1,6 +1,6 @@
 import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
-import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
+import { toEgressView, type EgressNaming } from "../../kafka/interface/egress-naming.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { openOutput, sanitize } from "../output/output.ts";

@@ -1,7 +1,7 @@
 import type { ConditionResult } from "../../matching/picker/explain.ts";
 import { describeCondition } from "../../matching/filter/to-text.ts";
 import { notATime, toExplanation } from "../../routing/explanation.ts";
-import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
+import { toEgressView, type EgressNaming } from "../../kafka/interface/egress-naming.ts";
 import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";
 import type { PickedTopic } from "../commands/pick-topics.ts";

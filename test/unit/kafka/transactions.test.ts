@@ -3,7 +3,7 @@ import { after, describe, it } from "node:test";
 
 import { createEventHandler } from "../../../consumers/events/handler.ts";
 import { InvariantError } from "../../../src/lib/invariant.ts";
-import { createEgressNaming } from "../../../src/routing/egress.ts";
+import { createEgressNaming } from "../../../src/kafka/interface/egress-naming.ts";
 import type { RoutedRecord, RoutingTransactions } from "../../../src/kafka/interface/routing-transactions.ts";
 import { getHeaderText, type LogRecord } from "../../../src/kafka/interface/records.ts";
 import { connectBroker } from "../../support/broker.ts";

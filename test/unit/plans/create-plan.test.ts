@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { PlanError, RejectionError } from "../../../src/lib/errors.ts";
-import { createEgressNaming } from "../../../src/routing/egress.ts";
+import { createEgressNaming } from "../../../src/kafka/interface/egress-naming.ts";
 import type { SetPlanOptions } from "../../../src/plans/create-plan.ts";
 import type { DesiredTopic } from "../../../src/plans/desired.ts";
 import { parsePlan, toPlanFile } from "../../../src/plans/plan-file.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createEgressNaming } from "../../../src/routing/egress.ts";
+import { createEgressNaming } from "../../../src/kafka/interface/egress-naming.ts";
 import { RoutePlan, toRoutedEvent, type RouteOptions, type RoutedEvent } from "../../../src/routing/plan.ts";
 import { toRejections } from "../../../src/routing/rejections.ts";
 import type { EgressObstacle } from "../../../src/kafka/interface/routing-transactions.ts";

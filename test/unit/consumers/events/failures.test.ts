@@ -4,7 +4,7 @@ import { it } from "node:test";
 import type { Event } from "../../../../schemas/pick.ts";
 import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { ConfigurationError, UnavailableError } from "../../../../src/lib/errors.ts";
-import { createEgressNaming } from "../../../../src/routing/egress.ts";
+import { createEgressNaming } from "../../../../src/kafka/interface/egress-naming.ts";
 import {
   RecordRejectedError,
   type RoutedRecord,

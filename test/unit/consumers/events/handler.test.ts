@@ -5,7 +5,7 @@ import { createProof } from "../../../../src/dead-letters/proof.ts";
 import type { Event } from "../../../../schemas/pick.ts";
 import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { ConfigurationError, KafkaUnavailableError } from "../../../../src/lib/errors.ts";
-import { createEgressNaming } from "../../../../src/routing/egress.ts";
+import { createEgressNaming } from "../../../../src/kafka/interface/egress-naming.ts";
 import {
   RecordRejectedError,
   type EgressObstacle,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createEgressNaming } from "../../../src/routing/egress.ts";
+import { createEgressNaming } from "../../../src/kafka/interface/egress-naming.ts";
 
 const create = (template: string, ...own: string[]) => createEgressNaming(template, new Set(own));
 
