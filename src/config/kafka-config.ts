@@ -41,7 +41,7 @@ export interface ConsumerChannel {
 
 /** Where the router reads events, and where it forwards them to. */
 export interface RouterConfig extends ConsumerChannel {
-  /** The name of the Kafka topic for a topic's events, with placeholders; see src/kafka/interface/egress-naming.ts. */
+  /** The name of the Kafka topic for a topic's events, with placeholders; see egress-naming.ts. */
   readonly egressTopic: string;
   /** What Kafka topics are created with that events are forwarded to. */
   readonly newEgress: NewEgress;
