@@ -50,9 +50,12 @@ function applyPlan<Service extends OperatedService>(
     for (const { topic } of results) oracle.history.onChanged(topic, majority);
   };
   clock.schedule(host, 0, () => {
-    perform().catch((error: unknown) => {
-      if (!isExpected(error)) clock.fail(error);
-    });
+    const end = oracle.retirements.onRequested(host, server.getLastCommit());
+    perform()
+      .finally(end)
+      .catch((error: unknown) => {
+        if (!isExpected(error)) clock.fail(error);
+      });
   });
 }
 

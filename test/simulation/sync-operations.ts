@@ -58,14 +58,17 @@ export function operate<Service extends OperatedService>(
     if (isReplicaSet) oracle.onSwitched(externalId, isActive, { from, majority: server.getMajority() });
   };
   clock.schedule(host, 0, () => {
-    perform().then(
-      () => {
-        note(`${action.do} ${externalId}`);
-      },
-      (error: unknown) => {
-        if (!isExpected(error)) clock.fail(error);
-      },
-    );
+    const end = oracle.retirements.onRequested(host, server.getLastCommit());
+    perform()
+      .finally(end)
+      .then(
+        () => {
+          note(`${action.do} ${externalId}`);
+        },
+        (error: unknown) => {
+          if (!isExpected(error)) clock.fail(error);
+        },
+      );
   });
 }
 

@@ -35,6 +35,7 @@ import {
 import { derivePosition } from "./sync-derived.ts";
 import { HistoryOracle } from "./sync-history.ts";
 import { OperationOracle } from "./sync-operation-oracle.ts";
+import { RetirementOracle } from "./sync-retirements.ts";
 import type { IdentifiedLog } from "./sync-topic.ts";
 import { Violation } from "./violation.ts";
 
@@ -64,6 +65,7 @@ export class SyncOracle {
   readonly letters: ReturnType<typeof createLetterOracle>;
   readonly history: HistoryOracle;
   readonly operations: OperationOracle;
+  readonly retirements: RetirementOracle;
   readonly #reports: ReturnType<typeof createReportOracle>;
   #versions: Version[] = [initial];
   /** What each process was delivered, by partition. */
@@ -82,6 +84,7 @@ export class SyncOracle {
     });
     this.#reports = createReportOracle(fail);
     this.history = new HistoryOracle(fail);
+    this.retirements = new RetirementOracle(fail);
     this.operations = new OperationOracle({ listVersions: (from) => this.#listVersions(from), fail });
   }
 
@@ -96,6 +99,7 @@ export class SyncOracle {
     this.#checks += 1;
     const version = this.#checkCommit(commit);
     this.history.onCommit(commit);
+    this.retirements.onCommit(commit);
     if (version !== undefined) this.#versions.push(version);
     if (this.#versions.length > 2 * keptVersions) this.#versions = this.#versions.slice(-keptVersions);
   }
@@ -104,6 +108,7 @@ export class SyncOracle {
     this.#versions = this.#versions.filter(({ commit }) => commit <= lastKept);
     this.#reports.onRollback(lastKept);
     this.history.onRollback(lastKept);
+    this.retirements.onRollback(lastKept);
     this.operations.onRollback(lastKept);
   }
 

@@ -43,6 +43,20 @@ export const syncVersionMutants: readonly Mutant[] = [
     schedule: "topic enabled twice while it is disabled",
   },
   {
+    name: "versions: the first retirement of a topic counts as its last",
+    world: "sync",
+    file: "src/storage/topics.ts",
+    replace: "sort: { retired_on: -1, version: -1, sys_id: -1 }",
+    by: "sort: { retired_on: 1, version: 1, sys_id: 1 }",
+  },
+  {
+    name: "versions: a topic that the channel has retired can be enabled",
+    world: "sync",
+    file: "src/topics/changes.ts",
+    replace: "  const last = findRetired(externalId, context);\n",
+    by: '  const found = findRetired(externalId, context);\n  const last = found && { ...found, retiredBy: { kind: "http", user: "admin" } as const };\n',
+  },
+  {
     name: "versions: a change that is uncertain is acknowledged",
     world: "sync",
     file: topicChanges,
