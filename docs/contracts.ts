@@ -27,7 +27,6 @@ export const operations = listOperations({
   topicIndex: uncalled,
   decodeEventText: uncalled,
   egressNaming: undefined,
-  consumerObserver: undefined,
   eventTypes: uncalled,
   impact: undefined,
   topicUsage: uncalled,

@@ -8,7 +8,6 @@ import type { EventTypeService } from "../src/event-types/stores.ts";
 import type { ImpactPreview } from "../src/plans/impact/preview.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import type { ConsumerObserver } from "../src/routing/consumers.ts";
 import type { EgressNaming } from "../src/kafka/interface/egress-naming.ts";
 import type { Sessions } from "../src/users/session.ts";
 import type { DecodeEventText } from "../src/routing/event.ts";
@@ -53,7 +52,6 @@ import { statusOperations } from "./routes/status.ts";
 import { topicChangeOperations } from "./routes/topic-changes.ts";
 import { topicHistoryOperations } from "./routes/topic-versions.ts";
 import { topicDetailsOperations } from "./routes/topic-details.ts";
-import { topicConsumerOperations } from "./routes/topic-consumers.ts";
 import { topicRelationOperations } from "./routes/topic-relations.ts";
 import { topicUsageOperations } from "./routes/topic-usage.ts";
 import { topicOperations } from "./routes/topics.ts";
@@ -71,8 +69,6 @@ export interface AppOptions extends TopicSetServices {
   readonly decodeEventText: DecodeEventText;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
-  /** Undefined: no router is configured. */
-  readonly consumerObserver: ConsumerObserver | undefined;
   readonly eventTypes: EventTypeService;
   /** Undefined: no router is configured. */
   readonly impact: ImpactPreview | undefined;
@@ -144,7 +140,6 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...topicDetailsOperations(options),
     ...topicSetOperations(options),
     ...topicUsageOperations(options),
-    ...topicConsumerOperations(options),
     ...topicRelationOperations(options),
     ...pickOperations(options),
     ...impactOperations(options),

@@ -154,7 +154,6 @@ export const topicPlanReportSchema = {
               "DEFINITION_MISSING",
               "DUPLICATE_COMBINATION",
               "EXTERNAL_ID_TAKEN",
-              "HAS_CONSUMERS",
               "NOT_IN_SET",
               "OWNED_BY_SET",
               "PROTECTED",

@@ -7,7 +7,6 @@ import kafkajs, {
 
 import type { KafkaConfig, NewEgress } from "../config/kafka-config.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { GroupReading } from "../routing/consumers.ts";
 import type { RoutingTransactions } from "./interface/routing-transactions.ts";
 import type { Position } from "./interface/positions.ts";
 import type {
@@ -30,7 +29,6 @@ import { deliverEmptyBatches } from "./workarounds/empty-batches.ts";
 import { fetchByTopicId } from "./workarounds/fetches.ts";
 import { forgetGoneBrokers } from "./workarounds/gone-brokers.ts";
 import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
-import type { GroupQuery } from "./group-requests.ts";
 import { createLibraryLog } from "./library-log.ts";
 import { createOutputCheck } from "./lost-ends.ts";
 import { readLog, readRanges } from "./reader.ts";
@@ -83,8 +81,6 @@ export interface Broker extends LogReader {
    * Looks up the Kafka topics that events are forwarded to, and creates missing ones if that is configured.
    */
   createEgressTopics(create: NewEgress | undefined, automatic?: AutomaticCreation): EgressTopicsAdmin;
-  /** Reads the consumer groups of egress topics, over connections of its own. Throws UnavailableError. */
-  readConsumerGroups(query: GroupQuery): Promise<GroupReading>;
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
   close(): Promise<void>;
@@ -199,7 +195,6 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
   const observer = createAdmin(createClient(fastRetry));
   const requests = connectRequests(createClient(fastRetry));
   const observerRequests = connectRequests(createClient(fastRetry));
-  const groupRequests = connectRequests(createClient(fastRetry));
   const isOutput = config.router && createOutputCheck(config.router);
 
   const connectAndRun = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
@@ -246,7 +241,6 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
       }),
     createEgressTopics: (create, automatic) =>
       new EgressTopicsDirectory({ requests, create, automatic, log }),
-    readConsumerGroups: (query) => groupRequests.readConsumerGroups(query),
     fetchCommittedOffsets: (read) => fetchCommittedOffsets(observer, read),
     async close() {
       stopFollowing?.();
@@ -257,7 +251,6 @@ export function createBroker(config: BrokerConfig, log: Logger, otherSockets?: S
         observer.disconnect(),
         requests.close(),
         observerRequests.close(),
-        groupRequests.close(),
       ]);
     },
   };

@@ -162,41 +162,6 @@ export async function fetchBounds(
   );
 }
 
-const topicsPerRequest = 500;
-
-/**
- * Lists the ends of Kafka topics by partition, few requests for many. What is not known is left out; failures
- * are reported.
- */
-export async function listEnds(
-  cluster: Cluster,
-  topics: readonly string[],
-  onFailure: (error: unknown) => void,
-): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
-  const ends = new Map(topics.map((topic) => [topic, new Map<number, number>()]));
-  for (let at = 0; at < topics.length; at += topicsPerRequest) {
-    const found = await fetchMetadata(cluster, topics.slice(at, at + topicsPerRequest));
-    const led = found.topics.flatMap(({ name, partitions }) =>
-      partitions.filter(({ leader }) => leader >= 0).map((one) => ({ ...one, topic: name })),
-    );
-    const lists = [...Map.groupBy(led, ({ leader }) => leader)].map(async ([leader, all]) => {
-      const { responses } = await (
-        await findBroker(cluster, leader)
-      ).listOffsets({
-        isolationLevel: isolationLevels.uncommitted,
-        topics: [...Map.groupBy(all, ({ topic }) => topic)].map(([topic, partitions]) => ({
-          topic,
-          partitions: partitions.map(({ partition }) => ({ partition, timestamp: latest })),
-        })),
-      });
-      for (const { topic, partitions } of responses)
-        for (const { partition, offset } of partitions) ends.get(topic)?.set(partition, Number(offset));
-    });
-    await Promise.all(lists.map((list) => list.catch(onFailure)));
-  }
-  return ends;
-}
-
 /** What one response has of a partition. */
 export interface FetchedRecords {
   readonly records: readonly LogRecord[];

@@ -1,10 +1,8 @@
 import { UnavailableError } from "../lib/errors.ts";
 import { sleep } from "../lib/platform.ts";
-import type { GroupReading } from "../routing/consumers.ts";
 import type { PartitionLog, PartitionOffset, TopicBounds } from "./interface/records.ts";
 import { createTopics, type TopicCreation } from "./admin/topic-creation.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
-import { readConsumerGroups, type GroupQuery } from "./group-requests.ts";
 import {
   confirmLog,
   fetchBounds,
@@ -60,8 +58,6 @@ export interface KafkaRequests {
    * UnavailableError.
    */
   createTopics(topics: readonly NewTopic[]): Promise<readonly TopicCreation[]>;
-  /** See readConsumerGroups in group-requests.ts. */
-  readConsumerGroups(query: GroupQuery): Promise<GroupReading>;
   /**
    * Ends the last transaction where its end is missing, and returns how; see lost-ends.ts. Throws kafkajs'
    * errors.
@@ -117,8 +113,6 @@ export function createRequests(createCluster: () => object): KafkaRequests {
       const earlier = { mayHaveCreated: false };
       return ask({}, () => createTopics(cluster, topics, earlier));
     },
-
-    readConsumerGroups: (query) => ask({}, () => readConsumerGroups(cluster, query)),
 
     async restoreEnd(query) {
       await cluster.connect();

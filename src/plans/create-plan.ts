@@ -10,10 +10,9 @@ import { digestManaged, type DesiredEntry, type DesiredSet } from "./desired.ts"
 import { createOriginRejection } from "./origin.ts";
 import type { Blocked, Leftover, PlannedChange, PlanResult } from "./plan.ts";
 import { requirePruneLimit, type PruneOptions } from "./prune.ts";
-import { addReaders, type EgressReaderOptions } from "./readers.ts";
 import type { KnownTopic, PlanSource } from "./stores.ts";
 
-export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions, EgressReaderOptions {
+export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions {
   readonly prune: boolean;
   /** Files without any topics are not a mistake. */
   readonly allowEmpty: boolean;
@@ -48,7 +47,7 @@ export async function createPlan(
   const stored = await compareMembers(desired, source);
   const decided = await decideAll(desired, source, { ...stored, options });
   const { orphaned, unread, removed } = sortLeftovers(desired, decided.leftovers, options);
-  const decisions = await addReaders([...decided.decisions, ...removed.map(decideRemoval)], options);
+  const decisions = [...decided.decisions, ...removed.map(decideRemoval)];
   const { changes, blocked } = await findTaken(decisions, source);
   requirePruneLimit(changes, stored.members, options);
   return {

@@ -59,7 +59,6 @@ export type BlockedCode =
   | "DEFINITION_MISSING"
   | "DUPLICATE_COMBINATION"
   | "EXTERNAL_ID_TAKEN"
-  | "HAS_CONSUMERS"
   | "NOT_IN_SET"
   | "OWNED_BY_SET"
   | "PROTECTED"

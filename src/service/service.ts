@@ -16,7 +16,6 @@ import { auditAnnouncements } from "../topics/audit.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { followCertificate, watchCertificates } from "./certificates.ts";
-import { createConsumerObserver } from "./consumers.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
@@ -169,7 +168,6 @@ async function createAppOptions(
     ...{ topics, topicReader, topicHistory, topicDetails, detailsService },
     ...{ topicSetStore, planSource, applyChanges },
     ...{ topicIndex, egressNaming, eventTypes, topicUsage, decodeEventText },
-    consumerObserver: createConsumerObserver(broker, config.kafka, egressNaming),
     impact: createPreview(context, kafkaBrokers),
     ...{ users, keys, sessions, applications, platforms },
     ...(await createSignIn(config, services, log.child({ component: "users" }))),

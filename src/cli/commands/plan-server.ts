@@ -4,7 +4,6 @@ import {
   type ImpactBody,
   type ImpactResult,
 } from "../../../schemas/impact.ts";
-import { topicConsumersSchema, type TopicConsumersView } from "../../../schemas/topic-consumers.ts";
 import {
   maxLookUpDefinitions,
   maxLookUpIds,
@@ -18,12 +17,10 @@ import {
 import { readEnvironment } from "../../config/config.ts";
 import { getErrorMessage, PlanError, UnavailableError } from "../../lib/errors.ts";
 import { splitIntoBatches } from "../../lib/batches.ts";
-import { now, sleep } from "../../lib/platform.ts";
 import { createValidator } from "../../lib/validation.ts";
 import type { ApplyChanges } from "../../plans/apply.ts";
 import { toChangeView } from "../../plans/plan-file.ts";
 import type { PlannedChange } from "../../plans/plan.ts";
-import type { EgressReader, FindReaders, ReadTopic } from "../../plans/readers.ts";
 import type { PlanSource } from "../../plans/stores.ts";
 import { fromKnownView } from "../../plans/view.ts";
 import { toDefinition, type TopicDefinition } from "../../topics/topic.ts";
@@ -32,14 +29,12 @@ import type { PreviewChanges, PreviewOptions } from "./plan-preview.ts";
 
 const requestTimeoutMs = 60_000;
 const checkLookUp = createValidator<TopicLookUpReply>(topicLookUpReplySchema);
-const checkConsumers = createValidator<TopicConsumersView>(topicConsumersSchema);
 const checkImpact = createValidator<ImpactResult>(impactResultSchema);
 const checkSets = createValidator<{ sets: TopicSetView[] }>(topicSetListSchema);
 
 interface ServerConnection {
   readonly source: PlanSource;
   readonly apply: ApplyChanges;
-  readonly findReaders: FindReaders;
   readonly preview: PreviewChanges;
 }
 
@@ -86,7 +81,6 @@ export async function connectToServer(url: string, abort: AbortSignal): Promise<
 
   return {
     source,
-    findReaders: (topics) => findReaders(topics, send, abort),
     preview: (changes, options) => previewChanges(changes, options, send),
     async apply({ set, origin, revision, changes, ...batch }) {
       const body: SetChanges = {
@@ -103,46 +97,6 @@ export async function connectToServer(url: string, abort: AbortSignal): Promise<
     },
   };
 }
-
-const topicsAtOnce = 20;
-const waitForGroupsMs = 60_000;
-const pollMs = 500;
-
-/** The server reads the groups in the background when it is asked for the first time. */
-async function findReaders(
-  topics: readonly ReadTopic[],
-  send: Send,
-  abort: AbortSignal,
-): Promise<readonly (readonly EgressReader[])[]> {
-  const read = async ({ id }: ReadTopic): Promise<TopicConsumersView> =>
-    requireValid(checkConsumers(await send("GET", `/topics/${id}/consumers`)));
-  const [first] = topics;
-  if (first === undefined) return [];
-  const deadline = now() + waitForGroupsMs;
-  for (let view = await read(first); ; view = await read(first)) {
-    const { sharedBy, observed } = view;
-    if (sharedBy !== "topic") return topics.map(() => []);
-    if (observed.asOf !== null) break;
-    if (!observed.reading || now() > deadline)
-      throw new UnavailableError("the server could not read the consumer groups");
-    await sleep(pollMs, abort);
-  }
-  const found: EgressReader[][] = [];
-  for (const some of splitIntoBatches(topics, topicsAtOnce)) {
-    const views = await Promise.all(some.map(read));
-    found.push(...views.map(({ observed: { groups } }) => groups.map(toReader)));
-  }
-  return found;
-}
-
-const toReader = ({
-  group,
-  state,
-  memberCount,
-  lag,
-}: TopicConsumersView["observed"]["groups"][number]): EgressReader => ({
-  ...{ group, state, members: memberCount ?? undefined, lag: lag ?? undefined },
-});
 
 /** Lets the server compare the changes with what it has stored. Throws a PlanError for too many. */
 async function previewChanges(

@@ -1,13 +1,9 @@
-import { readConsumers } from "../../service/consumers.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import type { AuditEvent } from "../../lib/audit.ts";
-import { groupByTopic } from "../../routing/consumers.ts";
 import type { EgressNaming } from "../../kafka/interface/egress-naming.ts";
 import type { ApplyChanges } from "../../plans/apply.ts";
-import type { FindReaders } from "../../plans/readers.ts";
 import type { PlanSource } from "../../plans/stores.ts";
-import { getCommandLineUser, runWithContext, type CommandContext } from "../context.ts";
-import { printError, sanitize } from "../output/output.ts";
+import { getCommandLineUser, runWithContext } from "../context.ts";
 import { createLocalPreview, type PreviewChanges } from "./plan-preview.ts";
 import { connectToServer } from "./plan-server.ts";
 
@@ -21,8 +17,6 @@ export interface PlanTarget {
   /** Records changes; a server does that itself. */
   readonly record: (events: readonly AuditEvent[]) => void;
   readonly abort: AbortSignal;
-  /** Undefined: no router is configured, or egress topics are shared. */
-  readonly findReaders: FindReaders | undefined;
   readonly preview: PreviewChanges;
 }
 
@@ -45,7 +39,6 @@ export async function runWithTarget(
     const egressNaming = createEgressNamingFromConfig(config.kafka);
     await work({
       ...{ source: planSource, apply: applyChanges, user, abort, egressNaming },
-      findReaders: createFindReaders(context, egressNaming),
       preview: createLocalPreview(context),
       record: (events) => {
         for (const event of events) record?.(event);
@@ -53,22 +46,3 @@ export async function runWithTarget(
     });
   });
 }
-
-/** Finds the readers of egress topics in Kafka. What cannot be read is printed. */
-const createFindReaders = (
-  { config, broker }: CommandContext,
-  naming: EgressNaming | undefined,
-): FindReaders | undefined =>
-  naming?.scope !== "topic"
-    ? undefined
-    : async (topics) => {
-        const { groups, problems } = await readConsumers(await broker(), config.kafka, naming);
-        for (const problem of problems) printError(sanitize(problem));
-        const byTopic = groupByTopic(groups);
-        return topics.map((topic) => {
-          const egressTopic = naming.getName(topic);
-          return (byTopic.get(egressTopic) ?? []).map(({ group, state, members, lags }) => ({
-            ...{ group, state, members: members?.length, lag: lags.get(egressTopic) },
-          }));
-        });
-      };

@@ -22,7 +22,6 @@ export interface PlanOptionFlags {
   readonly prune?: true;
   readonly maxDeletes?: MaxDeletes;
   readonly allowEmpty?: true;
-  readonly evenIfRead?: true;
   readonly adopt?: true;
   readonly takeOver?: string;
   readonly skipBlocked?: true;
@@ -79,15 +78,13 @@ export async function loadFiles(
 /** Computes a plan, for `plan` and `apply` alike. */
 export const makePlan = (
   { desired, repository }: LoadedFiles,
-  { source, user, egressNaming, findReaders }: PlanTarget,
+  { source, user, egressNaming }: PlanTarget,
   flags: PlanOptionFlags,
 ): Promise<PlanResult> =>
   createPlan(desired, source, {
     prune: flags.prune === true,
     maxDeletes: flags.maxDeletes,
     allowEmpty: flags.allowEmpty === true,
-    findReaders,
-    evenIfRead: flags.evenIfRead === true,
     adopt: flags.adopt === true,
     takeOver: flags.takeOver,
     origin: flags.origin ?? repository.origin,

@@ -90,7 +90,6 @@ const addPlanOptions = (command: Command): Command =>
         ).argParser(parseMaxDeletes),
       )
       .option("--allow-empty", "accept files without any topics")
-      .option("--even-if-read", "disable also topics whose egress topics are read by consumers")
       .option("--adopt", "adopt topics that exist and belong to no set")
       .option("--take-over <set>", "adopt topics of this other set")
       .option("--skip-blocked", "leave out changes that cannot be made")

@@ -32,7 +32,6 @@ export function defineTopics(topics: Command): void {
   addListCommand(topics);
   addShowCommand(topics);
   addUsageCommand(topics);
-  addConsumersCommand(topics);
   addAddCommand(topics);
   addSwitchCommands(topics);
   addVersionCommands(topics);
@@ -94,20 +93,6 @@ function addUsageCommand(topics: Command): void {
     .action(async (externalIds: string[], flags: UsageFlags) => {
       const { showUsage } = await import("./topic-usage.ts");
       await runWithContext((context) => showUsage(context, externalIds, flags));
-    });
-}
-
-function addConsumersCommand(topics: Command): void {
-  topics
-    .command("consumers")
-    .description(
-      "show the consumer groups with committed offsets in the egress topics of topics; by default of all active topics that have some",
-    )
-    .argument("[external-id...]", "only topics with these external ids")
-    .option("--json", "print one line of JSON per topic (NDJSON)")
-    .action(async (externalIds: string[], flags: JsonFlag) => {
-      const { showConsumers } = await import("./topic-consumers.ts");
-      await runWithContext((context) => showConsumers(context, externalIds, flags));
     });
 }
 

@@ -13,12 +13,7 @@ export interface EgressNaming {
   readonly matches: (name: string) => boolean;
   /** Undefined when names depend on the topic. */
   readonly fixedName: string | undefined;
-  /** Which topics have the same Kafka topic. */
-  readonly scope: EgressScope;
 }
-
-/** `topic`: each has its own. `namespace`: those of a namespace share one. `all`: all share one. */
-export type EgressScope = "topic" | "namespace" | "all";
 
 /** Where the events of a topic go, as members of its JSON. */
 interface EgressView {
@@ -80,7 +75,6 @@ export function createEgressNaming(template: string, ownTopics: ReadonlySet<stri
     findFault,
     matches: (name) => pattern.test(name) && findNameFault(name) === undefined,
     fixedName: isFixed ? template : undefined,
-    scope: isFixed ? "all" : template.includes("{externalId}") ? "topic" : "namespace",
   };
 }
 

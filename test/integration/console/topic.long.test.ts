@@ -5,16 +5,14 @@ import type { Page } from "playwright-core";
 
 import { toDay } from "../../../src/topics/usage.ts";
 import { assertAccessible, assertAllLooks, useConsole, viewports } from "../../support/console.ts";
-import { commitOffsets } from "../../support/consumer-groups.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, routerStage } from "../../support/router-scene.ts";
 import { addUser, bootstrap, type TestService } from "../../support/service.ts";
 
-const { kafka, routerScene } = routerStage();
+const { routerScene } = routerStage();
 const prefix = unique("to");
-const groupId = unique("noc-dashboard");
 const own = routerScene({
   KAFKA_EGRESS_TOPIC: `${prefix}.{externalId}`,
   KAFKA_EGRESS_CREATE: "true",
@@ -87,8 +85,6 @@ before(async () => {
   await own.produce(...createTickets());
   await own.routed();
   await storeUsage();
-  // Before anybody looks: the groups are read once a minute.
-  await commitOffsets(kafka, [{ groupId, topic: `${prefix}.${network}`, offset: 0 }]);
 });
 
 async function openTopic(tab?: string, options?: Parameters<typeof openConsole>[1]): Promise<Page> {
@@ -251,12 +247,6 @@ describe("the page of a topic", () => {
     await assertAccessible(page);
   });
 
-  it("shows who reads its events", async () => {
-    const page = await openTopic("Consumers");
-    await page.getByText("dashboards@example.org").waitFor();
-    await page.getByRole("row", { name: groupId }).getByText("stopped").waitFor();
-  });
-
   it("lets users without the right to change topics look only", async () => {
     const reader = { user: unique("reader"), password: "a reader's password" };
     await addUser(own.settings, reader.user, reader.password, "--role", "topics.read");
@@ -287,10 +277,9 @@ describe("the page of a topic", () => {
     await tabs.getByRole("link", { name: "Relations" }).click();
     await page.getByRole("region", { name: "The same events" }).getByText("No other topic.").waitFor();
     await assertAllLooks(page, "topic-relations");
-    await tabs.getByRole("link", { name: "Consumers" }).click();
+    await tabs.getByRole("link", { name: "Overview" }).click();
     await page.getByText("dashboards@example.org").waitFor();
-    await assertAllLooks(page, "topic-consumers");
-    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByRole("link", { name: "Edit details" }).click();
     await page.getByLabel("Owner").waitFor();
     await assertAllLooks(page, "topic-details");
   });

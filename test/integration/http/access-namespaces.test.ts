@@ -139,8 +139,6 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
     isReached(await send("PUT", `${v1}/topics/${getStored(namespace).topic}/details`, key, {}), 200, 404),
   getTopicUsage: async (key, namespace) =>
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/usage`, key), 200, 404),
-  getTopicConsumers: async (key, namespace) =>
-    isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/consumers`, key), 200, 404),
   getTopicRelations: async (key, namespace) =>
     isReached(await send("GET", `${v1}/topics/${getStored(namespace).topic}/relations`, key), 200, 404),
   disableTopic: (key, namespace) => switchTopic("disable", namespace, key),

@@ -178,15 +178,6 @@ describe("a plan", () => {
       { a: ["its events go to the Kafka topic out.A instead of out.a"], b: [], c: ["is a draft now"], é: [] },
     );
   });
-
-  it("is not applied to a topic that is read, unless that is said", async () => {
-    const { plan } = await createScene(createDesired("a"));
-    const reader = { group: "g", state: "stable" as const, members: 1, lag: 0 };
-    const findReaders = () => Promise.resolve([[reader]]);
-    assert.deepEqual(toBlocked(await plan([], { prune: true, findReaders })), ["a HAS_CONSUMERS"]);
-    const forced = await plan([], { prune: true, findReaders, evenIfRead: true });
-    assert.match(toNotes(forced)["a"]?.[0] ?? "", /^read by: g /);
-  });
 });
 
 describe("a plan file", () => {

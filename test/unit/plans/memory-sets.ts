@@ -146,7 +146,7 @@ export function createMemorySets() {
           takeOver: undefined,
         },
         ...{ origin: undefined, revision: undefined, user: "ann", now: now(), egressNaming: undefined },
-        ...{ findReaders: undefined, evenIfRead: false, ...options },
+        ...options,
       }),
     applyBatch,
     /** Applies changes together, and returns how many were made. */

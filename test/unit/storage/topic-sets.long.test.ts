@@ -81,7 +81,6 @@ async function plan(names: ReadonlyMap<string, string>, options: FileOptions = {
   const { plan: made, blocked } = await createPlan(toDesiredSet(names, options), planSource, {
     ...{ prune, maxDeletes: undefined, allowEmpty: true, adopt: false, takeOver: undefined },
     ...{ origin: undefined, revision: undefined, user: "ann", now: new Date(), egressNaming: undefined },
-    ...{ findReaders: undefined, evenIfRead: false },
   });
   assert.deepEqual(blocked, []);
   return made;

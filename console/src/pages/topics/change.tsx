@@ -1,9 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 
-import type { TopicConsumersView } from "../../../../schemas/topic-consumers.ts";
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import { api } from "../../api.ts";
-import { useQuery } from "../../query.ts";
 import { Announcement } from "./announcement.tsx";
 import { Conflict, useVersionedSave } from "./conflict.tsx";
 import { DefinitionForm } from "./definition-form.tsx";
@@ -40,7 +38,6 @@ export function Change({ topic, from, onChange }: ChangeProps) {
   const [isForced, setIsForced] = useState(false);
   const path = `${topicsPath}/${getTopicPath(topic)}`;
   const { save, error, busy, conflict, resolve } = useVersionedSave(path);
-  const consumers = useQuery<TopicConsumersView>(`${path}/consumers`);
   const draft = useMemo(() => toDraft(topic, edited), [topic, edited]);
   const isLocked = topic.details.set !== null && !isForced;
   const isChanged = !isSameDefinition(draft, topic);
@@ -99,7 +96,7 @@ export function Change({ topic, from, onChange }: ChangeProps) {
           );
         }}
       >
-        <Effect topic={topic} draft={draft} consumers={consumers.value} />
+        <Effect topic={topic} draft={draft} />
         {topic.source.kind === "announcement" ? (
           <Announcement definition={draft} kafkaTopic={topic.source.topic} />
         ) : (
@@ -139,12 +136,10 @@ const toDraft = (
 interface EffectProps {
   readonly topic: TopicDetail;
   readonly draft: Draft;
-  /** Undefined while they are not known. */
-  readonly consumers: TopicConsumersView | undefined;
 }
 
 /** What the draft does to the events of the topic: what follows from the filters, and a test with events. */
-function Effect({ topic, draft, consumers }: EffectProps) {
+function Effect({ topic, draft }: EffectProps) {
   const { externalId, namespace, headerQuery, contentQuery } = draft;
   const effect = describeEffect(topic, draft);
   return (
@@ -159,33 +154,10 @@ function Effect({ topic, draft, consumers }: EffectProps) {
           </>
         )}
       </p>
-      {consumers?.sharedBy === null ? (
-        <p>
-          There are no events to test with: no router is configured. The setting{" "}
-          <code>KAFKA_EVENTS_TOPIC</code> names the Kafka topic with the events.
-        </p>
-      ) : (
-        <PreviewPanel
-          topic={{ externalId, namespace, headerQuery, contentQuery }}
-          canStart={effect !== undefined}
-        />
-      )}
-      {consumers !== undefined && <Readers consumers={consumers} />}
+      <PreviewPanel
+        topic={{ externalId, namespace, headerQuery, contentQuery }}
+        canStart={effect !== undefined}
+      />
     </article>
-  );
-}
-
-const maxNamed = 3;
-
-/** Who reads the events of the topic, if only they read them. */
-function Readers({ consumers: { sharedBy, observed } }: { readonly consumers: TopicConsumersView }) {
-  if (sharedBy !== "topic" || observed.groups.length === 0) return null;
-  const named = observed.groups.slice(0, maxNamed).map(({ group }) => group);
-  const more = observed.groups.length - named.length;
-  return (
-    <p>
-      Read by {named.join(", ")}
-      {more > 0 && ` and ${more} more`}.
-    </p>
   );
 }

@@ -84,7 +84,7 @@ interface DetailsProps {
 }
 
 function Details({ topic, canWrite }: DetailsProps) {
-  const { owner, description, contact, tags, labels, set, path, version } = topic.details;
+  const { owner, description, contact, consumers, tags, labels, set, path, version } = topic.details;
   const { protected: isProtected, changedOn, changedBy } = topic.details;
   const drift = findDrift(topic);
   const labelTexts = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
@@ -101,6 +101,11 @@ function Details({ topic, canWrite }: DetailsProps) {
         </Fact>
         <Fact name="Description" value={description} />
         <Fact name="Contact" value={contact} />
+        <Fact name="Consumers" value={consumers.map(({ name }) => name).join()}>
+          {consumers.map(({ name, contact: at }) => (
+            <div key={name}>{at === "" ? name : `${name} (${at})`}</div>
+          ))}
+        </Fact>
         <Fact name="Tags" value={tags.join()}>
           <TagLinks tags={tags} />
         </Fact>

@@ -11,7 +11,6 @@ import { TimeAgo } from "../../components/time-ago.tsx";
 import { useQuery } from "../../query.ts";
 import { useRight } from "../../session.ts";
 import { Change } from "./change.tsx";
-import { Consumers } from "./consumers.tsx";
 import { DetailsForm } from "./details-form.tsx";
 import { History } from "./history.tsx";
 import { Overview } from "./overview.tsx";
@@ -103,7 +102,7 @@ function Tab({ topic, onChange }: TabProps) {
     overview: "Overview",
     ...(topic.state === "active" && canWrite && { change: "Change" }),
     history: "History",
-    ...(topic.state === "active" && { relations: "Relations", consumers: "Consumers" }),
+    ...(topic.state === "active" && { relations: "Relations" }),
   };
   return (
     <>
@@ -129,7 +128,6 @@ interface TabContext extends TabProps {
 function renderTab(chosen: string, { topic, onChange, canWrite, from }: TabContext): ComponentChildren {
   if (chosen === "history") return <History topic={topic} onChange={onChange} />;
   if (chosen === "relations") return <Relations topic={topic} />;
-  if (chosen === "consumers") return <Consumers topic={topic} />;
   if (chosen !== "change" && chosen !== "details") return <Overview topic={topic} onChange={onChange} />;
   if (!canWrite)
     return (
