@@ -25,24 +25,14 @@ export const topicUsageSchema = {
   $id: "topic-usage",
   type: "object",
   additionalProperties: false,
-  required: ["externalId", "lastEventOn", "events", "days", "counted"],
+  required: ["externalId", "lastEventOn", "events", "counted"],
   properties: {
     externalId: { type: "string" },
     lastEventOn: {
       description: "When the last event was counted, up to ten minutes late; null if none was.",
       oneOf: [{ type: "null" }, time],
     },
-    events: { ...count, description: "The number of events in these days, an estimate." },
-    days: {
-      type: "array",
-      description: "The last 30 days in UTC, today last.",
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["day", "events"],
-        properties: { day: { type: "string", description: "2026-11-25" }, events: count },
-      },
-    },
+    events: { ...count, description: "The number of events, an estimate, up to ten minutes late." },
     counted: countingSchema,
   },
 } as const;

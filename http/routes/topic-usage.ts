@@ -20,7 +20,7 @@ export const topicUsageOperations = ({ topicReader, topicUsage }: UsageServices)
     tag: "topics",
     summary: "Get the usage of a topic",
     description:
-      "The number of events that matched it on each of the last 30 days, counted by the router. What an instance has counted in the last ten minutes is not included, and is lost if the instance is killed; a batch of events that is repeated can be counted twice.",
+      "The number of events that matched it, and the time of the last one, counted by the router. What an instance has counted in the last ten minutes is not included, and is lost if the instance is killed; a batch of events that is repeated can be counted twice.",
     parameters: { id: "External id of the topic, or its sys_id." },
     replies: { 200: { description: "The usage.", schema: topicUsageSchema } },
     rejections: ["NOT_FOUND"],

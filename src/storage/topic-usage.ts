@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import { compareTexts } from "../matching/filter/compare.ts";
-import { toDay, usageDays, type TopicUsageStore } from "../topics/usage.ts";
+import type { TopicUsageStore } from "../topics/usage.ts";
 import { maxUpdateMs } from "./client-options.ts";
 import { splitIntoBatches } from "../lib/batches.ts";
 import type { Database } from "./database.ts";
@@ -15,8 +15,8 @@ export interface UsageRecord {
   /** The sys_id of the topic that had it; absent if it was last counted by an earlier release. */
   topic?: string;
   last_on: Date;
-  /** The number of events by day, numbered from 1970 on. */
-  days: Record<string, number>;
+  /** Their number; absent if they were last counted by an earlier release. */
+  events?: number;
 }
 
 /** One record. Its id is not a text, so that no external id is the same. */
@@ -49,7 +49,6 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
 
   return {
     async add(counts, on) {
-      const today = toDay(on);
       const ids = counts.map(toId);
       const stored = new Map((await findRecords(ids)).map((record) => [record._id, record]));
       const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
@@ -57,26 +56,23 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
       // In one order everywhere: in some products, a bulk holds its records until it ends.
       const ordered = counts.toSorted((a, b) => compareTexts(a.externalId, b.externalId));
       const operations = ordered.map(({ externalId, matches }): Operation => {
-        const { topic, days: counted = {} } = stored.get(externalId) ?? {};
+        const topic = stored.get(externalId)?.topic;
         const owner = owners.get(externalId);
         if (owner !== undefined && topic !== undefined && topic !== owner)
           // Of several instances that find another topic under an external id, the first one begins again.
           return {
             updateOne: {
               filter: { _id: externalId, topic },
-              update: { $set: { topic: owner, last_on: on, days: { [today]: matches } } },
+              update: { $set: { topic: owner, last_on: on, events: matches } },
             },
           };
-        const days = Object.keys(counted);
-        const old = days.filter((day) => Number(day) <= today - usageDays);
         return {
           updateOne: {
             filter: { _id: externalId },
             update: {
-              $inc: { [`days.${today}`]: matches },
+              $inc: { events: matches },
               $max: { last_on: on },
               ...(owner !== undefined && topic === undefined && { $set: { topic: owner } }),
-              ...(old.length > 0 && { $unset: Object.fromEntries(old.map((day) => [`days.${day}`, ""])) }),
             },
             upsert: true,
           },
@@ -106,10 +102,10 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
     async find(externalIds) {
       const records = await findRecords(externalIds);
       return new Map(
-        records.map(({ _id, topic: topicId, last_on: lastOn, days }) => {
-          const byDay = new Map(Object.entries(days).map(([day, events]) => [Number(day), events]));
-          return [_id, { ...(topicId !== undefined && { topicId }), lastOn, days: byDay }];
-        }),
+        records.map(({ _id, topic: topicId, last_on: lastOn, events = 0 }) => [
+          _id,
+          { ...(topicId !== undefined && { topicId }), lastOn, events },
+        ]),
       );
     },
   };

@@ -2,18 +2,13 @@ import type { TopicUsageView } from "../../schemas/topic-usage.ts";
 import { currentDate } from "../lib/platform.ts";
 import type { ListedTopic, Topic } from "./topic.ts";
 
-/** How many days are kept. */
-export const usageDays = 30;
-const dayMs = 24 * 60 * 60_000;
-
 /** The events that matched a topic. */
 export interface TopicUsage {
   /** The sys_id; absent if it was not known. */
   readonly topicId?: string;
   /** When the last ones were counted. */
   readonly lastOn: Date;
-  /** Their number by day; days without any are absent. */
-  readonly days: ReadonlyMap<number, number>;
+  readonly events: number;
 }
 
 /** When events were counted, by any instance. There may be gaps in between. */
@@ -33,28 +28,17 @@ export interface TopicUsageStore {
   find(externalIds: readonly string[]): Promise<ReadonlyMap<string, TopicUsage>>;
 }
 
-/** Numbers the day of a time, in UTC. */
-export const toDay = (time: Date): number => Math.floor(time.getTime() / dayMs);
-
 /** Converts the usage of a topic to what HTTP and the command line show. */
-export function toUsageView(
+export const toUsageView = (
   externalId: string,
   usage: TopicUsage | undefined,
   counting: CountingSpan | undefined,
-): TopicUsageView {
-  const today = toDay(currentDate());
-  const days = Array.from({ length: usageDays }, (_, at) => {
-    const day = today - usageDays + 1 + at;
-    return { day: new Date(day * dayMs).toISOString().slice(0, 10), events: usage?.days.get(day) ?? 0 };
-  });
-  return {
-    externalId,
-    lastEventOn: usage?.lastOn.toISOString() ?? null,
-    events: days.reduce((sum, { events }) => sum + events, 0),
-    days,
-    counted: toCountingView(counting),
-  };
-}
+): TopicUsageView => ({
+  externalId,
+  lastEventOn: usage?.lastOn.toISOString() ?? null,
+  events: usage?.events ?? 0,
+  counted: toCountingView(counting),
+});
 
 const toCountingView = (counting: CountingSpan | undefined): TopicUsageView["counted"] =>
   counting === undefined
@@ -110,7 +94,7 @@ export async function* streamLastEvents(
   for await (const some of splitTopics(topics)) yield* await addLastEvents(store, some);
 }
 
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: dayMs };
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
  * Returns the selection of the topics that existed for a time (`30d`) without an event in it, and since when

@@ -23,9 +23,7 @@ const columns = [
   { head: "external id" },
   { head: "namespace", width: 18 },
   { head: "last event", width: 18 },
-  { head: "today", width: 12 },
-  { head: "7 days", width: 12 },
-  { head: "30 days" },
+  { head: "events" },
 ];
 
 /** Prints how many events topics had, all active ones by default. */
@@ -76,8 +74,7 @@ async function readUsage(store: TopicUsageStore, topics: readonly ListedTopic[])
   }));
 }
 
-function toRow({ externalId, lastEventOn, events, days }: ReturnType<typeof toUsageView>, namespace: string) {
-  const sum = (count: number): number => days.slice(-count).reduce((total, day) => total + day.events, 0);
+function toRow({ externalId, lastEventOn, events }: ReturnType<typeof toUsageView>, namespace: string) {
   const last = lastEventOn === null ? "none" : formatMinute(new Date(lastEventOn));
-  return [sanitize(externalId), sanitize(namespace), last, sum(1), sum(7), events].map(String);
+  return [sanitize(externalId), sanitize(namespace), last, String(events)];
 }

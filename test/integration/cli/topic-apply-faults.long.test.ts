@@ -97,8 +97,8 @@ describe("an apply that is killed", { concurrency: 3 }, () => {
       const { db, apply, plan, planTo, readAll } = scene;
       scene.write({ "a.yaml": toFile(entries(() => ({}))) });
       await apply();
-      const usage = db.collection<{ _id: string; days: object }>("topicsync_topic_usage");
-      await usage.insertOne({ _id: "t0", days: {} });
+      const usage = db.collection<{ _id: string }>("topicsync_topic_usage");
+      await usage.insertOne({ _id: "t0" });
       const [, , , ...kept] = entries((at) => (at < 10 ? { owner: "noc" } : { contentQuery: `a=${at}` }));
       const renamed = entry("renamed", { name: "name of t0", renamedFrom: "t0" });
       scene.write({ "a.yaml": toFile([renamed, ...kept, entry("new")]) });

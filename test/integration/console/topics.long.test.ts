@@ -54,7 +54,7 @@ const described = stored.map(({ topic_id, topic_name, namespace }, i): DetailsRe
 service.prepare(async () => {
   await service.db.collection<DetailsRecord>("topicsync_topic_details").insertMany(described);
   const used = stored.map(({ topic_id }, i) => ({
-    ...{ _id: topic_id, last_on: new Date(Date.now() - (i + 1) ** 2 * 60_000), days: {} },
+    ...{ _id: topic_id, last_on: new Date(Date.now() - (i + 1) ** 2 * 60_000), events: 1 },
   }));
   await service.db.collection<{ _id: string }>("topicsync_topic_usage").insertMany(used);
   const [first, ...others] = stored;

@@ -72,9 +72,7 @@ describe("the usage of topics", () => {
 
     const second = await scene.start();
     const usage = (await get(second, "/tickets/usage")) as unknown as TopicUsageView;
-    assert.deepEqual([usage.externalId, usage.events, usage.days.length], ["tickets", 5, 30]);
-    // Two days, if midnight passes meanwhile.
-    assert.ok([from, getDay()].includes(usage.days.at(-1)?.day ?? ""));
+    assert.deepEqual([usage.externalId, usage.events], ["tickets", 5]);
     assert.ok(usage.counted !== null && usage.counted.since < usage.counted.until);
     assert.equal((await get(second, `/${encodeURIComponent(hostile)}/usage`)).events, 8);
     assert.equal((await get(second, "/unknown/usage")).status, "failure");
@@ -91,10 +89,7 @@ describe("the usage of topics", () => {
     const table = await scene.cli("topics", "list");
     assert.match(table.output, /^external id .* last event$/m);
     assert.match(table.output, new RegExp(`^tickets .*(?:${from}|${getDay()}) \\d\\d:\\d\\d$`, "m"));
-    assert.match(
-      (await scene.cli("topics", "usage", "tickets")).output,
-      /^tickets +n +\S+ \S+ +[16] +6 +6$/m,
-    );
+    assert.match((await scene.cli("topics", "usage", "tickets")).output, /^tickets +n +\S+ \S+ +6$/m);
   });
 
   it("finds unused topics page by page, which are none as long as counting has not lasted", async () => {

@@ -23,7 +23,7 @@ const toLong = (id: string): string => id.padEnd(1_000, "-");
 
 async function sum(externalIds: readonly string[]): Promise<number> {
   const found = await usage.find(externalIds);
-  const counts = [...found.values()].flatMap(({ days }) => [...days.values()]);
+  const counts = [...found.values()].map(({ events }) => events);
   return counts.reduce((total, count) => total + count, 0);
 }
 

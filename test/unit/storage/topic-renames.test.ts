@@ -39,9 +39,7 @@ const listDetails = async (): Promise<unknown[]> =>
     ])
     .toSorted();
 const listUsage = async (): Promise<Record<string, number>> =>
-  Object.fromEntries(
-    [...(await usage.find(["a", "b", "c"]))].map(([id, { days }]) => [id, [...days.values()][0] ?? 0]),
-  );
+  Object.fromEntries([...(await usage.find(["a", "b", "c"]))].map(([id, { events }]) => [id, events]));
 
 for (const [what, opened] of [
   ["with transactions", database],

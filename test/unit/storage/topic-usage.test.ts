@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
-import { selectUnused, toDay } from "../../../src/topics/usage.ts";
+import { selectUnused } from "../../../src/topics/usage.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import type { TopicRecord } from "../../../src/storage/topic-records.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
@@ -13,8 +13,7 @@ const store = createTopicUsageStore(database);
 const records = db.collection<{ _id: string }>("topicsync_topic_usage");
 const atDay = (day: number): Date => new Date(day * 24 * 60 * 60_000 + 1_000);
 
-const findDays = async (externalId: string) =>
-  [...((await store.find([externalId])).get(externalId)?.days ?? [])].toSorted();
+const findEvents = async (externalId: string) => (await store.find([externalId])).get(externalId)?.events;
 
 describe("the stored usage of topics", () => {
   it("adds what instances count at the same time, also of new topics", async () => {
@@ -24,8 +23,7 @@ describe("the stored usage of topics", () => {
     const found = await store.find(counts.map(({ externalId }) => externalId));
     assert.equal(found.size, 300);
     for (const { externalId, matches } of counts) {
-      assert.deepEqual([...(found.get(externalId)?.days ?? [])], [[9, 4 * matches]]);
-      assert.deepEqual(found.get(externalId)?.lastOn, atDay(9));
+      assert.deepEqual(found.get(externalId), { lastOn: atDay(9), events: 4 * matches });
     }
   });
 
@@ -37,28 +35,14 @@ describe("the stored usage of topics", () => {
         atDay(1),
       );
     for (const [at, externalId] of ids.entries())
-      assert.deepEqual(await findDays(externalId), [[1, 2 * (at + 1)]], externalId);
+      assert.equal(await findEvents(externalId), 2 * (at + 1), externalId);
     assert.equal((await store.find(ids)).size, ids.length);
   });
 
-  it("keeps 30 days, also after a long silence, and the latest time", async () => {
-    const add = (day: number, matches: number) => store.add([{ externalId: "old", matches }], atDay(day));
-    for (let day = 100; day < 140; day += 1) await add(day, day);
-    assert.deepEqual(
-      await findDays("old"),
-      Array.from({ length: 30 }, (_, n) => [110 + n, 110 + n]),
-    );
-    await add(500, 1);
-    assert.deepEqual(await findDays("old"), [[500, 1]]);
-    // An instance whose clock is behind.
-    await add(499, 2);
-    assert.deepEqual(await findDays("old"), [
-      [499, 2],
-      [500, 1],
-    ]);
-    assert.deepEqual((await store.find(["old"])).get("old")?.lastOn, atDay(500));
-    const [record] = await records.find({ _id: "old" }).toArray();
-    assert.ok(JSON.stringify(record).length < 200);
+  it("keeps the latest time, also if an instance's clock is behind", async () => {
+    await store.add([{ externalId: "old", matches: 1 }], atDay(500));
+    await store.add([{ externalId: "old", matches: 2 }], atDay(499));
+    assert.deepEqual((await store.find(["old"])).get("old"), { lastOn: atDay(500), events: 3 });
   });
 
   it("begins again for another topic that has the external id", async () => {
@@ -66,7 +50,7 @@ describe("the stored usage of topics", () => {
     const store2 = createTopicUsageStore(await connect());
     const add = async (day: number) => {
       await store.add([{ externalId: "given", matches: day }], atDay(day));
-      return { ...(await store.find(["given"])).get("given"), days: await findDays("given") };
+      return (await store.find(["given"])).get("given");
     };
     // Counted by an earlier release.
     await records.insertOne({ _id: "given", last_on: atDay(10), days: { 10: 10 } } as { _id: string });
@@ -75,20 +59,14 @@ describe("the stored usage of topics", () => {
       createTopicRecord({ externalId: "given" }),
     ];
     await topics.insertOne(first);
-    assert.partialDeepStrictEqual(await add(11), {
-      topicId: first._id,
-      days: [
-        [10, 10],
-        [11, 11],
-      ],
-    });
+    assert.deepEqual(await add(11), { topicId: first._id, lastOn: atDay(11), events: 11 });
     await topics.deleteOne({ _id: first._id });
     // Its last events may be stored after it is gone.
-    assert.partialDeepStrictEqual(await add(12), { topicId: first._id, lastOn: atDay(12) });
+    assert.deepEqual(await add(12), { topicId: first._id, lastOn: atDay(12), events: 23 });
     await topics.insertOne(second);
-    assert.deepEqual(await add(13), { topicId: second._id, lastOn: atDay(13), days: [[13, 13]] });
+    assert.deepEqual(await add(13), { topicId: second._id, lastOn: atDay(13), events: 13 });
     await store2.add([{ externalId: "given", matches: 1 }], atDay(13));
-    assert.deepEqual(await findDays("given"), [[13, 14]]);
+    assert.equal(await findEvents("given"), 14);
   });
 
   it("knows when events were counted", async () => {
@@ -100,7 +78,7 @@ describe("the stored usage of topics", () => {
   });
 
   it("tells unused topics only for times in which events were counted", async () => {
-    const today = toDay(new Date());
+    const today = Math.floor(Date.now() / 86_400_000);
     const topic = (externalId: string, createdOn: Date): { topic: Topic } => ({
       topic: {
         ...{ externalId, name: externalId, namespace: "", headerQuery: "", contentQuery: "" },

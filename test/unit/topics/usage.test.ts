@@ -5,9 +5,7 @@ import {
   addLastEvents,
   selectUnused,
   splitTopics,
-  toDay,
   toUsageView,
-  usageDays,
   type CountingSpan,
   type TopicUsage,
 } from "../../../src/topics/usage.ts";
@@ -18,7 +16,6 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** Shortly after midnight in UTC, while it is another day in most other zones. */
 const now = Date.parse("2026-03-01T00:00:01Z");
-const today = toDay(new Date(now));
 
 const listTopic = (externalId: string, createdOn: number): ListedTopic => ({
   topic: {
@@ -36,61 +33,27 @@ function createUsage(lastOn: Readonly<Record<string, number>>, counting?: Counti
         new Map(
           externalIds.flatMap((id): [string, TopicUsage][] => {
             const on = lastOn[id];
-            return on === undefined ? [] : [[id, { lastOn: new Date(on), days: new Map() }]];
+            return on === undefined ? [] : [[id, { lastOn: new Date(on), events: 1 }]];
           }),
         ),
       ),
   };
 }
 
-describe("a day of usage", () => {
-  it("is one of UTC, from midnight to the last millisecond", () => {
-    const start = Date.parse("2026-02-28T00:00:00.000Z");
-    assert.deepEqual(
-      [start - 1, start, start + dayMs - 1, start + dayMs].map((time) => toDay(new Date(time))),
-      [today - 2, today - 1, today - 1, today],
-    );
-    assert.equal(toDay(new Date(0)), 0);
-  });
-});
-
 describe("the usage that is shown", () => {
-  it("has today and the 29 days before, the oldest first, and the sum of these days", (t) => {
-    t.mock.timers.enable({ apis: ["Date"], now });
-    const days = new Map([
-      [today - 30, 1_000],
-      [today - 29, 100],
-      [today - 1, 10],
-      [today, 1],
-      [today + 1, 5_000],
-    ]);
-    const lastOn = new Date(now - 500);
+  it("has the events, the time of the last one, and when they were counted", () => {
     const counting = { since: new Date(now - 40 * dayMs), until: new Date(now) };
-    const view = toUsageView("a", { lastOn, days }, counting);
-    assert.deepEqual(
-      [view.externalId, view.events, view.lastEventOn],
-      ["a", 111, "2026-03-01T00:00:00.500Z"],
-    );
-    assert.deepEqual(view.counted, {
-      since: "2026-01-20T00:00:01.000Z",
-      until: "2026-03-01T00:00:01.000Z",
+    assert.deepEqual(toUsageView("a", { lastOn: new Date(now - 500), events: 111 }, counting), {
+      externalId: "a",
+      events: 111,
+      lastEventOn: "2026-03-01T00:00:00.500Z",
+      counted: { since: "2026-01-20T00:00:01.000Z", until: "2026-03-01T00:00:01.000Z" },
     });
-    assert.equal(view.days.length, usageDays);
-    assert.deepEqual(
-      view.days.filter(({ events }) => events > 0),
-      [
-        { day: "2026-01-31", events: 100 },
-        { day: "2026-02-28", events: 10 },
-        { day: "2026-03-01", events: 1 },
-      ],
-    );
-    assert.deepEqual([view.days[0]?.day, view.days.at(-1)?.day], ["2026-01-31", "2026-03-01"]);
   });
 
-  it("is nothing for a topic that never matched, or where nothing was counted", (t) => {
-    t.mock.timers.enable({ apis: ["Date"], now });
-    const { lastEventOn, events, days, counted } = toUsageView("a", undefined, undefined);
-    assert.deepEqual([lastEventOn, events, days.length, counted], [null, 0, 30, null]);
+  it("is nothing for a topic that never matched, or where nothing was counted", () => {
+    const nothing = { externalId: "a", events: 0, lastEventOn: null, counted: null };
+    assert.deepEqual(toUsageView("a", undefined, undefined), nothing);
   });
 });
 
@@ -135,7 +98,7 @@ describe("the last events of topics", () => {
   });
 
   it("are not those of another topic that had the external id before", async () => {
-    const former = { lastOn: new Date(5), days: new Map() };
+    const former = { lastOn: new Date(5), events: 1 };
     const usage = { find: () => Promise.resolve(new Map([["a", { ...former, topicId: "former" }]])) };
     const [listed] = await addLastEvents(usage, [listTopic("a", 0)]);
     assert.equal(listed?.lastEventOn, undefined);
