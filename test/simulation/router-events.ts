@@ -89,6 +89,13 @@ export class EventsTopic extends InputTopic {
     }
   }
 
+  /** Takes the leader of a partition until leaders are given again, and returns its number. */
+  takeLeader(index: number): number | undefined {
+    const found = this.find(index);
+    if (found !== undefined) this.#options.cluster.registry.moveLeader(found, -1);
+    return found?.partition;
+  }
+
   isMovedByHand(): boolean {
     return this.#options.positions.isMovedByHand;
   }

@@ -7,8 +7,8 @@ import type { EventsTopic } from "./router-events.ts";
 import type { RouterTopics } from "./router-topics.ts";
 import { Violation } from "./violation.ts";
 
-type EgressFault = "denied egress topic" | "egress topic without a leader";
-export type RouterLastingFault = LastingFault | EgressFault;
+type OwnFault = "denied egress topic" | "egress topic without a leader" | "events partition without a leader";
+export type RouterLastingFault = LastingFault | OwnFault;
 
 export const routerLastingFaults: readonly [RouterLastingFault, ...RouterLastingFault[]] = [
   ...lastingFaults,
@@ -39,9 +39,7 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   const { clock, random, cluster, events, inventory, trace } = options;
   // Without another record, processes do not hear that somebody moved an offset.
   const lasting =
-    options.lasting === "egress topic without a leader" && events.isMovedByHand()
-      ? "nothing"
-      : options.lasting;
+    options.lasting.endsWith("without a leader") && events.isMovedByHand() ? "nothing" : options.lasting;
 
   async function waitUntilDone(listBehind: () => readonly string[], still = ""): Promise<void> {
     await clock.runUntil(clock.getTime() + recoveryMs, () => {
@@ -63,6 +61,19 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   ];
 
   trace(() => `what lasts: ${lasting}`);
+  if (lasting === "events partition without a leader") {
+    events.endTransactions();
+    await waitUntilDone(listAllBehind);
+    const broken = events.takeLeader(random.between(0, 3));
+    events.finish((partition) => partition !== broken);
+    await waitUntilDone(
+      () => events.listBehind((partition) => partition !== broken),
+      `, with partition ${broken} of the events without a leader`,
+    );
+    cluster.registry.giveLeaders();
+    await waitUntilDone(listAllBehind);
+    return;
+  }
   if (lasting !== "egress topic without a leader") {
     if (lasting === "denied egress topic") inventory.setRight(random.between(0, 8), false);
     else {

@@ -89,7 +89,9 @@ class RouterWorld {
     this.#limits = limits;
     this.#maxCopies = limits.pick([10_000, 10_000, 2]);
     this.#maxRecordsPerWrite = limits.pick([4_000, 4_000, 2]);
-    this.#lasting = limits.pick<RouterLastingFault>(routerLastingFaults);
+    const lasting = limits.pick<RouterLastingFault>(routerLastingFaults);
+    const isDark = lasting === "nothing" && createRandom(seed + 8).chance(0.3);
+    this.#lasting = isDark ? "events partition without a leader" : lasting;
     this.#newEgress = limits.pick([undefined, { partitions: limits.pick([undefined, 2]) }]);
     this.#maxCreated = createRandom(seed + 7).pick([Infinity, Infinity, 1, 2]);
     this.#kafka = this.#createKafka(seed);

@@ -9,6 +9,13 @@ const lostEnds = "src/kafka/lost-ends.ts";
 
 export const routerMutants: readonly Mutant[] = [
   {
+    name: "a partition without a leader keeps others from being read",
+    world: "router",
+    file: "src/kafka/workarounds/metadata.ts",
+    replace: "partitions: partitions.filter(({ partition }) => hasLeader(this, rest.topic, partition)),",
+    by: "partitions,",
+  },
+  {
     name: "the producer is initialised after its position was looked up",
     world: "router",
     file: transactions,
