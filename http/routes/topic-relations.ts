@@ -35,7 +35,7 @@ export const topicRelationOperations = ({
     tag: "topics",
     summary: "Compare a topic with others",
     description:
-      "The active topics that have the same events, or all of its events and others, as far as that follows from the filters. `topicsync topics relate` also lists topics that are contained in it.",
+      "The active topics that have the same events, or all of its events and others, as far as that follows from the filters. `topicsync topics analyze ID` also lists topics that are contained in it.",
     parameters: { id: "External id of the topic, or its sys_id." },
     replies: { 200: { description: "The related topics.", schema: topicRelationsSchema } },
     rejections: ["NOT_FOUND", "BAD_FILTER"],

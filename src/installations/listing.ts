@@ -37,7 +37,7 @@ export interface InstallationListing {
     page: { readonly after?: string | undefined; readonly limit: number },
   ): Promise<InstallationPage>;
   /** Returns all of them in chunks. Throws as `page` does. */
-  streamAll(query: InstallationQuery, after?: string): AsyncGenerator<InstallationChunk, void, undefined>;
+  streamAll(query: InstallationQuery): AsyncGenerator<InstallationChunk, void, undefined>;
 }
 
 /** The parts of the catalog that a listing reads. */
@@ -50,9 +50,6 @@ const maxInstallationsPerPage = 1_000;
 const maxSearchMs = 1_000;
 
 const cursors = createCursorFormat("installations", ["string"]);
-
-/** Returns the cursor that continues after an installation. */
-export const toCursor = (id: string): string => cursors.encode([id]);
 
 export function createInstallationListing(
   reader: InstallationReader,
@@ -89,12 +86,12 @@ export function createInstallationListing(
         scanned += chunk.scanned;
         bytes += measureRecords(chunk.installations);
         if (installations.length < limit && bytes < maxPageBytes && performance.now() < deadline) continue;
-        const next = chunk.lastId === undefined ? undefined : toCursor(chunk.lastId);
+        const next = chunk.lastId === undefined ? undefined : cursors.encode([chunk.lastId]);
         return { installations, next, scanned };
       }
       return { installations, next: undefined, scanned };
     },
-    streamAll: (query, after) => readChunks(query, { after, getLimit: () => maxInstallationsPerPage }),
+    streamAll: (query) => readChunks(query, { after: undefined, getLimit: () => maxInstallationsPerPage }),
   };
 }
 

@@ -17,7 +17,6 @@ export type AuditEvent =
       /** Whether it was changed although it belongs to a set. */
       readonly forced?: true;
     }
-  | { readonly action: "topic.details-removed"; readonly externalId: string }
   | {
       readonly action: "user.added" | "user.changed";
       readonly user: string;

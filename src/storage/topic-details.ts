@@ -63,21 +63,6 @@ export function createTopicDetailsStore(
         ? database.run(() => writeDetails(stores, { details: [details] }, { maxTimeMS: maxUpdateMs }))
         : writeTogether((options) => writeDetails(stores, { details: [details], replaced }, options)),
 
-    async remove(removed) {
-      const { externalId: _id, version } = removed.details;
-      try {
-        await writeTogether(async (options) => {
-          await writeReplaced(stores, [removed], options);
-          const { deletedCount } = await all.deleteOne({ _id, version }, options);
-          if (deletedCount === 0) throw new DetailsConflictError();
-        });
-        return true;
-      } catch (error) {
-        if (error instanceof DetailsConflictError) return false;
-        throw error;
-      }
-    },
-
     search: createDetailsSearch(database, all),
 
     streamSet(set) {

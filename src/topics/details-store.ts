@@ -38,11 +38,6 @@ export interface TopicDetailsStore {
   find(externalIds: readonly string[]): Promise<StoredDetails[]>;
   /** Stores the next version of details, and the replaced one in the history. Throws DetailsConflictError. */
   replace(details: StoredDetails, replaced: readonly ReplacedDetails[]): Promise<void>;
-  /**
-   * Removes details, unless they were changed since they were read. They stay in the history. Returns whether
-   * they were removed.
-   */
-  remove(removed: ReplacedDetails): Promise<boolean>;
   /** Prepares a search. */
   search(query: DetailsQuery): DetailsSearch;
   /** Streams the members of a set, by external id. */

@@ -66,7 +66,7 @@ export interface StoredDetails extends TopicDetails {
   readonly replaces?: string;
 }
 
-/** Details that others have replaced, or that were removed. */
+/** Details that others have replaced. */
 export interface ReplacedDetails {
   readonly details: StoredDetails;
   /** The sys_id of the topic; undefined if there was none. */

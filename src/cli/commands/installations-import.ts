@@ -19,8 +19,12 @@ interface ImportFlags {
 export function addImportCommand(installations: Command): void {
   installations
     .command("import")
-    .description("store exported installations; of two records of a token the later change wins")
-    .argument("<file...>", 'NDJSON as written by `export`; "-" for standard input', collectFile)
+    .description("store listed installations; of two records of a token the later change wins")
+    .argument(
+      "<file...>",
+      'NDJSON as printed by `list --json --full-tokens`; "-" for standard input',
+      collectFile,
+    )
     .option("--dry-run", "check the files and store nothing")
     .option("--json", "print the result as JSON")
     .action((files: string[], flags: ImportFlags) =>

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 
 import { sweep } from "../../installations/deactivation.ts";
 import { abbreviateToken, toInstallationView, type Installation } from "../../installations/installation.ts";
+import { UnavailableError } from "../../lib/errors.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import { isConfirmed } from "../input/confirm.ts";
 import { parseDuration } from "../input/options.ts";
@@ -15,14 +16,16 @@ import {
   toInstallationQuery,
   type InstallationFlags,
 } from "./installation-flags.ts";
-import { addExportCommand } from "./installations-export.ts";
 import { addImportCommand } from "./installations-import.ts";
 
 export function defineInstallations(installations: Command): void {
   addInstallationFlags(installations.command("list"))
     .description("list installations, sorted by id")
     .option("--full-tokens", "show whole tokens; anyone who has one can send to its device")
-    .option("--json", "print NDJSON, one installation per line, instead of a table")
+    .option(
+      "--json",
+      "print NDJSON, one installation per line, instead of a table; with --full-tokens, `import` reads it",
+    )
     .action((flags: ListFlags) => runWithContext((context) => list(context, flags)));
 
   addScopeFlags(installations.command("sweep"))
@@ -36,7 +39,6 @@ export function defineInstallations(installations: Command): void {
       return runWithContext((context) => sweepTokens(context, flags));
     });
 
-  addExportCommand(installations);
   addImportCommand(installations);
 }
 
@@ -68,7 +70,7 @@ async function list({ services, abort, audit }: CommandContext, flags: ListFlags
       count += 1;
       if (!(await write(one))) return;
     }
-    if (abort.aborted) break;
+    if (abort.aborted) throw new UnavailableError(`interrupted after ${formatCount(count, "installation")}`);
   }
   if (table === undefined) return;
   if (count > 0) await table.end();

@@ -10,7 +10,7 @@ import type { DriftFlags } from "./topic-sets.ts";
 export function definePlanCommands(topics: Command): void {
   addPlanOptions(topics.command("plan"))
     .description("compare files with the stored topics of a set, and show what `apply` would change")
-    .argument("<file...>", "files (.yaml, .yml, .json, .ndjson), or folders with such files")
+    .argument("[file...]", "files (.yaml, .yml, .json, .ndjson), or folders with such files")
     .option("--out <file>", "write the plan to this file, for `topicsync topics apply`")
     .addOption(
       new Option("--format <format>", "how to print it").choices(["text", "markdown"]).default("text"),
@@ -21,9 +21,20 @@ export function definePlanCommands(topics: Command): void {
         "also read the last events, 100000 or this many, and count those that would match newly and no longer",
       ).argParser(parseCount),
     )
-    .option("--fail-on-changes", "exit with 2 if there are changes")
+    .option(
+      "--drift",
+      "list the topics of --set, or of all sets, that were changed since their set was applied",
+    )
+    .option("--fail-on-changes", "exit with 2 if there are changes, or drift")
     .option("--json", "print JSON")
-    .action(async (paths: string[], flags: PlanFlags) => {
+    .action(async (paths: string[], flags: PlanFlags & DriftFlags, command: Command) => {
+      if ((paths.length === 0) !== (flags.drift === true))
+        command.error("error: give either files, or --drift without files");
+      if (flags.drift) {
+        const { showDrift } = await import("./topic-sets.ts");
+        await showDrift(flags);
+        return;
+      }
       const { planTopics } = await import("./topic-plan.ts");
       await planTopics(paths, flags);
     });
@@ -35,15 +46,6 @@ export function definePlanCommands(topics: Command): void {
     .action(async (paths: string[], flags: ApplyFlags) => {
       const { applyTopics } = await import("./topic-apply.ts");
       await applyTopics(paths, flags);
-    });
-  addServer(topics.command("drift"))
-    .description("list topics of sets that were changed otherwise since their set was applied")
-    .option("--set <name>", "only topics of this set")
-    .option("--fail-on-drift", "exit with 2 if there are any")
-    .option("--json", "print one line of JSON per topic (NDJSON)")
-    .action(async (flags: DriftFlags) => {
-      const { showDrift } = await import("./topic-sets.ts");
-      await showDrift(flags);
     });
   topics
     .command("sets")

@@ -50,12 +50,13 @@ export async function listSets({ json }: JsonFlag): Promise<void> {
 
 export interface DriftFlags extends JsonFlag {
   readonly set?: string;
-  readonly failOnDrift?: true;
+  readonly drift?: true;
+  readonly failOnChanges?: true;
   readonly server?: string;
 }
 
 /** Lists members of sets that something else has changed. */
-export async function showDrift({ set, failOnDrift, server, json }: DriftFlags): Promise<void> {
+export async function showDrift({ set, failOnChanges, server, json }: DriftFlags): Promise<void> {
   await runWithTarget({ server, changes: false }, async ({ source }) => {
     const output = openOutput();
     let count = 0;
@@ -69,7 +70,7 @@ export async function showDrift({ set, failOnDrift, server, json }: DriftFlags):
         if (!(await output.write(`${line}\n`))) return;
       }
     if (!json) printError(count === 0 ? "no drift" : `${count} drifted`);
-    if (count > 0 && failOnDrift) process.exitCode = exitCodes.changes;
+    if (count > 0 && failOnChanges) process.exitCode = exitCodes.changes;
   });
 }
 

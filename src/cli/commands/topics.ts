@@ -18,7 +18,6 @@ import { addImpactCommand } from "./topic-impact-flags.ts";
 import { addVersionCommands } from "./topic-version-commands.ts";
 import { addTopicChoice } from "./topic-choice.ts";
 import { addDescribeOptions, type DescribeFlags } from "./topic-describe-flags.ts";
-import type { CleanFlags } from "./topic-details-clean.ts";
 import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
@@ -36,11 +35,9 @@ export function defineTopics(topics: Command): void {
   addSwitchCommands(topics);
   addVersionCommands(topics);
   addDescribeCommand(topics);
-  addDetailsCommands(topics);
   addExportCommand(topics);
   addImportCommand(topics);
   addEgressCommand(topics);
-  addRelateCommand(topics);
   addAnalyzeCommand(topics);
   definePlanCommands(topics);
   addImpactCommand(topics);
@@ -155,20 +152,6 @@ function addDescribeCommand(topics: Command): void {
     });
 }
 
-function addDetailsCommands(topics: Command): void {
-  topics
-    .command("details")
-    .description("clean up the details of topics")
-    .command("clean")
-    .description("list the details of topics that no longer exist: neither active nor disabled")
-    .option("--remove", "remove them")
-    .option("--json", "print one line of JSON per topic (NDJSON) instead of a table")
-    .action(async (flags: CleanFlags) => {
-      const { cleanDetails } = await import("./topic-details-clean.ts");
-      await runWithContext((context) => cleanDetails(context, flags));
-    });
-}
-
 function addExportCommand(topics: Command): void {
   addTopicChoice(topics.command("export"))
     .description(
@@ -226,25 +209,15 @@ function addEgressCommand(topics: Command): void {
     });
 }
 
-function addRelateCommand(topics: Command): void {
-  topics
-    .command("relate")
-    .description(
-      "compare the filters of a topic with those of all others: which have the same events, which contain them or are contained in them, and which have none in common; lists at most 20 of each",
-    )
-    .argument("<external-id>", "its external id")
-    .option("--json", "print JSON")
-    .action(async (externalId: string, flags: JsonFlag) => {
-      const { relate } = await import("./topic-relate.ts");
-      await runWithContext((context) => relate(context, externalId, flags));
-    });
-}
-
 function addAnalyzeCommand(topics: Command): void {
   topics
     .command("analyze")
     .description(
-      "find topics that have the same events (same), whose events are all events of other topics (contained), that have no conditions (everything), that no event can match (impossible), or only an event with lists (list-only)",
+      "find topics that have the same events (same), whose events are all events of other topics (contained), that have no conditions (everything), that no event can match (impossible), or only an event with lists (list-only); or compare one topic with all others",
+    )
+    .argument(
+      "[external-id]",
+      "list at most 20 topics for each way in which the events of this one relate to theirs",
     )
     .addOption(new Option("--kind <kind...>", "only findings of these kinds").choices(findingKinds))
     .addOption(
@@ -252,9 +225,15 @@ function addAnalyzeCommand(topics: Command): void {
         findingKinds,
       ),
     )
-    .option("--json", "print one line of JSON per finding (NDJSON) instead of a table")
-    .action(async (flags: AnalyzeFlags) => {
-      const { analyze } = await import("./topic-analyze.ts");
-      await runWithContext((context) => analyze(context, flags));
+    .option("--json", "print JSON: one line per finding (NDJSON), or the relations of one topic")
+    .action(async (externalId: string | undefined, { json, ...findings }: AnalyzeFlags, command: Command) => {
+      if (externalId === undefined) {
+        const { analyze } = await import("./topic-analyze.ts");
+        await runWithContext((context) => analyze(context, { json, ...findings }));
+        return;
+      }
+      if (Object.keys(findings).length > 0) command.error("error: --kind and --fail-on are for all topics");
+      const { relate } = await import("./topic-relate.ts");
+      await runWithContext((context) => relate(context, externalId, { json }));
     });
 }

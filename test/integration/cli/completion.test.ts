@@ -24,9 +24,9 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
   [
     ["topics", ""],
     [
-      ...["list", "show", "usage", "consumers", "add", "disable", "enable", "change", "history", "diff"],
-      ...["restore", "describe", "details", "export", "import", "egress", "relate", "analyze", "impact"],
-      ...["plan", "apply", "drift", "sets", "adopt", "release", "help"],
+      ...["list", "show", "usage", "add", "disable", "enable", "change", "history", "diff"],
+      ...["restore", "describe", "export", "import", "egress", "analyze", "impact"],
+      ...["plan", "apply", "sets", "adopt", "release", "help"],
     ],
   ],
   [

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { userInfo } from "node:os";
 import { describe, it } from "node:test";
 
-import type { DetailsRecord } from "../../../src/storage/topic-details-records.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import type { TopicRecord } from "../../../src/storage/topic-records.ts";
 import { parseNdjson } from "../../support/ndjson.ts";
@@ -14,7 +13,6 @@ const { uri, db } = testDatabase(sharedStack().mongodb);
 const settings = { MONGODB_URI: uri };
 await ensureIndexes(db);
 const stored = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
-const records = db.collection<DetailsRecord>("topicsync_topic_details");
 await stored.insertMany(
   ["tickets", "alarms", "orders"].map((externalId) =>
     createTopicRecord({ externalId, contentQuery: `a=${externalId}` }),
@@ -123,24 +121,5 @@ describe("topicsync topics list", () => {
     assert.match((await topics("list", "--search", "...")).errors, /must contain a letter or a digit/);
     const label = await topics("list", "--label", "tier");
     assert.deepEqual([label.code, /a name and a value/.test(label.errors)], [64, true]);
-  });
-});
-
-describe("topicsync topics details clean", () => {
-  it("lists and removes the details of topics that no longer exist", async () => {
-    assert.match((await topics("details", "clean")).output, /^All details are those of existing topics\.\n$/);
-    await topics("disable", "orders");
-    await stored.deleteOne({ topic_id: "tickets" });
-    const listed = await lines("details", "clean");
-    assert.deepEqual(
-      listed.map(({ externalId, owner }) => [externalId, owner]),
-      [["tickets", "team-noc"]],
-    );
-    const table = await topics("details", "clean");
-    assert.match(table.output, /tickets +team-noc/);
-    assert.match(table.errors, /of 1 topic that no longer exists; use --remove/);
-    assert.equal(await records.countDocuments(), 2);
-    assert.match((await topics("details", "clean", "--remove")).output, /Removed the details of 1 topic/);
-    assert.deepEqual(await records.distinct("_id"), ["orders"]);
   });
 });

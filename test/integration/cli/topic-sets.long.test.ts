@@ -140,14 +140,15 @@ describe("drift", () => {
     const { write, apply, run, stored } = createScene();
     write({ "a.yaml": toFile([entry("one"), entry("two")]) });
     await apply();
-    assert.equal((await run("drift", "--fail-on-drift")).code, 0);
+    assert.equal((await run("plan", "--drift", "--fail-on-changes")).code, 0);
+    assert.equal((await run("plan")).code, 64);
     const source = { kind: "http" as const, user: "mallory" };
     await stored.updateOne({ topic_id: "two" }, { $set: { content_query: "x=1", version: 2, source } });
-    const { code, output, errors } = await run("drift", "--fail-on-drift");
+    const { code, output, errors } = await run("plan", "--drift", "--fail-on-changes");
     assert.equal(code, 2);
     assert.match(output, /^two \(noc, .*a\.yaml\): was changed by "mallory" at /);
     assert.equal(errors, "1 drifted\n");
-    const [line] = (await run("drift", "--set", "noc", "--json")).output.split("\n");
+    const [line] = (await run("plan", "--drift", "--set", "noc", "--json")).output.split("\n");
     assert.partialDeepStrictEqual(JSON.parse(line ?? ""), { externalId: "two", applied: 1, version: 2 });
     assert.match((await run("sets")).output, /noc\s+here\s+20\d\d-.* cli:/);
   });

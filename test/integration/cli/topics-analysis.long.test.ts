@@ -44,9 +44,9 @@ interface Related {
   readonly topics: readonly { readonly externalId: string }[];
 }
 
-describe("topicsync topics relate", () => {
+describe("topicsync topics analyze with an external id", () => {
   const relate = async (externalId: string): Promise<Record<string, unknown>> => {
-    const found = (await runJson(["topics", "relate", externalId], settings)) as Record<string, unknown>;
+    const found = (await runJson(["topics", "analyze", externalId], settings)) as Record<string, unknown>;
     return Object.fromEntries(
       ["same", "containing", "contained", "disjoint", "undecided"].map((relation) => {
         const { total, topics: listed } = found[relation] as Related;
@@ -68,7 +68,7 @@ describe("topicsync topics relate", () => {
   });
 
   it("prints a table", async () => {
-    const { code, output, errors } = await topics("relate", "urgent");
+    const { code, output, errors } = await topics("analyze", "urgent");
     assert.equal(code, 0, errors);
     assert.match(
       output,
@@ -78,19 +78,19 @@ describe("topicsync topics relate", () => {
     assert.match(output, /no event in common: 2, undecided: 1\n$/);
     assert.match(errors, /skipped 1 topic with invalid filters/);
     assert.match(
-      (await topics("relate", "never")).output,
+      (await topics("analyze", "never")).output,
       /^No event can match never: eventType\.name=Alarm\n/,
     );
   });
 
   it("reports an unknown topic, and one with invalid filters", async () => {
-    const unknown = await topics("relate", "nobody");
+    const unknown = await topics("analyze", "nobody");
     assert.deepEqual([unknown.code, unknown.output], [1, ""]);
     assert.match(unknown.errors, /there is no topic with the external id "nobody"/);
-    const broken = await topics("relate", "broken");
+    const broken = await topics("analyze", "broken");
     assert.deepEqual([broken.code, broken.output], [3, ""]);
     assert.match(broken.errors, /the headerQuery of broken is invalid:\n {2}a=1;b=2\n {5}\^\n/);
-    assert.equal((await topics("relate")).code, 64);
+    assert.equal((await topics("analyze", "urgent", "--kind", "same")).code, 64);
   });
 });
 
@@ -168,9 +168,9 @@ describe("topicsync topics analyze", () => {
     await stored.insertMany([...many, createTopicRecord({ externalId: "narrow", contentQuery: "x=100" })]);
     const [finding, ...others] = (await findings()) as { in: string[]; total: number }[];
     assert.deepEqual([finding?.in.length, finding?.total, others], [20, 30, []]);
-    const related = (await runJson(["topics", "relate", "narrow"], settings)) as { containing: Related };
+    const related = (await runJson(["topics", "analyze", "narrow"], settings)) as { containing: Related };
     assert.deepEqual([related.containing.topics.length, related.containing.total], [20, 30]);
-    assert.match((await topics("relate", "narrow")).output, /contains it +and 10 more\n/);
+    assert.match((await topics("analyze", "narrow")).output, /contains it +and 10 more\n/);
     assert.match((await topics("analyze")).output, /all events are also in part-0, .* and 10 more\n/);
   });
 });

@@ -61,7 +61,6 @@ const requests: Readonly<Record<string, Request>> = {
     body: { changes: [{ kind: "create", topic: definition("by-plan") }] },
   },
   "GET /api/topicsync/v1/topics/{id}/usage": { in: { id: "by-hand" } },
-  "GET /api/topicsync/v1/topics/{id}/consumers": { in: { id: "by-hand" } },
   "GET /api/topicsync/v1/topics/{id}/relations": { in: { id: "by-hand" } },
   "POST /api/topicsync/v1/topic-check": { body: definition("new") },
   "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
@@ -129,14 +128,13 @@ const commands: readonly (readonly string[])[] = [
   ["topics", "apply", "topics.ndjson", "--set", "noc", "--yes"],
   ["topics", "adopt", "--set", "noc", "by-hand"],
   ["topics", "release", "by-hand"],
-  ["topics", "drift"],
-  ["topics", "details", "clean", "--remove"],
+  ["topics", "plan", "--drift"],
   ["filters", "check"],
   ["events", "learn", "events.ndjson"],
   ["events", "learn", "events.ndjson"],
   ["events", "show", "A"],
   ["events", "forget", "A"],
-  ["installations", "export", "--out", "installations.ndjson"],
+  ["installations", "list", "--json", "--full-tokens"],
   ["installations", "import", "installations.ndjson"],
   ["installations", "sweep", "--unseen-for", "270d", "--yes"],
   ["positions"],
@@ -241,6 +239,12 @@ it("the role in docs/deployment.md is what the service and the commands need", a
 
   folder.createFile("definitions.ndjson", JSON.stringify(definition("c")));
   folder.createFile("topics.ndjson", JSON.stringify(definition("managed")));
+  const on = new Date().toISOString();
+  const installation = {
+    ...{ application: "agent", platform: "ios", token: `${unique("token")}:APA91b${"x".repeat(120)}` },
+    ...{ user: "ann", active: true, createdOn: on, updatedOn: on, lastSeenOn: on },
+  };
+  folder.createFile("installations.ndjson", JSON.stringify(installation));
   folder.createFile("events.ndjson", '{"eventType":"A"}');
   for (const command of commands) {
     const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder.path, word) : word));

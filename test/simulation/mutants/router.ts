@@ -11,9 +11,9 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "a partition without a leader keeps others from being read",
     world: "router",
-    file: "src/kafka/workarounds/metadata.ts",
-    replace: "partitions: partitions.filter(({ partition }) => hasLeader(this, rest.topic, partition)),",
-    by: "partitions,",
+    file: "src/kafka/client.ts",
+    replace: "  keepLeaderlessPartitions();\n",
+    by: "",
   },
   {
     name: "the producer is initialised after its position was looked up",

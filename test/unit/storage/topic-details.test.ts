@@ -111,10 +111,6 @@ describe("stored details", () => {
     await store.replace(first, []);
     const replaced = [{ details: first, topicId: undefined, endedOn: at }];
     await assert.rejects(store.replace({ ...first, version: 3 }, replaced), DetailsConflictError);
-    assert.equal(
-      await store.remove({ details: { ...first, version: 3 }, topicId: undefined, endedOn: at }),
-      false,
-    );
     assert.equal(await descriptions.countDocuments({ topic_id: "kept" }), 0);
     await createTopicDetailsStore(database, { historyRetentionDays: 2 }).replace(
       { ...first, version: 2 },
@@ -122,17 +118,6 @@ describe("stored details", () => {
     );
     const [found] = await descriptions.find({ topic_id: "kept" }).toArray();
     assert.deepEqual([found?.valid_to, found?.expires_on], [at, new Date(at.getTime() + 2 * 24 * 3_600_000)]);
-  });
-
-  it("are removed if they were not changed", async () => {
-    const first = createDetails("removed");
-    await store.replace(first, []);
-    await store.replace({ ...first, version: 2 }, []);
-    const remove = (details: StoredDetails): Promise<boolean> =>
-      store.remove({ details, topicId: undefined, endedOn: at });
-    assert.equal(await remove(first), false);
-    assert.equal(await remove({ ...first, version: 2 }), true);
-    assert.deepEqual(await store.find(["removed"]), []);
   });
 
   it("are listed by set, in the order of external ids", async () => {

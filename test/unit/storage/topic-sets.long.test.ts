@@ -184,7 +184,7 @@ describe("two applies of overlapping plans", () => {
 });
 
 describe("a retention", () => {
-  const { topics: service, topicStore, topicDetails, detailsService } = services;
+  const { topics: service, topicStore, detailsService } = services;
   const options = { user: "ann" };
   const rename = (from: string, to: string) =>
     service.change([{ kind: "change", externalId: from, definition: createDefinition(to) }], options);
@@ -222,7 +222,6 @@ describe("a retention", () => {
     ["is restored", 1, () => restore("b", 1)],
     ["leaves details under a new external id", 0, () => leaveDetails("c")],
     ["is renamed to where details were left", 3, () => rename("b", "c")],
-    ["loses its details", 1, () => removeDetails("c")],
     ["is created for the channel", 0, () => service.create(createDefinition("g"), "ann")],
     ["is adopted by the channel and changed twice", 3, () => announce("g", "g", "g1", "g2")],
     ["is created by a set", 0, () => applyFiles({ d: "d" }, { owner: "three" })],
@@ -240,11 +239,6 @@ describe("a retention", () => {
     await service.create(createDefinition(externalId), "ann");
     await describeTopic(externalId, "left");
     await switchTo("disable", externalId);
-  }
-  async function removeDetails(externalId: string): Promise<void> {
-    const [details] = await topicDetails.find([externalId]);
-    assert.ok(details !== undefined);
-    assert.ok(await topicDetails.remove({ details, topicId: undefined, endedOn: new Date() }));
   }
 
   async function findEnded(): Promise<Document[]> {

@@ -75,8 +75,8 @@ function Members({ name }: { readonly name: string }) {
       </p>
       <Pager paging={paging} next={loading ? null : (value?.next ?? null)} />
       <p class="quiet">
-        <code>topicsync topics drift</code> also compares details, and lists topics that are not active any
-        more.
+        <code>topicsync topics plan --drift</code> also compares details, and lists topics that are not active
+        any more.
       </p>
     </>
   );

@@ -25,7 +25,7 @@ export function Relations({ topic }: { readonly topic: TopicDetail }) {
           <Related title="All of its events, and others" related={value.containing} />
           <p class="quiet">
             {!value.complete && "There may be more. "}
-            This follows from the filters alone. <code>topicsync topics relate</code> also lists topics that
+            This follows from the filters alone. <code>topicsync topics analyze</code> also lists topics that
             are contained in this one.
           </p>
         </>

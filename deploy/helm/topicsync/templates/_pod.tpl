@@ -29,7 +29,7 @@
 {{- end }}
 
 {{- define "topicsync.volumeMounts" -}}
-# For commands that are run in the pod (installations export --out /tmp/…); the service writes no files.
+# For commands that are run in the pod (topics export --out /tmp/…); the service writes no files.
 - name: tmp
   mountPath: /tmp
 - name: secrets
