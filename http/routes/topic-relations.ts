@@ -4,8 +4,8 @@ import type { PickableTopic } from "../../src/topics/live/feed.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
 import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import { findContaining } from "../../src/topics/containing.ts";
+import { maxListedTopics } from "../../src/topics/finding.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
-import { maxListedTopics } from "../../src/topics/relations.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { findVisibleTopic } from "./topic-rules.ts";
 

@@ -2,7 +2,7 @@ import { PlanError } from "../lib/errors.ts";
 import { splitIntoBatches } from "../lib/batches.ts";
 import { classifyChange, type FilterChange } from "../matching/filter/filter-change.ts";
 import type { EgressNaming } from "../kafka/interface/egress-naming.ts";
-import { tryReadConditions } from "../topics/relations.ts";
+import { tryReadConditions } from "../topics/conditions.ts";
 import { isSameDefinition, type TopicDefinition } from "../topics/topic.ts";
 import { findTaken } from "./combinations.ts";
 import { decideChange, decideRemoval, type OwnershipOptions } from "./decide-change.ts";

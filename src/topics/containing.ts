@@ -6,7 +6,7 @@ import { readFilters, type FilterTexts } from "../matching/filter/topic-filters.
 import { elapsed } from "../lib/platform.ts";
 import { Turns } from "../lib/turns.ts";
 import type { Namespaces } from "../users/rights.ts";
-import { tryReadConditions } from "./relations.ts";
+import { tryReadConditions } from "./conditions.ts";
 
 interface ContainingTopics {
   /** Conditions that no event meets all at once; usually empty. */

@@ -8,6 +8,9 @@
 export const findingKinds = ["everything", "impossible", "list-only", "contained", "same"] as const;
 export type FindingKind = (typeof findingKinds)[number];
 
+/** At most this many topics are listed. */
+export const maxListedTopics = 20;
+
 /** Something about stored topics that may not be intended. */
 export type Finding = FindingOfOne | ContainedTopic | SameTopics;
 

@@ -6,9 +6,16 @@ import { areImplied, TopicConditions } from "../matching/filter/implication.ts";
 import { printCondition } from "../matching/filter/to-text.ts";
 import { readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
 import { createPicker } from "../matching/picker/index.ts";
-import type { ContainedTopic, Finding, FindingKind, FindingOfOne, SameTopics } from "./finding.ts";
+import { tryReadConditions } from "./conditions.ts";
+import {
+  maxListedTopics,
+  type ContainedTopic,
+  type Finding,
+  type FindingKind,
+  type FindingOfOne,
+  type SameTopics,
+} from "./finding.ts";
 import type { TopicReader } from "./listing.ts";
-import { maxListedTopics, tryReadConditions } from "./relations.ts";
 
 /** Topics with the same conditions. */
 interface Group {
@@ -20,6 +27,8 @@ interface Group {
 
 export interface AnalysisOptions {
   readonly kinds: readonly FindingKind[];
+  /** Finds only what concerns this active topic. */
+  readonly about?: { readonly externalId: string; readonly conditions: TopicConditions } | undefined;
   /** Called with the number of topics that were read. */
   readonly onRead: (count: number) => void;
   /** Called with how many of the different filters were compared. */
@@ -58,13 +67,15 @@ export class TopicAnalysis {
   async *run(): AsyncGenerator<Finding> {
     yield* this.#readTopics();
     if (!this.#kinds.has("contained") && !this.#kinds.has("same")) return;
+    if (!this.#groups.some(({ externalIds }) => this.#concerns(externalIds))) return;
     const turns = new Turns();
     for (const [at, group] of this.#groups.entries()) {
       if (turns.isOver()) await turns.next();
       this.#options.onCompared(at, this.#groups.length);
       const finding = this.#compare(group, String(at));
       if (finding === undefined || !this.#kinds.has("contained")) continue;
-      for (const externalId of group.externalIds) yield { ...finding, externalId };
+      for (const externalId of group.externalIds)
+        if (this.#concerns([externalId, ...finding.in])) yield { ...finding, externalId };
     }
     if (this.#kinds.has("same")) yield* this.#findSame();
   }
@@ -78,14 +89,26 @@ export class TopicAnalysis {
       const conditions = tryReadConditions(filters);
       if (conditions === undefined) this.invalid += 1;
       const finding = conditions && examine(externalId, conditions);
-      if (finding !== undefined && this.#kinds.has(finding.kind)) yield finding;
+      if (finding !== undefined && this.#kinds.has(finding.kind) && this.#concerns([externalId]))
+        yield finding;
       if (conditions === undefined || finding?.kind === "everything" || finding?.kind === "impossible")
         continue;
+      if (!this.#isRelated(conditions)) continue;
       const key = createKey(conditions);
       const group = known.get(key);
       if (group === undefined) known.set(key, this.#addGroup(externalId, filters));
       else group.externalIds.push(externalId);
     }
+  }
+
+  #concerns(externalIds: readonly string[]): boolean {
+    const { about } = this.#options;
+    return about === undefined || externalIds.includes(about.externalId);
+  }
+
+  #isRelated(conditions: TopicConditions): boolean {
+    const about = this.#options.about?.conditions;
+    return about === undefined || areImplied(conditions, about) || areImplied(about, conditions);
   }
 
   #addGroup(externalId: string, filters: FilterTexts): Group {
@@ -116,8 +139,10 @@ export class TopicAnalysis {
       else containing.push(...other.externalIds);
     }
     const [externalId] = group.externalIds;
-    if (externalId === undefined || containing.length === 0) return undefined;
-    return { kind: "contained", externalId, in: listFirst(containing), total: containing.length };
+    const isAll = this.#concerns(group.externalIds);
+    const shown = isAll ? containing : containing.filter((id) => this.#concerns([id]));
+    if (externalId === undefined || shown.length === 0) return undefined;
+    return { kind: "contained", externalId, in: listFirst(shown), total: shown.length };
   }
 
   /** Returns the ids of groups that may contain all events that meet some conditions. */
@@ -141,7 +166,8 @@ export class TopicAnalysis {
     for (const group of this.#groups) {
       if (group.sameAs !== undefined) continue;
       const all = [group, ...(linked.get(group) ?? [])].flatMap(({ externalIds }) => externalIds);
-      if (all.length > 1) yield { kind: "same", externalIds: listFirst(all), total: all.length };
+      if (all.length > 1 && this.#concerns(all))
+        yield { kind: "same", externalIds: listFirst(all), total: all.length };
     }
   }
 }

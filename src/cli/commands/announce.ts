@@ -4,7 +4,11 @@ import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
 import { exitCodes } from "../../lib/errors.ts";
 import { retryUntilAvailable } from "../../lib/retry.ts";
 import { waitUntilApplied } from "../applied.ts";
-import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../kafka/interface/records.ts";
+import {
+  formatRecordPosition,
+  type OutgoingRecord,
+  type PartitionOffset,
+} from "../../kafka/interface/records.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import {

@@ -1,6 +1,8 @@
-import { exitCodes, UnavailableError } from "../../lib/errors.ts";
+import { exitCodes, RejectionError, UnavailableError } from "../../lib/errors.ts";
+import { tryReadConditions } from "../../topics/conditions.ts";
 import { findingKinds, type Finding, type FindingKind } from "../../topics/finding.ts";
-import type { TopicAnalysis } from "../../topics/findings.ts";
+import type { AnalysisOptions, TopicAnalysis } from "../../topics/findings.ts";
+import type { TopicReader } from "../../topics/listing.ts";
 import type { CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { formatCount } from "../output/format.ts";
@@ -19,12 +21,14 @@ const minComparisonProgress = 10_000;
 
 const columns = [{ head: "kind", width: 12 }, { head: "external id" }, { head: "finding" }];
 
-/** Prints findings as they are found. */
+/** Prints findings as they are found: all of them, or those that concern one topic. */
 export async function analyze(
   { services, abort }: CommandContext,
+  externalId: string | undefined,
   { json, kind = findingKinds, failOn = [] }: AnalyzeFlags,
 ): Promise<void> {
   const { topicReader, createTopicAnalysis } = await services();
+  const about = externalId === undefined ? undefined : await findAnalyzed(topicReader, externalId);
   const reading = createTopicProgress("reading topics", await topicReader.estimateCount());
   let comparing: Progress | undefined;
   const requireNotAborted = (): void => {
@@ -32,6 +36,7 @@ export async function analyze(
   };
   const analysis = createTopicAnalysis({
     kinds: [...kind, ...failOn],
+    about,
     onRead(count) {
       requireNotAborted();
       reading.at(count);
@@ -65,6 +70,24 @@ export async function analyze(
   if (table === undefined) return;
   if (counts.size > 0) await table.end();
   await output.write(`${summarize(analysis.topics, counts)}\n`);
+}
+
+/** Throws an error for an unknown or inactive topic, and for one with invalid filters. */
+async function findAnalyzed(
+  reader: Pick<TopicReader, "find">,
+  externalId: string,
+): Promise<NonNullable<AnalysisOptions["about"]>> {
+  const found = await reader.find(externalId);
+  if (found === undefined || found.retired !== undefined)
+    throw new Error(`there is no active topic with the external id "${externalId}"`);
+  const conditions = tryReadConditions(found.topic);
+  if (conditions === undefined)
+    throw new RejectionError(
+      "BAD_FILTER",
+      `The filters of "${externalId}" are invalid; \`topicsync filters check\` says why.`,
+      [],
+    );
+  return { externalId, conditions };
 }
 
 function toRow(finding: Finding): string[] {

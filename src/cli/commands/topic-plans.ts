@@ -21,9 +21,11 @@ export function definePlanCommands(topics: Command): void {
         "also read the last events, 100000 or this many, and count those that would match newly and no longer",
       ).argParser(parseCount),
     )
-    .option(
-      "--drift",
-      "list the topics of --set, or of all sets, that were changed since their set was applied",
+    .addOption(
+      new Option(
+        "--drift",
+        "instead, list the topics of --set, or of all sets, that were changed since their set was applied",
+      ).conflicts(planned),
     )
     .option("--fail-on-changes", "exit with 2 if there are changes, or drift")
     .option("--json", "print JSON")
@@ -73,6 +75,12 @@ export function definePlanCommands(topics: Command): void {
       await releaseTopics(externalIds);
     });
 }
+
+/** The options that are about files. */
+const planned = [
+  ...["prune", "maxDeletes", "allowEmpty", "adopt", "takeOver", "skipBlocked", "strict", "origin"],
+  ...["out", "format", "impact"],
+];
 
 const addServer = (command: Command): Command =>
   command.option(

@@ -213,7 +213,7 @@ function addAnalyzeCommand(topics: Command): void {
   topics
     .command("analyze")
     .description(
-      "find topics that have the same events (same), whose events are all events of other topics (contained), that have no conditions (everything), that no event can match (impossible), or only an event with lists (list-only); or compare one topic with all others",
+      "find topics that have the same events (same), whose events are all events of other topics (contained), that have no conditions (everything), that no event can match (impossible), or only an event with lists (list-only)",
     )
     .argument(
       "[external-id]",
@@ -225,15 +225,9 @@ function addAnalyzeCommand(topics: Command): void {
         findingKinds,
       ),
     )
-    .option("--json", "print JSON: one line per finding (NDJSON), or the relations of one topic")
-    .action(async (externalId: string | undefined, { json, ...findings }: AnalyzeFlags, command: Command) => {
-      if (externalId === undefined) {
-        const { analyze } = await import("./topic-analyze.ts");
-        await runWithContext((context) => analyze(context, { json, ...findings }));
-        return;
-      }
-      if (Object.keys(findings).length > 0) command.error("error: --kind and --fail-on are for all topics");
-      const { relate } = await import("./topic-relate.ts");
-      await runWithContext((context) => relate(context, externalId, { json }));
+    .option("--json", "print one line of JSON per finding (NDJSON) instead of a table")
+    .action(async (externalId: string | undefined, flags: AnalyzeFlags) => {
+      const { analyze } = await import("./topic-analyze.ts");
+      await runWithContext((context) => analyze(context, externalId, flags));
     });
 }

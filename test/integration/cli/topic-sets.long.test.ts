@@ -142,6 +142,7 @@ describe("drift", () => {
     await apply();
     assert.equal((await run("plan", "--drift", "--fail-on-changes")).code, 0);
     assert.equal((await run("plan")).code, 64);
+    assert.equal((await run("plan", "--drift", "--prune")).code, 64);
     const source = { kind: "http" as const, user: "mallory" };
     await stored.updateOne({ topic_id: "two" }, { $set: { content_query: "x=1", version: 2, source } });
     const { code, output, errors } = await run("plan", "--drift", "--fail-on-changes");

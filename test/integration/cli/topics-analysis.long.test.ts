@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { parseNdjson } from "../../support/ndjson.ts";
-import { runCli, runJson } from "../../support/service.ts";
+import { runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
 
@@ -37,61 +37,6 @@ const records = [
 ];
 before(async () => {
   await stored.insertMany(records);
-});
-
-interface Related {
-  readonly total: number;
-  readonly topics: readonly { readonly externalId: string }[];
-}
-
-describe("topicsync topics analyze with an external id", () => {
-  const relate = async (externalId: string): Promise<Record<string, unknown>> => {
-    const found = (await runJson(["topics", "analyze", externalId], settings)) as Record<string, unknown>;
-    return Object.fromEntries(
-      ["same", "containing", "contained", "disjoint", "undecided"].map((relation) => {
-        const { total, topics: listed } = found[relation] as Related;
-        assert.equal(total, listed.length);
-        return [relation, listed.map((one) => one.externalId)];
-      }),
-    );
-  };
-
-  it("lists what has the same events, what contains them, and what has none in common", async () => {
-    assert.deepEqual(await relate("urgent"), {
-      same: ["urgent-again"],
-      containing: ["alarms", "alarms-too", "every"],
-      contained: ["critical"],
-      disjoint: ["never", "tickets"],
-      undecided: ["hard\u0007"],
-    });
-    assert.equal(((await relate("never"))["disjoint"] as string[]).length, 9);
-  });
-
-  it("prints a table", async () => {
-    const { code, output, errors } = await topics("analyze", "urgent");
-    assert.equal(code, 0, errors);
-    assert.match(
-      output,
-      /relation +external id +name +namespace\nsame events +urgent-again +name of urgent-again +space\n/,
-    );
-    assert.match(output, /contains it +every /);
-    assert.match(output, /no event in common: 2, undecided: 1\n$/);
-    assert.match(errors, /skipped 1 topic with invalid filters/);
-    assert.match(
-      (await topics("analyze", "never")).output,
-      /^No event can match never: eventType\.name=Alarm\n/,
-    );
-  });
-
-  it("reports an unknown topic, and one with invalid filters", async () => {
-    const unknown = await topics("analyze", "nobody");
-    assert.deepEqual([unknown.code, unknown.output], [1, ""]);
-    assert.match(unknown.errors, /there is no topic with the external id "nobody"/);
-    const broken = await topics("analyze", "broken");
-    assert.deepEqual([broken.code, broken.output], [3, ""]);
-    assert.match(broken.errors, /the headerQuery of broken is invalid:\n {2}a=1;b=2\n {5}\^\n/);
-    assert.equal((await topics("analyze", "urgent", "--kind", "same")).code, 64);
-  });
 });
 
 describe("topicsync topics analyze", () => {
@@ -136,6 +81,27 @@ describe("topicsync topics analyze", () => {
     assert.equal((await topics("analyze", "--kind", "odd")).code, 64);
   });
 
+  it("finds only what concerns one topic", async () => {
+    const inUrgent = { kind: "contained", externalId: "critical", in: ["urgent"], total: 1 };
+    const same = { kind: "same", externalIds: ["urgent", "urgent-again"], total: 2 };
+    assert.deepEqual(await findings("urgent"), [inUrgent, contained[1], same]);
+    assert.deepEqual(await findings("urgent", "--kind", "same"), [same]);
+    assert.deepEqual(await findings("critical"), [contained[0]]);
+    assert.deepEqual(await findings("never"), [impossible]);
+    assert.deepEqual(await findings("every"), [{ kind: "everything", externalId: "every" }]);
+    assert.deepEqual(await findings("tickets"), []);
+    assert.equal((await topics("analyze", "urgent", "--fail-on", "impossible")).code, 0);
+  });
+
+  it("reports a topic that is unknown or not active, and one with invalid filters", async () => {
+    const unknown = await topics("analyze", "nobody");
+    assert.deepEqual([unknown.code, unknown.output], [1, ""]);
+    assert.match(unknown.errors, /there is no active topic with the external id "nobody"/);
+    const broken = await topics("analyze", "broken");
+    assert.deepEqual([broken.code, broken.output], [3, ""]);
+    assert.match(broken.errors, /filters of "broken" are invalid/);
+  });
+
   it("prints a table, and warns of topics that were not analyzed", async () => {
     const { code, output, errors } = await topics("analyze");
     assert.equal(code, 0, errors);
@@ -168,9 +134,10 @@ describe("topicsync topics analyze", () => {
     await stored.insertMany([...many, createTopicRecord({ externalId: "narrow", contentQuery: "x=100" })]);
     const [finding, ...others] = (await findings()) as { in: string[]; total: number }[];
     assert.deepEqual([finding?.in.length, finding?.total, others], [20, 30, []]);
-    const related = (await runJson(["topics", "analyze", "narrow"], settings)) as { containing: Related };
-    assert.deepEqual([related.containing.topics.length, related.containing.total], [20, 30]);
-    assert.match((await topics("analyze", "narrow")).output, /contains it +and 10 more\n/);
+    assert.deepEqual(await findings("narrow"), [finding]);
+    assert.deepEqual(await findings("part-9"), [
+      { kind: "contained", externalId: "narrow", in: ["part-9"], total: 1 },
+    ]);
     assert.match((await topics("analyze")).output, /all events are also in part-0, .* and 10 more\n/);
   });
 });

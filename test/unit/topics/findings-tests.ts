@@ -5,7 +5,7 @@ import type { PickableTopic } from "../../../src/topics/live/feed.ts";
 import { TopicConditions } from "../../../src/matching/filter/implication.ts";
 import { readFilters } from "../../../src/matching/filter/topic-filters.ts";
 import { findingKinds, type Finding } from "../../../src/topics/finding.ts";
-import { TopicAnalysis } from "../../../src/topics/findings.ts";
+import { TopicAnalysis, type AnalysisOptions } from "../../../src/topics/findings.ts";
 import { createRandom } from "../../support/random.ts";
 
 /** Compares the findings about this many topics with every pair of them. */
@@ -61,7 +61,7 @@ export function testFindings(count: number): void {
     );
   }
 
-  async function analyze(given: readonly PickableTopic[]): Promise<Finding[]> {
+  async function analyze(given: readonly PickableTopic[], about?: AnalysisOptions["about"]) {
     const reader = {
       async *streamPickable() {
         yield* given;
@@ -70,6 +70,7 @@ export function testFindings(count: number): void {
     };
     const analysis = new TopicAnalysis(reader, {
       kinds: findingKinds,
+      about,
       onRead: () => undefined,
       onCompared: () => undefined,
     });
@@ -112,6 +113,23 @@ export function testFindings(count: number): void {
       );
       assert.deepEqual(found.sort(), [...expected].sort());
       assert.ok(expected.size > count / 100);
+    });
+
+    it("finds the same of one topic, and what it contains", async () => {
+      for (const [externalId, one] of [...conditions].slice(0, 20)) {
+        const contained = [...containing].flatMap(([id, ids]) =>
+          ids.includes(externalId) && !containing.get(externalId)?.includes(id)
+            ? [{ kind: "contained", externalId: id, in: [externalId], total: 1 }]
+            : [],
+        );
+        const own = findings.filter((found) =>
+          found.kind === "same" ? found.externalIds.includes(externalId) : found.externalId === externalId,
+        );
+        const toTexts = (all: readonly object[]): string[] =>
+          all.map((found) => JSON.stringify(found)).sort();
+        const found = await analyze(topics, { externalId, conditions: one });
+        assert.deepEqual(toTexts(found), toTexts([...own, ...contained]), externalId);
+      }
     });
 
     it("finds what is impossible", () => {

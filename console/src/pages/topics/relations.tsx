@@ -25,8 +25,8 @@ export function Relations({ topic }: { readonly topic: TopicDetail }) {
           <Related title="All of its events, and others" related={value.containing} />
           <p class="quiet">
             {!value.complete && "There may be more. "}
-            This follows from the filters alone. <code>topicsync topics analyze</code> also lists topics that
-            are contained in this one.
+            This follows from the filters alone. <code>topicsync topics analyze</code> with its external id
+            also lists topics that are contained in it.
           </p>
         </>
       )}
