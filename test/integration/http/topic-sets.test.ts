@@ -66,9 +66,9 @@ describe("plans over HTTP", () => {
 
     assert.deepEqual(shown.drift, { topics: [], next: null });
     const emptied = createFile(set, "space", [entry(one)]);
-    assert.equal((await run(["drift", "--set", set, "--fail-on-drift"], asUser)).code, 0);
+    assert.equal((await run(["plan", "--drift", "--set", set, "--fail-on-changes"], asUser)).code, 0);
     assert.equal((await runCli(["topics", "disable", two, "--force"], service.settings)).code, 0);
-    assert.equal((await run(["drift", "--set", set, "--fail-on-drift"], asUser)).code, 2);
+    assert.equal((await run(["plan", "--drift", "--set", set, "--fail-on-changes"], asUser)).code, 2);
     const { path, ...drifted } = (await get(`/topic-sets/${set}`)).json.drift.topics[0];
     const message = "is not active any more";
     assert.deepEqual(drifted, { externalId: two, applied: 1, version: null, message });
