@@ -105,7 +105,6 @@ const requests: Readonly<Record<string, Request>> = {
   "DELETE /api/topicsync/v1/users/{name}/sessions": { in: { name: "ann" } },
   "GET /api/topicsync/v1/sessions": {},
   "DELETE /api/topicsync/v1/sessions": {},
-  "GET /api/topicsync/v1/event-types": {},
   "GET /api/topicsync/v1/sync": {},
   "GET /api/topicsync/v1/overview": {},
   "GET /readyz": {},
@@ -117,7 +116,7 @@ const requests: Readonly<Record<string, Request>> = {
  * below; a command applies changes.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types\/|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -132,10 +131,6 @@ const commands: readonly (readonly string[])[] = [
   ["topics", "drift"],
   ["topics", "details", "clean", "--remove"],
   ["filters", "check"],
-  ["events", "learn", "events.ndjson"],
-  ["events", "learn", "events.ndjson"],
-  ["events", "show", "A"],
-  ["events", "forget", "A"],
   ["installations", "export", "--out", "installations.ndjson"],
   ["installations", "import", "installations.ndjson"],
   ["installations", "sweep", "--unseen-for", "270d", "--yes"],
@@ -241,7 +236,6 @@ it("the role in docs/deployment.md is what the service and the commands need", a
 
   folder.createFile("definitions.ndjson", JSON.stringify(definition("c")));
   folder.createFile("topics.ndjson", JSON.stringify(definition("managed")));
-  folder.createFile("events.ndjson", '{"eventType":"A"}');
   for (const command of commands) {
     const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder.path, word) : word));
     const { code, errors } = await runCli(args, settings);
