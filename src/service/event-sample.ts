@@ -16,7 +16,7 @@ import { Turns } from "../lib/turns.ts";
 /** Where the last events are read. */
 export type SampleSource = Pick<LogReader, "fetchBounds" | "readRanges">;
 
-export interface SampleOptions {
+interface SampleOptions {
   readonly config: Pick<Config, "kafka">;
   /** Throws UnavailableError. */
   readonly broker: () => Promise<SampleSource>;
