@@ -1,13 +1,7 @@
 import { UnavailableError, type RejectionError } from "../src/lib/errors.ts";
 import { FencedError } from "../src/kafka/interface/positions.ts";
 import { getHeader, getHeaderText, type LogRecord, type Partition } from "../src/kafka/interface/records.ts";
-import {
-  isSampled,
-  createClock,
-  type SpanContext,
-  type Stage,
-  type Tracing,
-} from "../src/lib/tracing.ts";
+import { isSampled, createClock, type SpanContext, type Stage, type Tracing } from "../src/lib/tracing.ts";
 
 /** The stages of a batch, for the traces of its records. */
 export interface BatchTrace {

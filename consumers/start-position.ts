@@ -2,7 +2,12 @@ import { KafkaUnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { now } from "../src/lib/platform.ts";
 import { isOtherLog } from "./clusters.ts";
-import { isSamePosition, type ClaimedPosition, type LogStore, type Position } from "../src/kafka/interface/positions.ts";
+import {
+  isSamePosition,
+  type ClaimedPosition,
+  type LogStore,
+  type Position,
+} from "../src/kafka/interface/positions.ts";
 import type { LogBounds, LogWatch, Partition, PartitionLog } from "../src/kafka/interface/records.ts";
 import type { BatchHandler } from "./batch.ts";
 import type { Reading } from "./reader-types.ts";

@@ -4,7 +4,7 @@ import type { Overview } from "../schemas/overview.ts";
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
 import type { RecordRefusal } from "../src/lib/audit-refusals.ts";
-import type { EventTypeService } from "../src/event-types/stores.ts";
+import type { EventTypeService } from "../src/event-types/service.ts";
 import type { ImpactPreview } from "../src/plans/impact/preview.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";

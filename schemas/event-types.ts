@@ -2,29 +2,29 @@ import type { FromSchema } from "json-schema-to-ts";
 
 const count = { type: "integer", minimum: 0 } as const;
 const share = { type: "number", minimum: 0, maximum: 1 } as const;
-const time = { type: "string", format: "date-time" } as const;
+const time = { type: ["string", "null"], format: "date-time" } as const;
+
+const sample = {
+  type: "object",
+  additionalProperties: false,
+  description: "The last events, which were read at most five minutes ago.",
+  required: ["events", "rejected", "from", "to"],
+  properties: {
+    events: { ...count, description: "The number of events, at most 5,000." },
+    rejected: { ...count, description: "The number of records between them that are not events." },
+    from: { ...time, description: "The timestamp of the first event." },
+    to: { ...time, description: "The timestamp of the last event." },
+  },
+} as const;
 
 const summary = {
   name: { type: "string", description: "The `eventType`; `-` for events without one." },
-  events: { ...count, description: "The number of events that the router has seen." },
-  share: { ...share, description: "The share of all events." },
-  sampled: { ...count, description: "The number of events that were looked into." },
-  sampledSince: { ...time, description: "When the first of these occurred. Older ones are forgotten." },
-  firstOn: time,
-  lastOn: time,
-  complete: { type: "boolean", description: "False if there were more paths than are stored." },
+  events: { ...count, description: "The number of events in the sample." },
+  share: { ...share, description: "The share of the sample." },
+  complete: { type: "boolean", description: "False if there were more paths than are kept." },
 } as const;
 
-const summaryNames = [
-  "name",
-  "events",
-  "share",
-  "sampled",
-  "sampledSince",
-  "firstOn",
-  "lastOn",
-  "complete",
-] as const;
+const summaryNames = ["name", "events", "share", "complete"] as const;
 
 export const eventTypeListSchema = {
   $id: "event-type-list",
@@ -32,6 +32,8 @@ export const eventTypeListSchema = {
   additionalProperties: false,
   required: ["eventTypes"],
   properties: {
+    sample,
+    reason: { type: "string", description: "Why there is no sample." },
     eventTypes: {
       type: "array",
       description: "The most frequent first.",
@@ -51,8 +53,9 @@ export const eventTypeSchema = {
   $id: "event-type",
   type: "object",
   additionalProperties: false,
-  required: [...summaryNames, "paths"],
+  required: ["sample", ...summaryNames, "paths"],
   properties: {
+    sample,
     ...summary,
     paths: {
       type: "array",
@@ -60,7 +63,7 @@ export const eventTypeSchema = {
       items: {
         type: "object",
         additionalProperties: false,
-        required: ["path", "filter", "name", "events", "share", "kinds", "firstOn", "lastOn"],
+        required: ["path", "filter", "name", "events", "share", "kinds"],
         properties: {
           path: {
             type: "string",
@@ -68,8 +71,8 @@ export const eventTypeSchema = {
           },
           filter: { enum: ["headerQuery", "contentQuery"], description: "The filter that it is used in." },
           name: { type: "string", description: "The path as it is written in that filter." },
-          events: { ...count, description: "The number of sampled events that have it." },
-          share: { ...share, description: "The share of the sampled events." },
+          events: { ...count, description: "The number of events that have it." },
+          share: { ...share, description: "The share of the events of the type." },
           kinds: {
             type: "object",
             additionalProperties: false,
@@ -83,12 +86,11 @@ export const eventTypeSchema = {
               list: count,
             },
           },
-          firstOn: time,
-          lastOn: time,
           values: {
             type: "array",
             items: { type: "string" },
-            description: "Its values, if values are stored (`EVENT_LEARNING=values`) and there are few.",
+            description:
+              "Its values, if there are few and they repeat. Only with the rights `dead-letters.read-content` and `admin`.",
           },
         },
       },

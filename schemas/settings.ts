@@ -170,12 +170,6 @@ export const settingsSchema = {
       default: "first-use",
       description: "When the picker loads the topics: with the first event, or at start.",
     },
-    EVENT_LEARNING: {
-      enum: ["paths", "values", "off"],
-      default: "paths",
-      description:
-        "What the router stores about the structure of events, from samples: their paths, also values of paths that have few, or nothing.",
-    },
     HISTORY_RETENTION_DAYS: {
       type: "integer",
       minimum: 0,

@@ -56,7 +56,7 @@ export const topicCheckSchema = {
     warnings: {
       type: "array",
       description:
-        "Conditions that no event met that the router has looked into. They are evidence, not proof, and do not prevent creating the topic.",
+        "Conditions that none of the last events meets. They are evidence, not proof, and do not prevent creating the topic.",
       items: {
         type: "object",
         additionalProperties: false,
@@ -87,5 +87,5 @@ export const topicCheckSchema = {
 
 export type TopicCheck = FromSchema<typeof topicCheckSchema>;
 
-/** A condition that no event is known to meet. */
+/** A condition that none of the last events meets. */
 export type FilterWarning = TopicCheck["warnings"][number];

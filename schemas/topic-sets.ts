@@ -217,7 +217,7 @@ export const topicLookUpReplySchema = {
     },
     warnings: {
       type: "array",
-      description: "For each of `definitions`: conditions that no event is known to meet.",
+      description: "For each of `definitions`: conditions that none of the last events meets.",
       items: topicCheckSchema.properties.warnings,
     },
   },

@@ -1,4 +1,3 @@
-import type { Event } from "../../schemas/pick.ts";
 import { proveDeadLetters } from "../../src/dead-letters/proof.ts";
 import {
   NotLoadedError,
@@ -48,8 +47,6 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly getProofKey: () => Promise<Buffer>;
   /** The size of the largest value that is read. */
   readonly maxEventBytes: number;
-  /** Called once with each event that is forwarded. Must not throw. Undefined: nothing is learned. */
-  readonly learn: ((event: Event) => void) | undefined;
   /** Called with each batch that is forwarded. */
   readonly routed: (batch: RoutedBatch) => void;
   readonly tracing: Tracing | undefined;
@@ -183,7 +180,7 @@ function addEvent(
   plan: RoutePlan,
   record: LogRecord,
   epoch: number,
-  { options: { partition, index, maxEventBytes, learn }, poison, counted }: RouteContext,
+  { options: { partition, index, maxEventBytes }, poison, counted }: RouteContext,
 ): boolean | "not loaded" {
   poison.check(record);
   const decoded = decodeEvent(record, maxEventBytes);
@@ -191,10 +188,7 @@ function addEvent(
   const picked = index.pickNow(decoded.event, decoded.record);
   if (picked === undefined) return "not loaded";
   const isAdded = plan.add(toRoutedEvent(record, { partition, epoch, picked }));
-  if (isAdded && counted.add(record.offset, epoch)) {
-    index.countPicked();
-    learn?.(decoded.event);
-  }
+  if (isAdded && counted.add(record.offset, epoch)) index.countPicked();
   return isAdded;
 }
 

@@ -43,7 +43,7 @@ const headers: Readonly<Record<string, object>> = {
   },
   "Topicsync-Warning": {
     description:
-      "A condition that no event is known to meet, as `checkTopic` reports it: its code, its filter and a message. Once for each, at most three times; characters other than ASCII are written as `\\u{…}`.",
+      "A condition that none of the last events meets, as `checkTopic` reports it: its code, its filter and a message. Once for each, at most three times; characters other than ASCII are written as `\\u{…}`.",
     schema: text,
   },
   Allow: {

@@ -1,21 +1,33 @@
 import { eventTypeListSchema, eventTypeSchema } from "../../schemas/event-types.ts";
-import type { EventTypeService } from "../../src/event-types/stores.ts";
+import type { EventTypeService } from "../../src/event-types/service.ts";
 import { toEventTypeList, toEventTypeView } from "../../src/event-types/view.ts";
+import { mayReadEvents } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation } from "../framework/operation.ts";
+import { throwUnreadable } from "./impact.ts";
 
 const common = { method: "GET", access: "topics.read", tag: "event types" } as const;
+const reason = "No events are read: the setting KAFKA_EVENTS_TOPIC names no Kafka topic.";
 
-/** Lists and shows the event types that were learned. */
-export const eventTypeOperations = (eventTypes: EventTypeService): readonly Operation[] => [
+/** Lists and shows the types of the last events. */
+export const eventTypeOperations = (
+  eventTypes: Pick<EventTypeService, "getSample">,
+): readonly Operation[] => [
   operation({
     ...common,
     id: "listEventTypes",
     paths: ["/api/topicsync/v1/event-types"],
     summary: "List event types",
-    description: "The types of the events that the router has seen, at most 1,000.",
+    description:
+      "The types of the last events, at most 1,000. A sample of 5,000 events or 16 MiB is read when somebody asks, and kept for five minutes.",
     replies: { 200: { description: "All event types.", schema: eventTypeListSchema } },
-    handle: async () => ({ status: 200, json: toEventTypeList(await eventTypes.list()) }),
+    async handle() {
+      const sample = await eventTypes.getSample().catch(throwUnreadable);
+      return {
+        status: 200,
+        json: sample === undefined ? { reason, eventTypes: [] } : toEventTypeList(sample),
+      };
+    },
   }),
   operation({
     ...common,
@@ -26,10 +38,12 @@ export const eventTypeOperations = (eventTypes: EventTypeService): readonly Oper
     parameters: { name: "The `eventType`; `-` for events without one." },
     replies: { 200: { description: "The event type.", schema: eventTypeSchema } },
     rejections: ["NOT_FOUND"],
-    async handle({ parameters: { name = "" } }) {
-      const type = await eventTypes.find(name);
-      if (type === undefined) throw new HttpError("NOT_FOUND", `There is no event type "${name}".`);
-      return { status: 200, json: toEventTypeView(type, await eventTypes.list()) };
+    async handle({ parameters: { name = "" }, user }) {
+      const sample = await eventTypes.getSample().catch(throwUnreadable);
+      const type = sample?.types.find((one) => one.name === name);
+      if (sample === undefined || type === undefined)
+        throw new HttpError("NOT_FOUND", `There is no event type "${name}" among the last events.`);
+      return { status: 200, json: toEventTypeView(type, sample, { showsValues: mayReadEvents(user) }) };
     },
   }),
 ];

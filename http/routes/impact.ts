@@ -64,7 +64,7 @@ export const impactOperations = (services: ImpactServices): readonly Operation[]
         },
         abort: leaving.signal,
       });
-      if (!call.acceptsEvents) return { status: 200, json: await running.catch(rethrow), audit };
+      if (!call.acceptsEvents) return { status: 200, json: await running.catch(throwUnreadable), audit };
       running.catch(() => undefined);
       return { status: 200, events: streamPreview(running, { progress, leaving, call }), audit };
     },
@@ -144,11 +144,11 @@ function startPreview(
   }
 }
 
-/** Kafka denies the service a right: an administrator has to grant it. */
-function rethrow(error: unknown): never {
+/** Says what an administrator has to change: there is no such Kafka topic, or the service lacks a right. */
+export function throwUnreadable(error: unknown): never {
   if (!(error instanceof ConfigurationError)) throw error;
   throw new HttpError("UNAVAILABLE", `The events cannot be read: ${getErrorMessage(error)}.`, {
-    detail: "Grant the right.",
+    detail: "An administrator of Kafka can change that.",
     headers: { "Retry-After": "5" },
     cause: error,
   });
@@ -193,7 +193,7 @@ const streamPreview = (
     const ended = running.then(toUndefined, toUndefined);
     for (let now = await progress.next(ended); now !== undefined; now = await progress.next(ended)) yield now;
     try {
-      yield { result: await running.catch(rethrow) };
+      yield { result: await running.catch(throwUnreadable) };
     } catch (error) {
       const described = describeError(error, { requestId, operation: "previewImpact", isRead: true });
       if (described.code === "INTERNAL") throw error;

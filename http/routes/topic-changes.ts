@@ -7,7 +7,6 @@ import {
 } from "../../schemas/topic-changes.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
-import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { RejectionError, type Fault } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import type { EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
@@ -32,16 +31,15 @@ import {
   toHttpProblem,
   type ShownSources,
 } from "./topic-rules.ts";
-import { findWarningHeaders } from "./topic-warnings.ts";
+import { findWarningHeaders, type WarningServices } from "./topic-warnings.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkChanges = createValidator<TopicChangesBody>(topicChangesBodySchema);
 
-interface ChangeServices extends ShownSources {
+interface ChangeServices extends ShownSources, WarningServices {
   readonly topics: TopicService;
   readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
   readonly egressNaming: EgressNaming | undefined;
-  readonly eventTypes: Pick<EventTypeService, "findWarnings">;
 }
 
 const putTopic = (services: ChangeServices): Operation =>
@@ -85,7 +83,7 @@ const putTopic = (services: ChangeServices): Operation =>
         },
       );
       const reply = await replyWithTopic(services, { topic }, namespaces);
-      const warnings = await findWarningHeaders(services.eventTypes, user, definition);
+      const warnings = await findWarningHeaders(services, user, definition);
       return { ...reply, headers: { ...reply.headers, ...warnings }, audit: events.map(mark) };
     },
   });

@@ -28,11 +28,12 @@ import { toKnownView, toSetView } from "../../src/plans/view.ts";
 import { showVersion } from "../../src/topics/details.ts";
 import type { TopicReader } from "../../src/topics/listing.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
-import { hasRight, includesNamespace, type Namespaces } from "../../src/users/rights.ts";
+import { includesNamespace, type Namespaces } from "../../src/users/rights.ts";
 import { HttpError, requireFound, requireNamespace } from "../framework/errors.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
 import { createHiddenError, requireFreeIds } from "./topic-rules.ts";
+import { findWarnings, type WarningServices } from "./topic-warnings.ts";
 
 const checkSetQuery = createValidator<TopicSetQuery>(topicSetQuerySchema);
 const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
@@ -42,7 +43,7 @@ const checkName = createValidator<{ readonly name: string }>(topicSetNameSchema)
 /** 500 changes of usual size. */
 const maxChangesBytes = 1024 * 1024;
 
-export interface TopicSetServices {
+export interface TopicSetServices extends WarningServices {
   readonly topicSetStore: TopicSetStore;
   readonly planSource: PlanSource;
   readonly applyChanges: ApplyChanges;
@@ -102,7 +103,7 @@ async function findVisible({ topicSetStore }: TopicSetServices, name: string, na
   return requireFound(isVisible ? found : undefined, "set", name);
 }
 
-const lookUpTopics = ({ planSource }: TopicSetServices): Operation =>
+const lookUpTopics = ({ planSource, ...services }: TopicSetServices): Operation =>
   operation<TopicLookUp>({
     ...reading,
     id: "lookUpTopics",
@@ -119,13 +120,13 @@ const lookUpTopics = ({ planSource }: TopicSetServices): Operation =>
         set === undefined ? emptyPage : readPage(planSource, set, { after, namespaces }),
         planSource.findKnown(externalIds),
         wanted.length === 0 ? [] : planSource.findHolders(wanted),
-        hasRight(user, "topics.read") ? planSource.findWarnings(wanted) : wanted.map(() => []),
+        Promise.all(wanted.map((definition) => findWarnings(services, user, { definition }))),
       ]);
       const json: TopicLookUpReply = {
         topics: [...page.topics, ...topics.flatMap((one) => show(one, namespaces))],
         next: page.next,
         holders: holders.filter((one) => includesNamespace(namespaces, one.namespace)).map(toDefinition),
-        warnings: warnings.map((some) => [...some]),
+        warnings,
       };
       return { status: 200, json };
     },

@@ -1,24 +1,48 @@
-import type { EventTypeService } from "../../src/event-types/stores.ts";
+import type { FilterWarning } from "../../schemas/topic-check.ts";
+import type { EventTypeService } from "../../src/event-types/service.ts";
 import type { TopicDefinition } from "../../src/topics/topic.ts";
-import { hasRight } from "../../src/users/rights.ts";
+import { hasRight, mayReadEvents } from "../../src/users/rights.ts";
 import type { ReplyHeaders } from "../framework/headers.ts";
 import type { Call } from "../framework/operation.ts";
+
+export interface WarningServices {
+  readonly eventTypes: Pick<EventTypeService, "findWarnings">;
+}
+
+interface Checked {
+  readonly definition: TopicDefinition;
+  readonly maxWaitMs?: number;
+}
+
+/**
+ * Compares the filters of a definition with the last events, for those who may read all topics; with their
+ * values only for those who may read events.
+ */
+export const findWarnings = async (
+  { eventTypes }: WarningServices,
+  user: Call["user"],
+  { definition, maxWaitMs }: Checked,
+): Promise<FilterWarning[]> =>
+  hasRight(user, "topics.read")
+    ? eventTypes.findWarnings(definition, { showsValues: mayReadEvents(user), maxWaitMs })
+    : [];
 
 /** Proxies limit the size of all headers together. */
 const maxWarnings = 3;
 const maxCharacters = 300;
+/** The topic is stored already. */
+const maxWaitMs = 1_000;
 
 /**
  * The warnings of `checkTopic` as headers of the response that stores a definition. Never throws: the topic
- * is stored whether or not they can be read.
+ * is stored whether or not events can be read.
  */
 export async function findWarningHeaders(
-  eventTypes: Pick<EventTypeService, "findWarnings">,
+  services: WarningServices,
   user: Call["user"],
   definition: TopicDefinition,
 ): Promise<ReplyHeaders> {
-  if (!hasRight(user, "topics.read")) return {};
-  const warnings = await eventTypes.findWarnings(definition).catch(() => []);
+  const warnings = await findWarnings(services, user, { definition, maxWaitMs }).catch(() => []);
   if (warnings.length === 0) return {};
   return {
     "Topicsync-Warning": warnings

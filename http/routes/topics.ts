@@ -12,7 +12,6 @@ import {
   type TopicBody,
   type TopicResponse,
 } from "../../schemas/topic.ts";
-import type { EventTypeService } from "../../src/event-types/stores.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { changeTopic, type ChangeResult } from "../../src/topics/changing.ts";
 import type { DefinitionChange } from "../../src/topics/definition-change.ts";
@@ -24,7 +23,6 @@ import { toTopicView } from "../../src/topics/topic-view.ts";
 import { addLastEvents, selectUnused, type TopicUsageStore } from "../../src/topics/usage.ts";
 import { externalIdFault, toDefinition } from "../../src/topics/topic.ts";
 import type { EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
-import { hasRight } from "../../src/users/rights.ts";
 import { requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
 import { toQueryParameters } from "../framework/query.ts";
@@ -41,21 +39,20 @@ import {
   requireUnmanagedFor,
   toHttpProblem,
 } from "./topic-rules.ts";
-import { findWarningHeaders } from "./topic-warnings.ts";
+import { findWarningHeaders, findWarnings, type WarningServices } from "./topic-warnings.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
 
-interface TopicServices extends TopicSources {
+interface TopicServices extends TopicSources, WarningServices {
   readonly topics: TopicService;
   readonly topicHistory: TopicHistory;
-  readonly eventTypes: Pick<EventTypeService, "findWarnings">;
   readonly topicUsage: TopicUsageStore;
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
 
-const createTopic = ({ topics, topicReader, egressNaming, eventTypes }: TopicServices): Operation =>
+const createTopic = ({ topics, topicReader, egressNaming, ...services }: TopicServices): Operation =>
   operation<TopicBody>({
     id: "createTopic",
     method: "POST",
@@ -79,7 +76,7 @@ const createTopic = ({ topics, topicReader, egressNaming, eventTypes }: TopicSer
       requireStorable({ user, namespaces }, egressNaming, definition);
       await requireFreeIds(topicReader, [body.externalId]);
       const { topic, event } = await topics.create(body, user.name);
-      const headers = await findWarningHeaders(eventTypes, user, definition);
+      const headers = await findWarningHeaders(services, user, definition);
       const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
       const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
       return { status: 201, json, headers, audit: event };
@@ -121,7 +118,7 @@ const listTopics = (sources: TopicServices): Operation =>
     },
   });
 
-const validateTopic = ({ topics, topicReader, eventTypes }: TopicServices): Operation =>
+const validateTopic = ({ topics, topicReader, ...services }: TopicServices): Operation =>
   operation<TopicDraft>({
     id: "checkTopic",
     method: "POST",
@@ -131,7 +128,7 @@ const validateTopic = ({ topics, topicReader, eventTypes }: TopicServices): Oper
     tag: "topics",
     summary: "Validate a topic definition",
     description:
-      "Lists every problem that creating the topic would report, including unique values already in use, and conditions that no event is known to meet (with the right `topics.read` for all namespaces). Incomplete definitions are allowed. Read-only.",
+      "Lists every problem that creating the topic would report, including unique values already in use, and conditions that none of the last events meets (with the right `topics.read` for all namespaces). Incomplete definitions are allowed. Read-only.",
     body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
     replies: { 200: { description: "The problems found.", schema: topicCheckSchema } },
     async handle({ body, user, namespaces }) {
@@ -142,7 +139,7 @@ const validateTopic = ({ topics, topicReader, eventTypes }: TopicServices): Oper
       const [found, takenId, warnings] = await Promise.all([
         topics.check(definition),
         findTakenId(topicReader, [definition.externalId]),
-        hasRight(user, "topics.read") ? eventTypes.findWarnings(definition) : [],
+        findWarnings(services, user, { definition }),
       ]);
       const taken = takenId === undefined || found.includes(externalIdFault) ? [] : [externalIdFault];
       const faults = [...(checked.ok ? [] : checked.faults), ...found, ...taken];

@@ -90,7 +90,7 @@ function createContext(options: ContextOptions): CommandContext {
     log,
     abort,
     audit: () => (record ??= openAudit(options)),
-    services: () => (services ??= openServices(options)),
+    services: () => (services ??= openServices({ ...options, broker: context.broker })),
     broker: () => (broker ??= openBroker(options)),
     async createProducer(topic) {
       const producer = (await context.broker()).createProducer(topic);
@@ -126,13 +126,14 @@ async function openDatabase({
   return database;
 }
 
-async function openServices(options: ContextOptions): Promise<Services> {
+async function openServices(options: ContextOptions & Pick<CommandContext, "broker">): Promise<Services> {
   // Loaded while the database is being connected; not every command needs it.
-  const [database, { createServices }] = await Promise.all([
+  const [database, { createServices }, { createSampleReader }] = await Promise.all([
     openDatabase(options),
     import("../service/services.ts"),
+    import("../service/event-sample.ts"),
   ]);
-  return createServices({ ...options, database });
+  return createServices({ ...options, database, readSample: createSampleReader(options) });
 }
 
 async function openBroker({

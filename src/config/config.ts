@@ -72,7 +72,6 @@ export interface Config {
   readonly signIn: SignInConfig | undefined;
   readonly push: PushConfig;
   readonly pickerLoad: Settings["PICKER_LOAD"];
-  readonly eventLearning: Settings["EVENT_LEARNING"];
   /** Days for which replaced versions of topics are kept; undefined: for ever. */
   readonly historyRetentionDays: number | undefined;
   readonly logLevel: Settings["LOG_LEVEL"];
@@ -188,7 +187,6 @@ function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Con
       maxUnseenDays: settings.PUSH_TOKEN_MAX_UNSEEN_DAYS,
     }),
     pickerLoad: settings.PICKER_LOAD,
-    eventLearning: settings.EVENT_LEARNING,
     historyRetentionDays: settings.HISTORY_RETENTION_DAYS || undefined,
     logLevel: settings.LOG_LEVEL,
     auditLog: settings.AUDIT_LOG,

@@ -3,63 +3,70 @@ export const valueKinds = ["string", "number", "boolean", "null", "object", "lis
 
 export type ValueKind = (typeof valueKinds)[number];
 
-/** What was seen at a path of the sampled events of a type. */
+/** What was seen at a path of the events of a type. */
 export interface PathStatistics {
   /** From the root of the event. `*` stands for any name: the member has too many names, or unusual ones. */
   readonly path: readonly string[];
-  /** The number of sampled events that have the path. */
+  /** The number of events that have the path. */
   readonly events: number;
   /** In how many events it has a value of each kind. An event with a list may have several. */
   readonly kinds: Readonly<Record<ValueKind, number>>;
   /** In how many events it has a string that reads as a number, or as an RFC 3339 time. */
   readonly texts: { readonly number: number; readonly time: number };
-  readonly firstOn: Date;
-  readonly lastOn: Date;
-  /** Set on a `*` that stands for all names: no others are kept beside it. */
-  readonly isOnlyName?: true | undefined;
-  /** All values, if they are stored and few. */
+  /** All values, if they are few. */
   readonly values?: readonly string[] | undefined;
-  /** Set once there were too many values, or long ones. */
-  readonly hasManyValues?: true | undefined;
 }
 
-/** The number of events of a type, and when they occurred. */
-interface EventCounts {
+/** A path, with the names below it. */
+export interface KnownPath {
+  readonly names: readonly string[];
+  readonly statistics: PathStatistics;
+}
+
+/** What the events of a type in a sample look like. */
+export interface EventType {
+  readonly name: string;
   readonly events: number;
-  /** How many of them were looked into. */
-  readonly sampled: number;
-  readonly firstOn: Date;
-  readonly lastOn: Date;
   /** False once a limit kept a path out. */
   readonly isComplete: boolean;
-}
-
-/** What was seen of an event type in a while. */
-export interface TypeStatistics extends EventCounts {
+  /** Each after that of its parent. */
   readonly paths: readonly PathStatistics[];
+  /** What is known of a path: "open" if it may occur unseen. */
+  readonly find: (path: readonly string[]) => KnownPath | "open" | undefined;
 }
 
-interface KnownCounts extends EventCounts {
-  readonly name: string;
-  /** The time of the first sampled event: what was seen before is forgotten. */
-  readonly sampledSince: Date;
+/** What the last events look like. */
+export interface EventSample {
+  readonly events: number;
+  /** The number of records that are not events. */
+  readonly rejected: number;
+  /** The timestamps of the first and the last event; undefined without any. */
+  readonly from: Date | undefined;
+  readonly to: Date | undefined;
+  /** The most frequent first. */
+  readonly types: readonly EventType[];
+  /** False if there were so many types that some are not known. */
+  readonly hasAllTypes: boolean;
 }
 
-/** An event type without its paths. */
-export interface EventTypeSummary extends KnownCounts {
-  readonly pathCount: number;
-}
-
-export interface EventType extends KnownCounts {
-  readonly paths: readonly PathStatistics[];
+/** What somebody may see of a sample. */
+export interface SampleAccess {
+  /** Whether values are shown, and filters compared with them: warnings quote them. */
+  readonly showsValues: boolean;
 }
 
 /** Stands for the type of events without an `eventType`. */
 export const untyped = "-";
 
-/** Bounds of what is learned, so that hostile events cost little. */
-export const learningLimits = {
+/** The `eventType` of the events of a type. */
+export const getEventType = ({ name }: EventType): string | undefined =>
+  name === untyped ? undefined : name;
+
+/** Bounds of what is kept of a sample, so that hostile events cost little. */
+export const structureLimits = {
   types: 1_000,
+  /** Of all types together: some 25 MB. */
+  paths: 50_000,
   pathsPerType: 1_000,
   levels: 32,
   namesPerMember: 200,
@@ -73,6 +80,4 @@ export const learningLimits = {
   valuesVisited: 5_000,
   /** Of a list, and of a member whose names are not kept. */
   elementsVisited: 100,
-  /** After this many sampled events, what was seen before the last as many is forgotten. */
-  eventsPerGeneration: 100_000,
 } as const;

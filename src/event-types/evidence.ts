@@ -1,6 +1,6 @@
-import type { KnownType } from "./knowledge.ts";
+import type { EventSample, EventType } from "./event-type.ts";
 import { anyName } from "./structure.ts";
-import { formatDay, formatEvents } from "./warning-text.ts";
+import { formatSampled } from "./warning-text.ts";
 
 /** A path that may be suggested. */
 interface Candidate {
@@ -12,25 +12,26 @@ interface Candidate {
 
 /** The event types that a filter selects. */
 export class Evidence {
-  readonly types: readonly KnownType[];
-  readonly sampled: number;
-  readonly #isEvery: boolean;
+  readonly types: readonly EventType[];
+  /** The number of their events. */
+  readonly events: number;
+  readonly #sample: EventSample;
   #paths: readonly Candidate[] | undefined;
 
-  /** `isEvery`: the filter selects all types. */
-  constructor(types: readonly KnownType[], isEvery: boolean) {
+  constructor(types: readonly EventType[], sample: EventSample) {
     this.types = types;
-    this.sampled = types.reduce((sum, { sampled }) => sum + sampled, 0);
-    this.#isEvery = isEvery;
+    this.events = types.reduce((sum, { events }) => sum + events, 0);
+    this.#sample = sample;
   }
 
-  /** "in 100,000 events of type TroubleTicketCreateEvent since 3 Nov 2026". */
+  /** "in 1,200 sampled events of type TroubleTicketCreateEvent since 3 Nov 2026, 15:40 UTC". */
   describe(): string {
     const [first, ...others] = this.types;
-    const which = this.#isEvery
+    const isEvery = this.types.length === this.#sample.types.length;
+    const which = isEvery
       ? ""
       : ` of ${others.length === 0 ? `type ${first?.name ?? ""}` : `${this.types.length} types`}`;
-    return `in ${formatEvents(this.sampled)}${which} since ${formatDay(this.types.map(({ sampledSince }) => sampledSince))}`;
+    return formatSampled(this.events, this.#sample, which);
   }
 
   /** The paths of all types, the most frequent first. */
@@ -39,9 +40,9 @@ export class Evidence {
   }
 }
 
-function joinPaths(types: readonly KnownType[]): Candidate[] {
+function joinPaths(types: readonly EventType[]): Candidate[] {
   const byName = new Map<string, Candidate>();
-  for (const { paths = [] } of types)
+  for (const { paths } of types)
     for (const { path, events, kinds } of paths) {
       // Filters have neither wildcards nor empty names.
       if (path.includes(anyName) || path.includes("")) continue;

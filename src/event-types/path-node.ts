@@ -23,8 +23,6 @@ export interface PathNode {
   /** The last event that had the path, and what was counted of it: bits of `counted`. */
   lastEvent: number;
   lastCounted: number;
-  firstOn: number;
-  lastOn: number;
   values: Set<string> | undefined;
   /** How often there was a value. */
   valueCount: number;
@@ -33,15 +31,13 @@ export interface PathNode {
   isMap: boolean;
 }
 
-export const createNode = (length: number, time: number): PathNode => ({
+export const createNode = (length: number): PathNode => ({
   children: undefined,
   length,
   events: 0,
   counts: [0, 0, 0, 0, 0, 0, 0, 0],
   lastEvent: 0,
   lastCounted: 0,
-  firstOn: time,
-  lastOn: time,
   values: undefined,
   valueCount: 0,
   hasManyValues: false,
@@ -51,19 +47,18 @@ export const createNode = (length: number, time: number): PathNode => ({
 interface Place {
   readonly node: PathNode;
   readonly path: readonly string[];
-  readonly isOnlyName: boolean;
 }
 
 /** Yields the nodes below and including one, each after its parent. */
-export function* walk(node: PathNode, path: readonly string[], isOnlyName = false): Generator<Place> {
-  if (path.length > 0) yield { node, path, isOnlyName };
-  for (const [name, child] of node.children ?? []) yield* walk(child, [...path, name], node.isMap);
+export function* walk(node: PathNode, path: readonly string[]): Generator<Place> {
+  if (path.length > 0) yield { node, path };
+  for (const [name, child] of node.children ?? []) yield* walk(child, [...path, name]);
 }
 
 /** Values that hardly repeat are not a set that a filter can name, and may identify somebody. */
 const minUsesPerValue = 10;
 
-export function toStatistics({ node, path, isOnlyName }: Place, keepsValues: boolean): PathStatistics {
+export function toStatistics({ node, path }: Place): PathStatistics {
   const count = (index: number): number => node.counts[index] ?? 0;
   const kinds = {
     string: count(counted.string),
@@ -73,17 +68,13 @@ export function toStatistics({ node, path, isOnlyName }: Place, keepsValues: boo
     object: count(counted.object),
     list: count(counted.list),
   };
-  const { values = new Set(), hasManyValues, valueCount } = node;
-  const areFew = keepsValues && values.size > 0 && valueCount >= values.size * minUsesPerValue;
+  const { values = new Set(), valueCount } = node;
+  const areFew = values.size > 0 && valueCount >= values.size * minUsesPerValue;
   return {
     path,
     events: node.events,
     kinds,
     texts: { number: count(counted.numberText), time: count(counted.timeText) },
-    firstOn: new Date(node.firstOn),
-    lastOn: new Date(node.lastOn),
-    ...(isOnlyName && { isOnlyName }),
     ...(areFew && { values: [...values] }),
-    ...(hasManyValues && { hasManyValues }),
   };
 }

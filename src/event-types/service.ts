@@ -1,78 +1,70 @@
-import type { Event } from "../../schemas/pick.ts";
-import { currentDate } from "../lib/platform.ts";
+import type { FilterWarning } from "../../schemas/topic-check.ts";
 import { cached } from "../lib/cached.ts";
-import { learningLimits, type EventType } from "./event-type.ts";
-import { addToStored, toEventType } from "./generations.ts";
-import { loadKnowledge } from "./knowledge.ts";
-import { EventLearner, type TypeChanges } from "./learner.ts";
-import type { EventTypeService, EventTypeStore, LearningResult, StoredEventType } from "./stores.ts";
+import { getErrorMessage } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { waitAtMost } from "../lib/timeout.ts";
+import type { FilterTexts } from "../matching/filter/topic-filters.ts";
+import type { EventSample, SampleAccess } from "./event-type.ts";
 import { findFilterWarnings } from "./warnings.ts";
 
-/** Other instances store the same types at the same time. */
-const maxAttempts = 10;
+/** Reads the last events. Throws UnavailableError and ConfigurationError. */
+export type ReadSample = () => Promise<EventSample>;
 
-/** Loading takes at most a twentieth of the time. */
-const knowledgeCache = { ttlMs: 2_000, restFactor: 20 };
-
-interface EventTypeOptions {
-  /** Whether values that are already stored are kept. */
-  readonly keepsValues: boolean;
+interface FindOptions extends SampleAccess {
+  /** How long to wait for a sample if there is none. */
+  readonly maxWaitMs?: number | undefined;
 }
 
-export function createEventTypeService(store: EventTypeStore, options: EventTypeOptions): EventTypeService {
-  const findAll = async (names: readonly string[]): Promise<EventType[]> =>
-    (await store.find(names)).map(toEventType);
-  async function findStored(name: string): Promise<StoredEventType | undefined> {
-    const [stored] = await store.find([name]);
-    if (stored !== undefined) return stored;
-    const { types } = learningLimits;
-    if ((await store.countUpTo(types)) >= types) return undefined;
-    return { name, version: 0, events: 0, firstOn: currentDate(), generations: [] };
-  }
-  const list = async () => (await store.list()).toSorted((a, b) => b.events - a.events);
-  const getKnowledge = cached(async () => loadKnowledge(await list(), findAll), knowledgeCache);
+/** Knows what the last events look like. */
+export interface EventTypeService {
+  /**
+   * What the events looked like at most five minutes ago; undefined if no events topic is configured. A
+   * failure is remembered for ten seconds. Throws UnavailableError and ConfigurationError.
+   */
+  readonly getSample: () => Promise<EventSample | undefined>;
+  /** Compares the filters of a topic with the sample. No warnings if there is none in time. */
+  findWarnings(filters: FilterTexts, options: FindOptions): Promise<FilterWarning[]>;
+}
 
-  async function record({ name, ...changes }: TypeChanges): Promise<void> {
-    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const stored = await findStored(name);
-      if (stored === undefined || (await store.replace(addToStored(stored, changes, options)))) return;
+const sampleCache = { ttlMs: 5 * 60_000, errorTtlMs: 10_000 };
+const defaultMaxWaitMs = 5_000;
+
+/** `read`: undefined if no events topic is configured. */
+export function createEventTypeService(
+  read: ReadSample | undefined,
+  log: Pick<Logger, "warn">,
+): EventTypeService {
+  if (read === undefined)
+    return { getSample: () => Promise.resolve(undefined), findWarnings: () => Promise.resolve([]) };
+  let isFailing = false;
+  const getSample = cached(async () => {
+    try {
+      const sample = await read();
+      isFailing = false;
+      return sample;
+    } catch (error) {
+      isFailing = true;
+      log.warn({ reason: getErrorMessage(error) }, "events not sampled");
+      throw error;
+    }
+  }, sampleCache);
+
+  async function findSample(maxWaitMs: number): Promise<EventSample | undefined> {
+    const reading = getSample();
+    // While the events cannot be read, nobody waits for the next attempt.
+    const waitMs = isFailing ? 0 : maxWaitMs;
+    try {
+      return (await waitAtMost(waitMs, reading)) ? await reading : undefined;
+    } catch {
+      return undefined;
     }
   }
 
   return {
-    list,
-    find: async (name) => (await findAll([name]))[0],
-    record,
-    learnAll: (events) => learnAll(events, record, options),
-    findWarnings: async (filters) => findFilterWarnings(filters, await getKnowledge()),
-    forget: (name) => store.delete(name),
+    getSample,
+    async findWarnings(filters, { showsValues, maxWaitMs = defaultMaxWaitMs }) {
+      const sample = await findSample(maxWaitMs);
+      return sample === undefined ? [] : findFilterWarnings(filters, sample, { showsValues });
+    },
   };
-}
-
-const eventsPerRecord = 20_000;
-
-async function learnAll(
-  all: AsyncIterable<Event | undefined>,
-  record: EventTypeService["record"],
-  { keepsValues }: EventTypeOptions,
-): Promise<LearningResult> {
-  const learner = new EventLearner({ keepsValues, isLimited: false });
-  const types = new Set<string>();
-  async function store(): Promise<void> {
-    for (const changes of learner.take()) {
-      await record(changes);
-      types.add(changes.name);
-    }
-  }
-  let [events, rejected] = [0, 0];
-  for await (const event of all) {
-    if (event === undefined) rejected += 1;
-    else {
-      learner.learn(event);
-      events += 1;
-      if (events % eventsPerRecord === 0) await store();
-    }
-  }
-  await store();
-  return { events, types: types.size, rejected };
 }

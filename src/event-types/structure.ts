@@ -1,19 +1,14 @@
 import { toComparable } from "../matching/filter/compare.ts";
 import { isNumber, isScalar, printScalar, type Scalar } from "../matching/filter/match.ts";
-import { learningLimits as limits, valueKinds, type PathStatistics } from "./event-type.ts";
+import { structureLimits as limits, type KnownPath, type PathStatistics } from "./event-type.ts";
 import { counted, createNode, toStatistics, walk, type PathNode } from "./path-node.ts";
 
 /** Stands for any name. */
 export const anyName = "*";
 
-/** Paths that structures may still add, if they share a limit. */
+/** Paths that structures may still add: they share a limit. */
 export interface Room {
   paths: number;
-}
-
-interface StructureOptions {
-  readonly keepsValues: boolean;
-  readonly room?: Room;
 }
 
 /**
@@ -21,18 +16,15 @@ interface StructureOptions {
  * added. A member with more than `namesPerMember` names below it has the single name `*`.
  */
 export class EventStructure {
-  readonly #root = createNode(0, 0);
-  readonly #keepsValues: boolean;
+  readonly #root = createNode(0);
   readonly #room: Room;
   #size = 0;
   #valueCharacters = 0;
   #isComplete = true;
   #eventNumber = 0;
   #visitsLeft = 0;
-  #time = 0;
 
-  constructor({ keepsValues, room = { paths: Infinity } }: StructureOptions) {
-    this.#keepsValues = keepsValues;
+  constructor(room: Room) {
     this.#room = room;
   }
 
@@ -45,42 +37,29 @@ export class EventStructure {
     return this.#isComplete;
   }
 
-  /** Counts the paths of an event, which occurred at a time in milliseconds since 1970. */
-  learn(event: object, time: number): void {
+  /** Counts the paths of an event. */
+  learn(event: object): void {
     this.#eventNumber += 1;
     this.#visitsLeft = limits.valuesVisited;
-    this.#time = time;
     this.#visitMembers(this.#root, event, 1);
-  }
-
-  /** Adds what was seen elsewhere. */
-  add(paths: readonly PathStatistics[]): void {
-    for (const statistics of paths) {
-      const time = statistics.firstOn.getTime();
-      let parent: PathNode | undefined = this.#root;
-      for (const name of statistics.path.slice(0, -1)) parent &&= this.#getChild(parent, name, time);
-      if (parent !== undefined && statistics.isOnlyName && !parent.isMap) this.#joinChildren(parent);
-      const node = parent && this.#getChild(parent, statistics.path.at(-1) ?? "", time);
-      if (node !== undefined) this.#addStatistics(node, statistics);
-    }
   }
 
   /** The paths that were seen, each after the path of its parent. */
   list(): PathStatistics[] {
-    return [...walk(this.#root, [])].flatMap((place) =>
-      place.node.events === 0 ? [] : toStatistics(place, this.#keepsValues),
-    );
+    return [...walk(this.#root, [])].map(toStatistics);
   }
 
-  /** Lists what was seen since the last call. Values are not forgotten. */
-  takeChanges(): PathStatistics[] {
-    const changes = this.list();
-    for (const { node } of walk(this.#root, [])) {
-      node.events = 0;
-      node.counts.fill(0);
+  /** See EventType. */
+  find(path: readonly string[]): KnownPath | "open" | undefined {
+    if (this.#size === 0) return "open";
+    let node = this.#root;
+    for (const name of path) {
+      const child = node.children?.get(name);
+      if (child === undefined || name === anyName)
+        return node.children?.has(anyName) === true ? "open" : undefined;
+      node = child;
     }
-    this.#isComplete = true;
-    return changes;
+    return { names: [...(node.children?.keys() ?? [])], statistics: toStatistics({ node, path }) };
   }
 
   #visitMembers(node: PathNode, value: object, level: number): void {
@@ -96,7 +75,7 @@ export class EventStructure {
       }
       visited += 1;
       if (node.isMap && visited > limits.elementsVisited) return;
-      const child = this.#getChild(node, name, this.#time);
+      const child = this.#getChild(node, name);
       if (child !== undefined) this.#visit(child, (value as Record<string, unknown>)[name], level);
     }
   }
@@ -107,7 +86,6 @@ export class EventStructure {
       node.lastEvent = this.#eventNumber;
       node.lastCounted = 0;
       node.events += 1;
-      node.lastOn = this.#time;
     }
     if (isScalar(value)) this.#visitScalar(node, value);
     else if (value === null) this.#count(node, counted.null);
@@ -138,7 +116,7 @@ export class EventStructure {
         if (instant !== undefined) this.#count(node, counted.timeText);
       }
     } else this.#count(node, isNumber(value) ? counted.number : counted.boolean);
-    if (!this.#keepsValues || node.hasManyValues) return;
+    if (node.hasManyValues) return;
     node.valueCount += 1;
     this.#addValue(node, printScalar(value));
   }
@@ -171,14 +149,14 @@ export class EventStructure {
   }
 
   /** Returns the member of a path; undefined if there is no room for it. */
-  #getChild(node: PathNode, name: string, time: number): PathNode | undefined {
+  #getChild(node: PathNode, name: string): PathNode | undefined {
     const known = node.children?.get(name);
     if (known !== undefined) return known;
     if (name !== anyName) {
-      if (node.isMap || isUnusualName(name)) return this.#getChild(node, anyName, time);
+      if (node.isMap || isUnusualName(name)) return this.#getChild(node, anyName);
       if (node.children !== undefined && node.children.size >= limits.namesPerMember) {
         this.#joinChildren(node);
-        return this.#getChild(node, anyName, time);
+        return this.#getChild(node, anyName);
       }
     }
     const length = node.length + name.length + 1;
@@ -186,7 +164,7 @@ export class EventStructure {
       this.#isComplete = false;
       return undefined;
     }
-    const child = createNode(length, time);
+    const child = createNode(length);
     (node.children ??= new Map()).set(name, child);
     this.#changeSize(1);
     return child;
@@ -206,7 +184,7 @@ export class EventStructure {
     this.#changeSize(-paths.length);
     for (const { node: source, path } of paths) {
       let target: PathNode | undefined = node;
-      for (const name of [anyName, ...path.slice(1)]) target &&= this.#getChild(target, name, source.firstOn);
+      for (const name of [anyName, ...path.slice(1)]) target &&= this.#getChild(target, name);
       if (target !== undefined) this.#joinNode(target, source);
     }
   }
@@ -219,40 +197,11 @@ export class EventStructure {
     target.isMap ||= source.isMap;
     for (const [at, count] of source.counts.entries())
       target.counts[at] = Math.max(target.counts[at] ?? 0, count);
-    this.#joinDetails(target, source);
-  }
-
-  #addStatistics(target: PathNode, { events, kinds, texts, ...other }: PathStatistics): void {
-    target.events += events;
-    for (const kind of valueKinds) addCount(target, counted[kind], kinds[kind]);
-    addCount(target, counted.numberText, texts.number);
-    addCount(target, counted.timeText, texts.time);
-    this.#joinDetails(target, {
-      firstOn: other.firstOn.getTime(),
-      lastOn: other.lastOn.getTime(),
-      values: other.values,
-      valueCount: Infinity,
-      hasManyValues: other.hasManyValues === true,
-    });
-  }
-
-  #joinDetails(
-    target: PathNode,
-    source: Pick<PathNode, "firstOn" | "lastOn" | "hasManyValues" | "valueCount"> & {
-      readonly values: Iterable<string> | undefined;
-    },
-  ): void {
-    target.firstOn = Math.min(target.firstOn, source.firstOn);
-    target.lastOn = Math.max(target.lastOn, source.lastOn);
     target.valueCount += source.valueCount;
     if (source.hasManyValues) this.#dropValues(target);
     for (const value of source.values ?? []) if (!target.hasManyValues) this.#addValue(target, value);
   }
 }
-
-const addCount = ({ counts }: PathNode, index: number, count: number): void => {
-  counts[index] = (counts[index] ?? 0) + count;
-};
 
 /** Names that are data, such as addresses of mail, are not stored. */
 const isUnusualName = (name: string): boolean => name.length > limits.nameLength || name.lastIndexOf("@") > 0;

@@ -5,22 +5,26 @@ import { createValueTest } from "../matching/filter/match.ts";
 import { parseNumber } from "../matching/filter/numbers.ts";
 import { isPatternOperator } from "../matching/filter/patterns.ts";
 import type { RootedCondition } from "../matching/filter/topic-filters.ts";
-import type { PathStatistics, ValueKind } from "./event-type.ts";
+import type { EventSample, PathStatistics, ValueKind } from "./event-type.ts";
 import { rankText, suggest } from "./suggestions.ts";
-import { createWarning, formatDay, formatEvents, printName, printOwn } from "./warning-text.ts";
+import { createWarning, formatSampled, printName, printOwn } from "./warning-text.ts";
 
 interface Counts {
+  readonly sample: EventSample;
   readonly statistics: readonly PathStatistics[];
   readonly count: (kind: ValueKind) => number;
 }
 
 /** Checks whether values of the kind that the condition compares with occurred. */
-export function checkKind(condition: RootedCondition, { statistics, count }: Counts): FilterWarning[] {
+export function checkKind(
+  condition: RootedCondition,
+  { sample, statistics, count }: Counts,
+): FilterWarning[] {
   const sum = (kind: "number" | "time"): number =>
     statistics.reduce((total, { texts }) => total + texts[kind], 0);
   const events = statistics.reduce((total, one) => total + one.events, 0);
   const name = `\`${printName(condition)}\``;
-  const seen = `in ${formatEvents(events)} since ${formatDay(statistics.map(({ firstOn }) => firstOn))}`;
+  const seen = formatSampled(events, sample);
   const warn = (message: string): FilterWarning[] => [
     createWarning("WRONG_KIND", condition, message, { suggestions: [], asks: false }),
   ];
@@ -69,7 +73,7 @@ const listKinds = (count: (kind: ValueKind) => number): string =>
 /** Checks values against those that occurred, if they are known. */
 export function checkValues(
   condition: RootedCondition,
-  statistics: readonly PathStatistics[],
+  { sample, statistics }: Pick<Counts, "sample" | "statistics">,
 ): FilterWarning[] {
   const { operator, values, member } = condition;
   if (operator !== "eq" && !isPatternOperator(operator)) return [];
@@ -87,7 +91,7 @@ export function checkValues(
     const isText = operator === "eq" || operator === "eqi";
     const meant = isText ? suggest(known, (candidate) => rankText(value, candidate)) : [];
     const not = isText ? `not \`${value}\`` : `none with \`${printOwn(condition)}\``;
-    const message = `\`${printName(condition)}\` had ${count} in ${formatEvents(events)} since ${formatDay(valued.map(({ firstOn }) => firstOn))}, ${not}`;
+    const message = `\`${printName(condition)}\` had ${count} ${formatSampled(events, sample)}, ${not}`;
     return createWarning("UNKNOWN_VALUE", condition, message, {
       suggestions: meant.map((text) => ({ filter: member, text })),
     });

@@ -1,7 +1,7 @@
 import type { EventTypeList, EventTypeView } from "../../schemas/event-types.ts";
 import type { FilterMember } from "../matching/filter/filter.ts";
 import { printPath } from "../matching/filter/to-text.ts";
-import { valueKinds, type EventType, type EventTypeSummary, type PathStatistics } from "./event-type.ts";
+import { valueKinds, type EventSample, type EventType, type SampleAccess } from "./event-type.ts";
 import { anyName } from "./structure.ts";
 
 /** A path as a filter has it. */
@@ -22,53 +22,43 @@ export function toFilterPath([first = "", ...others]: readonly string[]): Filter
 export const printNames = (path: readonly string[]): string =>
   path.map((name) => (name === anyName ? name : printPath([name]))).join(".");
 
-/** Converts event types to the JSON of HTTP and the command line. */
-export function toEventTypeList(types: readonly EventTypeSummary[]): EventTypeList {
-  const total = countEvents(types);
-  return {
-    eventTypes: types.map(({ pathCount, ...type }) => ({ ...toSummaryView(type, total), pathCount })),
-  };
-}
-
-/** `all` are the summaries of all types. */
-export const toEventTypeView = (
-  { paths, ...type }: EventType,
-  all: readonly EventTypeSummary[],
-): EventTypeView => ({
-  ...toSummaryView(type, countEvents(all)),
-  paths: paths.map((one) => toPathView(one, type.sampled)),
+/** Converts a sample to the JSON of HTTP and the command line. */
+export const toEventTypeList = (sample: EventSample): EventTypeList => ({
+  sample: toSampleView(sample),
+  eventTypes: sample.types.map((type) => ({
+    ...toTypeView(type, sample),
+    pathCount: type.paths.length,
+  })),
 });
 
-const countEvents = (types: readonly EventTypeSummary[]): number =>
-  types.reduce((sum, { events }) => sum + events, 0);
+/** Values are events' data: they are shown only to who may read events. */
+export const toEventTypeView = (
+  type: EventType,
+  sample: EventSample,
+  { showsValues }: SampleAccess,
+): EventTypeView => ({
+  sample: toSampleView(sample),
+  ...toTypeView(type, sample),
+  paths: type.paths.map(({ path, events, kinds, values }) => ({
+    path: printNames(path),
+    ...toFilterPath(path),
+    events,
+    share: events / type.events,
+    kinds: Object.fromEntries(valueKinds.flatMap((kind) => (kinds[kind] > 0 ? [[kind, kinds[kind]]] : []))),
+    ...(showsValues && values && { values: values.toSorted() }),
+  })),
+});
 
-/** A type may have grown since the total was counted. */
-const toShare = (count: number, total: number): number => (total === 0 ? 0 : Math.min(1, count / total));
+const toSampleView = ({ events, rejected, from, to }: EventSample): EventTypeView["sample"] => ({
+  events,
+  rejected,
+  from: from?.toISOString() ?? null,
+  to: to?.toISOString() ?? null,
+});
 
-const toSummaryView = (
-  { name, events, sampled, firstOn, lastOn, sampledSince, isComplete }: Omit<EventType, "paths">,
-  total: number,
-) => ({
+const toTypeView = ({ name, events, isComplete }: EventType, sample: EventSample) => ({
   name,
   events,
-  share: toShare(events, total),
-  sampled,
-  sampledSince: sampledSince.toISOString(),
-  firstOn: firstOn.toISOString(),
-  lastOn: lastOn.toISOString(),
+  share: events / sample.events,
   complete: isComplete,
-});
-
-const toPathView = (
-  { path, events, kinds, firstOn, lastOn, values }: PathStatistics,
-  sampled: number,
-): EventTypeView["paths"][number] => ({
-  path: printNames(path),
-  ...toFilterPath(path),
-  events,
-  share: toShare(events, sampled),
-  kinds: Object.fromEntries(valueKinds.flatMap((kind) => (kinds[kind] > 0 ? [[kind, kinds[kind]]] : []))),
-  firstOn: firstOn.toISOString(),
-  lastOn: lastOn.toISOString(),
-  ...(values && { values: values.toSorted() }),
 });

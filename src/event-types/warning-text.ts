@@ -1,6 +1,7 @@
 import type { FilterWarning } from "../../schemas/topic-check.ts";
 import { printCondition } from "../matching/filter/to-text.ts";
 import type { RootedCondition } from "../matching/filter/topic-filters.ts";
+import type { EventSample } from "./event-type.ts";
 import { printNames } from "./view.ts";
 
 interface WarningParts {
@@ -45,13 +46,14 @@ export const printOwn = (condition: RootedCondition): string =>
 export const formatEvents = (count: number): string =>
   `${count.toLocaleString("en-US")} ${count === 1 ? "event" : "events"}`;
 
-const dayFormat = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
+const timeFormat = new Intl.DateTimeFormat("en-GB", {
+  dateStyle: "medium",
+  timeStyle: "short",
   timeZone: "UTC",
 });
 
-/** The day since when something is known: "3 Nov 2026". */
-export const formatDay = (times: readonly Date[]): string =>
-  dayFormat.format(Math.min(...times.map((time) => time.getTime())));
+/** "in 1,200 sampled events since 3 Nov 2026, 15:40 UTC"; `which` comes after "events". */
+export function formatSampled(count: number, { from }: EventSample, which = ""): string {
+  const since = from === undefined ? "" : ` since ${timeFormat.format(from)} UTC`;
+  return `in ${count.toLocaleString("en-US")} sampled ${count === 1 ? "event" : "events"}${which}${since}`;
+}

@@ -7,14 +7,20 @@ import {
   type FilterTexts,
   type RootedCondition,
 } from "../matching/filter/topic-filters.ts";
-import type { ValueKind } from "./event-type.ts";
+import {
+  getEventType,
+  type EventSample,
+  type EventType,
+  type KnownPath,
+  type SampleAccess,
+  type ValueKind,
+} from "./event-type.ts";
 import { Evidence } from "./evidence.ts";
-import { getEventType, type EventKnowledge, type KnownPath, type KnownType } from "./knowledge.ts";
 import { anyName } from "./structure.ts";
 import { rankPath, rankText, suggest } from "./suggestions.ts";
 import { checkKind, checkValues } from "./value-checks.ts";
 import { printNames, toFilterPath } from "./view.ts";
-import { createWarning, formatDay, formatEvents, printName, printOwn } from "./warning-text.ts";
+import { createWarning, formatEvents, formatSampled, printName, printOwn } from "./warning-text.ts";
 
 type Suggestion = FilterWarning["suggestions"][number];
 
@@ -22,14 +28,15 @@ type Suggestion = FilterWarning["suggestions"][number];
 const maxWarnings = 10;
 
 /**
- * Compares the filters of a topic with what is known about events, in turns of the event loop: looking for
- * what may be meant takes time. Invalid filters have no warnings.
+ * Compares the filters of a topic with a sample of events, in turns of the event loop: looking for what may
+ * be meant takes time. Invalid filters have no warnings.
  */
 export async function findFilterWarnings(
   texts: FilterTexts,
-  knowledge: EventKnowledge,
+  sample: EventSample,
+  options: SampleAccess,
 ): Promise<FilterWarning[]> {
-  if (knowledge.types.length === 0) return [];
+  if (sample.types.length === 0) return [];
   const conditions = readValidFilters(texts).filter(
     ({ ofRecord, operator, values }) => !ofRecord && !(operator === "exists" && values[0] === "false"),
   );
@@ -37,19 +44,19 @@ export async function findFilterWarnings(
   const warnings: FilterWarning[] = [];
   const tests = onTypes.map(createConditionTest);
   const isMeant = (eventType: string | undefined): boolean => tests.every((test) => test({ eventType }));
-  const types = new Set(knowledge.types.filter((type) => isMeant(getEventType(type))));
+  const types = new Set(sample.types.filter((type) => isMeant(getEventType(type))));
   for (const condition of onTypes) {
-    for (const { warning, meant } of checkTypes(condition, knowledge)) {
+    for (const { warning, meant } of checkTypes(condition, sample)) {
       warnings.push(warning);
       if (meant !== undefined) types.add(meant);
     }
   }
   if (types.size > 0) {
-    const evidence = new Evidence([...types], onTypes.length === 0);
+    const evidence = new Evidence([...types], sample);
     const turns = new Turns();
     for (const condition of conditions) {
       if (warnings.length < maxWarnings && !isOnType(condition))
-        warnings.push(...checkPath(condition, evidence));
+        warnings.push(...checkPath(condition, { evidence, sample, ...options }));
       if (turns.isOver()) await turns.next();
     }
   }
@@ -61,19 +68,19 @@ const isOnType = ({ path }: RootedCondition): boolean => path.length === 1 && pa
 interface TypeWarning {
   readonly warning: FilterWarning;
   /** The type that was probably meant. */
-  readonly meant: KnownType | undefined;
+  readonly meant: EventType | undefined;
 }
 
-function checkTypes(condition: RootedCondition, { types, hasAllTypes }: EventKnowledge): TypeWarning[] {
+function checkTypes(condition: RootedCondition, sample: EventSample): TypeWarning[] {
+  const { types, hasAllTypes, events } = sample;
   if (!hasAllTypes) return [];
   const { operator, values } = condition;
   const names = types.flatMap((type) => getEventType(type) ?? []);
-  const total = types.reduce((sum, { events }) => sum + events, 0);
-  const seen = `in ${formatEvents(total)} since ${formatDay(types.map(({ firstOn }) => firstOn))}`;
-  const warn = (what: string, meant: readonly KnownType[]): TypeWarning => ({
+  const seen = formatSampled(events, sample);
+  const warn = (what: string, meant: readonly EventType[]): TypeWarning => ({
     warning: createWarning("UNKNOWN_EVENT_TYPE", condition, `No event of ${what} ${seen}`, {
       suggestions: meant.map(({ name }) => ({ filter: condition.member, text: name })),
-      share: (meant[0]?.events ?? 0) / total,
+      share: (meant[0]?.events ?? 0) / events,
     }),
     meant: meant[0],
   });
@@ -86,7 +93,7 @@ function checkTypes(condition: RootedCondition, { types, hasAllTypes }: EventKno
         const meant = suggest(
           typed,
           ({ name }) => rankText(value, name),
-          ({ events }) => events,
+          (type) => type.events,
         );
         return warn(`type \`${value}\``, meant);
       });
@@ -95,17 +102,26 @@ function checkTypes(condition: RootedCondition, { types, hasAllTypes }: EventKno
   return names.some((name) => test(name, false)) ? [] : [warn(`a type with \`${printOwn(condition)}\``, [])];
 }
 
-function checkPath(condition: RootedCondition, evidence: Evidence): FilterWarning[] {
+interface PathCheck extends SampleAccess {
+  readonly evidence: Evidence;
+  readonly sample: EventSample;
+}
+
+function checkPath(
+  condition: RootedCondition,
+  { evidence, sample, showsValues }: PathCheck,
+): FilterWarning[] {
   const found = evidence.types.map((type) => type.find(condition.path));
   if (found.includes("open")) return [];
   const known = found.filter((one): one is KnownPath => one !== undefined && one !== "open");
   if (known.length === 0) return [createUnknownPath(condition, evidence)];
   if (condition.operator === "exists") return [];
-  const statistics = known.flatMap((one) => one.statistics ?? []);
+  const statistics = known.map((one) => one.statistics);
   const count = (kind: ValueKind): number => statistics.reduce((sum, { kinds }) => sum + kinds[kind], 0);
   if (count("string") + count("number") + count("boolean") === 0)
     return count("object") > 0 ? [createNotAValue(condition, known, count("object"))] : [];
-  return [...checkKind(condition, { statistics, count }), ...checkValues(condition, statistics)].slice(0, 1);
+  const wrongKind = checkKind(condition, { sample, statistics, count });
+  return wrongKind.length > 0 || !showsValues ? wrongKind : checkValues(condition, { sample, statistics });
 }
 
 function createUnknownPath(condition: RootedCondition, evidence: Evidence): FilterWarning {
@@ -131,7 +147,7 @@ function createUnknownPath(condition: RootedCondition, evidence: Evidence): Filt
   );
   return createWarning("UNKNOWN_PATH", condition, `${name} did not occur ${evidence.describe()}`, {
     suggestions: meant.map((one) => toSuggestion(one.path)),
-    share: (meant[0]?.events ?? 0) / evidence.sampled,
+    share: (meant[0]?.events ?? 0) / evidence.events,
     end: evidence.types.every(({ isComplete }) => isComplete)
       ? ""
       : " Not all paths of these events are known.",
@@ -160,7 +176,7 @@ function createNotAValue(
   known: readonly KnownPath[],
   objects: number,
 ): FilterWarning {
-  const names = new Set(known.flatMap(({ children }) => [...children.keys()]));
+  const names = new Set(known.flatMap((one) => one.names));
   const members = [...names].filter((name) => name !== anyName && name !== "");
   const shown = members.slice(0, 10).map((name) => `\`${printNames([name])}\``);
   const list = `${shown.join(", ")}${members.length > shown.length ? ", …" : ""}`;

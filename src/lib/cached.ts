@@ -5,6 +5,8 @@ interface CachedOptions {
   readonly ttlMs?: number;
   /** Extends the time to live to this multiple of the last fetch's duration. */
   readonly restFactor?: number;
+  /** How long an error is kept: a second by default. */
+  readonly errorTtlMs?: number;
   /**
    * Returns an expired value at once, if it is not older than this, and fetches the next one in the
    * background.
@@ -15,14 +17,14 @@ interface CachedOptions {
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /** Failures are retried, but not for each caller. */
-const errorTtlMs = 1_000;
+const defaultErrorTtlMs = 1_000;
 /** Means no expiry to lru-cache. */
 const noExpiry = 0;
 
-/** Shares one fetch and its unexpired value among all callers; an error is kept for a second. */
+/** Shares one fetch and its unexpired value among all callers, and an error for a while. */
 export function cached<T>(
   fetch: () => Promise<T>,
-  { ttlMs, restFactor = 0, maxStaleMs = 0 }: CachedOptions,
+  { ttlMs, restFactor = 0, maxStaleMs = 0, errorTtlMs = defaultErrorTtlMs }: CachedOptions,
 ): () => Promise<T> {
   let fetchedAt = -Infinity;
   const cache = new LRUCache<"outcome", Outcome<T>>({

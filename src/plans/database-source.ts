@@ -1,4 +1,4 @@
-import type { EventTypeService } from "../event-types/stores.ts";
+import type { EventTypeService } from "../event-types/service.ts";
 import type { TopicDetailsStore } from "../topics/details-store.ts";
 import type { StoredDetails } from "../topics/details.ts";
 import type { TopicStore } from "../topics/stores.ts";
@@ -45,6 +45,7 @@ export function createDatabaseSource({ topics, details, sets, eventTypes }: Sour
     },
 
     findHolders: (definitions) => topics.findByCombinations(definitions),
-    findWarnings: (definitions) => Promise.all(definitions.map((one) => eventTypes.findWarnings(one))),
+    findWarnings: (definitions) =>
+      Promise.all(definitions.map((one) => eventTypes.findWarnings(one, { showsValues: true }))),
   };
 }

@@ -93,6 +93,6 @@ export interface PlanSource {
   findKnown(externalIds: readonly string[]): Promise<KnownTopic[]>;
   /** Finds the topics that hold the combinations of these definitions, and perhaps others. */
   findHolders(definitions: readonly TopicDefinition[]): Promise<readonly TopicDefinition[]>;
-  /** Finds conditions of each definition that no event is known to meet. */
+  /** Finds conditions of each definition that none of the last events meets. */
   findWarnings(definitions: readonly TopicDefinition[]): Promise<readonly (readonly FilterWarning[])[]>;
 }

@@ -3,7 +3,12 @@ import { removeForgedHeaders } from "../../consumers/events/forged-headers.ts";
 import type { ReadEvent, RejectedRecord, EventSink } from "../plans/impact/events.ts";
 import { ReadTally } from "../plans/impact/read-tally.ts";
 import type { ReadResult } from "../plans/impact/result.ts";
-import { countOffsets, selectRanges, type EventSelection, type OffsetSource } from "../plans/impact/selection.ts";
+import {
+  countOffsets,
+  selectRanges,
+  type EventSelection,
+  type OffsetSource,
+} from "../plans/impact/selection.ts";
 import { RejectionError } from "../lib/errors.ts";
 import { readUndelivered } from "../routing/plan.ts";
 import {

@@ -1,11 +1,8 @@
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import { EventLearner } from "../event-types/learner.ts";
-import { startEventRecorder, type EventRecorder } from "../event-types/recorder.ts";
 import type { RouterConfig } from "../config/kafka-config.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
 import type { EgressNaming } from "../kafka/interface/egress-naming.ts";
-import type { Logger } from "../lib/logger.ts";
 import { createRouterTally } from "../routing/tally.ts";
 import { startUsageRecorder } from "../routing/usage-recorder.ts";
 import type { WatchedRouter } from "./sync-status.ts";
@@ -30,8 +27,7 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
     },
   });
   const tally = createRouterTally();
-  const learning = startLearning(context, log);
-  // Like learning, registered before the router, and after the index that it reads.
+  // Registered before the router, so that it stops after it, and after the index that it reads.
   const usage = startUsageRecorder({ index: topicIndex, usage: services.topicUsage, log });
   lifecycle.onStop("topic usage", () => usage.stop());
   const consumer = createGroupConsumer({
@@ -53,7 +49,6 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
         unmatchedTopic,
         maxCopies,
         getProofKey: getReplayKey,
-        learn: learning?.learn,
         choosePartition,
         routed(batch) {
           tally.add(batch);
@@ -77,14 +72,4 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
     tally,
     getIndex: topicIndex.status,
   };
-}
-
-/** Registered before the router, so that it stops after it. */
-function startLearning({ config, services, lifecycle }: Context, log: Logger): EventRecorder | undefined {
-  const { eventLearning } = config;
-  if (eventLearning === "off") return undefined;
-  const learner = new EventLearner({ keepsValues: eventLearning === "values" });
-  const recorder = startEventRecorder({ learner, eventTypes: services.eventTypes, log });
-  lifecycle.onStop("event learning", () => recorder.stop());
-  return recorder;
 }

@@ -19,6 +19,7 @@ import { followCertificate, watchCertificates } from "./certificates.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
+import { createSampleReader } from "./event-sample.ts";
 import { createImpactPreview } from "./impact-preview.ts";
 import { createMetricsText } from "./metrics-text.ts";
 import { createMetrics } from "./metrics.ts";
@@ -123,6 +124,7 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
     database,
     lifecycle,
     log,
+    readSample: createSampleReader({ ...options, broker: () => Promise.resolve(broker) }),
     onTopicsChanged,
     onRegistrationsWritten: metrics.recordRegistrations,
   });

@@ -1,7 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { DeadLetterReader, DeadLetterStore, ReplayStore, SyncState } from "../dead-letters/stores.ts";
-import { createEventTypeService } from "../event-types/service.ts";
-import type { EventTypeService } from "../event-types/stores.ts";
+import { createEventTypeService, type EventTypeService, type ReadSample } from "../event-types/service.ts";
 import { createCatalog, type Catalog } from "../installations/catalog-cache.ts";
 import {
   createCatalogAdministration,
@@ -31,7 +30,6 @@ import { createSessions, type Sessions, type SessionStore } from "../users/sessi
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../storage/dead-letters.ts";
-import { createEventTypeStore } from "../storage/event-types.ts";
 import { createInstallationDeactivator } from "../storage/installation-deactivation.ts";
 import { createInstallationImportStore } from "../storage/installation-import.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
@@ -72,10 +70,12 @@ import { hashPassword } from "../users/password.ts";
 import type { UserStore } from "../users/user.ts";
 
 export interface ServicesOptions {
-  readonly config: Pick<Config, "signIn" | "eventLearning" | "historyRetentionDays" | "push" | "maxKeyDays">;
+  readonly config: Pick<Config, "signIn" | "historyRetentionDays" | "push" | "maxKeyDays">;
   readonly database: Database;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
+  /** Undefined: no events topic is configured. */
+  readonly readSample?: ReadSample | undefined;
   /** Called with what the topic service has written. */
   readonly onTopicsChanged?: TopicServiceOptions["changed"];
   /** Called with each bulk write of registrations and removals. */
@@ -159,10 +159,7 @@ export function createServices(options: ServicesOptions): Services {
       (analysis) =>
         new TopicAnalysis(topicReader, analysis),
     logStore: () => createLogStore(database),
-    eventTypes: () =>
-      createEventTypeService(createEventTypeStore(database), {
-        keepsValues: config.eventLearning === "values",
-      }),
+    eventTypes: () => createEventTypeService(options.readSample, addComponent("event-types")),
     topicUsage: () => createTopicUsageStore(database),
 
     catalogStore: () => createCatalogStore(database),

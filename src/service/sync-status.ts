@@ -1,7 +1,12 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import { rejectOnAbort } from "../lib/timeout.ts";
-import { readPartitionStatuses, type Ask, type StatusStep, type WatchedLog } from "../../consumers/partition-status.ts";
+import {
+  readPartitionStatuses,
+  type Ask,
+  type StatusStep,
+  type WatchedLog,
+} from "../../consumers/partition-status.ts";
 import type { IndexStatus } from "../topics/live/topic-index.ts";
 import type { RouterTally } from "../routing/tally.ts";
 import type { AnnouncementTally, FeedbackTally } from "./sync-tally.ts";

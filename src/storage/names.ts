@@ -10,7 +10,6 @@ export const collections = {
   logs: "topicsync_logs",
   deadLetters: "topicsync_dead_letters",
   replays: "topicsync_replays",
-  eventTypes: "topicsync_event_types",
   topicUsage: "topicsync_topic_usage",
   applications: "sys_push_application",
   platforms: "sys_push_platform",

@@ -264,7 +264,6 @@ class RouterWorld {
             this.#oracle.onReported(host, batch);
           });
         },
-        learn: undefined,
         tracing: undefined,
       }),
       maxRecordsPerWrite: this.#maxRecordsPerWrite,

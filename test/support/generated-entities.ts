@@ -3,7 +3,6 @@ import type { TopicLifecycle } from "../../schemas/topic-details.ts";
 import type { DeadLetterCode } from "../../src/dead-letters/dead-letter.ts";
 import type { Replay } from "../../src/dead-letters/stores.ts";
 import type { StoredDeadLetter } from "../../src/dead-letters/summary.ts";
-import { valueKinds, type PathStatistics, type TypeStatistics } from "../../src/event-types/event-type.ts";
 import type { Installation } from "../../src/installations/installation.ts";
 import { rejectionCodes, type Fault } from "../../src/lib/errors.ts";
 import type { SessionBasis, StoredSession } from "../../src/users/session.ts";
@@ -175,23 +174,6 @@ export const topicSet: Create<TopicSet> = (maybe) =>
     ...{ name: text, origin: maybe(text), createdOn: date, createdBy: text },
     namespaces: fc.uniqueArray(text).map((all) => all.toSorted()),
     applies: fc.tuple(setApply(maybe)),
-  });
-
-const kinds = fc.record(Object.fromEntries(valueKinds.map((kind) => [kind, count]))) as fc.Arbitrary<
-  PathStatistics["kinds"]
->;
-
-const pathStatistics: Create<PathStatistics> = (maybe) =>
-  object<PathStatistics>({
-    ...{ path: list(text), events: count, kinds, texts: object({ number: count, time: count }) },
-    ...{ firstOn: date, lastOn: date, isOnlyName: maybe(fc.constant(true)) },
-    ...{ values: maybe(list(text)), hasManyValues: maybe(fc.constant(true)) },
-  });
-
-export const typeStatistics: Create<TypeStatistics> = (maybe) =>
-  object<TypeStatistics>({
-    ...{ events: count, sampled: count, firstOn: date, lastOn: date, isComplete: fc.boolean() },
-    paths: listOrNone(maybe, pathStatistics(maybe)),
   });
 
 const codes: readonly DeadLetterCode[] = [...rejectionCodes, "OTHER"];

@@ -43,6 +43,13 @@ export const defineTopic = (externalId: string, headerQuery: string, contentQuer
 const toStream = (copy: ReadRecord): string =>
   `${getText(copy, "topicsync.event")?.split("-").at(-2) ?? ""} to ${copy.partition}`;
 
+/** Waits until a service has read the last events: a busy machine may take longer than it waits. */
+export const sampled = (service: TestService): Promise<true> =>
+  until("the events are sampled", async () => {
+    const { status } = await call(`${service.url}/api/topicsync/v1/event-types`, { method: "GET" });
+    return status === 200;
+  });
+
 /** Scenes with events. */
 export function routerStage(addresses?: StackAddresses) {
   const { stack, kafka, admin, producer, scene } = stage(addresses);

@@ -13,7 +13,6 @@ import { fromInstallationView, toInstallationView } from "../../src/installation
 import { toOffsets, toPosition } from "../../src/kafka/committed-position.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { addCopy, fromDeadLetterRecord } from "../../src/storage/dead-letters.ts";
-import { fromGeneration, toGeneration } from "../../src/storage/event-types.ts";
 import { fromInstallationRecord, toInstallationRecord } from "../../src/storage/installation-records.ts";
 import { fromKeyRecord, toKeyRecord } from "../../src/storage/keys.ts";
 import { fromRecord, toFields, toId } from "../../src/storage/position-records.ts";
@@ -53,7 +52,6 @@ import {
   topicSet,
   type Create,
   type Letter,
-  typeStatistics,
   user,
 } from "../support/generated-entities.ts";
 
@@ -205,7 +203,6 @@ const pairs: readonly Pair[] = [
     const first = { ...addApply(null, begun), created_on: createdOn, created_by: createdBy };
     return fromSetRecord(store(addApply(store(first), { ...begun, ...writes })));
   }),
-  pair("what is known of an event type", typeStatistics, (one) => fromGeneration(store(toGeneration(one)))),
   pair("a dead letter", deadLetter, (one) => {
     const record = addCopy(undefined, one, 1);
     return record && fromDeadLetterRecord(store(record));

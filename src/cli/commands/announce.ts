@@ -106,7 +106,7 @@ async function announce(
 const recordsPerRequest = 500;
 const maxWarningsShown = 20;
 
-/** Prints conditions that no event is known to meet, as `topic-check` reports them. */
+/** Prints conditions that none of the last events meets, as `topic-check` reports them. */
 async function printWarnings(
   { services }: CommandContext,
   sources: readonly DefinitionSource[],
@@ -114,11 +114,13 @@ async function printWarnings(
   const { eventTypes } = await services();
   let found = 0;
   for await (const batch of readDefinitionBatches(sources, recordsPerRequest))
-    for (const { place, body } of batch)
-      for (const { filter, message } of await eventTypes.findWarnings(toDefinition(body))) {
+    for (const { place, body } of batch) {
+      const warnings = await eventTypes.findWarnings(toDefinition(body), { showsValues: true });
+      for (const { filter, message } of warnings) {
         found += 1;
         if (found <= maxWarningsShown) printError(sanitize(`${place}: warning: ${filter}: ${message}`));
       }
+    }
   if (found > maxWarningsShown) printError(formatCount(found - maxWarningsShown, "more warning"));
 }
 

@@ -14,8 +14,11 @@ import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { FilterWarning } from "../../../schemas/topic-check.ts";
 import type { PickableTopic } from "../../topics/live/feed.ts";
+import type { EventSample } from "../../event-types/event-type.ts";
+import { findFilterWarnings } from "../../event-types/warnings.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { toEgressView, type EgressNaming } from "../../kafka/interface/egress-naming.ts";
+import { formatSample, readSample } from "../input/event-sample.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -58,7 +61,7 @@ export function defineFilters(filters: Command): void {
     .option("--json", "print one line of JSON per fault (NDJSON) instead of a table")
     .option(
       "--against-events",
-      "also list the conditions that no event is known to meet (see `events types`); they do not change the exit code",
+      "also list the conditions that none of the last events meets (see `events types`); they do not change the exit code",
     )
     .action((flags: CheckFlags) => runWithContext((connection) => check(connection, flags)));
 }
@@ -98,7 +101,7 @@ interface BadEgressName {
   readonly egressFault: string;
 }
 
-/** A condition that no event is known to meet. */
+/** A condition that none of the last events meets. */
 interface UnmetCondition {
   readonly topic: PickableTopic;
   readonly warning: FilterWarning;
@@ -123,20 +126,19 @@ interface CheckedTopics {
   faulty: number;
   /** Those with a bad egress name. */
   misnamed: number;
-  /** Conditions that no event is known to meet; undefined if they were not looked for. */
+  /** Conditions that none of the last events meets; undefined if they were not looked for. */
   unmet: number | undefined;
 }
 
-async function check(
-  { config, services, abort }: CommandContext,
-  { json, againstEvents }: CheckFlags,
-): Promise<void> {
+async function check(context: CommandContext, { json, againstEvents }: CheckFlags): Promise<void> {
+  const { config, services, abort } = context;
   const naming = createEgressNamingFromConfig(config.kafka);
-  const { topicReader, eventTypes } = await services();
+  const sample = againstEvents && (await readSample(context));
+  const { topicReader } = await services();
   const progress = createTopicProgress("checking topics", await topicReader.estimateCount());
   const output = openOutput();
   const rows = json ? undefined : await createTableWriter(output, columns);
-  const checked: CheckedTopics = { topics: 0, faulty: 0, misnamed: 0, unmet: againstEvents && 0 };
+  const checked: CheckedTopics = { topics: 0, faulty: 0, misnamed: 0, unmet: sample && 0 };
   for await (const topic of topicReader.streamPickable()) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${checked.topics} topics`);
     checked.topics += 1;
@@ -144,7 +146,7 @@ async function check(
     const misnamed = findBadEgressName(topic, naming);
     if (invalid.length > 0) checked.faulty += 1;
     checked.misnamed += misnamed.length;
-    const warnings = againstEvents ? await eventTypes.findWarnings(topic) : [];
+    const warnings = sample ? await findFilterWarnings(topic, sample, { showsValues: true }) : [];
     if (checked.unmet !== undefined) checked.unmet += warnings.length;
     const unmet = warnings.map((warning) => ({ topic, warning }));
     for (const fault of [...invalid, ...misnamed, ...unmet]) {
@@ -164,7 +166,7 @@ async function check(
   if (rows === undefined) return;
   if (hasFaults || (checked.unmet ?? 0) > 0) await rows.end();
   await output.write(
-    summarize(checked)
+    summarize(checked, sample)
       .map((line) => `${line}\n`)
       .join(""),
   );
@@ -206,7 +208,10 @@ function toJson(fault: TopicFault): object {
   };
 }
 
-function summarize({ topics, faulty, misnamed, unmet }: CheckedTopics): string[] {
+function summarize(
+  { topics, faulty, misnamed, unmet }: CheckedTopics,
+  sample: EventSample | undefined,
+): string[] {
   const all = formatCount(topics, "topic");
   const filters =
     faulty === 0
@@ -218,6 +223,7 @@ function summarize({ topics, faulty, misnamed, unmet }: CheckedTopics): string[]
     lines.push(
       `${misnamed} of ${all} ${verb} no legal name for a Kafka topic: matching events become dead letters`,
     );
-  if (unmet !== undefined) lines.push(`${formatCount(unmet, "condition")} that no known event meets`);
+  if (unmet !== undefined && sample !== undefined)
+    lines.push(`${formatCount(unmet, "condition")} met by none of ${formatSample(sample)}`);
   return lines;
 }

@@ -1,26 +1,24 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 
 import { assertAllLooks, useConsole, viewports } from "../../support/console.ts";
-import { useFolder } from "../../support/folder.ts";
 import { createRandom } from "../../support/random.ts";
-import { useService } from "../../support/scene.ts";
-import { runCli } from "../../support/service.ts";
+import { routerStage, sampled } from "../../support/router-scene.ts";
+import type { TestService } from "../../support/service.ts";
 import { createTmfEvent } from "../../support/tmf-events.ts";
 
-const service = useService();
-const folder = useFolder();
+const { routerScene } = routerStage();
+const scene = routerScene();
+let service: TestService;
 const { openConsole } = useConsole(() => service.url);
 const random = createRandom(3);
 
-service.prepare(async () => {
-  const events = Array.from({ length: 2_000 }, () => JSON.stringify(createTmfEvent(random)));
-  const file = folder.createFile("events.ndjson", events.join("\n"));
-  const { code, errors } = await runCli(["events", "learn", file], {
-    ...service.settings,
-    EVENT_LEARNING: "values",
-  });
-  assert.equal(code, 0, errors);
+before(async () => {
+  await scene.createTopics();
+  for (let times = 0; times < 4; times += 1)
+    await scene.produce(...Array.from({ length: 500 }, () => ({ value: createTmfEvent(random) })));
+  service = await scene.start();
+  await sampled(service);
 });
 
 describe("the pages of event types", () => {
@@ -28,6 +26,7 @@ describe("the pages of event types", () => {
     const page = await openConsole("Event types");
     await page.getByRole("row", { name: "TroubleTicketCreateEvent" }).waitFor();
     assert.equal(await page.getByRole("row").count(), 6);
+    await page.getByText(/The last [\d,]+ events, from /).waitFor();
     await page.getByRole("link", { name: "AlarmCreateEvent" }).click();
     await page.getByRole("row", { name: "event.alarm.perceivedSeverity" }).getByText("100%").waitFor();
     await page.getByText("CLEARED, CRITICAL, MAJOR, MINOR").waitFor();
@@ -51,7 +50,7 @@ describe("the pages of event types", () => {
     await content.pressSequentially("3&productOrder.stat=failed");
     await page
       .getByText(
-        /productOrder\.stat did not occur in \d+ events .*; did you mean productOrder\.state \(100 %\)\?/,
+        /productOrder\.stat did not occur in [\d,]+ sampled events .*; did you mean productOrder\.state \(100 %\)\?/,
       )
       .waitFor();
     await content.fill("productOrder.state=failed");

@@ -104,7 +104,6 @@ const requests: Readonly<Record<string, Request>> = {
   "DELETE /api/topicsync/v1/users/{name}/sessions": { in: { name: "ann" } },
   "GET /api/topicsync/v1/sessions": {},
   "DELETE /api/topicsync/v1/sessions": {},
-  "GET /api/topicsync/v1/event-types": {},
   "GET /api/topicsync/v1/sync": {},
   "GET /api/topicsync/v1/overview": {},
   "GET /readyz": {},
@@ -116,7 +115,7 @@ const requests: Readonly<Record<string, Request>> = {
  * below; a command applies changes.
  */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types\/|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/database$|topic-sets\/\{name\}|event-types|\/impact$|\/session(?:\/end|s\/\{id\}|\/password)?$|\/keys\/\{id\}$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -130,10 +129,6 @@ const commands: readonly (readonly string[])[] = [
   ["topics", "release", "by-hand"],
   ["topics", "plan", "--drift"],
   ["filters", "check"],
-  ["events", "learn", "events.ndjson"],
-  ["events", "learn", "events.ndjson"],
-  ["events", "show", "A"],
-  ["events", "forget", "A"],
   ["installations", "list", "--json", "--full-tokens"],
   ["installations", "import", "installations.ndjson"],
   ["installations", "sweep", "--unseen-for", "270d", "--yes"],
@@ -245,7 +240,6 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     ...{ user: "ann", active: true, createdOn: on, updatedOn: on, lastSeenOn: on },
   };
   folder.createFile("installations.ndjson", JSON.stringify(installation));
-  folder.createFile("events.ndjson", '{"eventType":"A"}');
   for (const command of commands) {
     const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder.path, word) : word));
     const { code, errors } = await runCli(args, settings);

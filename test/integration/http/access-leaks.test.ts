@@ -18,9 +18,9 @@ import { service } from "../../support/shared-service.ts";
 const v1 = "/api/topicsync/v1";
 
 const [mine, mark] = [unique("mine"), unique("mark")];
-/** Numbers and event types have no namespace in their names. */
-const [markedCount, markedType] = [987_654_321, unique("Escalation")];
-const marks = [mark, String(markedCount), `${markedType}Created`];
+/** Numbers have no namespace in their names. */
+const markedCount = 987_654_321;
+const marks = [mark, String(markedCount)];
 
 /** Moved from one namespace to the other, and given again after it was disabled there. */
 const ids = {
@@ -115,22 +115,17 @@ async function storeDeadLetters(): Promise<void> {
   });
 }
 
-async function storeEvents(): Promise<void> {
+async function storeUsage(): Promise<void> {
   const now = new Date();
   await service.db.collection<{ _id: string }>(collections.topicUsage).insertOne({
     ...{ _id: ids.foreign, last_on: now, events: markedCount },
-  });
-  const times = { first_on: now, last_on: now };
-  const generation = { ...times, events: 1_000, sampled: 1_000, complete: true, path_count: 0, paths: [] };
-  await service.db.collection<{ _id: string }>(collections.eventTypes).insertOne({
-    ...{ _id: `${markedType}Created`, version: 1, events: 1_000, first_on: now, generations: [generation] },
   });
 }
 
 async function store(): Promise<void> {
   await storeTopics();
   await storeDeadLetters();
-  await storeEvents();
+  await storeUsage();
   keys.limited = await createKey(service.url, ...limitableRights.map((right) => `${right}@${mine}`));
   keys.unlimited = await createKey(service.url, "admin", ...limitableRights);
 }
@@ -147,18 +142,14 @@ const queries: Readonly<Record<string, () => readonly string[]>> = {
   getDeadLetter: () => [""],
 };
 
-const toDraft = (externalId: string) => ({
-  ...{ ...toTopic(externalId, mine), headerQuery: `eventType=${markedType}Create` },
-});
-
 /** The bodies of operations that read by POST. */
 const bodies: Readonly<Record<string, () => readonly object[]>> = {
-  checkTopic: () => named.topics.map(toDraft),
+  checkTopic: () => named.topics.map((externalId) => toTopic(externalId, mine)),
   previewImpact: () => named.topics.map((externalId) => ({ changes: [{ externalId }] })),
   pickTopics: () => [{ event: { b: "1" }, a: "1" }],
   lookUpTopics: () => [
     ...named.sets.map((set) => ({ set })),
-    { externalIds: named.topics, definitions: [toTopic(ids.foreign, mark), ...named.topics.map(toDraft)] },
+    { externalIds: named.topics, definitions: [toTopic(ids.foreign, mark)] },
   ],
   getReplayOutcomes: () => [{ ids: named.deadLetters }],
   replayDeadLetters: () => [{ ids: named.deadLetters, again: true, dryRun: true }],
@@ -221,7 +212,7 @@ describe("a read", () => {
       perNamespace && (method === "GET" || bodies[id] !== undefined) && id !== "streamOverview",
   );
   /** These need a router, or repeat the ids of the request. */
-  const unmarked = ["previewImpact", "replayDeadLetters", "getReplayOutcomes"];
+  const unmarked = ["checkTopic", "previewImpact", "replayDeadLetters", "getReplayOutcomes"];
 
   it("is every operation for limited rights that is not a change", () => {
     for (const { id, access, perNamespace } of operations)

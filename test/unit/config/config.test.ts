@@ -55,7 +55,6 @@ describe("the settings", () => {
       signIn: undefined,
       push: { applications: [], platforms: [], maxTokensPerUser: undefined, maxUnseenDays: undefined },
       pickerLoad: "first-use",
-      eventLearning: "paths",
       historyRetentionDays: undefined,
       logLevel: "info",
       auditLog: "stdout",

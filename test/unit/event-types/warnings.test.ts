@@ -2,29 +2,22 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import type { Event } from "../../../schemas/pick.ts";
-import { loadKnowledge, type EventKnowledge } from "../../../src/event-types/knowledge.ts";
-import { EventLearner } from "../../../src/event-types/learner.ts";
+import { structureLimits } from "../../../src/event-types/event-type.ts";
+import { createEventTypeService } from "../../../src/event-types/service.ts";
 import { findFilterWarnings } from "../../../src/event-types/warnings.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
 import { readValues } from "../../../src/matching/filter/match.ts";
 import { printCondition } from "../../../src/matching/filter/to-text.ts";
 import { matches, readFilters, type FilterTexts } from "../../../src/matching/filter/topic-filters.ts";
+import { sampleEvents } from "../../support/event-sample.ts";
 import { createRandom, type Random } from "../../support/random.ts";
 import { createTmfEvent } from "../../support/tmf-events.ts";
 
 const random = createRandom(7);
-const events = Array.from({ length: 10_000 }, () => createTmfEvent(random));
-
-function learnAll(all: readonly Event[], keepsValues = true): Promise<EventKnowledge> {
-  const learner = new EventLearner({ keepsValues, isLimited: false });
-  for (const event of all) learner.learn(event);
-  const types = [...learner.take()]
-    .map((type) => ({ ...type, sampledSince: type.firstOn }))
-    .toSorted((a, b) => b.events - a.events);
-  const summaries = types.map((type) => ({ ...type, pathCount: type.paths.length }));
-  return loadKnowledge(summaries, () => Promise.resolve(types));
-}
-
-const knowledge = await learnAll(events);
+const events = Array.from({ length: 5_000 }, () => createTmfEvent(random));
+const eventTypes = createEventTypeService(() => sampleEvents(events), await createLogger("silent"));
+const sample = await sampleEvents(events);
+const showsValues = true;
 
 const ticket = "eventType=TroubleTicketCreateEvent";
 const tickets = "eventType.prefix=TroubleTicket";
@@ -67,7 +60,10 @@ const mistakes: readonly (readonly [
 describe("warnings about filters", () => {
   it("find planted mistakes, with the right suggestion first", async () => {
     const found = mistakes.map(async ([headerQuery, contentQuery]) => {
-      const [first, ...others] = await findFilterWarnings({ headerQuery, contentQuery }, knowledge);
+      const [first, ...others] = await eventTypes.findWarnings(
+        { headerQuery, contentQuery },
+        { showsValues },
+      );
       return [headerQuery, contentQuery, first?.code, first?.suggestions[0]?.text, ...others];
     });
     assert.deepEqual(await Promise.all(found), mistakes);
@@ -79,26 +75,26 @@ describe("warnings about filters", () => {
       assert.ok(event !== undefined);
       const filters = createMetFilters(event);
       assert.ok(matches(readFilters(filters), event), JSON.stringify(filters));
-      assert.deepEqual(await findFilterWarnings(filters, knowledge), [], JSON.stringify(filters));
+      assert.deepEqual(await eventTypes.findWarnings(filters, { showsValues }), [], JSON.stringify(filters));
     }
   });
 
-  it("say the number of events, the day and the share", async () => {
-    const messages = async (filters: FilterTexts, known = knowledge): Promise<string[]> =>
-      (await findFilterWarnings(filters, known)).map(({ message }) =>
-        message.replace(/\d+ \w{3} \d{4}/, "3 Nov 2026"),
-      );
+  it("say the number of events, since when, and the share", async () => {
+    const messages = async (filters: FilterTexts, options = { showsValues }): Promise<string[]> =>
+      (await findFilterWarnings(filters, sample, options)).map(({ message }) => message);
     const count = (eventType: string): number => events.filter((one) => one.eventType === eventType).length;
     const alarms = count("AlarmCreateEvent").toLocaleString("en-US");
     assert.deepEqual(await messages({ headerQuery: "eventType=AlarmCreatedEvent" }), [
-      `No event of type \`AlarmCreatedEvent\` in 10,000 events since 3 Nov 2026; did you mean \`AlarmCreateEvent\` (20 %)?`,
+      `No event of type \`AlarmCreatedEvent\` in 5,000 sampled events since 3 Nov 2026, 15:40 UTC; did you mean \`AlarmCreateEvent\` (21 %)?`,
     ]);
     assert.deepEqual(await messages({ headerQuery: "eventType.suffix=DeleteEvent", contentQuery: "x=1" }), [
-      "No event of a type with `eventType.suffix=DeleteEvent` in 10,000 events since 3 Nov 2026.",
+      "No event of a type with `eventType.suffix=DeleteEvent` in 5,000 sampled events since 3 Nov 2026, 15:40 UTC.",
     ]);
     assert.deepEqual(
       await messages({ headerQuery: "eventType=AlarmCreateEvent", contentQuery: "nothing.like.it=1" }),
-      [`\`nothing.like.it\` did not occur in ${alarms} events of type AlarmCreateEvent since 3 Nov 2026.`],
+      [
+        `\`nothing.like.it\` did not occur in ${alarms} sampled events of type AlarmCreateEvent since 3 Nov 2026, 15:40 UTC.`,
+      ],
     );
     assert.deepEqual(await messages({ contentQuery: "eventType=A" }), [
       "`eventType` is a member of the event, not of its `event` object: use it in the headerQuery.",
@@ -112,18 +108,18 @@ describe("warnings about filters", () => {
     assert.deepEqual(
       await messages(
         { contentQuery: "troubleTicket.priority>3&alarm.isRootCause=maybe" },
-        await learnAll(events, false),
+        { showsValues: false },
       ),
       [
-        `\`troubleTicket.priority\` was a text in ${(count("TroubleTicketCreateEvent") + count("TroubleTicketStatusChangeEvent")).toLocaleString("en-US")} events since 3 Nov 2026, but never a number: \`troubleTicket.priority>3\` compares as strings.`,
-        `\`alarm.isRootCause\` was a boolean in ${alarms} events since 3 Nov 2026; \`maybe\` is not.`,
+        `\`troubleTicket.priority\` was a text in ${(count("TroubleTicketCreateEvent") + count("TroubleTicketStatusChangeEvent")).toLocaleString("en-US")} sampled events since 3 Nov 2026, 15:40 UTC, but never a number: \`troubleTicket.priority>3\` compares as strings.`,
+        `\`alarm.isRootCause\` was a boolean in ${alarms} sampled events since 3 Nov 2026, 15:40 UTC; \`maybe\` is not.`,
       ],
     );
   });
 
   it("know which numbers and times compare as such", async () => {
     const code = async (contentQuery: string): Promise<string | undefined> =>
-      (await findFilterWarnings({ contentQuery }, knowledge))[0]?.code;
+      (await findFilterWarnings({ contentQuery }, sample, { showsValues }))[0]?.code;
     assert.equal(await code("productOrder.priority>3"), undefined);
     assert.equal(await code("customerBill.amountDue.value>=100.50"), undefined);
     assert.equal(await code("troubleTicket.creationDate>2026-10-01"), undefined);
@@ -135,15 +131,15 @@ describe("warnings about filters", () => {
 
   it("name what the values were: the kinds that texts have are not all texts", async () => {
     const values = { time: "2026-10-01T00:00:00Z", number: "7", text: "high", flag: true };
-    const known = await learnAll(
+    const known = await sampleEvents(
       Array.from({ length: 20 }, (_, at) => ({
         eventType: "E",
         event: { ...values, mixed: at % 2 === 0 ? values.number : values.time, near: "2026-10-01 00:00" },
       })),
     );
     const say = async (contentQuery: string): Promise<string | undefined> =>
-      /was (.*) in 20 events.*(but never .*)\.$/
-        .exec((await findFilterWarnings({ contentQuery }, known))[0]?.message ?? "")
+      /was (.*) in 20 sampled events.*(but never .*)\.$/
+        .exec((await findFilterWarnings({ contentQuery }, known, { showsValues }))[0]?.message ?? "")
         ?.slice(1)
         .join(", ");
     assert.equal(await say("time>high"), "a time, but never another text: `time>high` compares as strings");
@@ -173,20 +169,28 @@ describe("warnings about filters", () => {
       eventType: "E",
       event: { [`id-${n}`]: { state: "on" } },
     }));
-    const known = await learnAll([...byId, { event: { other: 1 } }]);
-    const find = (contentQuery: string, headerQuery = "eventType=E") =>
-      findFilterWarnings({ headerQuery, contentQuery }, known);
+    const known = await sampleEvents([...byId, { event: { other: 1 } }]);
+    const find = (contentQuery: string, headerQuery = "eventType=E", given = known) =>
+      findFilterWarnings({ headerQuery, contentQuery }, given, { showsValues });
     assert.deepEqual(await find("id-999.state=off"), []);
     assert.deepEqual(await find("%2A=1"), []);
     assert.deepEqual(await find("other.exists=false", ""), []);
     assert.deepEqual(await find("other=1", "eventType.exists=false"), []);
     assert.deepEqual(await find("=", "$header.x=1&eventType!=X"), []);
-    assert.deepEqual(await findFilterWarnings({ contentQuery: "x=1" }, { types: [], hasAllTypes: true }), []);
-    const [counted] = known.types;
-    assert.ok(counted !== undefined);
-    const summary = { ...counted, name: "Counted", sampled: 0, paths: [] };
-    const unsampled = await loadKnowledge([summary], () => Promise.resolve([summary]));
-    assert.deepEqual(await findFilterWarnings({ contentQuery: "x=1" }, unsampled), []);
+    assert.deepEqual(await find("x=1", "", await sampleEvents([])), []);
+    assert.deepEqual(await find("x=1", "", await sampleEvents([{}])), []);
+    const types = Array.from({ length: structureLimits.types + 1 }, (_, n) => ({ eventType: `type ${n}` }));
+    assert.equal((await find("", "eventType=typ", await sampleEvents(types.slice(1)))).length, 1);
+    assert.deepEqual(await find("", "eventType=typ", await sampleEvents(types)), []);
+  });
+
+  it("say nothing of values to those who may not see them", async () => {
+    const ofValues = mistakes.filter(([, , code]) => code === "UNKNOWN_VALUE");
+    for (const [headerQuery, contentQuery] of ofValues)
+      assert.deepEqual(
+        await eventTypes.findWarnings({ headerQuery, contentQuery }, { showsValues: false }),
+        [],
+      );
   });
 });
 

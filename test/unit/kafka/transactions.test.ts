@@ -179,6 +179,5 @@ const createHandler = (
     getProofKey: () => Promise.resolve(Buffer.alloc(32)),
     choosePartition: () => 0,
     routed: () => undefined,
-    learn: undefined,
     tracing: undefined,
   });

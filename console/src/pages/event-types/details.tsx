@@ -5,9 +5,8 @@ import { ErrorMessage } from "../../components/error-message.tsx";
 import { formatCount } from "../../components/format.ts";
 import { Page } from "../../components/page.tsx";
 import { Table } from "../../components/table.tsx";
-import { TimeAgo } from "../../components/time-ago.tsx";
 import { useQuery } from "../../query.ts";
-import { eventTypesPath, formatType } from "./list.tsx";
+import { eventTypesPath, formatType, SampleText } from "./list.tsx";
 import { Share } from "./share.tsx";
 
 /** An event type with its paths. */
@@ -26,16 +25,15 @@ export function EventTypePage({ name }: { readonly name: string }) {
 }
 
 function Details({ type }: { readonly type: EventTypeView }) {
-  const { events, sampled, sampledSince, firstOn, lastOn, complete, paths } = type;
+  const { sample, events, complete, paths } = type;
   return (
     <>
       <p>
-        {formatCount(events)} events since <TimeAgo time={firstOn} />, the last <TimeAgo time={lastOn} />.{" "}
-        {formatCount(sampled)} of them were looked into since <TimeAgo time={sampledSince} />.{" "}
+        {formatCount(events)} of the <SampleText sample={sample} />{" "}
         {!complete && "There are more paths than these."}
       </p>
-      <Table label="Paths" columns={["Path", "Events", "Kinds", "Values", "Last event"]}>
-        {paths.map(({ path, share, kinds, values = [], lastOn, ...place }) => (
+      <Table label="Paths" columns={["Path", "Events", "Kinds", "Values"]}>
+        {paths.map(({ path, share, kinds, values = [], ...place }) => (
           <tr key={path}>
             <th scope="row" class="text code">
               {isComparable(kinds) ? (
@@ -51,9 +49,6 @@ function Details({ type }: { readonly type: EventTypeView }) {
             </td>
             <td>{Object.keys(kinds).join(", ")}</td>
             <td class="text">{values.join(", ")}</td>
-            <td>
-              <TimeAgo time={lastOn} />
-            </td>
           </tr>
         ))}
       </Table>

@@ -10,9 +10,11 @@ import { useQuery } from "../../query.ts";
 import { canBeInPath } from "../topics/source.ts";
 import { Share } from "./share.tsx";
 
+type Sample = NonNullable<EventTypeList["sample"]>;
+
 export const eventTypesPath = "/api/topicsync/v1/event-types";
 
-/** All event types, the most frequent first. */
+/** The types of the last events, the most frequent first. */
 export function EventTypeListPage() {
   const { value, error, loading, refetch } = useQuery<EventTypeList>(eventTypesPath);
   const types = value?.eventTypes ?? [];
@@ -20,15 +22,15 @@ export function EventTypeListPage() {
     <Page name="Event types">
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
       {loading && value === undefined && <p aria-busy="true">Loading …</p>}
-      {value !== undefined && types.length === 0 && (
+      {value?.reason !== undefined && <p>{value.reason}</p>}
+      {value?.sample !== undefined && (
         <p>
-          No event types are known yet. The router learns them within a minute; without one, use{" "}
-          <code>topicsync events learn</code>.
+          The <SampleText sample={value.sample} />
         </p>
       )}
       {types.length > 0 && (
-        <Table label="Event types" columns={["Event type", "Events", "Share", "Paths", "Last event"]}>
-          {types.map(({ name, events, share, pathCount, complete, lastOn }) => (
+        <Table label="Event types" columns={["Event type", "Events", "Share", "Paths"]}>
+          {types.map(({ name, events, share, pathCount, complete }) => (
             <tr key={name}>
               <th scope="row" class="text">
                 {canBeInPath(name) ? (
@@ -45,14 +47,26 @@ export function EventTypeListPage() {
                 {formatCount(pathCount)}
                 {!complete && "+"}
               </td>
-              <td>
-                <TimeAgo time={lastOn} />
-              </td>
             </tr>
           ))}
         </Table>
       )}
     </Page>
+  );
+}
+
+/** How many events were read, and from when, after "the". */
+export function SampleText({ sample: { events, rejected, from, to } }: { readonly sample: Sample }) {
+  return (
+    <>
+      last {formatCount(events)} events
+      {from !== null && to !== null && (
+        <>
+          , from <TimeAgo time={from} /> to <TimeAgo time={to} />
+        </>
+      )}
+      .{rejected > 0 && ` ${formatCount(rejected)} records between them are not valid events.`}
+    </>
   );
 }
 

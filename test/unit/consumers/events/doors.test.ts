@@ -38,7 +38,7 @@ const doors: Readonly<Record<string, (text: string) => unknown>> = {
   },
   "router, data_base64": (text) => fromRecord(wrap({ data_base64: Buffer.from(text).toString("base64") })),
   "pick over HTTP": (text) => fromThrown(() => decodeEventText(text).event),
-  "pick and learn on the command line": (text) => {
+  "pick on the command line": (text) => {
     const read = readEvent(text);
     return read instanceof Error ? read.code : read.event;
   },
@@ -83,7 +83,7 @@ describe("a text", () => {
 
   it("that is a CloudEvent is opened at every door, with its attributes", () => {
     const text = String(wrap({ data: event }));
-    for (const door of ["router", "pick over HTTP", "pick and learn on the command line", "preview"])
+    for (const door of ["router", "pick over HTTP", "pick on the command line", "preview"])
       assert.deepEqual(doors[door]?.(text), event, door);
     assert.equal(decodeEventText(text).record.$ce?.["type"], "t");
   });

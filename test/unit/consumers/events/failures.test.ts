@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import type { Event } from "../../../../schemas/pick.ts";
 import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { ConfigurationError, UnavailableError } from "../../../../src/lib/errors.ts";
 import { createEgressNaming } from "../../../../src/kafka/interface/egress-naming.ts";
@@ -11,8 +10,16 @@ import {
   type RoutingTransaction,
   type RoutingTransactions,
 } from "../../../../src/kafka/interface/routing-transactions.ts";
-import { FencedError, type ClaimedPosition, type Position } from "../../../../src/kafka/interface/positions.ts";
-import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/kafka/interface/records.ts";
+import {
+  FencedError,
+  type ClaimedPosition,
+  type Position,
+} from "../../../../src/kafka/interface/positions.ts";
+import {
+  getHeaderText,
+  type LogRecord,
+  type SendRejection,
+} from "../../../../src/kafka/interface/records.ts";
 import { createRandom, type Random } from "../../../support/random.ts";
 
 const partition = { topic: "events", partition: 0 };
@@ -149,7 +156,6 @@ async function run(seed: number): Promise<void> {
     ["to.b", "to.c"].filter(() => random.chance(0.15)),
   );
   const records = rejections.map((rejectedBy, offset) => createEvent(offset, rejectedBy));
-  const learned: string[] = [];
   let counted = 0;
   const handler = createEventHandler({
     partition,
@@ -171,7 +177,6 @@ async function run(seed: number): Promise<void> {
     maxCopies: 10,
     getProofKey: () => Promise.resolve(Buffer.alloc(32)),
     choosePartition: () => 0,
-    learn: ({ eventId }: Event) => void learned.push(String(eventId)),
     routed: () => undefined,
     tracing: undefined,
   });
@@ -203,10 +208,6 @@ async function run(seed: number): Promise<void> {
   assert.deepEqual(kafka.misuses, []);
   assert.deepEqual(kafka.committed.toSorted(), expected.toSorted());
   assert.equal(counted, eventCount);
-  assert.deepEqual(
-    learned,
-    records.map(({ offset }) => String(offset)),
-  );
 }
 
 it("the router has each copy once, and dead letters only of what Kafka rejects, however its requests fail", async () => {

@@ -3,6 +3,7 @@ import { validateHeaderValue } from "node:http";
 import { describe, it } from "node:test";
 
 import { findWarningHeaders } from "../../../../http/routes/topic-warnings.ts";
+import type { EventTypeService } from "../../../../src/event-types/service.ts";
 import type { FilterWarning } from "../../../../schemas/topic-check.ts";
 
 const definition = { externalId: "a", name: "a", namespace: "", headerQuery: "", contentQuery: "b=1" };
@@ -11,8 +12,8 @@ const toWarning = (message: string): FilterWarning => ({
 });
 
 /** The headers for a caller with these rights. */
-const find = (warnings: () => Promise<FilterWarning[]>, roles = ["topics.read"]) =>
-  findWarningHeaders({ findWarnings: warnings }, { name: "ann", roles, active: true }, definition);
+const find = (findWarnings: EventTypeService["findWarnings"], roles = ["topics.read"]) =>
+  findWarningHeaders({ eventTypes: { findWarnings } }, { name: "ann", roles, active: true }, definition);
 
 describe("the warnings of a stored topic", () => {
   it("are headers of printable ASCII, few and short", async () => {
@@ -30,10 +31,24 @@ describe("the warnings of a stored topic", () => {
     }
   });
 
+  it("quote values only to who may read events, and are waited for at most a second", async () => {
+    const asked: object[] = [];
+    const ask: EventTypeService["findWarnings"] = (_filters, options) => {
+      asked.push(options);
+      return Promise.resolve([]);
+    };
+    await find(ask);
+    await find(ask, ["topics.read", "dead-letters.read-content", "admin"]);
+    assert.deepEqual(asked, [
+      { showsValues: false, maxWaitMs: 1_000 },
+      { showsValues: true, maxWaitMs: 1_000 },
+    ]);
+  });
+
   it("are not told to whom topic-check tells none, and prevent nothing", async () => {
     const one = () => Promise.resolve([toWarning("x")]);
     assert.deepEqual(await find(one, ["topics.write", "topics.read@a"]), {});
     assert.deepEqual(await find(() => Promise.resolve([])), {});
-    assert.deepEqual(await find(() => Promise.reject(new Error("the database is away"))), {});
+    assert.deepEqual(await find(() => Promise.reject(new Error("a fault"))), {});
   });
 });

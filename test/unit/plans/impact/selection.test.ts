@@ -3,7 +3,11 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { selectRanges, type EventSelection, type OffsetSource } from "../../../../src/plans/impact/selection.ts";
+import {
+  selectRanges,
+  type EventSelection,
+  type OffsetSource,
+} from "../../../../src/plans/impact/selection.ts";
 import { RejectionError, UnavailableError } from "../../../../src/lib/errors.ts";
 
 interface ModelPartition {

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import type { Call } from "../../../../http/framework/operation.ts";
+import { eventTypeOperations } from "../../../../http/routes/event-types.ts";
+import type { EventTypeService } from "../../../../src/event-types/service.ts";
+import { ConfigurationError, UnavailableError } from "../../../../src/lib/errors.ts";
+
+/** Lists the event types. */
+const list = async (getSample: EventTypeService["getSample"]) =>
+  eventTypeOperations({ getSample })[0]?.handle({} as Call);
+
+it("says why there are no event types", async () => {
+  assert.deepEqual(await list(() => Promise.resolve(undefined)), {
+    status: 200,
+    json: {
+      reason: "No events are read: the setting KAFKA_EVENTS_TOPIC names no Kafka topic.",
+      eventTypes: [],
+    },
+  });
+  const missing = new ConfigurationError('there is no Kafka topic named "events"');
+  await assert.rejects(
+    list(() => Promise.reject(missing)),
+    {
+      code: "UNAVAILABLE",
+      message: 'The events cannot be read: there is no Kafka topic named "events".',
+    },
+  );
+  const away = new UnavailableError("Kafka is away");
+  await assert.rejects(
+    list(() => Promise.reject(away)),
+    away,
+  );
+});
