@@ -12,6 +12,7 @@ import { connectDatabase, connectProxiedDatabase } from "../../support/database.
 import { deadLetterMessage, proofKey } from "../../support/dead-letters.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
 import { unique } from "../../support/names.ts";
+import { createRandom } from "../../support/random.ts";
 
 const { db, database, log } = await connectDatabase();
 const sent: string[] = [];
@@ -256,6 +257,55 @@ describe("stored dead letters", () => {
       (await letters.find(["source-0-5", "nothing-0-1"])).map(({ id }) => id),
       ["source-0-5"],
     );
+  });
+
+  it("are what the records are, however these are cut into batches, repeated and read by others", async () => {
+    for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      const random = createRandom(seed);
+      const logs = [0, 1].map(() => Array.from({ length: random.between(1, 9) }, () => random.between(0, 3)));
+      const { open, list } = createScene();
+      const readers = [await open(0), await open(1)];
+      const offsets = [0, 0];
+      for (;;) {
+        const partition = random.pickOptional([0, 1].filter((one) => offsets[one] !== logs[one]?.length));
+        if (partition === undefined) break;
+        if (random.chance(0.3)) readers[partition] = await open(partition);
+        const [from = 0, sources = []] = [offsets[partition], logs[partition]];
+        const end = Math.min(from + random.between(1, 3), sources.length);
+        // Some are read again.
+        const begin = random.chance(0.3) ? random.between(0, from) : from;
+        const records = sources.slice(begin, end).map((source, at) => letter(begin + at, source));
+        const write = () => readers[partition]?.write(records, from === 0 ? undefined : to(from), to(end));
+        await write();
+        // As after a response that was lost.
+        if (random.chance(0.3)) await assert.rejects(async () => write(), FencedError);
+        offsets[partition] = end;
+      }
+      const found = await list();
+      assert.deepEqual(
+        found.map(({ id, copies }) => `${id}: ${copies}`).toSorted(),
+        [...Map.groupBy(logs.flat(), (source) => source)]
+          .map(([source, all]) => `source-0-${source}: ${all.length}`)
+          .toSorted(),
+        `seed ${seed}`,
+      );
+      for (const { id, position } of found)
+        assert.equal(
+          logs[position.partition]?.lastIndexOf(Number(id.at(-1))),
+          position.offset,
+          `seed ${seed}`,
+        );
+      for (const partition of [0, 1]) {
+        const own = found.flatMap(({ position }) =>
+          position.partition === partition ? position.offset : [],
+        );
+        assert.deepEqual(
+          own,
+          own.toSorted((a, b) => b - a),
+          `seed ${seed}`,
+        );
+      }
+    }
   });
 
   it("are those of one Kafka topic, also if another one has the same ids", async () => {
