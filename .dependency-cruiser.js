@@ -20,6 +20,7 @@ const rooms = [
 ];
 
 const outsideSrc = new Set(["schemas", "consumers", "http"]);
+/** @param {string} room */
 const toPath = (room) => (outsideSrc.has(room) ? `^${room}/` : `^src/${room}(/|\\.ts$)`);
 
 /**
