@@ -3,7 +3,7 @@
  * that.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -133,7 +133,8 @@ describe("a database that was restored from a backup", () => {
     signedIn.Cookie = (session.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
     keepSecret(signedIn.Cookie.split("=")[1], session.json.csrfToken);
     await run(["topics", "export", "--source", "http", "--out", join(folder, "topics.ndjson")]);
-    await run(["installations", "export", "--out", join(folder, "tokens.ndjson")]);
+    const tokens = await run(["installations", "list", "--json", "--full-tokens"]);
+    writeFileSync(join(folder, "tokens.ndjson"), tokens);
     await first.stop();
 
     await restore(db, [savedPositions, rest]);
