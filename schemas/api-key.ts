@@ -1,7 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { grantSchema } from "./rights.ts";
-import { userQuerySchema } from "./user.ts";
+import { pageCursor, pageSize } from "./query.ts";
 
 const time = { type: "string", format: "date-time" } as const;
 
@@ -87,12 +87,12 @@ export const keyQuerySchema = {
   additionalProperties: false,
   required: [],
   properties: {
-    limit: { ...userQuerySchema.properties.limit, default: "1000" },
-    after: userQuerySchema.properties.after,
+    limit: pageSize(1_000, 1_000),
+    after: pageCursor,
   },
 } as const;
 
-export type KeyQueryTexts = FromSchema<typeof keyQuerySchema>;
+export type KeyQuery = FromSchema<typeof keyQuerySchema>;
 
 /** The response of `GET /api/topicsync/v1/keys`. */
 export const keyListSchema = {

@@ -1,5 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { pageCursor, pageSize, trueOrFalse } from "./query.ts";
+
 const text = { type: "string" } as const;
 const count = { type: "integer", minimum: 0 } as const;
 const time = { type: ["string", "null"], format: "date-time" } as const;
@@ -99,8 +101,6 @@ export const deadLetterItemSchema = {
 
 export type DeadLetterItem = FromSchema<typeof deadLetterItemSchema>;
 
-const booleanText = { enum: ["true", "false"] } as const;
-
 /** The query of `GET /api/topicsync/v1/dead-letters`. */
 export const deadLetterQuerySchema = {
   $id: "dead-letter-query",
@@ -111,27 +111,16 @@ export const deadLetterQuerySchema = {
     channel,
     code: { type: "string", minLength: 1, maxLength: 100, description: "Only dead letters with this code." },
     replayed: {
-      ...booleanText,
+      ...trueOrFalse,
       description: "Only dead letters that were replayed, or only those that were not.",
     },
-    limit: {
-      type: "string",
-      pattern: "^(?:[1-9]|[1-9][0-9]|1[0-9][0-9]|200)$",
-      expected: "a whole number from 1 to 200",
-      default: "50",
-      description: "The maximum number of dead letters on the page, 1 to 200.",
-    },
-    after: {
-      type: "string",
-      minLength: 1,
-      maxLength: 200,
-      description: "Cursor: the `next` of the previous page.",
-    },
+    limit: pageSize(200, 50),
+    after: pageCursor,
   },
 } as const;
 
 /** The query with its defaults. */
-export type DeadLetterQueryTexts = FromSchema<typeof deadLetterQuerySchema>;
+export type DeadLetterQuery = FromSchema<typeof deadLetterQuerySchema>;
 
 export const deadLetterListSchema = {
   $id: "dead-letter-list",

@@ -1,13 +1,13 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { installationViewSchema } from "./installation-view.ts";
+import { pageCursor, pageSize, trueOrFalse } from "./query.ts";
 
 const name = { type: "string", format: "text", minLength: 1 } as const;
-const boolean = { enum: ["true", "false"] } as const;
 
 /**
- * The query of `GET /api/topicsync/v1/installations`: strings, as in a URL. It takes only the last characters
- * of a token, since proxies log URLs.
+ * The query of `GET /api/topicsync/v1/installations`. It takes only the last characters of a token, since
+ * proxies log URLs.
  */
 export const installationQuerySchema = {
   $id: "installation-query",
@@ -24,34 +24,27 @@ export const installationQuerySchema = {
       expected: "the last 4 to 12 characters of a token",
       description: "Only installations whose token ends with these 4 to 12 characters.",
     },
-    active: { ...boolean, description: "`true`: only active installations; `false`: only inactive ones." },
+    active: {
+      ...trueOrFalse,
+      description: "`true`: only active installations; `false`: only inactive ones.",
+    },
     unseenSince: {
       type: "string",
       format: "date-time",
       description: "Only installations last registered before this time (RFC 3339).",
     },
     fullTokens: {
-      ...boolean,
-      default: "false",
+      ...trueOrFalse,
+      default: false,
       description: "Return whole tokens. Anyone who has one can send to its device.",
     },
-    limit: {
-      type: "string",
-      pattern: "^(?:[1-9][0-9]{0,2}|1000)$",
-      expected: "a whole number from 1 to 1000",
-      default: "100",
-      description: "Page size, 1 to 1000.",
-    },
-    after: {
-      ...name,
-      maxLength: 1_000,
-      description: "Cursor: the `next` of the previous page.",
-    },
+    limit: pageSize(1_000, 100),
+    after: pageCursor,
   },
 } as const;
 
 /** The query with its defaults. */
-export type InstallationQueryTexts = FromSchema<typeof installationQuerySchema>;
+export type InstallationQuery = FromSchema<typeof installationQuerySchema>;
 
 /** The response body. */
 export const installationListSchema = {

@@ -50,6 +50,27 @@ export const eventRecordSchema = {
   },
 } as const;
 
+/** The query of `POST …/topic/pick`. Unknown members are ignored. */
+export const pickQuerySchema = {
+  $id: "pick-query",
+  type: "object",
+  properties: {
+    explain: {
+      type: "string",
+      minLength: 1,
+      description: "External id of a topic. The response then also explains each of its conditions.",
+    },
+    record: {
+      type: "string",
+      minLength: 1,
+      description:
+        'What filters see of the record that carries the event, as JSON: `{"$key": "…", "$header": {"NAME": "…"}, "$ce": {"type": "…"}}`, each optional.',
+    },
+  },
+} as const;
+
+export type PickQuery = FromSchema<typeof pickQuerySchema>;
+
 /** The maximum number of values per path in an explanation. */
 export const maxFoundValues = 100;
 

@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { pageCursor, pageSize } from "./query.ts";
 import { lifecycles } from "./topic-details.ts";
 import { countingSchema, durationPattern, durationRule } from "./topic-usage.ts";
 import { topicStates, topicViewSchema } from "./topic-view.ts";
@@ -71,24 +72,13 @@ export const topicQuerySchema = {
       description:
         "Only active topics that existed for this time (`30d`, `12h`, `45m`) and of which the router has counted no event in it; none if events have not been counted for so long (`counted`). A page can be empty although there are more.",
     },
-    limit: {
-      type: "string",
-      pattern: "^[1-9][0-9]{0,2}$",
-      expected: "a whole number from 1 to 999",
-      default: "50",
-      description: "The maximum number of topics on a page, 1 to 999.",
-    },
-    after: {
-      ...text,
-      minLength: 1,
-      maxLength: 1_000,
-      description: "Cursor: the `next` of the previous page.",
-    },
+    limit: pageSize(999, 50),
+    after: pageCursor,
   },
 } as const;
 
 /** The validated query. `FromSchema` treats a member with a default as always present. */
-export type TopicQueryTexts = FromSchema<typeof topicQuerySchema>;
+export type TopicQuery = FromSchema<typeof topicQuerySchema>;
 
 export const topicListSchema = {
   $id: "topic-list",

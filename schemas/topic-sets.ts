@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { trueOrFalse } from "./query.ts";
 import { topicCheckSchema } from "./topic-check.ts";
 import { topicDetailsSchema } from "./topic-details.ts";
 import { setNameSchema } from "./topic-file.ts";
@@ -274,7 +275,8 @@ export const forceQuerySchema = {
   required: [],
   properties: {
     force: {
-      enum: ["true", "false"],
+      ...trueOrFalse,
+      default: false,
       description: "Change a topic although it belongs to a set, whose next apply may change it back.",
     },
   },

@@ -1,15 +1,10 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { pageCursor, pageSize } from "./query.ts";
 import { sourceSchema } from "./topic-view.ts";
 
 const text = { type: "string" } as const;
-const queryText = { type: "string", format: "text" } as const;
 const time = { type: "string", format: "date-time" } as const;
-const versionText = {
-  ...queryText,
-  pattern: "^[1-9][0-9]{0,14}$",
-  expected: "a whole number, 1 or more",
-} as const;
 
 /** The query parameters of `GET /api/topicsync/v1/topics/{id}`. */
 export const topicAtQuerySchema = {
@@ -18,7 +13,12 @@ export const topicAtQuerySchema = {
   additionalProperties: false,
   required: [],
   properties: {
-    version: { ...versionText, description: "An earlier version of the topic." },
+    version: {
+      type: "integer",
+      minimum: 1,
+      expected: "a whole number, 1 or more",
+      description: "An earlier version of the topic.",
+    },
     at: {
       ...time,
       description: "The topic and its details as they were at this time. Cannot be combined with `version`.",
@@ -35,19 +35,8 @@ export const versionQuerySchema = {
   additionalProperties: false,
   required: [],
   properties: {
-    limit: {
-      ...queryText,
-      pattern: "^[1-9][0-9]{0,2}$",
-      expected: "a whole number from 1 to 999",
-      default: "50",
-      description: "The maximum number of versions on a page, 1 to 999.",
-    },
-    after: {
-      ...queryText,
-      minLength: 1,
-      maxLength: 1_000,
-      description: "Cursor: the `next` of the previous page.",
-    },
+    limit: pageSize(999, 50),
+    after: pageCursor,
   },
 } as const;
 

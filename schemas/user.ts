@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { pageCursor, pageSize } from "./query.ts";
 import { grantSchema } from "./rights.ts";
 import { roles } from "./roles.ts";
 
@@ -44,24 +45,12 @@ export const userQuerySchema = {
       maxLength: 256,
       description: "Only users whose name starts with this.",
     },
-    limit: {
-      type: "string",
-      pattern: "^(?:[1-9][0-9]{0,2}|1000)$",
-      expected: "a whole number from 1 to 1000",
-      default: "100",
-      description: "Page size, 1 to 1000.",
-    },
-    after: {
-      type: "string",
-      format: "text",
-      minLength: 1,
-      maxLength: 1_000,
-      description: "Cursor: the `next` of the previous page.",
-    },
+    limit: pageSize(1_000, 100),
+    after: pageCursor,
   },
 } as const;
 
-export type UserQueryTexts = FromSchema<typeof userQuerySchema>;
+export type UserQuery = FromSchema<typeof userQuerySchema>;
 
 /** The response body. */
 export const userListSchema = {

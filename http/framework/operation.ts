@@ -11,10 +11,11 @@ import type { ContentSecurityPolicy, ReplyHeaders } from "./headers.ts";
 export type Access = "anybody" | "user" | Right;
 
 /** A request after authentication and validation. */
-export interface Call<Body = unknown> {
+export interface Call<Body = unknown, Query = unknown> {
   /** Path parameters, percent-decoded. */
   readonly parameters: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, unknown>>;
+  /** Undefined for an operation without query parameters. */
+  readonly query: Query;
   /** Undefined for an operation without a body. */
   readonly body: Body;
   /** A user without a name and roles where anybody may call. */
@@ -81,6 +82,13 @@ export interface QueryParameter {
   readonly schema: object;
 }
 
+/** The query parameters of an operation. */
+export interface QueryRules<Query> {
+  readonly parameters: readonly QueryParameter[];
+  /** Returns the query with its defaults. Throws a RejectionError. */
+  readonly read: (texts: Readonly<Record<string, unknown>>) => Query;
+}
+
 /** Documents a successful response. */
 export interface ReplyDescription {
   readonly description: string;
@@ -95,7 +103,7 @@ export interface ReplyDescription {
 }
 
 /** An operation of the HTTP API: the source of its routes, checks and documentation. */
-export interface Operation<Body = unknown> {
+export interface Operation<Body = unknown, Query = unknown> {
   /** The OpenAPI `operationId`. */
   readonly id: string;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -121,7 +129,7 @@ export interface Operation<Body = unknown> {
   readonly body?: BodyRules<Body>;
   /** Descriptions of the path parameters. */
   readonly parameters?: Readonly<Record<string, string>>;
-  readonly query?: readonly QueryParameter[];
+  readonly query?: QueryRules<Query>;
   /** Whether the caller has to say which version is to be changed, or may, with the `If-Match` header. */
   readonly ifMatch?: "required" | "optional";
   /** Successful responses by status. */
@@ -135,11 +143,11 @@ export interface Operation<Body = unknown> {
   /** Content security policy of an operation that returns a page. */
   readonly page?: ContentSecurityPolicy;
   /** Throws RejectionError, HttpError, OverloadedError or UnavailableError. */
-  handle(call: Call<Body>): Reply | Promise<Reply>;
+  handle(call: Call<Body, Query>): Reply | Promise<Reply>;
 }
 
-/** Erases the type of an operation's body; the router validates the body before it calls `handle`. */
-export const operation = <Body = undefined>(one: Operation<Body>): Operation => one;
+/** Erases the types of body and query; the router validates both before it calls `handle`. */
+export const operation = <Body = undefined, Query = undefined>(one: Operation<Body, Query>): Operation => one;
 
 export const jsonType = "application/json";
 export const eventStreamType = "text/event-stream";

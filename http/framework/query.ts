@@ -1,24 +1,44 @@
-import { RejectionError, type Fault } from "../../src/lib/errors.ts";
-import type { ValidationResult } from "../../src/lib/validation.ts";
-import type { QueryParameter } from "./operation.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
+import { createValidator } from "../../src/lib/validation.ts";
+import type { QueryParameter, QueryRules } from "./operation.ts";
 
-/** The query parameters of a schema, for the documentation. */
-export const toQueryParameters = ({
-  properties,
-}: {
-  readonly properties: Readonly<Record<string, { readonly description: string }>>;
-}): QueryParameter[] =>
-  Object.entries(properties).map(([name, { description, ...schema }]) => ({ name, description, schema }));
-
-/** Returns the query with its defaults. Throws a RejectionError. */
-export function validateQuery<T>(
-  check: (value: unknown) => ValidationResult<T>,
-  query: Readonly<Record<string, unknown>>,
-): T {
-  const checked = check({ ...query });
-  if (checked.ok) return checked.value;
-  throw invalidQuery(checked.faults);
+interface QuerySchema {
+  readonly properties: Readonly<Record<string, { readonly description: string; readonly type?: unknown }>>;
 }
 
-const invalidQuery = (faults: readonly Fault[]): RejectionError =>
-  new RejectionError("SCHEMA_VIOLATION", "The query does not match the schema.", faults);
+/** Rules from the schema of a query. `Query` is the type derived from it. */
+export function queryRules<Query>(schema: QuerySchema): QueryRules<Query> {
+  const check = createValidator<Query>(schema, { defaults: true });
+  return {
+    parameters: Object.entries(schema.properties).map(toParameter),
+    read(texts) {
+      const checked = check(convert(texts, schema));
+      if (checked.ok) return checked.value;
+      throw new RejectionError("SCHEMA_VIOLATION", "The query does not match the schema.", checked.faults);
+    },
+  };
+}
+
+/** For a query that somebody else defines: neither checked nor documented. */
+export const foreignQuery: QueryRules<Readonly<Record<string, unknown>>> = {
+  parameters: [],
+  read: (texts) => texts,
+};
+
+const toParameter = ([name, { description, ...schema }]: [
+  string,
+  QuerySchema["properties"][string],
+]): QueryParameter => ({ name, description, schema });
+
+/** Converts texts as the schema requires. Texts that it cannot convert remain, and violate the schema. */
+function convert(texts: Readonly<Record<string, unknown>>, { properties }: QuerySchema): object {
+  const query: Record<string, unknown> = { ...texts };
+  for (const [name, { type }] of Object.entries(properties)) {
+    const text = query[name];
+    if (type === "integer" && typeof text === "string" && wholeNumber.test(text)) query[name] = Number(text);
+    if (type === "boolean" && (text === "true" || text === "false")) query[name] = text === "true";
+  }
+  return query;
+}
+
+const wholeNumber = /^(?:0|[1-9][0-9]{0,14})$/;

@@ -155,7 +155,7 @@ function createHandler(
     };
     const reply = await operation.handle({
       parameters: request.params,
-      query: request.query,
+      query: operation.query?.read(request.query),
       body: request.body,
       user,
       namespaces: access === "anybody" || access === "user" ? "all" : getNamespaces(user, access),

@@ -162,8 +162,8 @@ const toPathParameters = ({ parameters = {} }: Operation, path: string): object[
     schema: { type: "string", minLength: 1 },
   }));
 
-const toQueryParameters = ({ query = [] }: Operation): object[] =>
-  query.map(({ name, description, schema }) => ({
+const toQueryParameters = ({ query }: Operation): object[] =>
+  (query?.parameters ?? []).map(({ name, description, schema }) => ({
     name,
     in: "query",
     description,

@@ -142,7 +142,8 @@ function listErrors(operation: Operation): ReadonlyMap<number, readonly ErrorCod
   if (returnsJson(replies)) codes.push("NOT_ACCEPTABLE");
   if (operation.ifMatch !== undefined) codes.push("VERSION_CONFLICT");
   if (operation.ifMatch === "required") codes.push("VERSION_REQUIRED");
-  if (body !== undefined) codes.push("MALFORMED_JSON", "SCHEMA_VIOLATION", "BODY_TOO_LARGE");
+  if (body !== undefined) codes.push("MALFORMED_JSON", "BODY_TOO_LARGE");
+  if (body !== undefined || operation.query !== undefined) codes.push("SCHEMA_VIOLATION");
   for (const code of codes) add(statuses[code], code);
   if (body !== undefined) add(body.wrongTypeStatus, "UNSUPPORTED_MEDIA_TYPE");
   return new Map([...errors].toSorted(([one], [other]) => one - other));

@@ -7,7 +7,7 @@ import {
   type DeadLetterChannel,
   type DeadLetterChannelQuery,
   type DeadLetterList,
-  type DeadLetterQueryTexts,
+  type DeadLetterQuery,
 } from "../../schemas/dead-letter-api.ts";
 import {
   replayBodySchema,
@@ -34,7 +34,7 @@ import {
 import type { User } from "../../src/users/user.ts";
 import { createForbiddenError, HttpError } from "../framework/errors.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
-import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import { queryRules } from "../framework/query.ts";
 
 /** The dead letters of each channel that is consumed. */
 export type DeadLetterServices = Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>>;
@@ -42,10 +42,6 @@ export type DeadLetterServices = Readonly<Partial<Record<DeadLetterChannel, Dead
 const path = "/api/topicsync/v1/dead-letters";
 const common = { perNamespace: true, tag: "dead letters" } as const;
 
-const checkQuery = createValidator<DeadLetterQueryTexts>(deadLetterQuerySchema, { defaults: true });
-const checkChannelQuery = createValidator<DeadLetterChannelQuery>(deadLetterChannelQuerySchema, {
-  defaults: true,
-});
 const checkReplay = createValidator<ReplayBody>(replayBodySchema);
 const checkOutcomes = createValidator<ReplayOutcomesBody>(replayOutcomesBodySchema);
 
@@ -66,17 +62,14 @@ const createListOperation = (services: DeadLetterServices): Operation =>
     paths: [path],
     summary: "List dead letters",
     description: "Newest first, with the number of dead letters per code.",
-    query: toQueryParameters(deadLetterQuerySchema),
+    query: queryRules<DeadLetterQuery>(deadLetterQuerySchema),
     replies: { 200: { description: "A page of dead letters.", schema: deadLetterListSchema } },
-    rejections: ["SCHEMA_VIOLATION", "NOT_FOUND"],
-    async handle({ query, user, namespaces }) {
-      const { channel, replayed, limit, code, after } = validateQuery(checkQuery, query);
+    rejections: ["NOT_FOUND"],
+    async handle({ query: { channel, replayed, limit, code, after }, user, namespaces }) {
       const service = getService(services, channel, { user, namespaces }, "dead-letters.read");
       const page = await service.list({
         filter: { namespaces, ...(code === undefined ? {} : { codes: new Set([code]) }) },
-        replayed: replayed === undefined ? undefined : replayed === "true",
-        after,
-        limit: Number(limit),
+        ...{ replayed, after, limit },
       });
       const counts = await service.countByCode(namespaces);
       const total = Object.values(counts).reduce((sum, one) => sum + one, 0);
@@ -103,11 +96,10 @@ const createGetOperation = (services: DeadLetterServices): Operation =>
     description:
       "The original key, value and headers, what is wrong with them, and the replays. Key, value and headers are left out for callers without the right `dead-letters.read-content`; those of events also require `admin`.",
     parameters: { id: "Topic, partition and offset of the original record, joined by hyphens." },
-    query: toQueryParameters(deadLetterChannelQuerySchema),
+    query: queryRules<DeadLetterChannelQuery>(deadLetterChannelQuerySchema),
     replies: { 200: { description: "The dead letter.", schema: deadLetterSchema } },
-    rejections: ["SCHEMA_VIOLATION", "NOT_FOUND"],
-    async handle({ parameters: { id = "" }, query, user, namespaces }) {
-      const { channel } = validateQuery(checkChannelQuery, query);
+    rejections: ["NOT_FOUND"],
+    async handle({ parameters: { id = "" }, query: { channel }, user, namespaces }) {
       const service = getService(services, channel, { user, namespaces }, "dead-letters.read");
       const found = await service.get(id, namespaces);
       if (found !== undefined) {

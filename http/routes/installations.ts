@@ -8,7 +8,7 @@ import {
   installationListSchema,
   installationQuerySchema,
   type InstallationList,
-  type InstallationQueryTexts,
+  type InstallationQuery,
 } from "../../schemas/installation-list.ts";
 import { lookedUpSchema, lookUpSchema, type LookUpBody } from "../../schemas/installation-look-up.ts";
 import {
@@ -28,7 +28,7 @@ import { createValidator } from "../../src/lib/validation.ts";
 import { hasRight } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
-import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import { queryRules } from "../framework/query.ts";
 
 export interface InstallationServices {
   readonly service: InstallationService;
@@ -41,7 +41,6 @@ const checkRegistration = createValidator<Registration>(registrationSchema);
 const checkRemoval = createValidator<Removal>(removalSchema);
 const checkDeactivation = createValidator<DeactivationBody>(deactivationSchema);
 const checkLookUp = createValidator<LookUpBody>(lookUpSchema);
-const checkQuery = createValidator<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
 
 const parameters = { application: "Name of the push application, as in `sys_push_application`." };
 const adminPath = "/api/topicsync/v1/installations";
@@ -120,28 +119,20 @@ const listInstallations = ({ listing }: InstallationServices): Operation =>
     summary: "List push tokens",
     description:
       "Sorted by id, which never changes. A token registered while you page may be on a later page or on none. Tokens are shortened unless `fullTokens` is true. A request searches for about a second; if few installations match, a page may be short or empty while `next` is set.",
-    query: toQueryParameters(installationQuerySchema),
+    query: queryRules<InstallationQuery>(installationQuerySchema),
     replies: { 200: { description: "A page of installations.", schema: installationListSchema } },
-    rejections: ["SCHEMA_VIOLATION"],
-    async handle({ query }) {
-      const { active, unseenSince, fullTokens, limit, after, ...filter } = validateQuery(checkQuery, query);
+    async handle({ query: { unseenSince, fullTokens, limit, after, ...filter } }) {
       const { installations, next, scanned } = await listing.findPage(
-        {
-          ...filter,
-          active: active === undefined ? undefined : active === "true",
-          unseenSince: unseenSince === undefined ? undefined : new Date(unseenSince),
-        },
-        { after, limit: Number(limit) },
+        { ...filter, unseenSince: unseenSince === undefined ? undefined : new Date(unseenSince) },
+        { after, limit },
       );
       const json: InstallationList = {
-        installations: installations.map((one) =>
-          toInstallationView(one, { fullTokens: fullTokens === "true" }),
-        ),
+        installations: installations.map((one) => toInstallationView(one, { fullTokens })),
         next: next ?? null,
         scanned,
       };
       const audit: AuditEvent = { action: "installations.read-tokens", count: installations.length };
-      return { status: 200, json, ...(fullTokens === "true" && installations.length > 0 ? { audit } : {}) };
+      return { status: 200, json, ...(fullTokens && installations.length > 0 ? { audit } : {}) };
     },
   });
 

@@ -4,7 +4,7 @@ import {
   keyQuerySchema,
   newKeySchema,
   type KeyList,
-  type KeyQueryTexts,
+  type KeyQuery,
   type NewKeyBody,
 } from "../../schemas/api-key.ts";
 import { createCursorFormat } from "../../src/lib/cursor.ts";
@@ -14,9 +14,8 @@ import type { KeyAdministration } from "../../src/users/key.ts";
 import { findExcess } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation } from "../framework/operation.ts";
-import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import { queryRules } from "../framework/query.ts";
 
-const checkQuery = createValidator<KeyQueryTexts>(keyQuerySchema, { defaults: true });
 const checkNewKey = createValidator<NewKeyBody>(newKeySchema);
 
 const cursors = createCursorFormat("keys", ["string", "integer"]);
@@ -35,13 +34,11 @@ export const keyOperations = (keys: KeyAdministration): readonly Operation[] => 
     summary: "List API keys",
     description:
       "Without the keys themselves, which are not stored, one page at a time. Includes keys that have expired.",
-    query: toQueryParameters(keyQuerySchema),
+    query: queryRules<KeyQuery>(keyQuerySchema),
     replies: { 200: { description: "A page of keys.", schema: keyListSchema } },
-    rejections: ["SCHEMA_VIOLATION"],
-    async handle({ query }) {
-      const { after, limit } = validateQuery(checkQuery, query);
+    async handle({ query: { after, limit } }) {
       const position = after === undefined ? undefined : cursors.decode(after);
-      const { keys: found, next } = await keys.findPage({ after: position, limit: Number(limit) });
+      const { keys: found, next } = await keys.findPage({ after: position, limit });
       const json: KeyList = { keys: [...found], next: next === undefined ? null : cursors.encode(next) };
       return { status: 200, json };
     },

@@ -4,6 +4,7 @@ import type { Sessions } from "../../src/users/session.ts";
 import { SignInError } from "../../src/users/openid.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
+import { foreignQuery } from "../framework/query.ts";
 import { createSignInCookie, formatSessionCookie } from "../framework/cookies.ts";
 
 const path = "/api/topicsync/v1/session/openid";
@@ -60,6 +61,7 @@ export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Ses
       summary: "OpenID callback",
       description:
         "Starts a console session for the user named by the provider and redirects the browser to the console. If sign-in fails, no session is started and the console shows why.",
+      query: foreignQuery,
       replies: { 302: { description: "Redirect to the console." } },
       rejections: ["NOT_FOUND", "UNAVAILABLE"],
       handle: ({ query, cookies, address, secure }) =>

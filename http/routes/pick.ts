@@ -1,4 +1,10 @@
-import { eventSchema, pickResponseSchema, type PickResponse } from "../../schemas/pick.ts";
+import {
+  eventSchema,
+  pickQuerySchema,
+  pickResponseSchema,
+  type PickQuery,
+  type PickResponse,
+} from "../../schemas/pick.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import {
   addRecord,
@@ -15,7 +21,8 @@ import { toEgressView, type EgressNaming } from "../../src/kafka/interface/egres
 import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { Namespaces } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
-import { operation, versioned, type Call, type Operation } from "../framework/operation.ts";
+import { operation, versioned, type Operation } from "../framework/operation.ts";
+import { queryRules } from "../framework/query.ts";
 
 interface PickServices {
   readonly topicIndex: LiveTopicIndex;
@@ -33,7 +40,7 @@ export const pickOperations = ({
   egressNaming,
   decodeEventText,
 }: PickServices): readonly Operation[] => [
-  operation<DecodedEvent>({
+  operation<DecodedEvent, PickQuery>({
     id: "pickTopics",
     method: "POST",
     paths: [
@@ -47,19 +54,7 @@ export const pickOperations = ({
     description:
       "Evaluates the filters of all active topics that the caller may read against the event. The body is read as the router reads the value of a record, so it may also be a CloudEvent. Read-only.",
     body: { schema: eventSchema, parse: decodeEventText, check: checkDecoded, wrongTypeStatus: 415 },
-    query: [
-      {
-        name: "explain",
-        description: "External id of a topic. The response then also explains each of its conditions.",
-        schema: { type: "string", minLength: 1 },
-      },
-      {
-        name: "record",
-        description:
-          'What filters see of the record that carries the event, as JSON: `{"$key": "…", "$header": {"NAME": "…"}, "$ce": {"type": "…"}}`, each optional.',
-        schema: { type: "string", minLength: 1 },
-      },
-    ],
+    query: queryRules<PickQuery>(pickQuerySchema),
     replies: {
       200: {
         description: "The matching topics, sorted by external id: at most 1,000, and the number of all.",
@@ -67,10 +62,9 @@ export const pickOperations = ({
       },
     },
     rejections: ["BAD_FILTER", "NOT_FOUND", "UNDECODABLE"],
-    async handle({ query, body, namespaces }) {
-      const explainedId = readExplainedId(query);
+    async handle({ query: { explain: explainedId, record: given }, body, namespaces }) {
       const { event } = body;
-      const record = addRecord(body, readRecord(query));
+      const record = addRecord(body, readRecord(given));
       const { topics, total } = await topicIndex.pick(event, record, namespaces);
       const json: PickResponse = {
         total,
@@ -96,16 +90,9 @@ function checkDecoded(body: unknown): ValidationResult<DecodedEvent> {
 const isDecoded = (body: unknown): body is DecodedEvent =>
   typeof body === "object" && body !== null && "event" in body && "record" in body;
 
-function readExplainedId({ explain }: Call["query"]): string | undefined {
-  if (explain === undefined) return undefined;
-  if (typeof explain === "string" && explain !== "") return explain;
-  throw new HttpError("BAD_REQUEST", "The query parameter explain must be given once, with an external id.");
-}
-
-function readRecord({ record }: Call["query"]): EventRecord | undefined {
+/** Throws a RejectionError. */
+function readRecord(record: string | undefined): EventRecord | undefined {
   if (record === undefined) return undefined;
-  if (typeof record !== "string")
-    throw new HttpError("BAD_REQUEST", "The query parameter record must be given once.");
   const read = readEventRecord(record);
   if (read.ok) return read.value;
   throw new RejectionError(

@@ -5,6 +5,7 @@ import {
   type TopicChangesBody,
   type TopicChangesReply,
 } from "../../schemas/topic-changes.ts";
+import type { ForceQuery } from "../../schemas/topic-sets.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
 import { RejectionError, type Fault } from "../../src/lib/errors.ts";
@@ -23,7 +24,7 @@ import {
   changeRejections,
   createTopicCheck,
   findExternalId,
-  forceParameter,
+  forceRules,
   requireFreeIds,
   requireStorable,
   replyWithTopic,
@@ -43,7 +44,7 @@ interface ChangeServices extends ShownSources, WarningServices {
 }
 
 const putTopic = (services: ChangeServices): Operation =>
-  operation<TopicBody>({
+  operation<TopicBody, ForceQuery>({
     id: "changeTopic",
     method: "PUT",
     paths: ["/api/topicsync/v1/topics/{id}"],
@@ -55,7 +56,7 @@ const putTopic = (services: ChangeServices): Operation =>
       "Replaces the definition, under the same sys_id, if the topic still has the version in `If-Match`. Another external id renames the topic, with its details and usage. Repeating a change that is stored has no effect. Topics of the channel cannot be changed: announce the definition instead.",
     parameters: { id: "External id of the topic, or its sys_id." },
     ifMatch: "required",
-    query: forceParameter,
+    query: forceRules,
     body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
     replies: {
       200: {
@@ -91,7 +92,7 @@ const putTopic = (services: ChangeServices): Operation =>
 const maxChangesBytes = 1024 * 1024;
 
 const changeTopics = ({ topics, topicDetails, topicReader, egressNaming }: ChangeServices): Operation =>
-  operation<TopicChangesBody>({
+  operation<TopicChangesBody, ForceQuery>({
     id: "changeTopics",
     method: "POST",
     paths: ["/api/topicsync/v1/topic-changes"],
@@ -105,7 +106,7 @@ const changeTopics = ({ topics, topicDetails, topicReader, egressNaming }: Chang
       ...{ schema: topicChangesBodySchema, check: checkChanges, wrongTypeStatus: 415 },
       maxBytes: maxChangesBytes,
     },
-    query: forceParameter,
+    query: forceRules,
     replies: { 200: { description: "All changes are stored.", schema: topicChangesReplySchema } },
     rejections: [...changeRejections, "VERSION_CONFLICT"],
     async handle(call) {

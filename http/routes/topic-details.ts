@@ -1,4 +1,5 @@
 import { topicDetailsBodySchema, type TopicDetailsBody } from "../../schemas/topic-details.ts";
+import type { ForceQuery } from "../../schemas/topic-sets.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toDetails } from "../../src/topics/details.ts";
@@ -12,7 +13,7 @@ import {
   canSee,
   createTopicCheck,
   findExternalId,
-  forceParameter,
+  forceRules,
   hidePrevious,
   requireUnmanagedFor,
   toHttpProblem,
@@ -27,7 +28,7 @@ interface DetailsServices {
 const checkDetails = createValidator<TopicDetailsBody>(topicDetailsBodySchema);
 
 const describeTopic = ({ detailsService, topicDetails, topicReader }: DetailsServices): Operation =>
-  operation<TopicDetailsBody>({
+  operation<TopicDetailsBody, ForceQuery>({
     id: "describeTopic",
     method: "PUT",
     paths: ["/api/topicsync/v1/topics/{externalId}/details"],
@@ -43,7 +44,7 @@ const describeTopic = ({ detailsService, topicDetails, topicReader }: DetailsSer
     replies: {
       200: { description: "The topic with its new details.", schema: topicDetailSchema, hasEtag: true },
     },
-    query: forceParameter,
+    query: forceRules,
     rejections: ["NOT_FOUND", "MANAGED_BY_SET"],
     async handle(call) {
       const { body, user, namespaces } = call;

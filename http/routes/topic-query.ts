@@ -1,12 +1,8 @@
-import { topicQuerySchema, type TopicQueryTexts } from "../../schemas/topic-list.ts";
+import type { TopicQuery } from "../../schemas/topic-list.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
-import { createValidator } from "../../src/lib/validation.ts";
 import { parseConditions } from "../../src/topics/details-search.ts";
 import type { TopicOrder } from "../../src/topics/listing.ts";
 import type { TopicPageQuery } from "../../src/topics/topic-pages.ts";
-import { validateQuery } from "../framework/query.ts";
-
-const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
 
 interface ParsedTopicQuery extends Omit<TopicPageQuery, "namespaces"> {
   readonly unusedFor: string | undefined;
@@ -16,20 +12,19 @@ interface ParsedTopicQuery extends Omit<TopicPageQuery, "namespaces"> {
 }
 
 /** Parses the query of the list of topics. Throws a RejectionError. */
-export function parseTopicQuery(given: Readonly<Record<string, unknown>>): ParsedTopicQuery {
-  const texts = validate(given);
-  const { state, sort, search, namespace, source, limit, after, unusedFor, at } = texts;
+export function parseTopicQuery(query: TopicQuery): ParsedTopicQuery {
+  checkCombinations(query);
+  const { state, sort, search, namespace, source, limit, after, unusedFor, at } = query;
   return {
     unusedFor,
     at: at === undefined ? undefined : new Date(at),
     ...{ state, namespace, source, search, order: sort && parseOrder(sort) },
-    ...parseConditions(texts),
-    page: { after, limit: Number(limit) },
+    ...parseConditions(query),
+    page: { after, limit },
   };
 }
 
-function validate(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
-  const query = validateQuery(checkQuery, given);
+function checkCombinations(query: TopicQuery): void {
   const { state, sort, search, unusedFor, at } = query;
   if (at !== undefined) requireAlone(query);
   if (unusedFor !== undefined && state !== "active")
@@ -41,11 +36,10 @@ function validate(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
     throw createCombinationError("search", other);
   if (sort !== undefined && (state !== "active" || other !== undefined))
     throw createCombinationError("sort", state === "active" ? (other ?? "") : `state=${state}`);
-  return query;
 }
 
 /** What is not kept of earlier versions cannot be asked of them. */
-function requireAlone(query: TopicQueryTexts): void {
+function requireAlone(query: TopicQuery): void {
   const other = (["sort", "search", "unusedFor", ...detailsConditions] as const).find(
     (name) => query[name] !== undefined,
   );
@@ -60,7 +54,7 @@ const createCombinationError = (name: string, other: string): RejectionError =>
     { path: `/${name}`, message: `cannot be combined with ${other}` },
   ]);
 
-function parseOrder(sort: NonNullable<TopicQueryTexts["sort"]>): TopicOrder {
+function parseOrder(sort: NonNullable<TopicQuery["sort"]>): TopicOrder {
   const descending = sort.startsWith("-");
   return { sort: (descending ? sort.slice(1) : sort) as TopicOrder["sort"], descending };
 }

@@ -1,7 +1,6 @@
 import { forceQuerySchema, type ForceQuery } from "../../schemas/topic-sets.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { isSysId } from "../../src/lib/sys-id.ts";
-import { createValidator } from "../../src/lib/validation.ts";
 import { toEgressView, type EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import { requireUnmanaged } from "../../src/plans/guard.ts";
 import { VersionConflictError } from "../../src/topics/definition-change.ts";
@@ -21,7 +20,7 @@ import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
 import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
 import { toEtag } from "../framework/if-match.ts";
 import type { Call, Reply } from "../framework/operation.ts";
-import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import { queryRules } from "../framework/query.ts";
 
 type Caller = Pick<Call, "user" | "namespaces">;
 
@@ -43,19 +42,17 @@ export const createTopicCheck =
       : new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
   };
 
-const checkForce = createValidator<ForceQuery>(forceQuerySchema);
-
-/** The query parameter of `requireUnmanagedFor`. */
-export const forceParameter = toQueryParameters(forceQuerySchema);
+/** The query of `requireUnmanagedFor`. */
+export const forceRules = queryRules<ForceQuery>(forceQuerySchema);
 
 /** Throws for topics of a set, unless the caller forces the change. See `requireUnmanaged`. */
 export const requireUnmanagedFor = (
-  { query, namespaces }: Pick<Call, "query" | "namespaces">,
+  { query, namespaces }: Pick<Call<unknown, ForceQuery>, "query" | "namespaces">,
   store: Pick<TopicDetailsStore, "find">,
   externalIds: readonly string[],
 ): ReturnType<typeof requireUnmanaged> =>
   requireUnmanaged(store, externalIds, {
-    force: validateQuery(checkForce, query).force === "true",
+    force: query.force,
     canSee: (namespace) => includesNamespace(namespaces, namespace),
   });
 

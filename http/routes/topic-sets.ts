@@ -30,12 +30,11 @@ import type { TopicReader } from "../../src/topics/listing.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
 import { includesNamespace, type Namespaces } from "../../src/users/rights.ts";
 import { HttpError, requireFound, requireNamespace } from "../framework/errors.ts";
-import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import { queryRules } from "../framework/query.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
 import { createHiddenError, requireFreeIds } from "./topic-rules.ts";
 import { findWarnings, type WarningServices } from "./topic-warnings.ts";
 
-const checkSetQuery = createValidator<TopicSetQuery>(topicSetQuerySchema);
 const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
 const checkChanges = createValidator<SetChanges>(setChangesSchema);
 const checkName = createValidator<{ readonly name: string }>(topicSetNameSchema);
@@ -80,11 +79,10 @@ const getSet = (services: TopicSetServices): Operation =>
     description:
       "Where it is applied from, its last applies, and its drift: the topics that something else has changed since.",
     parameters: { name },
-    query: toQueryParameters(topicSetQuerySchema),
+    query: queryRules<TopicSetQuery>(topicSetQuerySchema),
     replies: { 200: { description: "The set.", schema: topicSetSchema } },
-    rejections: ["NOT_FOUND", "SCHEMA_VIOLATION"],
-    async handle({ parameters: { name: given = "" }, query, namespaces }) {
-      const { after } = validateQuery(checkSetQuery, query);
+    rejections: ["NOT_FOUND"],
+    async handle({ parameters: { name: given = "" }, query: { after }, namespaces }) {
       const set = await findVisible(services, given, namespaces);
       const { drift, next } = await readDriftPage(services.planSource, given, { after, namespaces });
       const topics = drift.map(({ externalId, path, applied, version, message }) => ({

@@ -8,6 +8,7 @@ import {
   type VersionList,
   type VersionQuery,
 } from "../../schemas/topic-versions.ts";
+import type { ForceQuery } from "../../schemas/topic-sets.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
@@ -28,7 +29,7 @@ import { includesNamespace } from "../../src/users/rights.ts";
 import { HttpError } from "../framework/errors.ts";
 import { parseIfMatch, toEtag } from "../framework/if-match.ts";
 import { operation, type Call, type Operation } from "../framework/operation.ts";
-import { toQueryParameters, validateQuery } from "../framework/query.ts";
+import { queryRules } from "../framework/query.ts";
 import {
   canSee,
   changeRejections,
@@ -36,7 +37,7 @@ import {
   findBySysId,
   findExternalId,
   findVisibleTopic,
-  forceParameter,
+  forceRules,
   hidePrevious,
   requireStorable,
   replyWithTopic,
@@ -45,8 +46,6 @@ import {
   type ShownSources,
 } from "./topic-rules.ts";
 
-const checkAtQuery = createValidator<TopicAtQuery>(topicAtQuerySchema);
-const checkVersionQuery = createValidator<VersionQuery>(versionQuerySchema, { defaults: true });
 const checkRestore = createValidator<RestoreBody>(restoreBodySchema);
 
 interface HistoryServices extends ShownSources {
@@ -70,13 +69,13 @@ const getTopic = (services: HistoryServices): Operation =>
     parameters: {
       id: "External id of the topic, or its sys_id, which takes precedence.",
     },
-    query: toQueryParameters(topicAtQuerySchema),
+    query: queryRules<TopicAtQuery>(topicAtQuerySchema),
     replies: { 200: { description: "The topic.", schema: topicDetailSchema, hasEtag: true } },
-    rejections: ["NOT_FOUND", "SCHEMA_VIOLATION"],
+    rejections: ["NOT_FOUND"],
     async handle(call) {
-      const { query, namespaces } = call;
+      const { namespaces } = call;
       const { id = "" } = call.parameters;
-      const { version, at } = validateQuery(checkAtQuery, query);
+      const { version, at } = call.query;
       if (version !== undefined && at !== undefined)
         throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
           { path: "/at", message: "cannot be combined with version" },
@@ -109,11 +108,11 @@ const addDetailsAt = (
 async function findPast(
   services: HistoryServices,
   externalId: string,
-  { version, at }: { readonly version: string | undefined; readonly at: string | undefined },
+  { version, at }: { readonly version: number | undefined; readonly at: string | undefined },
 ): Promise<TopicVersion | undefined> {
   return version === undefined
     ? services.topicHistory.findAt(externalId, new Date(at ?? ""))
-    : services.topicHistory.findVersion(externalId, Number(version));
+    : services.topicHistory.findVersion(externalId, version);
 }
 
 const listVersions = (services: HistoryServices): Operation =>
@@ -128,15 +127,15 @@ const listVersions = (services: HistoryServices): Operation =>
     description:
       "Those of its definition and, as `described`, of its details, the latest first, one page at a time. Topics that had the external id before are included, under their own sys_ids.",
     parameters: { id: "External id of a topic that exists or existed, or its sys_id." },
-    query: toQueryParameters(versionQuerySchema),
+    query: queryRules<VersionQuery>(versionQuerySchema),
     replies: { 200: { description: "A page of versions.", schema: versionListSchema } },
-    rejections: ["NOT_FOUND", "SCHEMA_VIOLATION"],
+    rejections: ["NOT_FOUND"],
     async handle(call) {
-      const { query, namespaces } = call;
+      const { namespaces } = call;
       const { id = "" } = call.parameters;
-      const { limit, after } = validateQuery(checkVersionQuery, query);
+      const { limit, after } = call.query;
       const externalId = (await findBySysId(services.topicReader, id, call))?.topic.externalId ?? id;
-      const place = { namespaces, after, limit: Number(limit) };
+      const place = { namespaces, after, limit };
       const { entries, next } = await readHistoryPage(services.topicHistory, externalId, place);
       if (entries.length === 0 && after === undefined)
         throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
@@ -146,7 +145,7 @@ const listVersions = (services: HistoryServices): Operation =>
   });
 
 const restoreVersion = (services: HistoryServices): Operation =>
-  operation<RestoreBody>({
+  operation<RestoreBody, ForceQuery>({
     id: "restoreTopic",
     method: "POST",
     paths: ["/api/topicsync/v1/topics/{externalId}/restore"],
@@ -158,7 +157,7 @@ const restoreVersion = (services: HistoryServices): Operation =>
       "Stores its definition as a new version, under the same sys_id and the present external id. A disabled topic becomes active. Topics of the channel cannot be restored: announce the definition instead.",
     parameters: { externalId: "External id of the topic, or its sys_id." },
     ifMatch: "optional",
-    query: forceParameter,
+    query: forceRules,
     body: { schema: restoreBodySchema, check: checkRestore, wrongTypeStatus: 415 },
     replies: {
       200: { description: "The topic has the definition.", schema: topicDetailSchema, hasEtag: true },

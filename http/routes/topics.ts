@@ -4,7 +4,12 @@ import {
   type TopicCheck,
   type TopicDraft,
 } from "../../schemas/topic-check.ts";
-import { topicListSchema, topicQuerySchema, type TopicList } from "../../schemas/topic-list.ts";
+import {
+  topicListSchema,
+  topicQuerySchema,
+  type TopicList,
+  type TopicQuery,
+} from "../../schemas/topic-list.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import {
   topicBodySchema,
@@ -25,14 +30,14 @@ import { externalIdFault, toDefinition } from "../../src/topics/topic.ts";
 import type { EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import { requireNamespace } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "../framework/operation.ts";
-import { toQueryParameters } from "../framework/query.ts";
+import { queryRules } from "../framework/query.ts";
 import { parseTopicQuery } from "./topic-query.ts";
 import {
   createTopicCheck,
   findExternalId,
   findTakenId,
   requireFreeIds,
-  forceParameter,
+  forceRules,
   hidePrevious,
   requireStorable,
   replyWithTopic,
@@ -94,9 +99,8 @@ const listTopics = (sources: TopicServices): Operation =>
     summary: "List topics",
     description:
       "Returns one page at a time, which may have fewer topics than `limit`, also if there is a next page. A topic created, changed or retired while you page may be on a later page or on none.",
-    query: toQueryParameters(topicQuerySchema),
+    query: queryRules<TopicQuery>(topicQuerySchema),
     replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
-    rejections: ["SCHEMA_VIOLATION"],
     async handle({ query, namespaces }) {
       const { topicDetails, topicUsage } = sources;
       const { page: from, unusedFor, at, ...parsed } = parseTopicQuery(query);
@@ -161,8 +165,8 @@ const disableTopic = (services: TopicServices): Operation =>
       "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
     parameters: { externalId: "External id of the topic, or its sys_id." },
     replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema, hasEtag: true } },
-    query: forceParameter,
-    rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN", "MANAGED_BY_SET", "SCHEMA_VIOLATION"],
+    query: forceRules,
+    rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN", "MANAGED_BY_SET"],
     async handle(call) {
       const id = await findExternalId(services.topicReader, call.parameters["externalId"] ?? "", call);
       const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);

@@ -9,7 +9,7 @@ import {
   type NewUserBody,
   type RoleChangeBody,
   type UserList,
-  type UserQueryTexts,
+  type UserQuery,
   type UserView,
 } from "../../schemas/user.ts";
 import { createCursorFormat } from "../../src/lib/cursor.ts";
@@ -24,9 +24,8 @@ import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError, requireFound, requireFreeName } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
-import { validateQuery, toQueryParameters } from "../framework/query.ts";
+import { queryRules } from "../framework/query.ts";
 
-const checkQuery = createValidator<UserQueryTexts>(userQuerySchema, { defaults: true });
 const checkNewUser = createValidator<NewUserBody>(newUserSchema);
 const checkRoleChange = createValidator<RoleChangeBody>(roleChangeSchema);
 const checkNewPassword = createValidator<NewPasswordBody>(newPasswordSchema);
@@ -54,13 +53,11 @@ const listUsers = (users: UserAdministration): Operation =>
     tag: "users",
     summary: "List users",
     description: "Sorted by name, one page at a time. Passwords are never returned.",
-    query: toQueryParameters(userQuerySchema),
+    query: queryRules<UserQuery>(userQuerySchema),
     replies: { 200: { description: "A page of users.", schema: userListSchema } },
-    rejections: ["SCHEMA_VIOLATION"],
-    async handle({ query }) {
-      const { prefix, after, limit } = validateQuery(checkQuery, query);
+    async handle({ query: { prefix, after, limit } }) {
       const afterName = after === undefined ? undefined : cursors.decode(after)[0];
-      const page = await users.findPage({ prefix, afterName, limit: Number(limit) });
+      const page = await users.findPage({ prefix, afterName, limit });
       const last = page.hasNext ? page.users.at(-1) : undefined;
       const json: UserList = {
         users: page.users.map(toUserView),

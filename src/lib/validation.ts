@@ -89,9 +89,16 @@ function toFault(error: ErrorObject): Fault {
 }
 
 function formatMessage(error: ErrorObject, params: Record<string, unknown>): string {
+  const expected = (error.parentSchema as { expected?: string } | undefined)?.expected;
   switch (error.keyword) {
     case "type":
+      // A query has only texts.
+      if (params["type"] !== "string" && typeof error.data === "string" && expected !== undefined)
+        return `must be ${expected}`;
       return `must be ${withArticle(params["type"])}, but is ${describeType(error.data)}`;
+    case "minimum":
+    case "maximum":
+      return expected === undefined ? (error.message ?? "") : `must be ${expected}`;
     case "minLength":
       return params["limit"] === 1
         ? "must not be empty"
@@ -111,7 +118,7 @@ function formatMessage(error: ErrorObject, params: Record<string, unknown>): str
         formatRules[String(params["format"])] ?? "must be well-formed Unicode text without NUL characters"
       );
     case "pattern":
-      return `must be ${getExpectation(error) ?? `text that matches ${String(params["pattern"])}`}`;
+      return `must be ${expected ?? `text that matches ${String(params["pattern"])}`}`;
     default:
       return error.message ?? `breaks the rule "${error.keyword}"`;
   }
@@ -121,10 +128,6 @@ const formatRules: Readonly<Record<string, string>> = {
   "date-time": "must be a time such as 2026-11-21T07:18:04Z (RFC 3339)",
   date: "must be a date such as 2026-11-21",
 };
-
-function getExpectation(error: ErrorObject): string | undefined {
-  return (error.parentSchema as { expected?: string } | undefined)?.expected;
-}
 
 function describeUnknownMember(error: ErrorObject, member: string): string {
   const schema = error.parentSchema as { properties?: object } | undefined;

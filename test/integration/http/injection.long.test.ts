@@ -211,8 +211,8 @@ describe("an application name in the path", () => {
 
 describe("a query", () => {
   it("cannot create objects or arrays in place of strings", async () => {
-    assertError(await send(`${pick}?explain=a&explain=b`, { event: {} }), 400, "BAD_REQUEST");
-    assertError(await send(`${pick}?explain=`, { event: {} }), 400, "BAD_REQUEST");
+    assertError(await send(`${pick}?explain=a&explain=b`, { event: {} }), 400, "SCHEMA_VIOLATION");
+    assertError(await send(`${pick}?explain=`, { event: {} }), 400, "SCHEMA_VIOLATION");
     for (const query of [
       "explain[$ne]=1",
       "explain[]=1",

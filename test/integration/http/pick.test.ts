@@ -182,7 +182,7 @@ describe("picking the topics of an event", () => {
     assert.ok(!getExternalIds(await ask(`{"$key":"b"}`)).includes("carried"));
 
     for (const [wrong, fault] of [
-      ["", { path: "/record", message: "is not JSON" }],
+      ["", { path: "/record", message: "must not be empty" }],
       ['{"$key', { path: "/record", message: "is not JSON" }],
       ['{"$key":1}', { path: "/record/$key", message: "must be a string or null, but is a number" }],
     ] as const) {
@@ -190,7 +190,7 @@ describe("picking the topics of an event", () => {
       assertError(rejected, 400, "SCHEMA_VIOLATION");
       assert.deepEqual((rejected.json as { error: { details: unknown } }).error.details, [fault]);
     }
-    assertError(await pick(carried, "?record={}&record={}"), 400, "BAD_REQUEST");
+    assertError(await pick(carried, "?record={}&record={}"), 400, "SCHEMA_VIOLATION");
   });
 
   it("counts topics with valid and invalid filters, and without any, in the metrics", async () => {

@@ -29,7 +29,7 @@ const body = {
 } as const;
 const json = { status: 200, json: {} };
 function declare(one: Pick<Operation, "id" | "method" | "access"> & Partial<Operation>): Operation {
-  return operation<unknown>({
+  return operation<unknown, unknown>({
     ...common,
     paths: [`/${one.id}`],
     handle({ acceptsEvents }) {
