@@ -14,6 +14,7 @@ const rooms = [
   "plans",
   "storage",
   "consumers",
+  "operations",
   "http",
   "service",
   "cli",

@@ -8,44 +8,16 @@ import { publishSchema } from "../src/lib/published-schema.ts";
 import { listOperations } from "../http/app.ts";
 import { buildOpenApiDocument } from "../http/openapi/document.ts";
 
-/**
- * Placeholder for the services of the operations: describing them calls none, and takes at most a part of
- * one.
- */
 const uncalled = {} as never;
 
 /** Every operation of the HTTP API. */
 export const operations = listOperations({
-  topics: uncalled,
-  topicReader: uncalled,
-  topicHistory: uncalled,
-  topicDetails: uncalled,
-  detailsService: uncalled,
-  topicSetStore: uncalled,
-  planSource: uncalled,
-  applyChanges: uncalled,
-  topicIndex: uncalled,
-  decodeEventText: uncalled,
-  egressNaming: undefined,
-  eventTypes: uncalled,
-  impact: undefined,
-  topicUsage: uncalled,
-  installations: uncalled,
-  users: uncalled,
-  keys: uncalled,
-  applications: uncalled,
-  platforms: uncalled,
-  checkReadiness: uncalled,
-  metrics: uncalled,
-  isManagedApart: false,
-  getSyncStatus: uncalled,
-  getOverview: uncalled,
-  deadLetters: uncalled,
   sessions: uncalled,
   verifyAfresh: uncalled,
   openId: undefined,
   checkToken: undefined,
   consoleFiles: undefined,
+  isManagedApart: false,
 });
 
 /** The text of each document by file name. */

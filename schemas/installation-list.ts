@@ -44,7 +44,7 @@ export const installationQuerySchema = {
 } as const;
 
 /** The query with its defaults. */
-export type InstallationQuery = FromSchema<typeof installationQuerySchema>;
+export type InstallationListQuery = FromSchema<typeof installationQuerySchema>;
 
 /** The response body. */
 export const installationListSchema = {

@@ -1,4 +1,4 @@
-// Members of a query are text in a URL. Whole numbers, `true` and `false` are converted before the query is validated.
+// Members of a query are text in a URL. Whole numbers, `true` and `false` are converted before the check.
 
 /** A query parameter with the size of a page. */
 export const pageSize = (maximum: number, size: number) =>

@@ -78,7 +78,7 @@ export const topicQuerySchema = {
 } as const;
 
 /** The validated query. `FromSchema` treats a member with a default as always present. */
-export type TopicQuery = FromSchema<typeof topicQuerySchema>;
+export type TopicListQuery = FromSchema<typeof topicQuerySchema>;
 
 export const topicListSchema = {
   $id: "topic-list",

@@ -15,7 +15,7 @@ import { hasRight, hasRightSomewhere, type Right } from "../../src/users/rights.
 import { nobody, type User } from "../../src/users/user.ts";
 import type { Caller, Handler, RequestContext } from "./context.ts";
 import { csrfHeader, readSessionId } from "./cookies.ts";
-import { createForbiddenError, HttpError } from "./errors.ts";
+import { createForbiddenError, HttpError } from "../../src/operations/framework/errors.ts";
 
 /**
  * Returns the caller, synchronously where the credentials are cached; with `afresh`, the cache is not asked.

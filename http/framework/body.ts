@@ -6,8 +6,8 @@ import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
 import { parseStrictJson } from "../../src/lib/json.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { Handler } from "./context.ts";
-import { HttpError } from "./errors.ts";
-import type { BodyRules } from "./operation.ts";
+import { HttpError } from "../../src/operations/framework/errors.ts";
+import type { BodyRules } from "../../src/operations/framework/operation.ts";
 import { expectsContinue, maxBodyBytes } from "./message.ts";
 import { removeNullMembers } from "./null-members.ts";
 

@@ -9,7 +9,7 @@ import type { Logger } from "../../src/lib/logger.ts";
 import type { Session } from "../../src/users/session.ts";
 import type { User } from "../../src/users/user.ts";
 import { stripParameters } from "./accept.ts";
-import type { ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "../../src/operations/framework/errors.ts";
 import { noStore } from "./headers.ts";
 
 /** The user who sent a request, and the session it was sent in, if any. */

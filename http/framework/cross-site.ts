@@ -2,7 +2,7 @@ import type { Request } from "express";
 import type { ServerResponse } from "node:http";
 
 import type { Handler } from "./context.ts";
-import { HttpError } from "./errors.ts";
+import { HttpError } from "../../src/operations/framework/errors.ts";
 
 /** What a page may send and read, besides what every page may (Fetch standard, section 3.3). */
 const corsHeaders = {

@@ -3,9 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { OverloadedError } from "../../src/lib/errors.ts";
-
-/** Produces events until `abort` is aborted: the client left, or the service stops. */
-export type Events = (abort: AbortSignal) => AsyncIterable<unknown>;
+import type { Events } from "../../src/operations/framework/operation.ts";
 
 interface Subscription {
   readonly events: Events;

@@ -1,10 +1,6 @@
 import helmet from "helmet";
 
-/** Names and values of headers; a list for a header that is sent several times. */
-export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
-
-/** Content security policy: directives in helmet's spelling, such as `scriptSrc: ["'self'"]`. */
-export type ContentSecurityPolicy = Readonly<Record<string, readonly string[]>>;
+import type { ContentSecurityPolicy } from "../../src/operations/framework/operation.ts";
 
 /** For every response that does not say otherwise. */
 export const noStore = "no-store";

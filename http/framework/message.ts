@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { maxUrlLength, type Handler } from "./context.ts";
-import { HttpError } from "./errors.ts";
+import { HttpError } from "../../src/operations/framework/errors.ts";
 
 const maxHeaders = 100;
 /** Node silently drops headers beyond its own limit. One more than ours shows that there are too many. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "../../src/operations/framework/errors.ts";
 import { toKnownMethod, type Handler } from "./context.ts";
 
 /** What is measured of a request once its response is sent, or its connection is lost. */

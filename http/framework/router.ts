@@ -19,14 +19,22 @@ import { createBodyBudget, type BodyBudget } from "./body-budget.ts";
 import { isHealthPath, toOrigin, type Handler, type RequestContext } from "./context.ts";
 import { answerPreflight, rejectCrossSite } from "./cross-site.ts";
 import { rejectMethod } from "./error-response.ts";
-import { HttpError } from "./errors.ts";
+import { HttpError } from "../../src/operations/framework/errors.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { pageSecurityHeaders } from "./headers.ts";
-import { eventStreamType, jsonType, returnsEvents, returnsJson, type Operation } from "./operation.ts";
+import {
+  eventStreamType,
+  jsonType,
+  returnsEvents,
+  returnsJson,
+  type Operation,
+} from "../../src/operations/framework/operation.ts";
+import type { OperationServices } from "../../src/operations/framework/services.ts";
 import { createRouteCache } from "./route-cache.ts";
 
 /** What every operation is served with. */
 interface RouterOptions {
+  readonly services: OperationServices;
   readonly authenticate: AuthenticateRequest;
   readonly audit: Audit;
   readonly recordRefusal: RecordRefusal;
@@ -128,7 +136,7 @@ function requireJsonAccepted(orEvents: boolean): Handler {
 /** Creates the handler that runs an operation and sends its reply. */
 function createHandler(
   operation: Operation,
-  { authenticate, audit, recordRefusal, streams }: RouterOptions,
+  { services, authenticate, audit, recordRefusal, streams }: RouterOptions,
 ): Handler {
   /**
    * Whether the caller of an event stream may still see it, with the same roles: these decide what is shown.
@@ -153,7 +161,7 @@ function createHandler(
       locals.claimedUser = name;
       locals.credentials = "password";
     };
-    const reply = await operation.handle({
+    const call = {
       parameters: request.params,
       query: operation.query?.read(request.query),
       body: request.body,
@@ -168,7 +176,8 @@ function createHandler(
       ifMatch: request.headers["if-match"] ?? "",
       cookies: request.headers.cookie ?? "",
       claimUser,
-    });
+    };
+    const reply = await operation.handle(call, services);
     const { status, headers, json, text, events, failure, failedLogin, by = user } = reply;
     const origin = toOrigin(locals, by);
     if (failedLogin !== undefined)

@@ -7,8 +7,8 @@ import type { Duplex } from "node:stream";
 import type { Logger } from "../../src/lib/logger.ts";
 import { oncePerMinute } from "../../src/lib/once-per-minute.ts";
 import type { TlsPair } from "../../src/lib/tls.ts";
-import { toErrorBody } from "./error-response.ts";
-import { HttpError, statuses, type ErrorCode } from "./errors.ts";
+import { toErrorBody } from "../../src/operations/framework/error-description.ts";
+import { HttpError, statuses, type ErrorCode } from "../../src/operations/framework/errors.ts";
 import { rawResponseHeaders } from "./headers.ts";
 import { maxHeadersRead, toOriginForm } from "./message.ts";
 

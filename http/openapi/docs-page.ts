@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 
 import { cached } from "../../src/lib/cached.ts";
-import { HttpError } from "../framework/errors.ts";
+import { HttpError } from "../../src/operations/framework/errors.ts";
 import { ownFilesOnly } from "../framework/headers.ts";
-import { operation, type Operation, type Reply } from "../framework/operation.ts";
+import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";
 import { buildOpenApiDocument, type SecuritySchemes } from "./document.ts";
 
 const page = `<!doctype html>

@@ -1,10 +1,10 @@
 import { publishSchema } from "../../src/lib/published-schema.ts";
 import { version } from "../../src/lib/version.ts";
 import { createComponents, type Components } from "./components.ts";
-import { ifMatchPattern } from "../framework/if-match.ts";
+import { ifMatchPattern } from "../../src/operations/framework/if-match.ts";
 import { permitNulls } from "../framework/null-members.ts";
 import { buildResponses } from "./responses.ts";
-import type { Operation } from "../framework/operation.ts";
+import type { Operation } from "../../src/operations/framework/operation.ts";
 
 /** OpenAPI security schemes by name. */
 export type SecuritySchemes = Readonly<Record<string, object>>;

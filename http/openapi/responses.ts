@@ -1,7 +1,12 @@
 import { errorBodySchema } from "../../schemas/error.ts";
-import { statuses, type ErrorCode } from "../framework/errors.ts";
+import { statuses, type ErrorCode } from "../../src/operations/framework/errors.ts";
 import type { Components } from "./components.ts";
-import { jsonType, returnsJson, type Operation, type ReplyDescription } from "../framework/operation.ts";
+import {
+  jsonType,
+  returnsJson,
+  type Operation,
+  type ReplyDescription,
+} from "../../src/operations/framework/operation.ts";
 
 /** Every response of an operation, by status. */
 export function buildResponses(operation: Operation, components: Components): Record<string, object> {

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
-import { HttpError } from "../framework/errors.ts";
-import { operation, type Operation, type Reply } from "../framework/operation.ts";
+import { HttpError } from "../../src/operations/framework/errors.ts";
+import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";
 import { ownFilesOnly } from "../framework/headers.ts";
 
 /** The console, as built by `npm run build`. */

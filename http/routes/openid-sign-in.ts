@@ -2,9 +2,9 @@ import { signInMethodsSchema, type SignInMethods } from "../../schemas/session.t
 import type { OpenIdSignIn } from "../../src/users/openid-sign-in.ts";
 import type { Sessions } from "../../src/users/session.ts";
 import { SignInError } from "../../src/users/openid.ts";
-import { HttpError } from "../framework/errors.ts";
-import { operation, type Operation, type Reply } from "../framework/operation.ts";
-import { foreignQuery } from "../framework/query.ts";
+import { HttpError } from "../../src/operations/framework/errors.ts";
+import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";
+import { foreignQuery } from "../../src/operations/framework/query.ts";
 import { createSignInCookie, formatSessionCookie } from "../framework/cookies.ts";
 
 const path = "/api/topicsync/v1/session/openid";

@@ -9,14 +9,13 @@ import {
   type SessionView,
 } from "../../schemas/session.ts";
 import { toSessionKey, type OpenSession, type Session, type Sessions } from "../../src/users/session.ts";
-import type { UserAdministration } from "../../src/users/administration.ts";
 import type { AuthenticateAfresh } from "../../src/users/authenticate.ts";
 import { listRights } from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { sessionChallenge } from "../framework/auth.ts";
-import { HttpError } from "../framework/errors.ts";
-import { operation, type Operation } from "../framework/operation.ts";
+import { HttpError } from "../../src/operations/framework/errors.ts";
+import { operation, type Operation } from "../../src/operations/framework/operation.ts";
 import { clearSessionCookie, formatSessionCookie } from "../framework/cookies.ts";
 
 const checkCredentials = createValidator<CredentialsBody>(credentialsSchema);
@@ -31,7 +30,6 @@ const wrongCredentials = "The user name or the password is wrong, or the user is
 interface SessionServices {
   readonly sessions: Sessions;
   readonly verifyAfresh: AuthenticateAfresh;
-  readonly users: Pick<UserAdministration, "setPassword">;
 }
 
 const signIn = ({ sessions, verifyAfresh }: SessionServices): Operation =>
@@ -195,7 +193,7 @@ function toSessionList(open: readonly OpenSession[], session: Session | undefine
   };
 }
 
-const changeOwnPassword = ({ sessions, users, verifyAfresh }: SessionServices): Operation =>
+const changeOwnPassword = ({ sessions, verifyAfresh }: SessionServices): Operation =>
   operation<OwnPasswordBody>({
     id: "changeOwnPassword",
     method: "POST",
@@ -207,7 +205,10 @@ const changeOwnPassword = ({ sessions, users, verifyAfresh }: SessionServices): 
       "Ends all of the caller's sessions, and starts a new one if the request was sent in a session; the old password is rejected within 30 seconds. A wrong current password counts as a failed login. Not for users of an OpenID provider and for API keys.",
     body: { schema: ownPasswordSchema, check: checkOwnPassword, wrongTypeStatus: 415 },
     replies: { 200: { description: "The new session, or the caller without one.", schema: sessionSchema } },
-    async handle({ body: { currentPassword, password }, user: { name }, session, address, secure }) {
+    async handle(
+      { body: { currentPassword, password }, user: { name }, session, address, secure },
+      { users },
+    ) {
       const verified = await verifyAfresh({ name, password: currentPassword, address });
       const changed = verified && (await users.setPassword(name, password, verified));
       if (changed === undefined) throw new HttpError("FORBIDDEN", "The current password is wrong.");

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 
-import type { MetricsText } from "../../http/routes/health.ts";
+import type { MetricsText } from "../operations/framework/services.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { cached } from "../lib/cached.ts";
 import type { IndexStatus } from "../topics/live/topic-index.ts";

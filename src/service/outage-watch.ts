@@ -1,4 +1,4 @@
-import type { CheckReadiness } from "../../http/routes/health.ts";
+import type { CheckReadiness } from "../operations/framework/services.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { elapsed, repeat } from "../lib/platform.ts";

@@ -1,5 +1,5 @@
 import type { GroupConsumer } from "../../consumers/group-consumer.ts";
-import type { CheckResult, CheckReadiness } from "../../http/routes/health.ts";
+import type { CheckResult, CheckReadiness } from "../operations/framework/services.ts";
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import type { ConsumerStatus } from "../../consumers/partition-status.ts";

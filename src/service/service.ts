@@ -1,7 +1,6 @@
 import { createApp, createManagementApp, type AppOptions } from "../../http/app.ts";
-import { decodeEventText } from "../../consumers/events/decode.ts";
 import { listen, type HttpServer } from "../../http/framework/server.ts";
-import type { CheckReadiness } from "../../http/routes/health.ts";
+import type { CheckReadiness, OperationServices } from "../operations/framework/services.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createBroker } from "../kafka/client.ts";
 import { RefusalAudit } from "../lib/audit-refusals.ts";
@@ -96,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   return {
     url: server.url,
-    ready: becomeReady(context, consumers, appOptions.checkReadiness),
+    ready: becomeReady(context, consumers, appOptions.services.checkReadiness),
     reload: tls !== undefined || context.audit.inFile ? reload : undefined,
   };
 }
@@ -157,33 +156,23 @@ async function createAppOptions(
   { kafkaBrokers }: Addresses,
 ): Promise<Omit<AppOptions, "log">> {
   const { config, services, database, broker, audit, metrics, lifecycle, abort, tracing, log } = context;
-  const { topics, topicReader, topicHistory, topicDetails, detailsService } = services;
-  const { topicSetStore, planSource, applyChanges } = services;
-  const { topicIndex, topicUsage, eventTypes, applications, platforms } = services;
-  const { users, keys, sessions } = services;
   const refusals = new RefusalAudit(audit);
   lifecycle.onStop("audit of refusals", () => {
     refusals.flush();
   });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
-  return {
+  // Each is created when it is first read, so `services` has nothing to spread.
+  const { topics, topicReader, topicHistory, topicDetails, detailsService } = services;
+  const { topicSetStore, planSource, applyChanges, topicIndex, topicUsage, eventTypes } = services;
+  const { installations, installationListing, installationDeactivator, lookUp } = services;
+  const { users, keys, applications, platforms } = services;
+  const operationServices: OperationServices = {
     ...{ topics, topicReader, topicHistory, topicDetails, detailsService },
-    ...{ topicSetStore, planSource, applyChanges },
-    ...{ topicIndex, egressNaming, eventTypes, topicUsage, decodeEventText },
+    ...{ topicSetStore, planSource, applyChanges, topicIndex, topicUsage, eventTypes },
+    ...{ installations, installationListing, installationDeactivator, lookUp },
+    ...{ users, keys, applications, platforms },
+    ...{ egressNaming, deadLetters, getSyncStatus, checkReadiness },
     impact: createPreview(context, kafkaBrokers),
-    ...{ users, keys, sessions, applications, platforms },
-    ...(await createSignIn(config, services, log.child({ component: "users" }))),
-    installations: {
-      service: services.installations,
-      listing: services.installationListing,
-      lookUp: services.lookUp,
-      deactivator: services.installationDeactivator,
-    },
-    deadLetters,
-    consoleFiles: await readConsoleFiles(),
-    audit,
-    recordRefusal: refusals.record,
-    checkReadiness,
     metrics: createMetricsText(metrics, {
       getSyncStatus,
       readiness: checkReadiness,
@@ -192,8 +181,6 @@ async function createAppOptions(
       getPoolUse: () => database.getPoolUse(),
       getCertificates: watchCertificates(config),
     }),
-    recordRequest: metrics.recordRequest,
-    getSyncStatus,
     getOverview: createOverview({
       readiness: checkReadiness,
       getSyncStatus,
@@ -201,6 +188,15 @@ async function createAppOptions(
       countInstallations: () => services.installationReader.countByScope({}),
       lifecycle,
     }),
+  };
+  return {
+    services: operationServices,
+    sessions: services.sessions,
+    ...(await createSignIn(config, services, log.child({ component: "users" }))),
+    consoleFiles: await readConsoleFiles(),
+    audit,
+    recordRefusal: refusals.record,
+    recordRequest: metrics.recordRequest,
     isManagedApart: config.management !== undefined,
     overTls: config.http.tls !== undefined,
     publicUrl: config.http.publicUrl,

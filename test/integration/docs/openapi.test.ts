@@ -7,7 +7,7 @@ import {
   defaultSchemes,
   type OpenApiDocument,
 } from "../../../http/openapi/document.ts";
-import { operation } from "../../../http/framework/operation.ts";
+import { operation } from "../../../src/operations/framework/operation.ts";
 
 const base = { replies: { 200: { description: "Done." } }, handle: () => ({ status: 200 }) };
 const described = {

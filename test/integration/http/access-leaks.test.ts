@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { operations } from "../../../docs/contracts.ts";
-import type { Operation } from "../../../http/framework/operation.ts";
+import type { Operation } from "../../../src/operations/framework/operation.ts";
 import { limitableRights } from "../../../schemas/rights.ts";
 import { collections } from "../../../src/storage/names.ts";
 import { call } from "../../support/http.ts";

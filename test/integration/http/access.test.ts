@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 
 import { operations } from "../../../docs/contracts.ts";
 import { limitableRights, rights, type Right } from "../../../schemas/rights.ts";
-import type { Operation } from "../../../http/framework/operation.ts";
+import type { Operation } from "../../../src/operations/framework/operation.ts";
 import { assertError, call } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { service } from "../../support/shared-service.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-import type { CheckResult } from "../../../http/routes/health.ts";
+import type { CheckResult } from "../../../src/operations/framework/services.ts";
 import { watchOutages } from "../../../src/service/outage-watch.ts";
 import { createLifecycle } from "../../../src/lib/lifecycle.ts";
 import { createLogger } from "../../../src/lib/logger.ts";

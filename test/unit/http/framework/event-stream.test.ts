@@ -5,7 +5,8 @@ import { connect, Socket, type AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
-import { createEventStreams, type Events } from "../../../../http/framework/event-stream.ts";
+import { createEventStreams } from "../../../../http/framework/event-stream.ts";
+import type { Events } from "../../../../src/operations/framework/operation.ts";
 import { OverloadedError } from "../../../../src/lib/errors.ts";
 import { until } from "../../../support/poll.ts";
 

@@ -5,9 +5,14 @@ import express from "express";
 
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
-import { HttpError } from "../../../../http/framework/errors.ts";
+import { HttpError } from "../../../../src/operations/framework/errors.ts";
 import { createEventStreams } from "../../../../http/framework/event-stream.ts";
-import { eventStreamType, operation, type Operation } from "../../../../http/framework/operation.ts";
+import {
+  eventStreamType,
+  operation,
+  type Operation,
+} from "../../../../src/operations/framework/operation.ts";
+import type { OperationServices } from "../../../../src/operations/framework/services.ts";
 import { createRouter } from "../../../../http/framework/router.ts";
 import { listen } from "../../../../http/framework/server.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
@@ -61,6 +66,7 @@ const app = express();
 app.use(createRequestContext(undefined));
 app.use(
   createRouter(operations, {
+    services: {} as OperationServices,
     authenticate(_request, _client, { afresh } = { afresh: false }) {
       calls.push(afresh ? "afresh" : "remembered");
       const user = afresh ? stored : administrator;

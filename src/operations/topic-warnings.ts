@@ -1,9 +1,9 @@
 import type { FilterWarning } from "../../schemas/topic-check.ts";
-import type { EventTypeService } from "../../src/event-types/service.ts";
-import type { TopicDefinition } from "../../src/topics/topic.ts";
-import { hasRight, mayReadEvents } from "../../src/users/rights.ts";
-import type { ReplyHeaders } from "../framework/headers.ts";
-import type { Call } from "../framework/operation.ts";
+import type { EventTypeService } from "../event-types/service.ts";
+import type { TopicDefinition } from "../topics/topic.ts";
+import { hasRight, mayReadEvents } from "../users/rights.ts";
+import type { ReplyHeaders } from "./framework/operation.ts";
+import type { Call } from "./framework/operation.ts";
 
 export interface WarningServices {
   readonly eventTypes: Pick<EventTypeService, "findWarnings">;

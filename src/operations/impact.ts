@@ -5,38 +5,31 @@ import {
   type ImpactBody,
   type ImpactResult,
 } from "../../schemas/impact.ts";
-import { findChangeFaults, toImpactChange, type ProposedTopic } from "../../src/plans/impact/changes.ts";
-import type { ImpactJob, ImpactPreview, ImpactProgress } from "../../src/plans/impact/preview.ts";
-import { toReadEvent } from "../../src/plans/impact/result.ts";
-import type { EventSelection } from "../../src/plans/impact/selection.ts";
+import { findChangeFaults, toImpactChange, type ProposedTopic } from "../plans/impact/changes.ts";
+import type { ImpactJob, ImpactPreview, ImpactProgress } from "../plans/impact/preview.ts";
+import { toReadEvent } from "../plans/impact/result.ts";
+import type { EventSelection } from "../plans/impact/selection.ts";
 import {
   ConfigurationError,
   getErrorMessage,
   OverloadedError,
   RejectionError,
   type Fault,
-} from "../../src/lib/errors.ts";
-import { createValidator } from "../../src/lib/validation.ts";
-import type { TopicReader } from "../../src/topics/listing.ts";
-import type { Topic } from "../../src/topics/topic.ts";
-import { hasRight, includesNamespace } from "../../src/users/rights.ts";
-import { describeError, toErrorBody } from "../framework/error-response.ts";
-import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
-import type { Events } from "../framework/event-stream.ts";
-import { eventStreamType, operation, type Call, type Operation } from "../framework/operation.ts";
+} from "../lib/errors.ts";
+import { createValidator } from "../lib/validation.ts";
+import type { Topic } from "../topics/topic.ts";
+import { hasRight, includesNamespace } from "../users/rights.ts";
+import { describeError, toErrorBody } from "./framework/error-description.ts";
+import { createForbiddenError, HttpError, requireNamespace } from "./framework/errors.ts";
+import { eventStreamType, operation, type Call, type Events, type Operation } from "./framework/operation.ts";
+import type { OperationServices } from "./framework/services.ts";
 import { createHiddenError } from "./topic-rules.ts";
 
 const checkBody = createValidator<ImpactBody>(impactBodySchema);
 const defaultExamples = 3;
 
-export interface ImpactServices {
-  readonly topicReader: Pick<TopicReader, "readSorted">;
-  /** Undefined: no router is configured. */
-  readonly impact: ImpactPreview | undefined;
-}
-
 /** `POST …/impact`: what changes of topics would do to the events of the log. */
-export const impactOperations = (services: ImpactServices): readonly Operation[] => [
+export const impactOperations: readonly Operation[] = [
   operation<ImpactBody>({
     id: "previewImpact",
     method: "POST",
@@ -52,7 +45,7 @@ export const impactOperations = (services: ImpactServices): readonly Operation[]
       200: { description: "The result.", schema: impactResultSchema, mediaType: eventStreamType },
     },
     rejections: ["BAD_FILTER", "NOT_FOUND"],
-    async handle(call) {
+    async handle(call, services) {
       if (!hasRight(call.user, "events.read")) throw createForbiddenError(call.user, "events.read");
       const job = await readJob(services, call);
       const audit = toReadEvent(job);
@@ -72,7 +65,7 @@ export const impactOperations = (services: ImpactServices): readonly Operation[]
 ];
 
 /** Throws RejectionError and HttpError. */
-async function readJob({ topicReader }: ImpactServices, call: Call<ImpactBody>): Promise<ImpactJob> {
+async function readJob({ topicReader }: OperationServices, call: Call<ImpactBody>): Promise<ImpactJob> {
   const { changes, examples = defaultExamples } = call.body;
   const selection = toSelection(call.body);
   const faults = await findChangeFaults(changes);

@@ -1,18 +1,15 @@
 import { eventTypeListSchema, eventTypeSchema } from "../../schemas/event-types.ts";
-import type { EventTypeService } from "../../src/event-types/service.ts";
-import { toEventTypeList, toEventTypeView } from "../../src/event-types/view.ts";
-import { mayReadEvents } from "../../src/users/rights.ts";
-import { HttpError } from "../framework/errors.ts";
-import { operation, type Operation } from "../framework/operation.ts";
+import { toEventTypeList, toEventTypeView } from "../event-types/view.ts";
+import { mayReadEvents } from "../users/rights.ts";
+import { HttpError } from "./framework/errors.ts";
+import { operation, type Operation } from "./framework/operation.ts";
 import { throwUnreadable } from "./impact.ts";
 
 const common = { method: "GET", access: "topics.read", tag: "event types" } as const;
 const reason = "No events are read: the setting KAFKA_EVENTS_TOPIC names no Kafka topic.";
 
 /** Lists and shows the types of the last events. */
-export const eventTypeOperations = (
-  eventTypes: Pick<EventTypeService, "getSample">,
-): readonly Operation[] => [
+export const eventTypeOperations: readonly Operation[] = [
   operation({
     ...common,
     id: "listEventTypes",
@@ -21,7 +18,7 @@ export const eventTypeOperations = (
     description:
       "The types of the last events, at most 1,000. A sample of 5,000 events or 16 MiB is read when somebody asks, and kept for five minutes.",
     replies: { 200: { description: "All event types.", schema: eventTypeListSchema } },
-    async handle() {
+    async handle(_call, { eventTypes }) {
       const sample = await eventTypes.getSample().catch(throwUnreadable);
       return {
         status: 200,
@@ -38,7 +35,7 @@ export const eventTypeOperations = (
     parameters: { name: "The `eventType`; `-` for events without one." },
     replies: { 200: { description: "The event type.", schema: eventTypeSchema } },
     rejections: ["NOT_FOUND"],
-    async handle({ parameters: { name = "" }, user }) {
+    async handle({ parameters: { name = "" }, user }, { eventTypes }) {
       const sample = await eventTypes.getSample().catch(throwUnreadable);
       const type = sample?.types.find((one) => one.name === name);
       if (sample === undefined || type === undefined)

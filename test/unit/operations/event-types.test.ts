@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import type { Call } from "../../../../http/framework/operation.ts";
-import { eventTypeOperations } from "../../../../http/routes/event-types.ts";
-import type { EventTypeService } from "../../../../src/event-types/service.ts";
-import { ConfigurationError, UnavailableError } from "../../../../src/lib/errors.ts";
+import type { Call } from "../../../src/operations/framework/operation.ts";
+import type { OperationServices } from "../../../src/operations/framework/services.ts";
+import { eventTypeOperations } from "../../../src/operations/event-types.ts";
+import type { EventTypeService } from "../../../src/event-types/service.ts";
+import { ConfigurationError, UnavailableError } from "../../../src/lib/errors.ts";
 
 /** Lists the event types. */
 const list = async (getSample: EventTypeService["getSample"]) =>
-  eventTypeOperations({ getSample })[0]?.handle({} as Call);
+  eventTypeOperations[0]?.handle({} as Call, { eventTypes: { getSample } } as OperationServices);
 
 it("says why there are no event types", async () => {
   assert.deepEqual(await list(() => Promise.resolve(undefined)), {

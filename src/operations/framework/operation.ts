@@ -1,14 +1,22 @@
-import type { AuditEvent } from "../../src/lib/audit.ts";
-import type { ValidationResult } from "../../src/lib/validation.ts";
-import type { Session } from "../../src/users/session.ts";
-import type { Namespaces, Right } from "../../src/users/rights.ts";
-import type { User } from "../../src/users/user.ts";
+import type { AuditEvent } from "../../lib/audit.ts";
+import type { ValidationResult } from "../../lib/validation.ts";
+import type { Session } from "../../users/session.ts";
+import type { Namespaces, Right } from "../../users/rights.ts";
+import type { User } from "../../users/user.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { Events } from "./event-stream.ts";
-import type { ContentSecurityPolicy, ReplyHeaders } from "./headers.ts";
+import type { OperationServices } from "./services.ts";
 
 /** Who may call an operation: anybody, every active user, or users with a right. */
 export type Access = "anybody" | "user" | Right;
+
+/** Names and values of headers; a list for a header that is sent several times. */
+export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+/** Content security policy: directives in helmet's spelling, such as `scriptSrc: ["'self'"]`. */
+export type ContentSecurityPolicy = Readonly<Record<string, readonly string[]>>;
+
+/** Produces events until `abort` is aborted: the client left, or the service stops. */
+export type Events = (abort: AbortSignal) => AsyncIterable<unknown>;
 
 /** A request after authentication and validation. */
 export interface Call<Body = unknown, Query = unknown> {
@@ -143,7 +151,7 @@ export interface Operation<Body = unknown, Query = unknown> {
   /** Content security policy of an operation that returns a page. */
   readonly page?: ContentSecurityPolicy;
   /** Throws RejectionError, HttpError, OverloadedError or UnavailableError. */
-  handle(call: Call<Body, Query>): Reply | Promise<Reply>;
+  handle(call: Call<Body, Query>, services: OperationServices): Reply | Promise<Reply>;
 }
 
 /** Erases the types of body and query; the router validates both before it calls `handle`. */

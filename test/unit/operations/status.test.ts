@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { Overview } from "../../../../schemas/overview.ts";
-import type { SyncStatus } from "../../../../schemas/sync-status.ts";
-import { statusOperations } from "../../../../http/routes/status.ts";
-import { createTopicReader } from "../../../../src/storage/topic-reader.ts";
-import type { TopicRecord } from "../../../../src/storage/topic-records.ts";
-import { connectDatabase } from "../../../support/database.ts";
-import { createTopicRecord } from "../../../support/topic-record.ts";
+import type { Overview } from "../../../schemas/overview.ts";
+import type { SyncStatus } from "../../../schemas/sync-status.ts";
+import type { OperationServices } from "../../../src/operations/framework/services.ts";
+import { statusOperations } from "../../../src/operations/status.ts";
+import { createTopicReader } from "../../../src/storage/topic-reader.ts";
+import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import { connectDatabase } from "../../support/database.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 
 const { db, database } = await connectDatabase();
 const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
@@ -23,19 +24,19 @@ function toBusy(externalId: string, at: number) {
   return { externalId, events: 10 - at };
 }
 
-const operations = statusOperations({
+const services = {
   getSyncStatus: () => Promise.resolve(status),
   getOverview: () => Promise.resolve({ sync: status, checks: {}, problems: [] } as unknown as Overview),
   topicReader: createTopicReader(database),
-});
+} as unknown as OperationServices;
 
 async function getBusiest(id: string, ...roles: string[]): Promise<string[]> {
-  const operation = operations.find((one) => one.id === id);
+  const operation = statusOperations.find((one) => one.id === id);
   assert.ok(operation !== undefined);
   const call = { user: { name: "ann", roles, active: true } } as unknown as Parameters<
     typeof operation.handle
   >[0];
-  const { json } = await operation.handle(call);
+  const { json } = await operation.handle(call, services);
   const { router } = id === "getOverview" ? (json as Overview).sync : (json as SyncStatus);
   return (router?.busiest ?? []).map(({ externalId }) => externalId);
 }

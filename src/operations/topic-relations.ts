@@ -1,18 +1,11 @@
 import { topicRelationsSchema, type TopicRelationsView } from "../../schemas/topic-relations.ts";
-import { RejectionError } from "../../src/lib/errors.ts";
-import type { PickableTopic } from "../../src/topics/live/feed.ts";
-import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
-import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
-import { findContaining } from "../../src/topics/containing.ts";
-import { maxListedTopics } from "../../src/topics/finding.ts";
-import type { TopicReader } from "../../src/topics/listing.ts";
-import { operation, type Operation } from "../framework/operation.ts";
+import { RejectionError } from "../lib/errors.ts";
+import type { PickableTopic } from "../topics/live/feed.ts";
+import { FilterSyntaxError } from "../matching/filter/filter.ts";
+import { findContaining } from "../topics/containing.ts";
+import { maxListedTopics } from "../topics/finding.ts";
+import { operation, type Operation } from "./framework/operation.ts";
 import { findVisibleTopic } from "./topic-rules.ts";
-
-interface RelationServices {
-  readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
-  readonly topicIndex: LiveTopicIndex;
-}
 
 const toList = (topics: readonly PickableTopic[]): TopicRelationsView["same"] => ({
   total: topics.length,
@@ -22,10 +15,7 @@ const toList = (topics: readonly PickableTopic[]): TopicRelationsView["same"] =>
 });
 
 /** Compares the filters of topics. */
-export const topicRelationOperations = ({
-  topicReader,
-  topicIndex,
-}: RelationServices): readonly Operation[] => [
+export const topicRelationOperations: readonly Operation[] = [
   operation({
     id: "getTopicRelations",
     method: "GET",
@@ -39,7 +29,7 @@ export const topicRelationOperations = ({
     parameters: { id: "External id of the topic, or its sys_id." },
     replies: { 200: { description: "The related topics.", schema: topicRelationsSchema } },
     rejections: ["NOT_FOUND", "BAD_FILTER"],
-    async handle({ parameters: { id = "" }, namespaces }) {
+    async handle({ parameters: { id = "" }, namespaces }, { topicReader, topicIndex }) {
       const { topic } = await findVisibleTopic(topicReader, id, namespaces);
       const { impossible, same, containing, isComplete } = await findContaining(
         topicIndex,

@@ -19,10 +19,11 @@ import {
   type CatalogKind,
   type CatalogUpdate,
   type PushPlatform,
-} from "../../src/installations/catalog.ts";
-import { createValidator } from "../../src/lib/validation.ts";
-import { requireFound, requireFreeName } from "../framework/errors.ts";
-import { operation, type Operation, type Reply } from "../framework/operation.ts";
+} from "../installations/catalog.ts";
+import { createValidator } from "../lib/validation.ts";
+import { requireFound, requireFreeName } from "./framework/errors.ts";
+import { operation, type Operation, type Reply } from "./framework/operation.ts";
+import type { OperationServices } from "./framework/services.ts";
 
 const checkNewApplication = createValidator<NewApplication>(newApplicationSchema);
 const checkNewPlatform = createValidator<NewPlatform>(newPlatformSchema);
@@ -32,8 +33,53 @@ const applicationsPath = "/api/topicsync/v1/applications";
 const platformsPath = "/api/topicsync/v1/platforms";
 const common = { access: "admin", tag: "catalog" } as const;
 
+interface SwitchOptions {
+  readonly kind: CatalogKind;
+  readonly getAdministration: (services: OperationServices) => CatalogAdministration;
+  readonly path: string;
+  readonly schema: object;
+  readonly toView: (record: PushPlatform) => object;
+}
+
+const switches = [
+  {
+    verb: "disable",
+    active: false,
+    effect: "Registrations and removals are rejected within a second. Existing tokens are not changed.",
+  },
+  { verb: "enable", active: true, effect: "Tokens can be registered again within a second." },
+] as const;
+
+function createSwitchOperations({
+  kind,
+  getAdministration,
+  path,
+  schema,
+  toView,
+}: SwitchOptions): Operation[] {
+  return switches.map(({ verb, active, effect }) =>
+    operation({
+      ...common,
+      id: `${verb}${kind === "application" ? "Application" : "Platform"}`,
+      method: "POST",
+      paths: [`${path}/{name}/${verb}`],
+      summary: `${verb === "disable" ? "Disable" : "Enable"} a push ${kind}`,
+      description: effect,
+      parameters: { name: `Name of the ${kind}.` },
+      replies: { 200: { description: `The changed ${kind}.`, schema } },
+      rejections: ["NOT_FOUND"],
+      handle: async ({ parameters: { name = "" } }, services) =>
+        toReply(
+          200,
+          requireFound(await getAdministration(services).change(name, { active }), kind, name),
+          toView,
+        ),
+    }),
+  );
+}
+
 /** Lists, adds, disables and enables push applications. */
-export const applicationOperations = (applications: CatalogAdministration): readonly Operation[] => [
+export const applicationOperations: readonly Operation[] = [
   operation({
     ...common,
     id: "listApplications",
@@ -42,7 +88,7 @@ export const applicationOperations = (applications: CatalogAdministration): read
     summary: "List push applications",
     description: "Sorted by name.",
     replies: { 200: { description: "All push applications.", schema: applicationListSchema } },
-    async handle() {
+    async handle(_call, { applications }) {
       const json: ApplicationList = { applications: (await applications.list()).map(toApplicationView) };
       return { status: 200, json };
     },
@@ -57,11 +103,12 @@ export const applicationOperations = (applications: CatalogAdministration): read
     body: { schema: newApplicationSchema, check: checkNewApplication, wrongTypeStatus: 415 },
     replies: { 201: { description: "The new application.", schema: applicationSchema } },
     rejections: ["NAME_TAKEN"],
-    handle: async ({ body: { name } }) =>
+    handle: async ({ body: { name } }, { applications }) =>
       toReply(201, await requireFreeName(applications.add({ name }), name), toApplicationView),
   }),
-  ...createSwitchOperations(applications, {
+  ...createSwitchOperations({
     kind: "application",
+    getAdministration: ({ applications }) => applications,
     path: applicationsPath,
     schema: applicationSchema,
     toView: toApplicationView,
@@ -69,7 +116,7 @@ export const applicationOperations = (applications: CatalogAdministration): read
 ];
 
 /** Lists, adds, disables and enables push platforms, and sets their token rules. */
-export const platformOperations = (platforms: CatalogAdministration): readonly Operation[] => [
+export const platformOperations: readonly Operation[] = [
   operation({
     ...common,
     id: "listPlatforms",
@@ -78,7 +125,7 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     summary: "List push platforms",
     description: "Sorted by name.",
     replies: { 200: { description: "All push platforms.", schema: platformListSchema } },
-    async handle() {
+    async handle(_call, { platforms }) {
       const json: PlatformList = { platforms: (await platforms.list()).map(toPlatformView) };
       return { status: 200, json };
     },
@@ -93,7 +140,7 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     body: { schema: newPlatformSchema, check: checkNewPlatform, wrongTypeStatus: 415 },
     replies: { 201: { description: "The new platform.", schema: platformSchema } },
     rejections: ["NAME_TAKEN"],
-    handle: async ({ body: { name, tokenRule } }) =>
+    handle: async ({ body: { name, tokenRule } }, { platforms }) =>
       toReply(
         201,
         await requireFreeName(platforms.add({ name, tokenRule: tokenRule ?? undefined }), name),
@@ -111,57 +158,21 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     body: { schema: tokenRuleSchema, check: checkTokenRule, wrongTypeStatus: 415 },
     replies: { 200: { description: "The changed platform.", schema: platformSchema } },
     rejections: ["NOT_FOUND"],
-    handle: async ({ parameters: { name = "" }, body: { tokenRule } }) =>
+    handle: async ({ parameters: { name = "" }, body: { tokenRule } }, { platforms }) =>
       toReply(
         200,
         requireFound(await platforms.change(name, { tokenRule }), "platform", name),
         toPlatformView,
       ),
   }),
-  ...createSwitchOperations(platforms, {
+  ...createSwitchOperations({
     kind: "platform",
+    getAdministration: ({ platforms }) => platforms,
     path: platformsPath,
     schema: platformSchema,
     toView: toPlatformView,
   }),
 ];
-
-interface SwitchOptions {
-  readonly kind: CatalogKind;
-  readonly path: string;
-  readonly schema: object;
-  readonly toView: (record: PushPlatform) => object;
-}
-
-const switches = [
-  {
-    verb: "disable",
-    active: false,
-    effect: "Registrations and removals are rejected within a second. Existing tokens are not changed.",
-  },
-  { verb: "enable", active: true, effect: "Tokens can be registered again within a second." },
-] as const;
-
-function createSwitchOperations(
-  administration: CatalogAdministration,
-  { kind, path, schema, toView }: SwitchOptions,
-): Operation[] {
-  return switches.map(({ verb, active, effect }) =>
-    operation({
-      ...common,
-      id: `${verb}${kind === "application" ? "Application" : "Platform"}`,
-      method: "POST",
-      paths: [`${path}/{name}/${verb}`],
-      summary: `${verb === "disable" ? "Disable" : "Enable"} a push ${kind}`,
-      description: effect,
-      parameters: { name: `Name of the ${kind}.` },
-      replies: { 200: { description: `The changed ${kind}.`, schema } },
-      rejections: ["NOT_FOUND"],
-      handle: async ({ parameters: { name = "" } }) =>
-        toReply(200, requireFound(await administration.change(name, { active }), kind, name), toView),
-    }),
-  );
-}
 
 const toReply = (
   status: number,

@@ -1,26 +1,21 @@
 import { forceQuerySchema, type ForceQuery } from "../../schemas/topic-sets.ts";
-import { RejectionError } from "../../src/lib/errors.ts";
-import { isSysId } from "../../src/lib/sys-id.ts";
-import { toEgressView, type EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
-import { requireUnmanaged } from "../../src/plans/guard.ts";
-import { VersionConflictError } from "../../src/topics/definition-change.ts";
-import { addDetails, type TopicSources } from "../../src/topics/details-search.ts";
-import { DetailsConflictError, type TopicDetailsStore } from "../../src/topics/details-store.ts";
-import { UnknownTopicError } from "../../src/topics/definition-change.ts";
-import type { TopicReader } from "../../src/topics/listing.ts";
-import { toTopicDetail } from "../../src/topics/topic-view.ts";
-import {
-  externalIdFault,
-  type ListedTopic,
-  type Topic,
-  type TopicDefinition,
-} from "../../src/topics/topic.ts";
-import { addLastEvents, type TopicUsageStore } from "../../src/topics/usage.ts";
-import { getNamespaces, includesNamespace } from "../../src/users/rights.ts";
-import { createForbiddenError, HttpError, requireNamespace } from "../framework/errors.ts";
-import { toEtag } from "../framework/if-match.ts";
-import type { Call, Reply } from "../framework/operation.ts";
-import { queryRules } from "../framework/query.ts";
+import { RejectionError } from "../lib/errors.ts";
+import { isSysId } from "../lib/sys-id.ts";
+import { toEgressView, type EgressNaming } from "../kafka/interface/egress-naming.ts";
+import { requireUnmanaged } from "../plans/guard.ts";
+import { VersionConflictError } from "../topics/definition-change.ts";
+import { addDetails, type TopicSources } from "../topics/details-search.ts";
+import { DetailsConflictError, type TopicDetailsStore } from "../topics/details-store.ts";
+import { UnknownTopicError } from "../topics/definition-change.ts";
+import type { TopicReader } from "../topics/listing.ts";
+import { toTopicDetail } from "../topics/topic-view.ts";
+import { externalIdFault, type ListedTopic, type Topic, type TopicDefinition } from "../topics/topic.ts";
+import { addLastEvents, type TopicUsageStore } from "../topics/usage.ts";
+import { getNamespaces, includesNamespace } from "../users/rights.ts";
+import { createForbiddenError, HttpError, requireNamespace } from "./framework/errors.ts";
+import { toEtag } from "./framework/if-match.ts";
+import type { Call, Reply } from "./framework/operation.ts";
+import { queryRules } from "./framework/query.ts";
 
 type Caller = Pick<Call, "user" | "namespaces">;
 

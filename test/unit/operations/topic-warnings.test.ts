@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { validateHeaderValue } from "node:http";
 import { describe, it } from "node:test";
 
-import { findWarningHeaders } from "../../../../http/routes/topic-warnings.ts";
-import type { EventTypeService } from "../../../../src/event-types/service.ts";
-import type { FilterWarning } from "../../../../schemas/topic-check.ts";
+import { findWarningHeaders } from "../../../src/operations/topic-warnings.ts";
+import type { EventTypeService } from "../../../src/event-types/service.ts";
+import type { FilterWarning } from "../../../schemas/topic-check.ts";
 
 const definition = { externalId: "a", name: "a", namespace: "", headerQuery: "", contentQuery: "b=1" };
 const toWarning = (message: string): FilterWarning => ({

@@ -5,41 +5,25 @@ import {
   type PickQuery,
   type PickResponse,
 } from "../../schemas/pick.ts";
-import { RejectionError } from "../../src/lib/errors.ts";
-import {
-  addRecord,
-  checkEvent,
-  readEventRecord,
-  type DecodedEvent,
-  type DecodeEventText,
-} from "../../src/routing/event.ts";
-import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
-import type { EventRecord } from "../../src/matching/filter/record.ts";
-import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
-import { toExplanation } from "../../src/routing/explanation.ts";
-import { toEgressView, type EgressNaming } from "../../src/kafka/interface/egress-naming.ts";
-import type { ValidationResult } from "../../src/lib/validation.ts";
-import type { Namespaces } from "../../src/users/rights.ts";
-import { HttpError } from "../framework/errors.ts";
-import { operation, versioned, type Operation } from "../framework/operation.ts";
-import { queryRules } from "../framework/query.ts";
-
-interface PickServices {
-  readonly topicIndex: LiveTopicIndex;
-  /** Undefined: no router is configured. */
-  readonly egressNaming: EgressNaming | undefined;
-  readonly decodeEventText: DecodeEventText;
-}
+import { RejectionError } from "../lib/errors.ts";
+import { decodeEventText } from "../../consumers/events/decode.ts";
+import { addRecord, checkEvent, readEventRecord, type DecodedEvent } from "../routing/event.ts";
+import { FilterSyntaxError } from "../matching/filter/filter.ts";
+import type { EventRecord } from "../matching/filter/record.ts";
+import type { LiveTopicIndex } from "../topics/live/live-topic-index.ts";
+import { toExplanation } from "../routing/explanation.ts";
+import { toEgressView } from "../kafka/interface/egress-naming.ts";
+import type { ValidationResult } from "../lib/validation.ts";
+import type { Namespaces } from "../users/rights.ts";
+import { HttpError } from "./framework/errors.ts";
+import { operation, versioned, type Operation } from "./framework/operation.ts";
+import { queryRules } from "./framework/query.ts";
 
 /**
  * `POST …/topic/pick[?explain=EXTERNALID][&record=JSON]`: the topics that an event belongs to. The
  * body is read as the router reads the value of a record.
  */
-export const pickOperations = ({
-  topicIndex,
-  egressNaming,
-  decodeEventText,
-}: PickServices): readonly Operation[] => [
+export const pickOperations: readonly Operation[] = [
   operation<DecodedEvent, PickQuery>({
     id: "pickTopics",
     method: "POST",
@@ -62,7 +46,10 @@ export const pickOperations = ({
       },
     },
     rejections: ["BAD_FILTER", "NOT_FOUND", "UNDECODABLE"],
-    async handle({ query: { explain: explainedId, record: given }, body, namespaces }) {
+    async handle(
+      { query: { explain: explainedId, record: given }, body, namespaces },
+      { topicIndex, egressNaming },
+    ) {
       const { event } = body;
       const record = addRecord(body, readRecord(given));
       const { topics, total } = await topicIndex.pick(event, record, namespaces);

@@ -1,12 +1,12 @@
-import { NameTakenError, type Fault, type RejectionCode } from "../../src/lib/errors.ts";
+import { NameTakenError, type Fault, type RejectionCode } from "../../lib/errors.ts";
 import {
   findRoleWith,
   hasRightSomewhere,
   includesNamespace,
   type Namespaces,
   type Right,
-} from "../../src/users/rights.ts";
-import type { User } from "../../src/users/user.ts";
+} from "../../users/rights.ts";
+import type { User } from "../../users/user.ts";
 
 /** Codes of errors that arise in HTTP itself rather than in the domain. */
 type HttpCode =

@@ -1,8 +1,8 @@
-import type { TopicQuery } from "../../schemas/topic-list.ts";
-import { RejectionError } from "../../src/lib/errors.ts";
-import { parseConditions } from "../../src/topics/details-search.ts";
-import type { TopicOrder } from "../../src/topics/listing.ts";
-import type { TopicPageQuery } from "../../src/topics/topic-pages.ts";
+import type { TopicListQuery } from "../../schemas/topic-list.ts";
+import { RejectionError } from "../lib/errors.ts";
+import { parseConditions } from "../topics/details-search.ts";
+import type { TopicOrder } from "../topics/listing.ts";
+import type { TopicPageQuery } from "../topics/topic-pages.ts";
 
 interface ParsedTopicQuery extends Omit<TopicPageQuery, "namespaces"> {
   readonly unusedFor: string | undefined;
@@ -12,7 +12,7 @@ interface ParsedTopicQuery extends Omit<TopicPageQuery, "namespaces"> {
 }
 
 /** Parses the query of the list of topics. Throws a RejectionError. */
-export function parseTopicQuery(query: TopicQuery): ParsedTopicQuery {
+export function parseTopicQuery(query: TopicListQuery): ParsedTopicQuery {
   checkCombinations(query);
   const { state, sort, search, namespace, source, limit, after, unusedFor, at } = query;
   return {
@@ -24,7 +24,7 @@ export function parseTopicQuery(query: TopicQuery): ParsedTopicQuery {
   };
 }
 
-function checkCombinations(query: TopicQuery): void {
+function checkCombinations(query: TopicListQuery): void {
   const { state, sort, search, unusedFor, at } = query;
   if (at !== undefined) requireAlone(query);
   if (unusedFor !== undefined && state !== "active")
@@ -39,7 +39,7 @@ function checkCombinations(query: TopicQuery): void {
 }
 
 /** What is not kept of earlier versions cannot be asked of them. */
-function requireAlone(query: TopicQuery): void {
+function requireAlone(query: TopicListQuery): void {
   const other = (["sort", "search", "unusedFor", ...detailsConditions] as const).find(
     (name) => query[name] !== undefined,
   );
@@ -54,7 +54,7 @@ const createCombinationError = (name: string, other: string): RejectionError =>
     { path: `/${name}`, message: `cannot be combined with ${other}` },
   ]);
 
-function parseOrder(sort: NonNullable<TopicQuery["sort"]>): TopicOrder {
+function parseOrder(sort: NonNullable<TopicListQuery["sort"]>): TopicOrder {
   const descending = sort.startsWith("-");
   return { sort: (descending ? sort.slice(1) : sort) as TopicOrder["sort"], descending };
 }

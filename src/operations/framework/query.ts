@@ -1,5 +1,5 @@
-import { RejectionError } from "../../src/lib/errors.ts";
-import { createValidator } from "../../src/lib/validation.ts";
+import { RejectionError } from "../../lib/errors.ts";
+import { createValidator } from "../../lib/validation.ts";
 import type { QueryParameter, QueryRules } from "./operation.ts";
 
 interface QuerySchema {

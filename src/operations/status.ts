@@ -2,20 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { overviewSchema, type Overview } from "../../schemas/overview.ts";
 import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
-import { UnavailableError } from "../../src/lib/errors.ts";
-import { withTimeout } from "../../src/lib/timeout.ts";
-import type { TopicReader } from "../../src/topics/listing.ts";
-import { getNamespaces, hasRight, type Namespaces } from "../../src/users/rights.ts";
-import type { User } from "../../src/users/user.ts";
+import { UnavailableError } from "../lib/errors.ts";
+import { withTimeout } from "../lib/timeout.ts";
+import { getNamespaces, hasRight } from "../users/rights.ts";
+import type { User } from "../users/user.ts";
 import { hideReasons } from "./health.ts";
-import { operation, type Operation } from "../framework/operation.ts";
+import { operation, type Operation } from "./framework/operation.ts";
+import type { OperationServices } from "./framework/services.ts";
 
-interface StatusSources {
-  readonly getSyncStatus: () => Promise<SyncStatus>;
-  /** With the latest dead letters of these namespaces. */
-  readonly getOverview: (namespaces: Namespaces) => Promise<Overview>;
-  readonly topicReader: Pick<TopicReader, "readSorted">;
-}
+type StatusSources = Pick<OperationServices, "getSyncStatus" | "getOverview" | "topicReader">;
 
 const eventIntervalMs = 2_000;
 /** What is left of the 3 s of a status response. */
@@ -88,7 +83,7 @@ const hideOwners = (partitions: SyncStatus["partitions"]): SyncStatus["partition
   partitions.map((one) => ({ ...one, owner: one.owner === null ? null : "a member", reason: null }));
 
 /** The sync status and the overview, once and as a stream. */
-export const statusOperations = (sources: StatusSources): readonly Operation[] => [
+export const statusOperations: readonly Operation[] = [
   operation({
     id: "getSyncStatus",
     method: "GET",
@@ -99,7 +94,7 @@ export const statusOperations = (sources: StatusSources): readonly Operation[] =
     summary: "Get the sync status",
     description: "Position, log end offset, lag and owner of each partition of the announcements topic.",
     replies: { 200: { description: "The sync status.", schema: syncStatusSchema } },
-    handle: async ({ user }) => ({
+    handle: async ({ user }, sources) => ({
       status: 200,
       json: await toVisibleSync(user, await sources.getSyncStatus(), sources),
     }),
@@ -114,7 +109,7 @@ export const statusOperations = (sources: StatusSources): readonly Operation[] =
     description:
       "Health, current and recent sync progress, and installation counts. With the right `dead-letters.read` also the latest dead letters, with `topics.read` those of the busiest topics that the caller may read; without `status.read` no reasons, addresses and installation counts.",
     replies: { 200: { description: "The overview.", schema: overviewSchema } },
-    handle: async ({ user }) => ({
+    handle: async ({ user }, sources) => ({
       status: 200,
       json: await readVisibleOverview(user, sources),
     }),
@@ -129,7 +124,7 @@ export const statusOperations = (sources: StatusSources): readonly Operation[] =
     description:
       "Sends an event every two seconds with the same data as `getOverview`. The stream ends when the service stops, and within 30 seconds after the caller signs out, the session expires, or the user is disabled or gets a new password or new roles. Each user can have at most 10 streams.",
     replies: { 200: { description: "A stream of events.", mediaType: "text/event-stream" } },
-    handle: ({ user }) => ({
+    handle: ({ user }, sources) => ({
       status: 200,
       async *events(abort) {
         while (!abort.aborted) {

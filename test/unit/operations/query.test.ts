@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { queryRules } from "../../../../http/framework/query.ts";
-import { pageSize, trueOrFalse } from "../../../../schemas/query.ts";
-import { RejectionError } from "../../../../src/lib/errors.ts";
+import { queryRules } from "../../../src/operations/framework/query.ts";
+import { pageSize, trueOrFalse } from "../../../schemas/query.ts";
+import { RejectionError } from "../../../src/lib/errors.ts";
 
 interface Query {
   readonly limit: number;
@@ -11,7 +11,7 @@ interface Query {
   readonly active?: boolean;
 }
 
-const rules = queryRules<Query>({
+const schema = {
   type: "object",
   additionalProperties: false,
   properties: {
@@ -19,7 +19,8 @@ const rules = queryRules<Query>({
     name: { type: "string", description: "" },
     active: { ...trueOrFalse, description: "" },
   },
-});
+};
+const rules = queryRules<Query>(schema);
 
 /** The faults of a query, as `PATH MESSAGE`. */
 function listFaults(texts: Readonly<Record<string, unknown>>): string[] {

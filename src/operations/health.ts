@@ -1,36 +1,17 @@
 import { healthSchema, readinessSchema } from "../../schemas/health.ts";
-import { hasRight } from "../../src/users/rights.ts";
-import { operation, type Operation } from "../framework/operation.ts";
-
-/** Result of a readiness check, with the reason if it failed. */
-export interface CheckResult {
-  readonly ok: boolean;
-  readonly reason?: string;
-}
-
-/** Runs all readiness checks. Never throws. */
-export type CheckReadiness = () => Promise<Checks>;
-
-type Checks = Readonly<Record<string, CheckResult>>;
+import { hasRight } from "../users/rights.ts";
+import { operation, type Operation } from "./framework/operation.ts";
+import type { CheckResult, CheckResults } from "./framework/services.ts";
 
 /** The reasons contain addresses and errors of MongoDB and Kafka. */
-export const hideReasons = (checks: Checks): Record<string, CheckResult> =>
+export const hideReasons = (checks: CheckResults): Record<string, CheckResult> =>
   Object.fromEntries(Object.entries(checks).map(([name, { ok }]) => [name, { ok }]));
-
-/** Metrics in Prometheus' text format. */
-export interface MetricsText {
-  readonly contentType: string;
-  render(): Promise<string>;
-}
 
 /**
  * The probes and the metrics. They need no credentials, since they reveal neither stored data nor texts of
  * errors.
  */
-export const healthOperations = (
-  checkReadiness: CheckReadiness,
-  metrics: MetricsText,
-): readonly Operation[] => [
+export const healthOperations: readonly Operation[] = [
   operation({
     id: "getHealth",
     method: "GET",
@@ -58,7 +39,7 @@ export const healthOperations = (
       200: { description: "All checks passed.", schema: readinessSchema },
       503: { description: "At least one check failed.", schema: readinessSchema },
     },
-    async handle({ user }) {
+    async handle({ user }, { checkReadiness }) {
       const found = await checkReadiness();
       const checks = hasRight(user, "status.read") ? found : hideReasons(found);
       const ready = Object.values(checks).every(({ ok }) => ok);
@@ -74,7 +55,7 @@ export const healthOperations = (
     summary: "Prometheus metrics",
     description: "In Prometheus' text format, at most one second old.",
     replies: { 200: { description: "The metrics.", mediaType: "text/plain" } },
-    handle: async () => ({
+    handle: async (_call, { metrics }) => ({
       status: 200,
       text: { type: metrics.contentType, content: await metrics.render() },
     }),

@@ -1,16 +1,10 @@
 import { topicUsageSchema } from "../../schemas/topic-usage.ts";
-import type { TopicReader } from "../../src/topics/listing.ts";
-import { findUsage, toUsageView, type TopicUsageStore } from "../../src/topics/usage.ts";
-import { operation, type Operation } from "../framework/operation.ts";
+import { findUsage, toUsageView } from "../topics/usage.ts";
+import { operation, type Operation } from "./framework/operation.ts";
 import { findVisibleTopic } from "./topic-rules.ts";
 
-interface UsageServices {
-  readonly topicReader: Pick<TopicReader, "find" | "findByAnyId">;
-  readonly topicUsage: TopicUsageStore;
-}
-
 /** Shows how many events topics had. */
-export const topicUsageOperations = ({ topicReader, topicUsage }: UsageServices): readonly Operation[] => [
+export const topicUsageOperations: readonly Operation[] = [
   operation({
     id: "getTopicUsage",
     method: "GET",
@@ -24,7 +18,7 @@ export const topicUsageOperations = ({ topicReader, topicUsage }: UsageServices)
     parameters: { id: "External id of the topic, or its sys_id." },
     replies: { 200: { description: "The usage.", schema: topicUsageSchema } },
     rejections: ["NOT_FOUND"],
-    async handle({ parameters: { id = "" }, namespaces }) {
+    async handle({ parameters: { id = "" }, namespaces }, { topicReader, topicUsage }) {
       const { topic } = await findVisibleTopic(topicReader, id, namespaces);
       const [usage, counting] = await Promise.all([
         findUsage(topicUsage, [topic]),

@@ -1,0 +1,77 @@
+import type { Overview } from "../../../schemas/overview.ts";
+import type { SyncStatus } from "../../../schemas/sync-status.ts";
+import type { DeadLetterChannel } from "../../../schemas/dead-letter-api.ts";
+import type { DeadLetterService } from "../../dead-letters/service.ts";
+import type { EventTypeService } from "../../event-types/service.ts";
+import type { CatalogAdministration } from "../../installations/catalog.ts";
+import type { InstallationListing } from "../../installations/listing.ts";
+import type { LookUpTokens } from "../../installations/look-up.ts";
+import type { InstallationService } from "../../installations/service.ts";
+import type { InstallationDeactivator } from "../../installations/stores.ts";
+import type { EgressNaming } from "../../kafka/interface/egress-naming.ts";
+import type { ApplyChanges } from "../../plans/apply.ts";
+import type { ImpactPreview } from "../../plans/impact/preview.ts";
+import type { PlanSource, TopicSetStore } from "../../plans/stores.ts";
+import type { DetailsService } from "../../topics/details-service.ts";
+import type { TopicDetailsStore } from "../../topics/details-store.ts";
+import type { TopicHistory } from "../../topics/history.ts";
+import type { TopicReader } from "../../topics/listing.ts";
+import type { LiveTopicIndex } from "../../topics/live/live-topic-index.ts";
+import type { TopicService } from "../../topics/service.ts";
+import type { TopicUsageStore } from "../../topics/usage.ts";
+import type { UserAdministration } from "../../users/administration.ts";
+import type { KeyAdministration } from "../../users/key.ts";
+import type { Namespaces } from "../../users/rights.ts";
+
+/** What the handlers of all operations work with. */
+export interface OperationServices {
+  readonly topics: TopicService;
+  readonly topicReader: TopicReader;
+  readonly topicHistory: TopicHistory;
+  readonly topicDetails: TopicDetailsStore;
+  readonly detailsService: DetailsService;
+  readonly topicSetStore: TopicSetStore;
+  readonly planSource: PlanSource;
+  readonly applyChanges: ApplyChanges;
+  readonly topicIndex: LiveTopicIndex;
+  readonly topicUsage: TopicUsageStore;
+  /** Undefined: no router is configured. */
+  readonly egressNaming: EgressNaming | undefined;
+  readonly eventTypes: EventTypeService;
+  /** Undefined: no router is configured. */
+  readonly impact: ImpactPreview | undefined;
+  readonly installations: InstallationService;
+  readonly installationListing: InstallationListing;
+  readonly installationDeactivator: Pick<InstallationDeactivator, "deactivateByIds">;
+  readonly lookUp: LookUpTokens;
+  readonly users: UserAdministration;
+  readonly keys: KeyAdministration;
+  readonly applications: CatalogAdministration;
+  readonly platforms: CatalogAdministration;
+  readonly deadLetters: DeadLetterServices;
+  readonly getSyncStatus: () => Promise<SyncStatus>;
+  /** With the latest dead letters of these namespaces. */
+  readonly getOverview: (namespaces: Namespaces) => Promise<Overview>;
+  readonly checkReadiness: CheckReadiness;
+  readonly metrics: MetricsText;
+}
+
+/** Those of the channels that are consumed. */
+export type DeadLetterServices = Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>>;
+
+/** Result of a readiness check, with the reason if it failed. */
+export interface CheckResult {
+  readonly ok: boolean;
+  readonly reason?: string;
+}
+
+export type CheckResults = Readonly<Record<string, CheckResult>>;
+
+/** Runs all readiness checks. Never throws. */
+export type CheckReadiness = () => Promise<CheckResults>;
+
+/** Metrics in Prometheus' text format. */
+export interface MetricsText {
+  readonly contentType: string;
+  render(): Promise<string>;
+}

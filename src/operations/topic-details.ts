@@ -1,0 +1,63 @@
+import { topicDetailsBodySchema, type TopicDetailsBody } from "../../schemas/topic-details.ts";
+import type { ForceQuery } from "../../schemas/topic-sets.ts";
+import { topicDetailSchema } from "../../schemas/topic-view.ts";
+import { createValidator } from "../lib/validation.ts";
+import { toDetails } from "../topics/details.ts";
+import { toTopicDetail } from "../topics/topic-view.ts";
+import { operation, type Operation } from "./framework/operation.ts";
+import { requireIfMatch, toEtag } from "./framework/if-match.ts";
+import {
+  canSee,
+  createTopicCheck,
+  findExternalId,
+  forceRules,
+  hidePrevious,
+  requireUnmanagedFor,
+  toHttpProblem,
+} from "./topic-rules.ts";
+
+const checkDetails = createValidator<TopicDetailsBody>(topicDetailsBodySchema);
+
+const describeTopic = operation<TopicDetailsBody, ForceQuery>({
+  id: "describeTopic",
+  method: "PUT",
+  paths: ["/api/topicsync/v1/topics/{externalId}/details"],
+  access: "topics.write",
+  perNamespace: true,
+  ifMatch: "required",
+  tag: "topics",
+  summary: "Describe a topic",
+  description:
+    "Replaces the details of a topic, active or not: owner, tags, lifecycle and so on. `If-Match` has the `version` of its current details, or `0` if it has none. The definition of the topic does not change.",
+  parameters: { externalId: "External id of the topic, or its sys_id." },
+  body: { schema: topicDetailsBodySchema, check: checkDetails, wrongTypeStatus: 415 },
+  replies: {
+    200: { description: "The topic with its new details.", schema: topicDetailSchema, hasEtag: true },
+  },
+  query: forceRules,
+  rejections: ["NOT_FOUND", "MANAGED_BY_SET"],
+  async handle(call, { detailsService, topicDetails, topicReader }) {
+    const { body, user, namespaces } = call;
+    const externalId = await findExternalId(topicReader, call.parameters["externalId"] ?? "", call);
+    const mark = await requireUnmanagedFor(call, topicDetails, [externalId]);
+    const change = {
+      ...{ externalId, details: toDetails(body), user: user.name },
+      version: requireIfMatch(call),
+      check: createTopicCheck(call),
+      // What is hidden from the caller must not be found out by replacing it.
+      canSee: (namespace: string) => canSee(call, namespace),
+    };
+    const { listed, event } = await detailsService.replace(change).catch((error: unknown) => {
+      throw toHttpProblem(error);
+    });
+    return {
+      status: 200,
+      json: toTopicDetail(hidePrevious(listed, namespaces)),
+      headers: { ETag: toEtag(listed.details?.version ?? 0) },
+      audit: event && mark(event),
+    };
+  },
+});
+
+/** Operations on the details of topics. */
+export const topicDetailsOperations: readonly Operation[] = [describeTopic];

@@ -1,0 +1,210 @@
+import {
+  topicCheckSchema,
+  topicDraftSchema,
+  type TopicCheck,
+  type TopicDraft,
+} from "../../schemas/topic-check.ts";
+import {
+  topicListSchema,
+  topicQuerySchema,
+  type TopicList,
+  type TopicListQuery,
+} from "../../schemas/topic-list.ts";
+import { topicDetailSchema } from "../../schemas/topic-view.ts";
+import {
+  topicBodySchema,
+  topicResponseSchema,
+  type TopicBody,
+  type TopicResponse,
+} from "../../schemas/topic.ts";
+import { createValidator } from "../lib/validation.ts";
+import { changeTopic, type ChangeResult } from "../topics/changing.ts";
+import type { DefinitionChange } from "../topics/definition-change.ts";
+import { readPageAt } from "../topics/history.ts";
+import { addDetails } from "../topics/details-search.ts";
+import { readTopicPage } from "../topics/topic-pages.ts";
+import { toTopicView } from "../topics/topic-view.ts";
+import { addLastEvents, selectUnused } from "../topics/usage.ts";
+import { externalIdFault, toDefinition } from "../topics/topic.ts";
+import { requireNamespace } from "./framework/errors.ts";
+import { operation, versioned, type Call, type Operation, type Reply } from "./framework/operation.ts";
+import type { OperationServices } from "./framework/services.ts";
+import { queryRules } from "./framework/query.ts";
+import { parseTopicQuery } from "./topic-query.ts";
+import {
+  createTopicCheck,
+  findExternalId,
+  findTakenId,
+  requireFreeIds,
+  forceRules,
+  hidePrevious,
+  requireStorable,
+  replyWithTopic,
+  requireUnmanagedFor,
+  toHttpProblem,
+} from "./topic-rules.ts";
+import { findWarningHeaders, findWarnings } from "./topic-warnings.ts";
+
+const checkTopic = createValidator<TopicBody>(topicBodySchema);
+const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
+
+const createTopic = operation<TopicBody>({
+  id: "createTopic",
+  method: "POST",
+  // Under the neutral path segment and under the specification's own.
+  paths: [
+    ...versioned("/api/svc_api_notif_mgmt", "/topic"),
+    ...versioned("/api/sn_api_notif_mgmt", "/topic"),
+  ],
+  access: "topics.write",
+  perNamespace: true,
+  tag: "topics",
+  summary: "Create a topic",
+  description: "Creates an event topic with the filters that select its events.",
+  body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
+  replies: {
+    201: { description: "The topic is created.", schema: topicResponseSchema, hasWarnings: true },
+  },
+  rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
+  async handle({ body, user, namespaces }, { topics, topicReader, egressNaming, eventTypes }) {
+    const definition = toDefinition(body);
+    requireStorable({ user, namespaces }, egressNaming, definition);
+    await requireFreeIds(topicReader, [body.externalId]);
+    const { topic, event } = await topics.create(body, user.name);
+    const headers = await findWarningHeaders({ eventTypes }, user, definition);
+    const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
+    const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
+    return { status: 201, json, headers, audit: event };
+  },
+});
+
+const listTopics = operation({
+  id: "listTopics",
+  method: "GET",
+  paths: ["/api/topicsync/v1/topics"],
+  access: "topics.read",
+  perNamespace: true,
+  tag: "topics",
+  summary: "List topics",
+  description:
+    "Returns one page at a time, which may have fewer topics than `limit`, also if there is a next page. A topic created, changed or retired while you page may be on a later page or on none.",
+  query: queryRules<TopicListQuery>(topicQuerySchema),
+  replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
+  async handle({ query, namespaces }, sources) {
+    const { topicDetails, topicUsage } = sources;
+    const { page: from, unusedFor, at, ...parsed } = parseTopicQuery(query);
+    if (at !== undefined) {
+      const past = await readPageAt(sources.topicHistory, at, { ...parsed, namespaces }, from);
+      const topics = past.versions.map((one) => toTopicView(hidePrevious({ topic: one.topic }, namespaces)));
+      const json: TopicList = { topics, next: past.next ?? null };
+      return { status: 200, json };
+    }
+    const unused = unusedFor === undefined ? undefined : await selectUnused(topicUsage, unusedFor);
+    const page = await readTopicPage(sources, { ...parsed, namespaces, select: unused?.select }, from);
+    const listed = await addDetails(topicDetails, page.topics, namespaces);
+    const shown = unused === undefined ? await addLastEvents(topicUsage, listed) : listed;
+    const topics = shown.map((one) => toTopicView(hidePrevious(one, namespaces)));
+    const json: TopicList = { topics, next: page.next ?? null };
+    return { status: 200, json: { ...json, ...(unused && { counted: unused.counted }) } };
+  },
+});
+
+const validateTopic = operation<TopicDraft>({
+  id: "checkTopic",
+  method: "POST",
+  paths: ["/api/topicsync/v1/topic-check"],
+  access: "topics.write",
+  perNamespace: true,
+  tag: "topics",
+  summary: "Validate a topic definition",
+  description:
+    "Lists every problem that creating the topic would report, including unique values already in use, and conditions that none of the last events meets (with the right `topics.read` for all namespaces). Incomplete definitions are allowed. Read-only.",
+  body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
+  replies: { 200: { description: "The problems found.", schema: topicCheckSchema } },
+  async handle({ body, user, namespaces }, { topics, topicReader, eventTypes }) {
+    requireNamespace({ user, namespaces }, "topics.write", body.namespace ?? "");
+    const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
+    const checked = checkTopic(draft);
+    const definition = toDefinition(draft);
+    const [found, takenId, warnings] = await Promise.all([
+      topics.check(definition),
+      findTakenId(topicReader, [definition.externalId]),
+      findWarnings({ eventTypes }, user, { definition }),
+    ]);
+    const taken = takenId === undefined || found.includes(externalIdFault) ? [] : [externalIdFault];
+    const faults = [...(checked.ok ? [] : checked.faults), ...found, ...taken];
+    const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })), warnings };
+    return { status: 200, json };
+  },
+});
+
+const disableTopic = operation({
+  id: "disableTopic",
+  method: "POST",
+  paths: ["/api/topicsync/v1/topics/{externalId}/disable"],
+  access: "topics.write",
+  perNamespace: true,
+  tag: "topics",
+  summary: "Disable a topic",
+  description:
+    "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
+  parameters: { externalId: "External id of the topic, or its sys_id." },
+  replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema, hasEtag: true } },
+  query: forceRules,
+  rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN", "MANAGED_BY_SET"],
+  async handle(call, services) {
+    const id = await findExternalId(services.topicReader, call.parameters["externalId"] ?? "", call);
+    const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
+    const { events, reply } = await switchTopic(services, call, { kind: "disable", externalId: id });
+    return { ...reply, audit: events.map(mark) };
+  },
+});
+
+const enableTopic = operation({
+  id: "enableTopic",
+  method: "POST",
+  paths: ["/api/topicsync/v1/topics/{externalId}/enable"],
+  access: "topics.write",
+  perNamespace: true,
+  tag: "topics",
+  summary: "Enable a topic",
+  description: "Restores the topic last disabled under this external id, with its original sys_id.",
+  parameters: { externalId: "External id of the topic, or its sys_id." },
+  replies: { 200: { description: "The topic is active.", schema: topicDetailSchema, hasEtag: true } },
+  rejections: [
+    "NOT_FOUND",
+    "EXTERNAL_ID_TAKEN",
+    "BAD_FILTER",
+    "DUPLICATE_EXTERNAL_ID",
+    "DUPLICATE_COMBINATION",
+  ],
+  async handle(call, services) {
+    const id = await findExternalId(services.topicReader, call.parameters["externalId"] ?? "", call);
+    const { events, reply } = await switchTopic(services, call, { kind: "enable", externalId: id });
+    return { ...reply, audit: events };
+  },
+});
+
+async function switchTopic(
+  services: OperationServices,
+  call: Call,
+  change: Extract<DefinitionChange, { readonly kind: "disable" | "enable" }>,
+): Promise<Pick<ChangeResult, "events"> & { readonly reply: Reply }> {
+  const { namespaces, user } = call;
+  const options = { user: user.name, check: createTopicCheck(call) };
+  const { topic, events } = await changeTopic(services.topics, change, options).catch((error: unknown) => {
+    throw toHttpProblem(error);
+  });
+  const found = await services.topicReader.find(change.externalId);
+  const shown = found?.topic.id === topic.id ? found : { topic };
+  return { events, reply: await replyWithTopic(services, shown, namespaces) };
+}
+
+/** Operations that create (specification 4.3), list, validate, disable and enable topics. */
+export const topicOperations: readonly Operation[] = [
+  createTopic,
+  listTopics,
+  validateTopic,
+  disableTopic,
+  enableTopic,
+];
