@@ -1,6 +1,6 @@
 /** What a reader says of itself, in its status and in the log. */
 
-import { ConfigurationError, getErrorMessage } from "../src/lib/errors.ts";
+import { ConfigurationError, getErrorMessage, NotLoadedError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { OtherClusterError } from "./clusters.ts";
 import type { ReaderStatus } from "./partition-status.ts";
@@ -22,6 +22,8 @@ export function logFailedClaim(error: unknown, wasElsewhere: boolean, log: Logge
       log.error({ reason }, "partition paused: its position belongs to another kafka cluster");
   } else if (toPauseCause(error) === "error" && !(error instanceof ConfigurationError))
     log.error({ err: error }, "partition paused by an unexpected error");
+  // Usual after a start with many topics, or on a busy machine.
+  else if (error instanceof NotLoadedError) log.info({ reason }, "partition waits until topics are loaded");
   else log.warn({ reason }, "partition paused");
 }
 
