@@ -174,8 +174,9 @@ export class PartitionTransactions implements RoutingTransactions {
     this.#mode = claimed;
     producer.on(producer.events.REQUEST_TIMEOUT, dropConnection);
     await producer.connect();
-    // This call initialises the producer. The transaction begins at the broker with the first request.
-    const transaction = await producer.transaction();
+    // This call initialises the producer. The transaction begins at the broker with the first request. If the
+    // former producer has one open, the broker first aborts that.
+    const transaction = await whileCompleting(() => producer.transaction());
     if (this.#mode !== claimed) throw new UnavailableError("the partition is not read any more");
     claimed.first = transaction;
   }

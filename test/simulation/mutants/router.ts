@@ -26,7 +26,7 @@ export const routerMutants: readonly Mutant[] = [
     name: "a claim does not initialise the producer",
     world: "router",
     file: transactions,
-    replace: "const transaction = await producer.transaction();",
+    replace: "const transaction = await whileCompleting(() => producer.transaction());",
     by: "const transaction = undefined;",
   },
   {

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
+import kafkajs from "kafkajs";
+
 import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
 import { replacePlatform } from "../../../src/lib/platform.ts";
 import { createOfflineTransactions } from "./offline-transactions.ts";
@@ -49,4 +51,26 @@ it("ends ten seconds after its first request, with the answer of the broker", as
   assert.equal(waits[0], 3, "often at first");
   assert.equal(waits.at(-1), 50, "then less often");
   assert.ok(waits.length < 200, `${waits.length} requests`);
+});
+
+it("also waits while a busy former producer has a transaction open", async () => {
+  let failures = 0;
+  const busy = {
+    ...producer,
+    transaction() {
+      failures += 1;
+      if (failures > 3) return Promise.resolve({});
+      const cause = new kafkajs.KafkaJSProtocolError(
+        Object.assign(new Error("not yet"), { type: "CONCURRENT_TRANSACTIONS" }),
+      );
+      // As kafkajs reports it after its own retries.
+      return Promise.reject(
+        new kafkajs.KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 5, retryTime: 1, cause } as never),
+      );
+    },
+  };
+  const transactions = createOfflineTransactions(busy, {
+    fetchStableOffset: () => Promise.resolve({ offset: 3, metadata: "" }),
+  });
+  assert.equal((await transactions.claim())?.offset, 3);
 });
