@@ -115,7 +115,7 @@ export const deadLetterQuerySchema = {
       description: "Only dead letters that were replayed, or only those that were not.",
     },
     limit: pageSize(200, 50),
-    after: pageCursor,
+    after: { ...pageCursor, maxLength: 200 },
   },
 } as const;
 
