@@ -1,12 +1,8 @@
 import type { Config } from "../config/config.ts";
 import type { DeadLetterReader, DeadLetterStore, ReplayStore, SyncState } from "../dead-letters/stores.ts";
-import { createEventTypeService, type EventTypeService, type ReadSample } from "../event-types/service.ts";
+import { createEventTypeService, type ReadSample } from "../event-types/service.ts";
 import { createCatalog, type Catalog } from "../installations/catalog-cache.ts";
-import {
-  createCatalogAdministration,
-  type CatalogAdministration,
-  type CatalogStore,
-} from "../installations/catalog.ts";
+import { createCatalogAdministration, type CatalogStore } from "../installations/catalog.ts";
 import { shareDeactivations } from "../installations/deactivation.ts";
 import {
   createFeedbackService,
@@ -15,10 +11,10 @@ import {
 } from "../installations/feedback.ts";
 import { GroupCommit, type GroupCommitOptions } from "../installations/group-commit.ts";
 import { createInstallationImporter, type InstallationImporter } from "../installations/import.ts";
-import { createInstallationListing, type InstallationListing } from "../installations/listing.ts";
-import { createLookUp, type LookUpTokens } from "../installations/look-up.ts";
-import { createInstallationService, type InstallationService } from "../installations/service.ts";
-import type { InstallationDeactivator, InstallationReader } from "../installations/stores.ts";
+import { createInstallationListing } from "../installations/listing.ts";
+import { createLookUp } from "../installations/look-up.ts";
+import { createInstallationService } from "../installations/service.ts";
+import type { InstallationReader } from "../installations/stores.ts";
 import { createTokenLimit, type TokenLimit } from "../installations/token-limit.ts";
 import { currentDate } from "../lib/platform.ts";
 import type { JobStore } from "../lib/jobs.ts";
@@ -53,19 +49,15 @@ import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../kafka/interface/positions.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
-import type { TopicHistory } from "../topics/history.ts";
-import { createDetailsService, type DetailsService } from "../topics/details-service.ts";
-import { createApply, type ApplyChanges } from "../plans/apply.ts";
+import { createDetailsService } from "../topics/details-service.ts";
+import type { DomainServices } from "../operations/framework/services.ts";
+import { createApply } from "../plans/apply.ts";
 import { createDatabaseSource } from "../plans/database-source.ts";
-import type { PlanSource, TopicSetStore } from "../plans/stores.ts";
-import type { TopicDetailsStore } from "../topics/details-store.ts";
-import type { TopicReader } from "../topics/listing.ts";
-import { createTopicService, type TopicService, type TopicServiceOptions } from "../topics/service.ts";
+import { createTopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
-import type { TopicUsageStore } from "../topics/usage.ts";
 import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
-import { createKeyAdministration, type KeyAdministration, type KeyStore } from "../users/key.ts";
+import { createKeyAdministration, type KeyStore } from "../users/key.ts";
 import { hashPassword } from "../users/password.ts";
 import type { UserStore } from "../users/user.ts";
 
@@ -83,35 +75,18 @@ export interface ServicesOptions {
 }
 
 /** The stores and services over a database, for the service and for the commands. */
-export interface Services {
+export interface Services extends DomainServices {
   readonly topicStore: TopicStore;
-  readonly topicReader: TopicReader;
-  readonly topicHistory: TopicHistory;
-  readonly topicDetails: TopicDetailsStore;
-  readonly detailsService: DetailsService;
-  readonly topicSetStore: TopicSetStore;
-  readonly planSource: PlanSource;
-  readonly applyChanges: ApplyChanges;
-  readonly topics: TopicService;
-  readonly topicIndex: LiveTopicIndex;
   readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
   readonly logStore: LogStore;
-  readonly eventTypes: EventTypeService;
-  readonly topicUsage: TopicUsageStore;
 
   readonly catalogStore: CatalogStore;
   readonly catalog: Catalog;
-  readonly applications: CatalogAdministration;
-  readonly platforms: CatalogAdministration;
 
   readonly installationReader: InstallationReader;
-  readonly installationDeactivator: InstallationDeactivator;
   /** The group commit of registrations and removals. */
   readonly registrations: GroupCommit;
-  readonly installations: InstallationService;
   readonly tokenLimit: TokenLimit | undefined;
-  readonly installationListing: InstallationListing;
-  readonly lookUp: LookUpTokens;
   readonly jobs: JobStore;
   readonly installationImporter: InstallationImporter;
   readonly feedbackStore: FeedbackStore;
@@ -130,10 +105,8 @@ export interface Services {
   readonly sessionStore: SessionStore;
   /** Whether a user or key has a right that is limited to a namespace. Throws UnavailableError. */
   readonly hasLimitedRights: () => Promise<boolean>;
-  readonly users: UserAdministration;
   readonly sessions: Sessions;
   readonly keyStore: KeyStore;
-  readonly keys: KeyAdministration;
 }
 
 /** The one place that creates stores and services. Each is created when it is first used. */

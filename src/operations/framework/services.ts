@@ -23,8 +23,8 @@ import type { UserAdministration } from "../../users/administration.ts";
 import type { KeyAdministration } from "../../users/key.ts";
 import type { Namespaces } from "../../users/rights.ts";
 
-/** What the handlers of all operations work with. */
-export interface OperationServices {
+/** The services over a database, which commands have as well. */
+export interface DomainServices {
   readonly topics: TopicService;
   readonly topicReader: TopicReader;
   readonly topicHistory: TopicHistory;
@@ -35,19 +35,23 @@ export interface OperationServices {
   readonly applyChanges: ApplyChanges;
   readonly topicIndex: LiveTopicIndex;
   readonly topicUsage: TopicUsageStore;
-  /** Undefined: no router is configured. */
-  readonly egressNaming: EgressNaming | undefined;
   readonly eventTypes: EventTypeService;
-  /** Undefined: no router is configured. */
-  readonly impact: ImpactPreview | undefined;
   readonly installations: InstallationService;
   readonly installationListing: InstallationListing;
-  readonly installationDeactivator: Pick<InstallationDeactivator, "deactivateByIds">;
+  readonly installationDeactivator: InstallationDeactivator;
   readonly lookUp: LookUpTokens;
   readonly users: UserAdministration;
   readonly keys: KeyAdministration;
   readonly applications: CatalogAdministration;
   readonly platforms: CatalogAdministration;
+}
+
+/** What the handlers of all operations work with. */
+export interface OperationServices extends DomainServices {
+  /** Undefined: no router is configured. */
+  readonly egressNaming: EgressNaming | undefined;
+  /** Undefined: no router is configured. */
+  readonly impact: ImpactPreview | undefined;
   readonly deadLetters: DeadLetterServices;
   readonly getSyncStatus: () => Promise<SyncStatus>;
   /** With the latest dead letters of these namespaces. */
