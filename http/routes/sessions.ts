@@ -12,15 +12,11 @@ import { toSessionKey, type OpenSession, type Session, type Sessions } from "../
 import type { AuthenticateAfresh } from "../../src/users/authenticate.ts";
 import { listRights } from "../../src/users/rights.ts";
 import type { User } from "../../src/users/user.ts";
-import { createValidator } from "../../src/lib/validation.ts";
 import { sessionChallenge } from "../framework/auth.ts";
+import { bodyRules } from "../../src/operations/framework/body.ts";
 import { HttpError } from "../../src/operations/framework/errors.ts";
 import { operation, type Operation } from "../../src/operations/framework/operation.ts";
 import { clearSessionCookie, formatSessionCookie } from "../framework/cookies.ts";
-
-const checkCredentials = createValidator<CredentialsBody>(credentialsSchema);
-
-const checkOwnPassword = createValidator<OwnPasswordBody>(ownPasswordSchema);
 
 const path = "/api/topicsync/v1/session";
 const listPath = "/api/topicsync/v1/sessions";
@@ -33,7 +29,7 @@ interface SessionServices {
 }
 
 const signIn = ({ sessions, verifyAfresh }: SessionServices): Operation =>
-  operation<CredentialsBody>({
+  operation({
     id: "signIn",
     method: "POST",
     paths: [path],
@@ -42,7 +38,7 @@ const signIn = ({ sessions, verifyAfresh }: SessionServices): Operation =>
     summary: "Sign in",
     description: "Starts a console session and sets the session cookie.",
     // Strangers send it: 10,000 of them at once must not fill the memory.
-    body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415, maxBytes: 4_096 },
+    body: bodyRules<CredentialsBody>(credentialsSchema, { maxBytes: 4_096 }),
     replies: { 200: { description: "The session is started.", schema: sessionSchema } },
     rejections: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
     async handle({ body, address, secure, claimUser }) {
@@ -194,7 +190,7 @@ function toSessionList(open: readonly OpenSession[], session: Session | undefine
 }
 
 const changeOwnPassword = ({ sessions, verifyAfresh }: SessionServices): Operation =>
-  operation<OwnPasswordBody>({
+  operation({
     id: "changeOwnPassword",
     method: "POST",
     paths: [`${path}/password`],
@@ -203,7 +199,7 @@ const changeOwnPassword = ({ sessions, verifyAfresh }: SessionServices): Operati
     summary: "Change your password",
     description:
       "Ends all of the caller's sessions, and starts a new one if the request was sent in a session; the old password is rejected within 30 seconds. A wrong current password counts as a failed login. Not for users of an OpenID provider and for API keys.",
-    body: { schema: ownPasswordSchema, check: checkOwnPassword, wrongTypeStatus: 415 },
+    body: bodyRules<OwnPasswordBody>(ownPasswordSchema),
     replies: { 200: { description: "The new session, or the caller without one.", schema: sessionSchema } },
     async handle(
       { body: { currentPassword, password }, user: { name }, session, address, secure },

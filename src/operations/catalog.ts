@@ -20,14 +20,10 @@ import {
   type CatalogUpdate,
   type PushPlatform,
 } from "../installations/catalog.ts";
-import { createValidator } from "../lib/validation.ts";
+import { bodyRules } from "./framework/body.ts";
 import { requireFound, requireFreeName } from "./framework/errors.ts";
 import { operation, type Operation, type Reply } from "./framework/operation.ts";
 import type { OperationServices } from "./framework/services.ts";
-
-const checkNewApplication = createValidator<NewApplication>(newApplicationSchema);
-const checkNewPlatform = createValidator<NewPlatform>(newPlatformSchema);
-const checkTokenRule = createValidator<TokenRuleBody>(tokenRuleSchema);
 
 const applicationsPath = "/api/topicsync/v1/applications";
 const platformsPath = "/api/topicsync/v1/platforms";
@@ -93,14 +89,14 @@ export const applicationOperations: readonly Operation[] = [
       return { status: 200, json };
     },
   }),
-  operation<NewApplication>({
+  operation({
     ...common,
     id: "addApplication",
     method: "POST",
     paths: [applicationsPath],
     summary: "Add a push application",
     description: "Tokens can be registered within a second.",
-    body: { schema: newApplicationSchema, check: checkNewApplication, wrongTypeStatus: 415 },
+    body: bodyRules<NewApplication>(newApplicationSchema),
     replies: { 201: { description: "The new application.", schema: applicationSchema } },
     rejections: ["NAME_TAKEN"],
     handle: async ({ body: { name } }, { applications }) =>
@@ -130,14 +126,14 @@ export const platformOperations: readonly Operation[] = [
       return { status: 200, json };
     },
   }),
-  operation<NewPlatform>({
+  operation({
     ...common,
     id: "addPlatform",
     method: "POST",
     paths: [platformsPath],
     summary: "Add a push platform",
     description: "Tokens can be registered within a second.",
-    body: { schema: newPlatformSchema, check: checkNewPlatform, wrongTypeStatus: 415 },
+    body: bodyRules<NewPlatform>(newPlatformSchema),
     replies: { 201: { description: "The new platform.", schema: platformSchema } },
     rejections: ["NAME_TAKEN"],
     handle: async ({ body: { name, tokenRule } }, { platforms }) =>
@@ -147,7 +143,7 @@ export const platformOperations: readonly Operation[] = [
         toPlatformView,
       ),
   }),
-  operation<TokenRuleBody>({
+  operation({
     ...common,
     id: "setTokenRule",
     method: "POST",
@@ -155,7 +151,7 @@ export const platformOperations: readonly Operation[] = [
     summary: "Set a platform's token rule",
     description: "Applies to new registrations. Tokens already registered are not changed.",
     parameters: { name: "Name of the platform." },
-    body: { schema: tokenRuleSchema, check: checkTokenRule, wrongTypeStatus: 415 },
+    body: bodyRules<TokenRuleBody>(tokenRuleSchema),
     replies: { 200: { description: "The changed platform.", schema: platformSchema } },
     rejections: ["NOT_FOUND"],
     handle: async ({ parameters: { name = "" }, body: { tokenRule } }, { platforms }) =>

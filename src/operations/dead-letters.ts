@@ -23,9 +23,9 @@ import { skip } from "../dead-letters/replay-plan.ts";
 import { toReplayEvent } from "../dead-letters/replay.ts";
 import { hideContent, hideFaults, hideMessage } from "../dead-letters/views.ts";
 import type { DeadLetterService } from "../dead-letters/service.ts";
-import { createValidator } from "../lib/validation.ts";
 import { getNamespaces, hasRight, includesNamespace, mayReadEvents, type Right } from "../users/rights.ts";
 import type { User } from "../users/user.ts";
+import { bodyRules } from "./framework/body.ts";
 import { createForbiddenError, HttpError } from "./framework/errors.ts";
 import { operation, type Call, type Operation } from "./framework/operation.ts";
 import type { DeadLetterServices } from "./framework/services.ts";
@@ -35,9 +35,6 @@ import { queryRules } from "./framework/query.ts";
 
 const path = "/api/topicsync/v1/dead-letters";
 const common = { perNamespace: true, tag: "dead letters" } as const;
-
-const checkReplay = createValidator<ReplayBody>(replayBodySchema);
-const checkOutcomes = createValidator<ReplayOutcomesBody>(replayOutcomesBodySchema);
 
 const listDeadLetters = operation({
   ...common,
@@ -101,7 +98,7 @@ const getDeadLetter = operation({
   },
 });
 
-const replayDeadLetters = operation<ReplayBody>({
+const replayDeadLetters = operation({
   ...common,
   access: "dead-letters.replay",
   id: "replayDeadLetters",
@@ -110,7 +107,7 @@ const replayDeadLetters = operation<ReplayBody>({
   summary: "Replay dead letters",
   description:
     "Sends the original key, value and headers to the original partition, in the original order. Returns what was not sent, with the reasons. Without `again`, a dead letter is sent once, even by concurrent requests. `force`, and dead letters that topicsync did not write, require the right `admin`.",
-  body: { schema: replayBodySchema, check: checkReplay, wrongTypeStatus: 415 },
+  body: bodyRules<ReplayBody>(replayBodySchema),
   replies: { 200: { description: "What was sent and what was not.", schema: replayResultSchema } },
   rejections: ["NOT_FOUND"],
   async handle({ body, user, namespaces }, { deadLetters: services }) {
@@ -142,7 +139,7 @@ const replayDeadLetters = operation<ReplayBody>({
   },
 });
 
-const listOutcomes = operation<ReplayOutcomesBody>({
+const listOutcomes = operation({
   ...common,
   access: "dead-letters.read",
   id: "getReplayOutcomes",
@@ -150,7 +147,7 @@ const listOutcomes = operation<ReplayOutcomesBody>({
   paths: [`${path}/replay-outcomes`],
   summary: "Get the outcomes of replays",
   description: "The last replay of each dead letter and its outcome. Changes nothing.",
-  body: { schema: replayOutcomesBodySchema, check: checkOutcomes, wrongTypeStatus: 415 },
+  body: bodyRules<ReplayOutcomesBody>(replayOutcomesBodySchema),
   replies: { 200: { description: "The last replay of each dead letter.", schema: replayOutcomesSchema } },
   rejections: ["NOT_FOUND"],
   async handle({ body: { ids, channel = "announcements" }, user, namespaces }, { deadLetters: services }) {

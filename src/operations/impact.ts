@@ -16,21 +16,20 @@ import {
   RejectionError,
   type Fault,
 } from "../lib/errors.ts";
-import { createValidator } from "../lib/validation.ts";
 import type { Topic } from "../topics/topic.ts";
 import { hasRight, includesNamespace } from "../users/rights.ts";
 import { describeError, toErrorBody } from "./framework/error-description.ts";
+import { bodyRules } from "./framework/body.ts";
 import { createForbiddenError, HttpError, requireNamespace } from "./framework/errors.ts";
 import { eventStreamType, operation, type Call, type Events, type Operation } from "./framework/operation.ts";
 import type { OperationServices } from "./framework/services.ts";
 import { createHiddenError } from "./topic-rules.ts";
 
-const checkBody = createValidator<ImpactBody>(impactBodySchema);
 const defaultExamples = 3;
 
 /** `POST …/impact`: what changes of topics would do to the events of the log. */
 export const impactOperations: readonly Operation[] = [
-  operation<ImpactBody>({
+  operation({
     id: "previewImpact",
     method: "POST",
     paths: ["/api/topicsync/v1/impact"],
@@ -40,7 +39,7 @@ export const impactOperations: readonly Operation[] = [
     summary: "Preview a change of filters",
     description:
       "Reads events from the events topic and compares the stored filters of topics with new ones: how many events would match newly, no longer, and still, with examples. Read-only. Reads at most 100,000 records for at most 10 seconds; an instance runs one preview at a time. With `Accept: text/event-stream`, events with `done` and `total` report the progress, and the last one has the `result` or an `error`. The counts tell what events contain, so the caller needs the right `events.read` as well; each preview is audited.",
-    body: { schema: impactBodySchema, check: checkBody, wrongTypeStatus: 415 },
+    body: bodyRules<ImpactBody>(impactBodySchema),
     replies: {
       200: { description: "The result.", schema: impactResultSchema, mediaType: eventStreamType },
     },

@@ -20,21 +20,16 @@ import {
 import { toDeactivationEvents } from "../installations/deactivation.ts";
 import { toInstallationView, type InstallationKey } from "../installations/installation.ts";
 import { tokenDigest, type AuditEvent } from "../lib/audit.ts";
-import { createValidator } from "../lib/validation.ts";
 import { hasRight } from "../users/rights.ts";
+import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";
 import { operation, versioned, type Operation } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
 
-const checkRegistration = createValidator<Registration>(registrationSchema);
-const checkRemoval = createValidator<Removal>(removalSchema);
-const checkDeactivation = createValidator<DeactivationBody>(deactivationSchema);
-const checkLookUp = createValidator<LookUpBody>(lookUpSchema);
-
 const parameters = { application: "Name of the push application, as in `sys_push_application`." };
 const adminPath = "/api/topicsync/v1/installations";
 
-const registerInstallation = operation<Registration>({
+const registerInstallation = operation({
   id: "registerInstallation",
   method: "POST",
   paths: versioned("/api/now", "/push/{application}/installation"),
@@ -45,7 +40,7 @@ const registerInstallation = operation<Registration>({
   description:
     "Assigns the token to the caller and activates it. Apps register again to show that they are still installed.",
   parameters,
-  body: { schema: registrationSchema, check: checkRegistration, wrongTypeStatus: 400 },
+  body: bodyRules<Registration>(registrationSchema, { wrongTypeStatus: 400 }),
   replies: { 200: { description: "The token is registered and active." } },
   rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
   async handle({ parameters: { application = "" }, body, user }, { installations }) {
@@ -63,7 +58,7 @@ const registerInstallation = operation<Registration>({
   },
 });
 
-const removeInstallation = operation<Removal>({
+const removeInstallation = operation({
   id: "removeInstallation",
   method: "POST",
   paths: versioned("/api/now", "/push/{application}/removeInstallation"),
@@ -74,7 +69,7 @@ const removeInstallation = operation<Removal>({
   description:
     "Deactivates the caller's own tokens for the application and platform, regardless of the caller's roles; with `token`, only that one. With `scope` \"all\", all users' tokens are deactivated, in batches of a few hundred; if interrupted, send the request again to finish. This requires the right `installations.write-all`. No record is deleted.",
   parameters,
-  body: { schema: removalSchema, check: checkRemoval, wrongTypeStatus: 400 },
+  body: bodyRules<Removal>(removalSchema, { wrongTypeStatus: 400 }),
   replies: { 200: { description: "The tokens are inactive. Also returned when no token was registered." } },
   rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
   async handle({ parameters: { application = "" }, body, user }, { installations }) {
@@ -122,7 +117,7 @@ const listInstallations = operation({
   },
 });
 
-const lookUpInstallations = operation<LookUpBody>({
+const lookUpInstallations = operation({
   id: "lookUpInstallations",
   method: "POST",
   paths: [`${adminPath}/look-up`],
@@ -130,7 +125,7 @@ const lookUpInstallations = operation<LookUpBody>({
   tag: "push",
   summary: "Find the active push tokens of users",
   description: "For programs that send push notifications. Read-only, and recorded in the audit log.",
-  body: { schema: lookUpSchema, check: checkLookUp, wrongTypeStatus: 415 },
+  body: bodyRules<LookUpBody>(lookUpSchema),
   replies: { 200: { description: "A page of tokens.", schema: lookedUpSchema } },
   rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
   async handle({ body }, { lookUp }) {
@@ -145,7 +140,7 @@ const lookUpInstallations = operation<LookUpBody>({
   },
 });
 
-const deactivateInstallations = operation<DeactivationBody>({
+const deactivateInstallations = operation({
   id: "deactivateInstallations",
   method: "POST",
   paths: [`${adminPath}/deactivate`],
@@ -154,7 +149,7 @@ const deactivateInstallations = operation<DeactivationBody>({
   summary: "Deactivate push tokens",
   description:
     "Deactivates these installations and records the reason. Registering a token again reactivates it.",
-  body: { schema: deactivationSchema, check: checkDeactivation, wrongTypeStatus: 415 },
+  body: bodyRules<DeactivationBody>(deactivationSchema),
   replies: { 200: { description: "The number of deactivated installations.", schema: deactivatedSchema } },
   async handle({ body: { ids, reason } }, { installationDeactivator }) {
     const deactivated = await installationDeactivator.deactivateByIds(ids, reason);

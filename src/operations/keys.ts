@@ -9,20 +9,18 @@ import {
 } from "../../schemas/api-key.ts";
 import { createCursorFormat } from "../lib/cursor.ts";
 import { NameTakenError } from "../lib/errors.ts";
-import { createValidator } from "../lib/validation.ts";
 import { findExcess } from "../users/rights.ts";
+import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";
 import { operation, type Operation } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
-
-const checkNewKey = createValidator<NewKeyBody>(newKeySchema);
 
 const cursors = createCursorFormat("keys", ["string", "integer"]);
 
 const path = "/api/topicsync/v1/keys";
 const common = { access: "admin", tag: "keys" } as const;
 
-const createKey = operation<NewKeyBody>({
+const createKey = operation({
   ...common,
   id: "createKey",
   method: "POST",
@@ -30,7 +28,7 @@ const createKey = operation<NewKeyBody>({
   summary: "Create an API key",
   description:
     "For programs, which send it as `Authorization: Bearer tsk_…`. The response is the only one that contains it. The key ends when it expires, at the latest after `KEYS_MAX_DAYS`, and while the user who created it, or created the key that did, is disabled. To replace a key without an interruption, create a second one with the same name, and delete the first once the program uses the second.",
-  body: { schema: newKeySchema, check: checkNewKey, wrongTypeStatus: 415 },
+  body: bodyRules<NewKeyBody>(newKeySchema),
   replies: { 201: { description: "The new key.", schema: createdKeySchema } },
   rejections: ["NAME_TAKEN"],
   async handle({ body: { name, roles, expiresOn }, user }, { keys }) {

@@ -24,7 +24,7 @@ import { queryRules } from "./framework/query.ts";
  * body is read as the router reads the value of a record.
  */
 export const pickOperations: readonly Operation[] = [
-  operation<DecodedEvent, PickQuery>({
+  operation({
     id: "pickTopics",
     method: "POST",
     paths: [

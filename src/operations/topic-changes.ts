@@ -5,15 +5,14 @@ import {
   type TopicChangesBody,
   type TopicChangesReply,
 } from "../../schemas/topic-changes.ts";
-import type { ForceQuery } from "../../schemas/topic-sets.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
 import { RejectionError, type Fault } from "../lib/errors.ts";
-import { createValidator } from "../lib/validation.ts";
 import type { DefinitionChange } from "../topics/definition-change.ts";
 import type { RejectedChange } from "../topics/changes.ts";
 import { ChangesRejectedError, changeTopic } from "../topics/changing.ts";
 import { toDefinition } from "../topics/topic.ts";
+import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";
 import { requireIfMatch } from "./framework/if-match.ts";
 import { operation, type Operation } from "./framework/operation.ts";
@@ -30,10 +29,7 @@ import {
 } from "./topic-rules.ts";
 import { findWarningHeaders } from "./topic-warnings.ts";
 
-const checkTopic = createValidator<TopicBody>(topicBodySchema);
-const checkChanges = createValidator<TopicChangesBody>(topicChangesBodySchema);
-
-const putTopic = operation<TopicBody, ForceQuery>({
+const putTopic = operation({
   id: "changeTopic",
   method: "PUT",
   paths: ["/api/topicsync/v1/topics/{id}"],
@@ -46,7 +42,7 @@ const putTopic = operation<TopicBody, ForceQuery>({
   parameters: { id: "External id of the topic, or its sys_id." },
   ifMatch: "required",
   query: forceRules,
-  body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
+  body: bodyRules<TopicBody>(topicBodySchema),
   replies: {
     200: {
       ...{ description: "The topic is changed.", schema: topicDetailSchema },
@@ -78,7 +74,7 @@ const putTopic = operation<TopicBody, ForceQuery>({
 
 const maxChangesBytes = 1024 * 1024;
 
-const changeTopics = operation<TopicChangesBody, ForceQuery>({
+const changeTopics = operation({
   id: "changeTopics",
   method: "POST",
   paths: ["/api/topicsync/v1/topic-changes"],
@@ -88,10 +84,7 @@ const changeTopics = operation<TopicChangesBody, ForceQuery>({
   summary: "Change several topics at once",
   description:
     "Creates, changes, renames, disables and enables 1 to 500 topics, all or none; without transactions in MongoDB, one after another. Topics may exchange external ids and combinations. Each topic to change must have the given version. Repeating a request has no effect: changes that are stored count as `unchanged`. The body may have 1 MiB.",
-  body: {
-    ...{ schema: topicChangesBodySchema, check: checkChanges, wrongTypeStatus: 415 },
-    maxBytes: maxChangesBytes,
-  },
+  body: bodyRules<TopicChangesBody>(topicChangesBodySchema, { maxBytes: maxChangesBytes }),
   query: forceRules,
   replies: { 200: { description: "All changes are stored.", schema: topicChangesReplySchema } },
   rejections: [...changeRejections, "VERSION_CONFLICT"],

@@ -1,9 +1,8 @@
 import { topicDetailsBodySchema, type TopicDetailsBody } from "../../schemas/topic-details.ts";
-import type { ForceQuery } from "../../schemas/topic-sets.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
-import { createValidator } from "../lib/validation.ts";
 import { toDetails } from "../topics/details.ts";
 import { toTopicDetail } from "../topics/topic-view.ts";
+import { bodyRules } from "./framework/body.ts";
 import { operation, type Operation } from "./framework/operation.ts";
 import { requireIfMatch, toEtag } from "./framework/if-match.ts";
 import {
@@ -16,9 +15,7 @@ import {
   toHttpProblem,
 } from "./topic-rules.ts";
 
-const checkDetails = createValidator<TopicDetailsBody>(topicDetailsBodySchema);
-
-const describeTopic = operation<TopicDetailsBody, ForceQuery>({
+const describeTopic = operation({
   id: "describeTopic",
   method: "PUT",
   paths: ["/api/topicsync/v1/topics/{externalId}/details"],
@@ -30,7 +27,7 @@ const describeTopic = operation<TopicDetailsBody, ForceQuery>({
   description:
     "Replaces the details of a topic, active or not: owner, tags, lifecycle and so on. `If-Match` has the `version` of its current details, or `0` if it has none. The definition of the topic does not change.",
   parameters: { externalId: "External id of the topic, or its sys_id." },
-  body: { schema: topicDetailsBodySchema, check: checkDetails, wrongTypeStatus: 415 },
+  body: bodyRules<TopicDetailsBody>(topicDetailsBodySchema),
   replies: {
     200: { description: "The topic with its new details.", schema: topicDetailSchema, hasEtag: true },
   },

@@ -27,6 +27,7 @@ import { toKnownView, toSetView } from "../plans/view.ts";
 import { showVersion } from "../topics/details.ts";
 import { toDefinition } from "../topics/topic.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
+import { bodyRules } from "./framework/body.ts";
 import { HttpError, requireFound, requireNamespace } from "./framework/errors.ts";
 import { queryRules } from "./framework/query.ts";
 import { operation, type Call, type Operation } from "./framework/operation.ts";
@@ -34,8 +35,6 @@ import type { OperationServices } from "./framework/services.ts";
 import { createHiddenError, requireFreeIds } from "./topic-rules.ts";
 import { findWarnings } from "./topic-warnings.ts";
 
-const checkLookUp = createValidator<TopicLookUp>(topicLookUpSchema);
-const checkChanges = createValidator<SetChanges>(setChangesSchema);
 const checkName = createValidator<{ readonly name: string }>(topicSetNameSchema);
 
 /** 500 changes of usual size. */
@@ -93,7 +92,7 @@ async function findVisible(
   return requireFound(isVisible ? found : undefined, "set", name);
 }
 
-const lookUpTopics = operation<TopicLookUp>({
+const lookUpTopics = operation({
   ...reading,
   id: "lookUpTopics",
   method: "POST",
@@ -101,7 +100,7 @@ const lookUpTopics = operation<TopicLookUp>({
   summary: "Look up topics for a plan",
   description:
     "Finds topics by set or external id, and the topics that hold the combinations of definitions. Read-only.",
-  body: { schema: topicLookUpSchema, check: checkLookUp, wrongTypeStatus: 415, maxBytes: maxChangesBytes },
+  body: bodyRules<TopicLookUp>(topicLookUpSchema, { maxBytes: maxChangesBytes }),
   replies: { 200: { description: "What was found.", schema: topicLookUpReplySchema } },
   async handle(
     { body: { set, after, externalIds = [], definitions = [] }, namespaces, user },
@@ -154,7 +153,7 @@ function show({ externalId, topic, details }: KnownTopic, namespaces: Namespaces
   return [toKnownView({ externalId, topic, details: shown })];
 }
 
-const changeSet = operation<SetChanges>({
+const changeSet = operation({
   id: "applyTopicChanges",
   method: "POST",
   paths: ["/api/topicsync/v1/topic-sets/{name}/changes"],
@@ -165,7 +164,7 @@ const changeSet = operation<SetChanges>({
   description:
     "Makes up to 500 changes of a plan, all or none. Each is made only if the topic is as the plan has seen it. Changes that were made already count as unchanged, so that the request can be repeated.",
   parameters: { name },
-  body: { schema: setChangesSchema, check: checkChanges, wrongTypeStatus: 415, maxBytes: maxChangesBytes },
+  body: bodyRules<SetChanges>(setChangesSchema, { maxBytes: maxChangesBytes }),
   replies: { 200: { description: "The changes are stored.", schema: setChangesReplySchema } },
   rejections: [
     ...(["VERSION_CONFLICT", "SET_ORIGIN_MISMATCH", "BAD_EGRESS_NAME", "BAD_FILTER"] as const),

@@ -8,16 +8,15 @@ import {
   type VersionList,
   type VersionQuery,
 } from "../../schemas/topic-versions.ts";
-import type { ForceQuery } from "../../schemas/topic-sets.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { RejectionError } from "../lib/errors.ts";
-import { createValidator } from "../lib/validation.ts";
 import { readHistoryPage, toDetailsAt, type TopicVersion } from "../topics/history.ts";
 import { restoreTopic, UnknownVersionError } from "../topics/restoring.ts";
 import { toEntryView, toPastTopicDetail } from "../topics/topic-view.ts";
 import { addDetails } from "../topics/details-search.ts";
 import type { ListedTopic, Topic, TopicDefinition } from "../topics/topic.ts";
 import { includesNamespace } from "../users/rights.ts";
+import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";
 import { parseIfMatch, toEtag } from "./framework/if-match.ts";
 import { operation, type Call, type Operation } from "./framework/operation.ts";
@@ -37,8 +36,6 @@ import {
   requireUnmanagedFor,
   toHttpProblem,
 } from "./topic-rules.ts";
-
-const checkRestore = createValidator<RestoreBody>(restoreBodySchema);
 
 const getTopic = operation({
   id: "getTopic",
@@ -127,7 +124,7 @@ const listVersions = operation({
   },
 });
 
-const restoreVersion = operation<RestoreBody, ForceQuery>({
+const restoreVersion = operation({
   id: "restoreTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topics/{externalId}/restore"],
@@ -140,7 +137,7 @@ const restoreVersion = operation<RestoreBody, ForceQuery>({
   parameters: { externalId: "External id of the topic, or its sys_id." },
   ifMatch: "optional",
   query: forceRules,
-  body: { schema: restoreBodySchema, check: checkRestore, wrongTypeStatus: 415 },
+  body: bodyRules<RestoreBody>(restoreBodySchema),
   replies: {
     200: { description: "The topic has the definition.", schema: topicDetailSchema, hasEtag: true },
   },

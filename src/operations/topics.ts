@@ -26,6 +26,7 @@ import { readTopicPage } from "../topics/topic-pages.ts";
 import { toTopicView } from "../topics/topic-view.ts";
 import { addLastEvents, selectUnused } from "../topics/usage.ts";
 import { externalIdFault, toDefinition } from "../topics/topic.ts";
+import { bodyRules } from "./framework/body.ts";
 import { requireNamespace } from "./framework/errors.ts";
 import { operation, versioned, type Call, type Operation, type Reply } from "./framework/operation.ts";
 import type { OperationServices } from "./framework/services.ts";
@@ -46,9 +47,8 @@ import {
 import { findWarningHeaders, findWarnings } from "./topic-warnings.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
-const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
 
-const createTopic = operation<TopicBody>({
+const createTopic = operation({
   id: "createTopic",
   method: "POST",
   // Under the neutral path segment and under the specification's own.
@@ -61,7 +61,7 @@ const createTopic = operation<TopicBody>({
   tag: "topics",
   summary: "Create a topic",
   description: "Creates an event topic with the filters that select its events.",
-  body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
+  body: bodyRules<TopicBody>(topicBodySchema),
   replies: {
     201: { description: "The topic is created.", schema: topicResponseSchema, hasWarnings: true },
   },
@@ -109,7 +109,7 @@ const listTopics = operation({
   },
 });
 
-const validateTopic = operation<TopicDraft>({
+const validateTopic = operation({
   id: "checkTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topic-check"],
@@ -119,7 +119,7 @@ const validateTopic = operation<TopicDraft>({
   summary: "Validate a topic definition",
   description:
     "Lists every problem that creating the topic would report, including unique values already in use, and conditions that none of the last events meets (with the right `topics.read` for all namespaces). Incomplete definitions are allowed. Read-only.",
-  body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
+  body: bodyRules<TopicDraft>(topicDraftSchema),
   replies: { 200: { description: "The problems found.", schema: topicCheckSchema } },
   async handle({ body, user, namespaces }, { topics, topicReader, eventTypes }) {
     requireNamespace({ user, namespaces }, "topics.write", body.namespace ?? "");

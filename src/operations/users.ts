@@ -17,14 +17,10 @@ import { RejectionError } from "../lib/errors.ts";
 import { findRoleChangeFault, type ChangedUser } from "../users/administration.ts";
 import { hasRight } from "../users/rights.ts";
 import type { User } from "../users/user.ts";
-import { createValidator } from "../lib/validation.ts";
+import { bodyRules } from "./framework/body.ts";
 import { HttpError, requireFound, requireFreeName } from "./framework/errors.ts";
 import { operation, type Operation, type Reply } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
-
-const checkNewUser = createValidator<NewUserBody>(newUserSchema);
-const checkRoleChange = createValidator<RoleChangeBody>(roleChangeSchema);
-const checkNewPassword = createValidator<NewPasswordBody>(newPasswordSchema);
 
 const cursors = createCursorFormat("users", ["string"]);
 
@@ -62,7 +58,7 @@ const listUsers = operation({
   },
 });
 
-const addUser = operation<NewUserBody>({
+const addUser = operation({
   id: "addUser",
   method: "POST",
   paths: [path],
@@ -70,7 +66,7 @@ const addUser = operation<NewUserBody>({
   tag: "users",
   summary: "Add a user",
   description: "The user can sign in immediately.",
-  body: { schema: newUserSchema, check: checkNewUser, wrongTypeStatus: 415 },
+  body: bodyRules<NewUserBody>(newUserSchema),
   replies: { 201: { description: "The new user.", schema: userSchema } },
   rejections: ["NAME_TAKEN"],
   async handle({ body: { name, password, roles: given = [] } }, { users }) {
@@ -102,14 +98,14 @@ const enableUser = operation({
     toReply(requireFound(await users.setActive(name, true), "user", name)),
 });
 
-const changeRoles = operation<RoleChangeBody>({
+const changeRoles = operation({
   ...userOperation,
   id: "changeRoles",
   paths: [`${path}/{name}/roles`],
   summary: "Change a user's roles",
   description:
     "Takes effect immediately for sessions, and within 30 seconds for passwords. You cannot remove your own right `admin`.",
-  body: { schema: roleChangeSchema, check: checkRoleChange, wrongTypeStatus: 415 },
+  body: bodyRules<RoleChangeBody>(roleChangeSchema),
   async handle({ parameters: { name = "" }, body: { add = [], remove = [] }, user }, { users }) {
     const fault = findRoleChangeFault({ add, remove });
     if (fault !== undefined)
@@ -121,13 +117,13 @@ const changeRoles = operation<RoleChangeBody>({
   },
 });
 
-const setPassword = operation<NewPasswordBody>({
+const setPassword = operation({
   ...userOperation,
   id: "setPassword",
   paths: [`${path}/{name}/password`],
   summary: "Set a user's password",
   description: "Ends the user's sessions immediately; the old password is rejected within 30 seconds.",
-  body: { schema: newPasswordSchema, check: checkNewPassword, wrongTypeStatus: 415 },
+  body: bodyRules<NewPasswordBody>(newPasswordSchema),
   handle: async ({ parameters: { name = "" }, body: { password } }, { users }) =>
     toReply(requireFound(await users.setPassword(name, password), "user", name)),
 });
