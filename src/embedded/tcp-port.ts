@@ -37,14 +37,35 @@ export async function withFreePort<T>(
  * server listens, or while it restarts.
  */
 const firstPort = 15_000;
-const portCount = 10_000;
-/** Each process looks elsewhere, so that two that start at the same time find different ports. */
-const portsPerProcess = 100;
+const rangeCount = 100;
+const portsPerRange = 100;
 
-/** Returns a port of 127.0.0.1 that is free now. */
-export function findFreePort(): Promise<number> {
-  const from = firstPort + ((process.pid * portsPerProcess) % portCount);
-  return getPort({ host: localhost, port: portNumbers(from, from + portsPerProcess - 1) });
+/** The range of this process: others look elsewhere, also while a server has not bound its port yet. */
+let range: Promise<number> | undefined;
+let lastPort = 0;
+
+/** Returns a port of 127.0.0.1 that is free now, and that no other process looks for. */
+export async function findFreePort(): Promise<number> {
+  const from = await (range ??= claimRange());
+  const next = from + 1 + ((Math.max(lastPort, from) - from) % (portsPerRange - 1));
+  const ports = [...portNumbers(next, from + portsPerRange - 1), ...portNumbers(from + 1, next)];
+  lastPort = await getPort({ host: localhost, port: ports });
+  return lastPort;
+}
+
+/** Returns the first port of a range that no other process has. Listens on it until the process ends. */
+async function claimRange(): Promise<number> {
+  for (let at = process.pid; at < process.pid + rangeCount; at++) {
+    const from = firstPort + (at % rangeCount) * portsPerRange;
+    const server = createServer((socket) => socket.destroy()).unref();
+    try {
+      await once(server.listen({ host: localhost, port: from, exclusive: true }), "listening");
+      return from;
+    } catch {
+      // Another process has it.
+    }
+  }
+  throw new Error(`all ranges of ports from ${firstPort} on are in use`);
 }
 
 async function assertFree(port: number): Promise<void> {
