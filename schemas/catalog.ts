@@ -46,6 +46,33 @@ export const platformSchema = {
 export type PlatformView = FromSchema<typeof platformSchema>;
 export type ApplicationView = FromSchema<typeof applicationSchema>;
 
+const installations = {
+  type: "object",
+  additionalProperties: false,
+  required: ["active", "inactive"],
+  properties: { active: { type: "integer" }, inactive: { type: "integer" } },
+  description: "The number of its push tokens.",
+} as const;
+
+/** The response of `GET /api/topicsync/v1/applications/{name}`. */
+export const applicationDetailSchema = {
+  ...applicationSchema,
+  $id: "push-application-detail",
+  required: [...applicationSchema.required, "installations"],
+  properties: { ...applicationSchema.properties, installations },
+} as const;
+
+/** The response of `GET /api/topicsync/v1/platforms/{name}`. */
+export const platformDetailSchema = {
+  ...platformSchema,
+  $id: "push-platform-detail",
+  required: [...platformSchema.required, "installations"],
+  properties: { ...platformSchema.properties, installations },
+} as const;
+
+export type ApplicationDetail = FromSchema<typeof applicationDetailSchema>;
+export type PlatformDetail = FromSchema<typeof platformDetailSchema>;
+
 /** The response of `GET /api/topicsync/v1/applications`. */
 export const applicationListSchema = {
   $id: "push-application-list",
@@ -86,7 +113,10 @@ export const newPlatformSchema = {
   type: "object",
   additionalProperties: false,
   required: ["name"],
-  properties: { name: newName, tokenRule: knownRule },
+  properties: {
+    name: newName,
+    tokenRule: { ...knownRule, description: "Format of its tokens. Default: any text." },
+  },
   examples: [{ name: "ipados", tokenRule: "apns" }],
 } as const;
 

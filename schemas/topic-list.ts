@@ -42,6 +42,18 @@ export const topicQuerySchema = {
       description:
         "Only topics with details in which all of these words occur, the last one as a prefix: in the external id, name, owner, tags or description. Without other conditions on details, followed by those that `search` finds with this text.",
     },
+    externalId: {
+      ...text,
+      minLength: 1,
+      maxLength: 1_000,
+      description: "Only the topic with this external id, or those that had it.",
+    },
+    name: {
+      ...text,
+      minLength: 1,
+      maxLength: 1_000,
+      description: "Only topics with this name; `Critical*` for names that begin with Critical.",
+    },
     owner: { ...text, minLength: 1, maxLength: 200, description: "Only topics with this owner." },
     tag: { ...text, minLength: 1, maxLength: 50, description: "Only topics with this tag." },
     label: {

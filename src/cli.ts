@@ -1,13 +1,13 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=100
 import { Command, CommanderError } from "commander";
 
+import { RequestError } from "./cli/client/request-error.ts";
 import { ignoreBrokenPipe, printError, sanitize } from "./cli/output/output.ts";
 import {
   ConfigurationError,
   DatabaseConflictError,
   exitCodes,
   getErrorMessage,
-  OutdatedError,
   PlanError,
   RejectionError,
   UnavailableError,
@@ -151,9 +151,10 @@ try {
 
 function toExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof RequestError) return error.exitCode;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof RejectionError || error instanceof OutdatedError) return exitCodes.rejected;
+  if (error instanceof RejectionError) return exitCodes.rejected;
   if (error instanceof PlanError) return exitCodes.rejected;
   if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;

@@ -3,14 +3,15 @@ import { hostname, userInfo } from "node:os";
 import type { AuditEvent } from "../lib/audit.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import { readEnvironment, readConfig, type Config } from "../config/config.ts";
-import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
+import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Services } from "../service/services.ts";
 import type { Broker } from "../kafka/client.ts";
 import { createLifecycle, type Lifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
-import { resolveBroker, resolveStore } from "../embedded/embedded.ts";
 import type { RecordProducer } from "../kafka/interface/records.ts";
-import { createDatabase, type Database } from "../storage/database.ts";
+import type { Database } from "../storage/database.ts";
+import { findServer } from "./input/server.ts";
+import { runUntilStopped } from "./until-stopped.ts";
 
 /** What a command works with. Database and broker are connected on first use. */
 export interface CommandContext {
@@ -57,20 +58,19 @@ export async function runWithContext<T>(
   work: (context: CommandContext) => Promise<T>,
   { adjust = (config) => config, connectTimeoutMs = defaultConnectTimeoutMs }: RunOptions = {},
 ): Promise<T> {
-  const config = adjust(readConfig(readEnvironment(process.env)));
+  const environment = readEnvironment(process.env);
+  if (findServer({}, environment) !== undefined)
+    throw new ConfigurationError(
+      "this command works with the database and Kafka of the settings, not with a server: unset TOPICSYNC_SERVER to run it.",
+    );
+  const config = adjust(readConfig(environment));
   const log = await createLogger("warn", "stderr");
   const lifecycle = createLifecycle(log);
-  const abort = new AbortController();
-  const onSignal = (): void => {
-    abort.abort();
-  };
-  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
   try {
-    return await work(createContext({ config, log, lifecycle, abort: abort.signal, connectTimeoutMs }));
+    return await runUntilStopped((abort) =>
+      work(createContext({ config, log, lifecycle, abort, connectTimeoutMs })),
+    );
   } finally {
-    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
-    // Pending connection attempts must not delay the exit.
-    abort.abort();
     await lifecycle.stop();
   }
 }
@@ -117,6 +117,11 @@ async function openDatabase({
   abort,
   connectTimeoutMs,
 }: ContextOptions): Promise<Database> {
+  // Slow to load, and not every command needs it.
+  const [{ resolveStore }, { createDatabase }] = await Promise.all([
+    import("../embedded/embedded.ts"),
+    import("../storage/database.ts"),
+  ]);
   const uri = await resolveStore(config);
   const database = createDatabase(uri, log, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
@@ -143,9 +148,12 @@ async function openBroker({
   abort,
   connectTimeoutMs,
 }: ContextOptions): Promise<Broker> {
-  const brokers = await resolveBroker(config);
   // Slow to load, and most commands do not need it.
-  const { createBroker } = await import("../kafka/client.ts");
+  const [{ resolveBroker }, { createBroker }] = await Promise.all([
+    import("../embedded/embedded.ts"),
+    import("../kafka/client.ts"),
+  ]);
+  const brokers = await resolveBroker(config);
   const isEmbedded = config.kafka.brokers === undefined;
   const broker = createBroker({ ...config.kafka, brokers, isEmbedded }, log);
   lifecycle.onStop("Kafka", () => broker.close());

@@ -47,8 +47,6 @@ export class RejectionError extends Error {
 export class PlanError extends Error {
   override readonly name = "PlanError";
 }
-/** What the caller has read was changed since, so nothing was stored: exit code 3. */
-export class OutdatedError extends Error {}
 
 /** The database or the broker does not respond; the same request may succeed later. */
 export class UnavailableError extends Error {

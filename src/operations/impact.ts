@@ -27,41 +27,41 @@ import { createHiddenError } from "./topic-rules.ts";
 
 const defaultExamples = 3;
 
-/** `POST …/impact`: what changes of topics would do to the events of the log. */
-export const impactOperations: readonly Operation[] = [
-  operation({
-    id: "previewImpact",
-    method: "POST",
-    paths: ["/api/topicsync/v1/impact"],
-    access: "topics.write",
-    perNamespace: true,
-    tag: "topics",
-    summary: "Preview a change of filters",
-    description:
-      "Reads events from the events topic and compares the stored filters of topics with new ones: how many events would match newly, no longer, and still, with examples. Read-only. Reads at most 100,000 records for at most 10 seconds; an instance runs one preview at a time. With `Accept: text/event-stream`, events with `done` and `total` report the progress, and the last one has the `result` or an `error`. The counts tell what events contain, so the caller needs the right `events.read` as well; each preview is audited.",
-    body: bodyRules<ImpactBody>(impactBodySchema),
-    replies: {
-      200: { description: "The result.", schema: impactResultSchema, mediaType: eventStreamType },
-    },
-    rejections: ["BAD_FILTER", "NOT_FOUND"],
-    async handle(call, services) {
-      if (!hasRight(call.user, "events.read")) throw createForbiddenError(call.user, "events.read");
-      const job = await readJob(services, call);
-      const audit = toReadEvent(job);
-      const leaving = new AbortController();
-      const progress = new LastProgress();
-      const running = startPreview(services.impact, job, {
-        onProgress: (now) => {
-          progress.set(now);
-        },
-        abort: leaving.signal,
-      });
-      if (!call.acceptsEvents) return { status: 200, json: await running.catch(throwUnreadable), audit };
-      running.catch(() => undefined);
-      return { status: 200, events: streamPreview(running, { progress, leaving, call }), audit };
-    },
-  }),
-];
+/** What changes of topics would do to the events of the log. */
+export const previewImpact = operation({
+  id: "previewImpact",
+  method: "POST",
+  paths: ["/api/topicsync/v1/impact"],
+  access: "topics.write",
+  perNamespace: true,
+  tag: "topics",
+  summary: "Preview a change of filters",
+  description:
+    "Reads events from the events topic and compares the stored filters of topics with new ones: how many events would match newly, no longer, and still, with examples. Read-only. Reads at most 100,000 records for at most 10 seconds; an instance runs one preview at a time. With `Accept: text/event-stream`, events with `done` and `total` report the progress, and the last one has the `result` or an `error`. The counts tell what events contain, so the caller needs the right `events.read` as well; each preview is audited.",
+  body: bodyRules<ImpactBody>(impactBodySchema),
+  replies: {
+    200: { description: "The result.", schema: impactResultSchema, mediaType: eventStreamType },
+  },
+  rejections: ["BAD_FILTER", "NOT_FOUND"],
+  async handle(call, services) {
+    if (!hasRight(call.user, "events.read")) throw createForbiddenError(call.user, "events.read");
+    const job = await readJob(services, call);
+    const audit = toReadEvent(job);
+    const leaving = new AbortController();
+    const progress = new LastProgress();
+    const running = startPreview(services.impact, job, {
+      onProgress: (now) => {
+        progress.set(now);
+      },
+      abort: leaving.signal,
+    });
+    if (!call.acceptsEvents) return { status: 200, json: await running.catch(throwUnreadable), audit };
+    running.catch(() => undefined);
+    return { status: 200, events: streamPreview(running, { progress, leaving, call }), audit };
+  },
+});
+
+export const impactOperations: readonly Operation[] = [previewImpact];
 
 /** Throws RejectionError and HttpError. */
 async function readJob({ topicReader }: OperationServices, call: Call<ImpactBody>): Promise<ImpactJob> {

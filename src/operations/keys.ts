@@ -20,7 +20,7 @@ const cursors = createCursorFormat("keys", ["string", "integer"]);
 const path = "/api/topicsync/v1/keys";
 const common = { access: "admin", tag: "keys" } as const;
 
-const createKey = operation({
+export const createKey = operation({
   ...common,
   id: "createKey",
   method: "POST",
@@ -49,40 +49,40 @@ const createKey = operation({
   },
 });
 
+export const listKeys = operation({
+  ...common,
+  id: "listKeys",
+  method: "GET",
+  paths: [path],
+  summary: "List API keys",
+  description:
+    "Without the keys themselves, which are not stored, one page at a time. Includes keys that have expired.",
+  query: queryRules<KeyQuery>(keyQuerySchema),
+  replies: { 200: { description: "A page of keys.", schema: keyListSchema } },
+  async handle({ query: { after, limit } }, { keys }) {
+    const position = after === undefined ? undefined : cursors.decode(after);
+    const { keys: found, next } = await keys.findPage({ after: position, limit });
+    const json: KeyList = { keys: [...found], next: next === undefined ? null : cursors.encode(next) };
+    return { status: 200, json };
+  },
+});
+
+export const deleteKey = operation({
+  ...common,
+  id: "deleteKey",
+  method: "DELETE",
+  paths: [`${path}/{id}`],
+  summary: "Delete an API key",
+  description: "The key is rejected within 30 seconds.",
+  parameters: { id: "The `id` of the key." },
+  replies: { 204: { description: "The key is deleted." } },
+  rejections: ["NOT_FOUND"],
+  async handle({ parameters: { id = "" } }, { keys }) {
+    const removed = await keys.remove(id);
+    if (removed === undefined) throw new HttpError("NOT_FOUND", `There is no API key with the id "${id}".`);
+    return { status: 204, audit: removed.event };
+  },
+});
+
 /** Creates, lists and deletes API keys. */
-export const keyOperations: readonly Operation[] = [
-  createKey,
-  operation({
-    ...common,
-    id: "listKeys",
-    method: "GET",
-    paths: [path],
-    summary: "List API keys",
-    description:
-      "Without the keys themselves, which are not stored, one page at a time. Includes keys that have expired.",
-    query: queryRules<KeyQuery>(keyQuerySchema),
-    replies: { 200: { description: "A page of keys.", schema: keyListSchema } },
-    async handle({ query: { after, limit } }, { keys }) {
-      const position = after === undefined ? undefined : cursors.decode(after);
-      const { keys: found, next } = await keys.findPage({ after: position, limit });
-      const json: KeyList = { keys: [...found], next: next === undefined ? null : cursors.encode(next) };
-      return { status: 200, json };
-    },
-  }),
-  operation({
-    ...common,
-    id: "deleteKey",
-    method: "DELETE",
-    paths: [`${path}/{id}`],
-    summary: "Delete an API key",
-    description: "The key is rejected within 30 seconds.",
-    parameters: { id: "The `id` of the key." },
-    replies: { 204: { description: "The key is deleted." } },
-    rejections: ["NOT_FOUND"],
-    async handle({ parameters: { id = "" } }, { keys }) {
-      const removed = await keys.remove(id);
-      if (removed === undefined) throw new HttpError("NOT_FOUND", `There is no API key with the id "${id}".`);
-      return { status: 204, audit: removed.event };
-    },
-  }),
-];
+export const keyOperations: readonly Operation[] = [createKey, listKeys, deleteKey];

@@ -29,7 +29,7 @@ import {
 } from "./topic-rules.ts";
 import { findWarningHeaders } from "./topic-warnings.ts";
 
-const putTopic = operation({
+export const putTopic = operation({
   id: "changeTopic",
   method: "PUT",
   paths: ["/api/topicsync/v1/topics/{id}"],

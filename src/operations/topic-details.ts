@@ -15,7 +15,7 @@ import {
   toHttpProblem,
 } from "./topic-rules.ts";
 
-const describeTopic = operation({
+export const describeTopic = operation({
   id: "describeTopic",
   method: "PUT",
   paths: ["/api/topicsync/v1/topics/{externalId}/details"],

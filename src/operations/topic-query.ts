@@ -19,10 +19,16 @@ export function parseTopicQuery(query: TopicListQuery): ParsedTopicQuery {
     unusedFor,
     at: at === undefined ? undefined : new Date(at),
     ...{ state, namespace, source, search, order: sort && parseOrder(sort) },
+    externalIds: query.externalId === undefined ? undefined : [query.externalId],
+    ...parseName(query.name),
     ...parseConditions(query),
     page: { after, limit },
   };
 }
+
+/** A name, or with a star at its end the beginning of one. */
+export const parseName = (name: string | undefined): Pick<TopicPageQuery, "name" | "namePrefix"> =>
+  name?.endsWith("*") === true ? { namePrefix: name.slice(0, -1) } : { name };
 
 function checkCombinations(query: TopicListQuery): void {
   const { state, sort, search, unusedFor, at } = query;
@@ -34,13 +40,16 @@ function checkCombinations(query: TopicListQuery): void {
     (search === undefined ? undefined : "search");
   if (other !== "search" && other !== undefined && search !== undefined)
     throw createCombinationError("search", other);
+  const named = (["externalId", "name"] as const).find((name) => query[name] !== undefined);
+  const searched = (["search", "q"] as const).find((name) => query[name] !== undefined);
+  if (named !== undefined && searched !== undefined) throw createCombinationError(named, searched);
   if (sort !== undefined && (state !== "active" || other !== undefined))
     throw createCombinationError("sort", state === "active" ? (other ?? "") : `state=${state}`);
 }
 
 /** What is not kept of earlier versions cannot be asked of them. */
 function requireAlone(query: TopicListQuery): void {
-  const other = (["sort", "search", "unusedFor", ...detailsConditions] as const).find(
+  const other = (["sort", "search", "unusedFor", "externalId", "name", ...detailsConditions] as const).find(
     (name) => query[name] !== undefined,
   );
   if (query.state !== "active") throw createCombinationError("at", `state=${query.state}`);

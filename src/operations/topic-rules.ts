@@ -112,7 +112,7 @@ export function toHttpProblem(error: unknown): unknown {
   if (error instanceof VersionConflictError)
     return new HttpError("VERSION_CONFLICT", error.message, { detail });
   if (error instanceof DetailsConflictError)
-    return new HttpError("VERSION_CONFLICT", "The details do not have the version in the If-Match header.", {
+    return new HttpError("VERSION_CONFLICT", "The details were changed since they were read.", {
       detail,
     });
   return error;

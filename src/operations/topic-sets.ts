@@ -43,7 +43,7 @@ const maxChangesBytes = 1024 * 1024;
 const reading = { access: "topics.read", perNamespace: true, tag: "topic sets" } as const;
 const name = "Name of the set.";
 
-const listSets = operation({
+export const listSets = operation({
   ...reading,
   id: "listTopicSets",
   method: "GET",
@@ -57,7 +57,7 @@ const listSets = operation({
   }),
 });
 
-const getSet = operation({
+export const getSet = operation({
   ...reading,
   id: "getTopicSet",
   method: "GET",
@@ -92,7 +92,7 @@ async function findVisible(
   return requireFound(isVisible ? found : undefined, "set", name);
 }
 
-const lookUpTopics = operation({
+export const lookUpTopics = operation({
   ...reading,
   id: "lookUpTopics",
   method: "POST",
@@ -153,7 +153,7 @@ function show({ externalId, topic, details }: KnownTopic, namespaces: Namespaces
   return [toKnownView({ externalId, topic, details: shown })];
 }
 
-const changeSet = operation({
+export const changeSet = operation({
   id: "applyTopicChanges",
   method: "POST",
   paths: ["/api/topicsync/v1/topic-sets/{name}/changes"],
@@ -218,7 +218,7 @@ const createAccess = (
   };
 };
 
-const getDatabase = operation({
+export const getDatabase = operation({
   access: "user",
   tag: "topic sets",
   id: "getDatabase",

@@ -37,7 +37,7 @@ import {
   toHttpProblem,
 } from "./topic-rules.ts";
 
-const getTopic = operation({
+export const getTopic = operation({
   id: "getTopic",
   method: "GET",
   paths: ["/api/topicsync/v1/topics/{id}"],
@@ -96,7 +96,7 @@ async function findPast(
     : services.topicHistory.findVersion(externalId, version);
 }
 
-const listVersions = operation({
+export const listVersions = operation({
   id: "listTopicVersions",
   method: "GET",
   paths: ["/api/topicsync/v1/topics/{id}/versions"],
@@ -124,7 +124,7 @@ const listVersions = operation({
   },
 });
 
-const restoreVersion = operation({
+export const restoreVersion = operation({
   id: "restoreTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topics/{externalId}/restore"],

@@ -48,7 +48,7 @@ import { findWarningHeaders, findWarnings } from "./topic-warnings.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
-const createTopic = operation({
+export const createTopic = operation({
   id: "createTopic",
   method: "POST",
   // Under the neutral path segment and under the specification's own.
@@ -78,7 +78,7 @@ const createTopic = operation({
   },
 });
 
-const listTopics = operation({
+export const listTopics = operation({
   id: "listTopics",
   method: "GET",
   paths: ["/api/topicsync/v1/topics"],
@@ -138,7 +138,7 @@ const validateTopic = operation({
   },
 });
 
-const disableTopic = operation({
+export const disableTopic = operation({
   id: "disableTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topics/{externalId}/disable"],
@@ -160,7 +160,7 @@ const disableTopic = operation({
   },
 });
 
-const enableTopic = operation({
+export const enableTopic = operation({
   id: "enableTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topics/{externalId}/enable"],

@@ -36,7 +36,7 @@ const userOperation = {
   rejections: ["NOT_FOUND"],
 } as const;
 
-const listUsers = operation({
+export const listUsers = operation({
   id: "listUsers",
   method: "GET",
   paths: [path],
@@ -58,7 +58,7 @@ const listUsers = operation({
   },
 });
 
-const addUser = operation({
+export const addUser = operation({
   id: "addUser",
   method: "POST",
   paths: [path],
@@ -75,7 +75,21 @@ const addUser = operation({
   },
 });
 
-const disableUser = operation({
+export const getUser = operation({
+  ...userOperation,
+  id: "getUser",
+  method: "GET",
+  paths: [`${path}/{name}`],
+  summary: "Get a user",
+  description: "Without the password.",
+  replies: { 200: { description: "The user.", schema: userSchema } },
+  async handle({ parameters: { name = "" } }, { users }) {
+    const json: UserView = toUserView(requireFound(await users.find(name), "user", name));
+    return { status: 200, json };
+  },
+});
+
+export const disableUser = operation({
   ...userOperation,
   id: "disableUser",
   paths: [`${path}/{name}/disable`],
@@ -88,7 +102,7 @@ const disableUser = operation({
   },
 });
 
-const enableUser = operation({
+export const enableUser = operation({
   ...userOperation,
   id: "enableUser",
   paths: [`${path}/{name}/enable`],
@@ -98,7 +112,7 @@ const enableUser = operation({
     toReply(requireFound(await users.setActive(name, true), "user", name)),
 });
 
-const changeRoles = operation({
+export const changeRoles = operation({
   ...userOperation,
   id: "changeRoles",
   paths: [`${path}/{name}/roles`],
@@ -117,7 +131,7 @@ const changeRoles = operation({
   },
 });
 
-const setPassword = operation({
+export const setPassword = operation({
   ...userOperation,
   id: "setPassword",
   paths: [`${path}/{name}/password`],
@@ -145,6 +159,7 @@ const toReply = ({ user, event }: ChangedUser): Reply => ({
 export const userOperations: readonly Operation[] = [
   listUsers,
   addUser,
+  getUser,
   disableUser,
   enableUser,
   changeRoles,

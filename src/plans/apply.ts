@@ -45,8 +45,7 @@ export interface AppliedBatch {
 
 export interface ApplyOptions {
   readonly user: string;
-  /** Undefined: everything. */
-  readonly access?: ApplyAccess | undefined;
+  readonly access: ApplyAccess;
 }
 
 /** Applies batches. Throws a PlanError if a topic has changed since the plan, and UnavailableError. */
@@ -71,11 +70,11 @@ export function createApply({ topics, source, sets, now }: ApplyStores): ApplyCh
     if (batch.database !== sets.getDatabaseId()) throw createDatabaseError();
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const primary = sets.getPrimary();
-      const set = access && (await sets.find(batch.set));
+      const set = await sets.find(batch.set);
       const known = await findTouched(batch, source);
-      if (access !== undefined) checkTouched(batch, { set, known }, access);
+      checkTouched(batch, { set, known }, access);
       requireShapes(batch.changes);
-      const shown = access === undefined ? known : hideDetails(known, access);
+      const shown = hideDetails(known, access);
       const { open, stale } = sortOut(batch, { known, shown });
       if (stale.length > 0) throw createStaleError(stale);
       // An election may have lost what counts as made.
@@ -85,7 +84,7 @@ export function createApply({ topics, source, sets, now }: ApplyStores): ApplyCh
       const writes = toSetWrites(open, { batch, known, shown, user, access, on: now() });
       try {
         const { events } = await topics.change(open.flatMap(toTopicChanges), {
-          ...{ user, label, check: access?.check },
+          ...{ user, label, check: access.check },
           further: (transaction) => sets.write(writes, transaction),
         });
         return { applied: open.length, events: [...events, ...toDetailsEvents(writes, open, events)] };
@@ -256,11 +255,9 @@ function toSetWrites(open: readonly OpenChange[], context: WritesContext): SetWr
   }
   return {
     ...{ set, origin, on, details, removedDetails, replacedDetails },
-    check:
-      access &&
-      ((stored) => {
-        checkSet(stored, origin, access);
-      }),
+    check: (stored) => {
+      checkSet(stored, origin, access);
+    },
     apply: { plan, revision, by: user, total },
     namespaces: [...namespaces],
     applied: open.length,

@@ -5,6 +5,7 @@ import { readConsoleFiles } from "../../http/routes/console.ts";
 import { createBroker } from "../kafka/client.ts";
 import { RefusalAudit } from "../lib/audit-refusals.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
+import { lazily } from "../lib/lazily.ts";
 import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { readTlsPair, type TlsFiles } from "../lib/tls.ts";
@@ -161,34 +162,33 @@ async function createAppOptions(
     refusals.flush();
   });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
-  // Each is created when it is first read, so `services` has nothing to spread.
-  const { topics, topicReader, topicHistory, topicDetails, detailsService } = services;
-  const { topicSetStore, planSource, applyChanges, topicIndex, topicUsage, eventTypes } = services;
-  const { installations, installationListing, installationDeactivator, lookUp } = services;
-  const { users, keys, applications, platforms } = services;
-  const operationServices: OperationServices = {
-    ...{ topics, topicReader, topicHistory, topicDetails, detailsService },
-    ...{ topicSetStore, planSource, applyChanges, topicIndex, topicUsage, eventTypes },
-    ...{ installations, installationListing, installationDeactivator, lookUp },
-    ...{ users, keys, applications, platforms },
-    ...{ egressNaming, deadLetters, getSyncStatus, checkReadiness },
-    impact: createPreview(context, kafkaBrokers),
-    metrics: createMetricsText(metrics, {
-      getSyncStatus,
-      readiness: checkReadiness,
-      picker: topicIndex.status,
-      getRegistrations: services.registrations.getStatus,
-      getPoolUse: () => database.getPoolUse(),
-      getCertificates: watchCertificates(config),
-    }),
-    getOverview: createOverview({
-      readiness: checkReadiness,
-      getSyncStatus,
-      deadLetters: deadLetters.announcements,
-      countInstallations: () => services.installationReader.countByScope({}),
-      lifecycle,
-    }),
-  };
+  const operationServices = lazily<OperationServices, Services>(
+    {
+      egressNaming: () => egressNaming,
+      deadLetters: () => deadLetters,
+      getSyncStatus: () => getSyncStatus,
+      checkReadiness: () => checkReadiness,
+      impact: () => createPreview(context, kafkaBrokers),
+      metrics: ({ topicIndex }) =>
+        createMetricsText(metrics, {
+          getSyncStatus,
+          readiness: checkReadiness,
+          picker: topicIndex.status,
+          getRegistrations: services.registrations.getStatus,
+          getPoolUse: () => database.getPoolUse(),
+          getCertificates: watchCertificates(config),
+        }),
+      getOverview: ({ installationReader }) =>
+        createOverview({
+          readiness: checkReadiness,
+          getSyncStatus,
+          deadLetters: deadLetters.announcements,
+          countInstallations: () => installationReader.countByScope({}),
+          lifecycle,
+        }),
+    },
+    services,
+  );
   return {
     services: operationServices,
     sessions: services.sessions,

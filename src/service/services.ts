@@ -14,7 +14,6 @@ import { createInstallationImporter, type InstallationImporter } from "../instal
 import { createInstallationListing } from "../installations/listing.ts";
 import { createLookUp } from "../installations/look-up.ts";
 import { createInstallationService } from "../installations/service.ts";
-import type { InstallationReader } from "../installations/stores.ts";
 import { createTokenLimit, type TokenLimit } from "../installations/token-limit.ts";
 import { currentDate } from "../lib/platform.ts";
 import type { JobStore } from "../lib/jobs.ts";
@@ -83,7 +82,6 @@ export interface Services extends DomainServices {
   readonly catalogStore: CatalogStore;
   readonly catalog: Catalog;
 
-  readonly installationReader: InstallationReader;
   /** The group commit of registrations and removals. */
   readonly registrations: GroupCommit;
   readonly tokenLimit: TokenLimit | undefined;

@@ -55,11 +55,6 @@ export function createKeyStore(database: Database): KeyStore {
         return record === null ? undefined : fromKeyRecord(record);
       }),
 
-    list: () =>
-      database.run(async () =>
-        (await keys.find({}, { sort: { name: 1, slot: 1 } }).toArray()).map(fromKeyRecord),
-      ),
-
     findPage: (query) =>
       database.run(async () => {
         const { records, next } = await findPage(keys, { ...query, filter: {}, sort: ["name", "slot"] });

@@ -26,12 +26,6 @@ export function createUserStore(database: Database): UserStore {
         return record === null ? undefined : toStoredUser(record);
       }),
 
-    list: () =>
-      database.run(async () => {
-        const records = await users.find({}, { sort: { user_name: 1 } }).toArray();
-        return records.map(toUser);
-      }),
-
     findPage: ({ prefix, afterName, limit }) =>
       database.list(async () => {
         const { records, next } = await findPage(users, {

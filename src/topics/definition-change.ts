@@ -1,4 +1,3 @@
-import { OutdatedError } from "../lib/errors.ts";
 import { formatRecordPosition } from "../kafka/interface/records.ts";
 import type { Topic, TopicDefinition } from "./topic.ts";
 
@@ -42,7 +41,7 @@ export class UnknownTopicError extends Error {
 }
 
 /** The topic was changed since the caller has read it. */
-export class VersionConflictError extends OutdatedError {
+export class VersionConflictError extends Error {
   override readonly name = "VersionConflictError";
   readonly topic: Topic;
 

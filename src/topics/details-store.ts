@@ -1,10 +1,9 @@
-import { OutdatedError } from "../lib/errors.ts";
 import type { TopicLifecycle } from "../../schemas/topic-details.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { ReplacedDetails, StoredDetails } from "./details.ts";
 
 /** The stored details do not have the version before the one to be written. */
-export class DetailsConflictError extends OutdatedError {
+export class DetailsConflictError extends Error {
   override readonly name = "DetailsConflictError";
 
   constructor(options?: ErrorOptions) {

@@ -86,14 +86,6 @@ export async function* splitTopics(topics: AsyncIterable<ListedTopic>): AsyncGen
   if (waiting.length > 0) yield waiting;
 }
 
-/** Adds the time of their last event to topics while they are read. */
-export async function* streamLastEvents(
-  store: Pick<TopicUsageStore, "find">,
-  topics: AsyncIterable<ListedTopic>,
-): AsyncGenerator<ListedTopic> {
-  for await (const some of splitTopics(topics)) yield* await addLastEvents(store, some);
-}
-
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**

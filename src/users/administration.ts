@@ -27,7 +27,6 @@ export interface ChangedUser {
  * Every function throws UnavailableError.
  */
 export interface UserAdministration {
-  readonly list: UserStore["list"];
   readonly findPage: UserPage;
   find(name: string): Promise<User | undefined>;
   /** Adds an active user. Throws NameTakenError and OverloadedError. */
@@ -73,7 +72,6 @@ export function createUserAdministration({
   }
 
   return {
-    list: () => users.list(),
     findPage: (query) => users.findPage(query),
     find,
 

@@ -44,8 +44,6 @@ export interface KeyStore {
   /** False if two keys have the name that expire after `at` and were created after `since`. */
   insert(key: StoredKey, valid: { readonly at: Date; readonly since: Date }): Promise<boolean>;
   findByDigest(digest: string): Promise<StoredKey | undefined>;
-  /** Sorted by name. */
-  list(): Promise<StoredKey[]>;
   findPage(query: KeyPageQuery): Promise<KeyPage<StoredKey>>;
   /** Returns the key that was removed. */
   remove(id: string): Promise<StoredKey | undefined>;
@@ -61,7 +59,6 @@ interface NewKey {
 
 /** Manages API keys, for HTTP and the command line. Every function throws UnavailableError. */
 export interface KeyAdministration {
-  list(): Promise<KeyView[]>;
   findPage(query: KeyPageQuery): Promise<KeyPage<KeyView>>;
   /**
    * Throws a RejectionError if it has expired or would live too long, and NameTakenError if two keys of this
@@ -104,8 +101,6 @@ export function createKeyAdministration(
 ): KeyAdministration {
   const toView = (key: StoredKey): KeyView => toKeyView({ ...key, expiresOn: toKeyEnd(key, maxDays) });
   return {
-    list: async () => (await store.list()).map(toView),
-
     async findPage(query) {
       const { keys, next } = await store.findPage(query);
       return { keys: keys.map(toView), next };

@@ -35,7 +35,6 @@ export type UserPage = (query: {
 /** Every function throws UnavailableError when the store does not respond. */
 export interface UserStore {
   find(name: string): Promise<StoredUser | undefined>;
-  list(): Promise<User[]>;
   readonly findPage: UserPage;
   /** Throws NameTakenError. */
   insert(user: StoredUser): Promise<void>;

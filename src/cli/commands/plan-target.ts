@@ -1,48 +1,40 @@
+import { readEnvironment } from "../../config/config.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
-import type { AuditEvent } from "../../lib/audit.ts";
 import type { EgressNaming } from "../../kafka/interface/egress-naming.ts";
-import type { ApplyChanges } from "../../plans/apply.ts";
-import type { PlanSource } from "../../plans/stores.ts";
+import { runWithClient } from "../client/client.ts";
+import { createLocalClient } from "../client/local.ts";
 import { getCommandLineUser, runWithContext } from "../context.ts";
-import { createLocalPreview, type PreviewChanges } from "./plan-preview.ts";
-import { connectToServer } from "./plan-server.ts";
+import { findServer, type ServerFlag } from "../input/server.ts";
+import { connectPlans, type PlanConnection } from "./plan-connection.ts";
+import { createLocalPreview } from "./plan-preview.ts";
 
-/** What plans are made from and applied to: the database, or a server. */
-export interface PlanTarget {
-  readonly source: PlanSource;
-  readonly apply: ApplyChanges;
+/** What plans are made from and applied to. */
+export interface PlanTarget extends PlanConnection {
   readonly user: string;
   /** Undefined: unknown, or no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
-  /** Records changes; a server does that itself. */
-  readonly record: (events: readonly AuditEvent[]) => void;
   readonly abort: AbortSignal;
-  readonly preview: PreviewChanges;
 }
 
-/** Runs a command with the database, or with a server if there is a URL. */
+/** Runs a command with the server that the flags or TOPICSYNC_SERVER name, else with the database. */
 export async function runWithTarget(
-  { server, changes }: { readonly server?: string | undefined; readonly changes: boolean },
+  { server }: ServerFlag,
   work: (target: PlanTarget) => Promise<void>,
 ): Promise<void> {
-  await runWithContext(async (context) => {
-    const { config, services, audit, abort } = context;
-    const user = getCommandLineUser();
-    if (server !== undefined) {
-      const remote = await connectToServer(server, abort);
-      const local = { egressNaming: undefined, record: () => undefined };
-      await work({ ...remote, ...local, user, abort });
-      return;
-    }
-    const record = changes ? audit() : undefined;
-    const { planSource, applyChanges } = await services();
-    const egressNaming = createEgressNamingFromConfig(config.kafka);
-    await work({
-      ...{ source: planSource, apply: applyChanges, user, abort, egressNaming },
+  const user = getCommandLineUser();
+  if (findServer({ server }, readEnvironment(process.env)) !== undefined) {
+    await runWithClient({ server }, async (client) =>
+      work({ ...(await connectPlans(client)), user, egressNaming: undefined, abort: client.abort }),
+    );
+    return;
+  }
+  await runWithContext(async (context) =>
+    work({
+      ...(await connectPlans(createLocalClient(context))),
+      // Unlike a service, it may read any number of events, and shows how far it is.
       preview: createLocalPreview(context),
-      record: (events) => {
-        for (const event of events) record?.(event);
-      },
-    });
-  });
+      ...{ user, abort: context.abort },
+      egressNaming: createEgressNamingFromConfig(context.config.kafka),
+    }),
+  );
 }

@@ -5,8 +5,9 @@ import { readEnvironment, readConfig, type Config, type ManagementConfig } from 
 import { UnavailableError } from "../../lib/errors.ts";
 import type { WatchedLog } from "../../../consumers/partition-status.ts";
 import { createStatus, type StatusLimits } from "../../service/sync-status.ts";
+import { findServer } from "../input/server.ts";
 import { runWithContext } from "../context.ts";
-import { printLine } from "../output/output.ts";
+import { printError, printLine } from "../output/output.ts";
 import { findAuthorization, toBasic } from "../input/credentials.ts";
 import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
@@ -25,7 +26,10 @@ interface StatusFlags {
 
 export function defineStatus(command: Command): void {
   command
-    .option("--server <url>", "URL of the service (default: from HTTP_HOST, HTTP_PORT and HTTP_TLS_CERT)")
+    .option(
+      "--server <url>",
+      "ask this service, and not Kafka and MongoDB either; default: TOPICSYNC_SERVER, or that of HTTP_HOST and HTTP_PORT on this machine",
+    )
     .option(
       "-u, --user <name>",
       "log in to the service as this user, with a password from the prompt or standard input; default: as TOPICSYNC_USER with TOPICSYNC_PASSWORD, or with the key or token TOPICSYNC_TOKEN",
@@ -36,7 +40,8 @@ export function defineStatus(command: Command): void {
       "\nExit codes: 0 the service is ready, 69 no service responds, 75 the service is not ready.",
     )
     .action(async ({ server, user, json }: StatusFlags) => {
-      const servers = findServers(server);
+      const named = findServer({ server }, readEnvironment(process.env));
+      const servers = findServers(named);
       const authorization = await getAuthorization(user);
       const print = async (service: ServiceResponse, status: SyncStatus | Promise<SyncStatus>) => {
         if (json) {
@@ -48,6 +53,14 @@ export function defineStatus(command: Command): void {
         await printStatus(await status);
       };
       const answer = queryService({ ...servers, authorization });
+      if (named !== undefined) {
+        const service = await answer;
+        if (service.status !== undefined) await print(service, service.status);
+        else if (json) printError(service.note);
+        else printLine(service.note);
+        process.exitCode = service.exitCode;
+        return;
+      }
       // Without credentials only Kafka and MongoDB can tell, so they are asked at the same time.
       const early = authorization === undefined ? undefined : await answer;
       if (early?.status !== undefined) await print(early, early.status);

@@ -24,7 +24,7 @@ export async function applyTopics(paths: readonly string[], flags: ApplyFlags): 
   if (file === undefined || others.length > 0)
     throw new PlanError("`apply` takes one plan; to plan and apply files of topics in one run, use --yes.");
   const { sha256, ...plan } = parsePlan(await readTextFile(file));
-  await runWithTarget({ server: flags.server, changes: true }, async (target) => {
+  await runWithTarget(flags, async (target) => {
     printWarnings(plan);
     await applyPlan(plan, sha256, target, flags);
   });
@@ -40,7 +40,7 @@ function printWarnings({ changes }: TopicPlan): void {
 async function planAndApply(paths: readonly string[], flags: ApplyFlags): Promise<void> {
   const files = await loadFiles(paths, flags);
   if (files === undefined) return;
-  await runWithTarget({ server: flags.server, changes: true }, async (target) => {
+  await runWithTarget(flags, async (target) => {
     const result = await makePlan(files, target, flags);
     if (!flags.json) await printPlanText(result);
     if (!requireApplicable(result, flags)) return;
@@ -55,7 +55,7 @@ const planIdLength = 16;
 export async function applyPlan(
   plan: TopicPlan,
   sha256: string,
-  { source, apply, user, record, abort }: PlanTarget,
+  { source, apply, abort }: PlanTarget,
   { json }: JsonFlag,
 ): Promise<void> {
   const { database, set, origin, revision, changes } = plan;
@@ -66,12 +66,8 @@ export async function applyPlan(
   try {
     for (const batch of batches) {
       if (abort.aborted) throw new UnavailableError("stopped");
-      const result = await apply(
-        { database, set, origin, revision, plan: id, total: changes.length, changes: batch },
-        { user },
-      );
-      record(result.events);
-      applied += result.applied;
+      const total = changes.length;
+      applied += await apply({ database, set, origin, revision, plan: id, total, changes: batch });
       done += batch.length;
     }
   } catch (error) {

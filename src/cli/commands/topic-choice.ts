@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import { lifecycles, type TopicLifecycle } from "../../../schemas/topic-details.ts";
 import { topicStates } from "../../../schemas/topic-view.ts";
 import { parseConditions } from "../../topics/details-search.ts";
+import { parseName } from "../../operations/topic-query.ts";
 import type { TopicPageQuery } from "../../topics/topic-pages.ts";
 import type { Source } from "../../topics/topic.ts";
 
@@ -64,12 +65,10 @@ export function toTopicQuery({
   search,
   ...details
 }: TopicChoiceFlags): TopicPageQuery {
-  const isPrefix = name?.endsWith("*") === true;
   return {
     state: state ?? "active",
     externalIds: externalId,
-    name: isPrefix ? undefined : name,
-    namePrefix: isPrefix ? name.slice(0, -1) : undefined,
+    ...parseName(name),
     namespace,
     namespaces: "all",
     source,

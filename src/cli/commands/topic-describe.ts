@@ -1,53 +1,52 @@
-import { topicDetailsBodySchema, type TopicDetailsBody } from "../../../schemas/topic-details.ts";
-import { RejectionError, formatFaults } from "../../lib/errors.ts";
-import { createValidator } from "../../lib/validation.ts";
-import { requireUnmanaged } from "../../plans/guard.ts";
-import { noDetails, toDetails, toDetailsBody } from "../../topics/details.ts";
-import { UnknownTopicError } from "../../topics/definition-change.ts";
-import { toTopicDetail } from "../../topics/topic-view.ts";
-import { getCommandLineUser, type CommandContext } from "../context.ts";
+import {
+  topicDetailsBodySchema,
+  type TopicDetailsBody,
+  type TopicLifecycle,
+} from "../../../schemas/topic-details.ts";
+import type { TopicDetail } from "../../../schemas/topic-view.ts";
+import { describeTopic } from "../../operations/topic-details.ts";
+import { getTopic } from "../../operations/topic-versions.ts";
+import { runWithClient } from "../client/client.ts";
+import type { ServerFlag } from "../input/server.ts";
+import type { ForceFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
-import { createUnknownTopicError } from "./topic-changes.ts";
-import type { DescribeFlags } from "./topic-describe-flags.ts";
 
-const checkDetails = createValidator<TopicDetailsBody>(topicDetailsBodySchema);
-
-/** Changes the details that the flags name. Throws a RejectionError, and DetailsConflictError. */
-export async function describeTopic(
-  { services, audit }: CommandContext,
-  externalId: string,
-  flags: DescribeFlags,
-): Promise<void> {
-  const record = audit();
-  const { topicDetails, detailsService } = await services();
-  const mark = await requireUnmanaged(topicDetails, [externalId], {
-    force: flags.force === true,
-    canSee: () => true,
-  });
-  const [current] = await topicDetails.find([externalId]);
-  const body = { ...toDetailsBody(current ?? noDetails), ...toChanges(flags) };
-  const checked = checkDetails(body);
-  if (!checked.ok)
-    throw new RejectionError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The details"), checked.faults);
-  const { listed, event } = await detailsService
-    .replace({
-      externalId,
-      details: toDetails(checked.value),
-      version: flags.ifVersion ?? current?.version ?? 0,
-      user: getCommandLineUser(),
-      canSee: () => true,
-      check: undefined,
-    })
-    .catch((error: unknown) => {
-      if (error instanceof UnknownTopicError) throw createUnknownTopicError(externalId);
-      throw error instanceof RejectionError && error.details.length > 0
-        ? new RejectionError(error.code, formatFaults(error.details, "The details"), error.details)
-        : error;
-    });
-  if (event !== undefined) record(mark(event));
-  if (flags.json) printJson(toTopicDetail(listed));
-  else printLine(sanitize(`${event === undefined ? "unchanged:" : "described"} ${externalId}`));
+/** What the options say. Absent members keep what is stored. */
+export interface DescribeFlags extends ForceFlag, ServerFlag {
+  readonly owner?: string;
+  readonly description?: string;
+  readonly contact?: string;
+  readonly tag?: readonly string[];
+  readonly label?: readonly string[];
+  readonly lifecycle?: TopicLifecycle;
+  readonly sunset?: string;
+  readonly replacedBy?: string;
+  readonly consumer?: readonly string[];
+  readonly protected?: boolean;
+  readonly ifVersion?: number;
 }
+
+/** Changes the details that the flags name. */
+export async function changeDetails(externalId: string, flags: DescribeFlags): Promise<void> {
+  const { topic, isChanged } = await runWithClient(flags, async (client) => {
+    const { details } = (await client.call<TopicDetail>(getTopic, { parameters: { id: externalId } })).json;
+    const { json } = await client.call<TopicDetail>(describeTopic, {
+      parameters: { externalId },
+      query: { force: flags.force },
+      body: { ...toBody(details), ...toChanges(flags) },
+      ifMatch: flags.ifVersion ?? details.version,
+    });
+    return { topic: json, isChanged: json.details.version !== details.version };
+  });
+  if (flags.json) printJson(topic);
+  else printLine(sanitize(`${isChanged ? "described" : "unchanged:"} ${externalId}`));
+}
+
+/** Without what the service adds. */
+const toBody = (details: TopicDetail["details"]): TopicDetailsBody =>
+  Object.fromEntries(
+    Object.entries(details).filter(([member]) => member in topicDetailsBodySchema.properties),
+  );
 
 /** The members of the body that the flags set; an empty text empties a list. */
 function toChanges(flags: DescribeFlags): TopicDetailsBody {

@@ -39,8 +39,8 @@ export function addImpactCommand(topics: Command): void {
     .action(async (files: string[], flags: ImpactFlags, command: Command) => {
       const fault = findImpactFault(files, flags);
       if (fault !== undefined) command.error(`error: ${fault}`);
-      const { previewImpact } = await import("./topic-impact.ts");
-      await previewImpact(files, flags);
+      const { runImpact } = await import("./topic-impact.ts");
+      await runImpact(files, flags);
     });
 }
 

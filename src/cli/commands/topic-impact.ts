@@ -45,7 +45,7 @@ const defaultLast = 100_000;
 const minProgress = 50_000;
 
 /** Runs `topics impact`, with a Kafka client of its own. */
-export const previewImpact = (paths: readonly string[], flags: ImpactFlags): Promise<void> =>
+export const runImpact = (paths: readonly string[], flags: ImpactFlags): Promise<void> =>
   runWithContext((context) => (flags.all ? backtest(context, flags) : preview(context, paths, flags)), {
     adjust: (config) => ({ ...config, kafka: toImpactClient(config.kafka) }),
   });

@@ -1,19 +1,21 @@
-import { RejectionError, UnavailableError } from "../../lib/errors.ts";
+import type { TopicList } from "../../../schemas/topic-list.ts";
+import type { TopicView } from "../../../schemas/topic-view.ts";
+import { RejectionError } from "../../lib/errors.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { parseFilter } from "../../matching/filter/parse.ts";
 import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { hasUse } from "../../matching/filter/uses.ts";
-import { streamTopics } from "../../topics/topic-pages.ts";
-import { toTopicView } from "../../topics/topic-view.ts";
-import { streamLastEvents } from "../../topics/usage.ts";
-import type { CommandContext } from "../context.ts";
+import { listTopics } from "../../operations/topics.ts";
+import { runWithClient } from "../client/client.ts";
+import type { OperationClient } from "../client/operation-client.ts";
+import type { ServerFlag } from "../input/server.ts";
 import { formatCount } from "../output/format.ts";
-import { openOutput, printError } from "../output/output.ts";
-import { createTableWriter } from "../output/table.ts";
+import { printItems } from "../output/items.ts";
+import { printError, printLine } from "../output/output.ts";
 import { toTopicRow, topicColumns } from "../output/topic-view.ts";
-import { toTopicQuery, type TopicChoiceFlags } from "./topic-choice.ts";
+import type { TopicChoiceFlags } from "./topic-choice.ts";
 
-export interface ListFlags extends TopicChoiceFlags {
+export interface ListFlags extends TopicChoiceFlags, ServerFlag {
   readonly limit?: number;
   readonly all?: true;
   readonly json?: true;
@@ -22,37 +24,52 @@ export interface ListFlags extends TopicChoiceFlags {
 }
 
 const defaultRowLimit = 100;
+const maxPageSize = 500;
 
 /** Prints topics while they are read. */
-export async function listTopics({ services, abort }: CommandContext, flags: ListFlags): Promise<void> {
-  const { json } = flags;
+export async function printTopics(flags: ListFlags): Promise<void> {
+  const json = flags.json === true;
   const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : defaultRowLimit));
   const isUser = createUseTest(flags);
-  const output = openOutput();
-  const table = json ? undefined : await createTableWriter(output, topicColumns);
-  const sources = await services();
-  let count = 0;
-  let hasMore = false;
-  const topics = streamTopics(sources, toTopicQuery(flags), { withDetails: json === true });
-  for await (const listed of streamLastEvents(sources.topicUsage, topics)) {
-    if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
-    if (!isUser(listed.topic)) continue;
-    hasMore = count === limit;
-    if (hasMore) break;
-    count += 1;
-    const topic = toTopicView(listed);
-    const isOpen =
-      table === undefined
-        ? await output.write(`${JSON.stringify(topic)}\n`)
-        : await table.add(toTopicRow(topic));
-    if (!isOpen) return;
-  }
-  if (table !== undefined && count > 0) await table.end();
+  const printed = await runWithClient(flags, async (client) => {
+    const pageSize = Math.min((limit ?? maxPageSize) + 1, maxPageSize);
+    const topics = select(readTopics(client, flags, pageSize), isUser);
+    const { abort } = client;
+    return printItems(topics, { json, columns: topicColumns, toRow: toTopicRow, limit, abort });
+  });
+  if (printed === undefined) return;
+  const { count, hasMore } = printed;
   if (hasMore)
     printError(
       `${count === 1 ? "Only the first topic is" : `Only the first ${count} topics are`} shown; use --all or --limit.`,
     );
-  else if (table !== undefined) await output.write(`${summarize(count, flags)}\n`);
+  else if (!json) printLine(summarize(count, flags));
+}
+
+async function* select(
+  topics: AsyncIterable<TopicView>,
+  isUser: (topic: TopicView) => boolean,
+): AsyncGenerator<TopicView> {
+  for await (const topic of topics) if (isUser(topic)) yield topic;
+}
+
+/** Reads all pages; of several external ids one after another. */
+async function* readTopics(
+  client: OperationClient,
+  { externalId: externalIds = [], search: q, ...flags }: ListFlags,
+  limit: number,
+): AsyncGenerator<TopicView> {
+  const { state, name, namespace, source, owner, tag, label, lifecycle, set } = flags;
+  const choice = { state, name, namespace, source, owner, tag, label, lifecycle, set, q };
+  for (const externalId of externalIds.length === 0 ? [undefined] : externalIds.toSorted()) {
+    let after: string | undefined;
+    do {
+      const query = { ...choice, externalId, limit, after };
+      const { topics, next } = (await client.call<TopicList>(listTopics, { query })).json;
+      yield* topics;
+      after = next ?? undefined;
+    } while (after !== undefined);
+  }
 }
 
 /** Whether a topic has the condition that the flags ask for. */
@@ -78,6 +95,6 @@ function parsePath(text: string): readonly string[] {
 function summarize(count: number, { state, ...choice }: ListFlags): string {
   const noun = state === undefined || state === "active" ? "topic" : `${state} topic`;
   if (count > 0) return formatCount(count, noun);
-  const isNarrowed = Object.keys(choice).some((name) => !["all", "json", "limit"].includes(name));
+  const isNarrowed = Object.keys(choice).some((name) => !["all", "json", "limit", "server"].includes(name));
   return isNarrowed ? `No ${noun}s match.` : `There are no ${noun}s.`;
 }

@@ -42,7 +42,7 @@ export interface PlanFlags extends PlanOptionFlags, JsonFlag {
 export async function planTopics(paths: readonly string[], flags: PlanFlags): Promise<void> {
   const files = await loadFiles(paths, flags);
   if (files === undefined) return;
-  await runWithTarget({ server: flags.server, changes: false }, async (target) => {
+  await runWithTarget(flags, async (target) => {
     const result = await makePlan(files, target, flags);
     await printPlan(result, flags, await previewPlan(result, target, flags));
     if (!requireApplicable(result, flags)) return;

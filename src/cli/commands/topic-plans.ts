@@ -1,7 +1,12 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
+import type { TopicSetView } from "../../../schemas/topic-sets.ts";
+import { listSets } from "../../operations/topic-sets.ts";
 import type { MaxDeletes } from "../../plans/prune.ts";
-import { parseCount, type JsonFlag } from "../input/options.ts";
+import { addList } from "../client/command.ts";
+import { serverOption, type ServerFlag } from "../input/server.ts";
+import { parseCount } from "../input/options.ts";
+import { formatMinute } from "../output/format.ts";
 import type { ApplyFlags } from "./topic-apply.ts";
 import type { PlanFlags } from "./topic-plan.ts";
 import type { DriftFlags } from "./topic-sets.ts";
@@ -49,30 +54,44 @@ export function definePlanCommands(topics: Command): void {
       const { applyTopics } = await import("./topic-apply.ts");
       await applyTopics(paths, flags);
     });
-  topics
-    .command("sets")
-    .description("list the sets, with where and when they were applied last")
-    .option("--json", "print JSON")
-    .action(async (flags: JsonFlag) => {
-      const { listSets } = await import("./topic-sets.ts");
-      await listSets(flags);
-    });
+  addList<TopicSetView>(topics, {
+    name: "sets",
+    operation: listSets,
+    description: "list the sets, with where and when they were applied last",
+    member: "sets",
+    head: ["set", "origin", "last apply", "by", "revision", "changes"],
+    toRow: ({ name, origin, applies: [last] }) => [
+      name,
+      origin ?? "",
+      ...(last === undefined
+        ? ["", "", "", ""]
+        : [
+            formatMinute(new Date(last.endedOn)),
+            last.by,
+            last.revision?.slice(0, 12) ?? "",
+            last.applied === last.total ? String(last.total) : `${last.applied} of ${last.total}`,
+          ]),
+    ],
+    empty: "There are no sets; `topicsync topics apply` creates them.",
+  });
   topics
     .command("adopt")
     .description("make topics members of a set, without changing them")
     .argument("<external-id...>", "their external ids")
     .requiredOption("--set <name>", "the set")
-    .action(async (externalIds: string[], { set }: { readonly set: string }) => {
+    .option(...serverOption)
+    .action(async (externalIds: string[], flags: ServerFlag & { readonly set: string }) => {
       const { adoptTopics } = await import("./topic-sets.ts");
-      await adoptTopics(externalIds, set);
+      await adoptTopics(externalIds, flags);
     });
   topics
     .command("release")
     .description("end the membership of topics in their sets, without changing them")
     .argument("<external-id...>", "their external ids")
-    .action(async (externalIds: string[]) => {
+    .option(...serverOption)
+    .action(async (externalIds: string[], flags: ServerFlag) => {
       const { releaseTopics } = await import("./topic-sets.ts");
-      await releaseTopics(externalIds);
+      await releaseTopics(externalIds, flags);
     });
 }
 
@@ -82,11 +101,7 @@ const planned = [
   ...["out", "format", "impact"],
 ];
 
-const addServer = (command: Command): Command =>
-  command.option(
-    "--server <url>",
-    "use this running service, as the user TOPICSYNC_USER with TOPICSYNC_PASSWORD or with the key or token TOPICSYNC_TOKEN, instead of the database",
-  );
+const addServer = (command: Command): Command => command.option(...serverOption);
 
 const addPlanOptions = (command: Command): Command =>
   addServer(

@@ -5,48 +5,11 @@ import { findDrift } from "../../plans/drift.ts";
 import { toPlanFile } from "../../plans/plan-file.ts";
 import type { PlannedChange } from "../../plans/plan.ts";
 import type { KnownTopic } from "../../plans/stores.ts";
-import { toSetView } from "../../plans/view.ts";
-import { runWithContext } from "../context.ts";
+import type { ServerFlag } from "../input/server.ts";
 import type { JsonFlag } from "../input/options.ts";
-import { formatMinute } from "../output/format.ts";
-import { openOutput, printError, printJson, printLine, sanitize } from "../output/output.ts";
-import { createTableWriter } from "../output/table.ts";
+import { openOutput, printError, printLine, sanitize } from "../output/output.ts";
 import { runWithTarget, type PlanTarget } from "./plan-target.ts";
 import { applyPlan } from "./topic-apply.ts";
-
-/** Lists the sets with their last applies. */
-export async function listSets({ json }: JsonFlag): Promise<void> {
-  await runWithContext(async ({ services }) => {
-    const sets = (await (await services()).topicSetStore.list("all")).map(toSetView);
-    if (json) {
-      printJson({ sets });
-      return;
-    }
-    if (sets.length === 0) {
-      printLine("There are no sets; `topicsync topics apply` creates them.");
-      return;
-    }
-    const table = await createTableWriter(openOutput(), [
-      { head: "set" },
-      { head: "origin" },
-      { head: "last apply", width: 18 },
-      { head: "by" },
-      { head: "revision", width: 14 },
-      { head: "changes" },
-    ]);
-    for (const { name, origin, applies } of sets) {
-      const [last] = applies;
-      const apply = last && [
-        formatMinute(new Date(last.endedOn)),
-        last.by,
-        last.revision?.slice(0, 12) ?? "",
-        last.applied === last.total ? String(last.total) : `${last.applied} of ${last.total}`,
-      ];
-      await table.add([name, origin ?? "", ...(apply ?? [])].map(sanitize));
-    }
-    await table.end();
-  });
-}
 
 export interface DriftFlags extends JsonFlag {
   readonly set?: string;
@@ -57,7 +20,7 @@ export interface DriftFlags extends JsonFlag {
 
 /** Lists members of sets that something else has changed. */
 export async function showDrift({ set, failOnChanges, server, json }: DriftFlags): Promise<void> {
-  await runWithTarget({ server, changes: false }, async ({ source }) => {
+  await runWithTarget({ server }, async ({ source }) => {
     const output = openOutput();
     let count = 0;
     for (const name of set === undefined ? await source.listSets() : [set])
@@ -75,8 +38,11 @@ export async function showDrift({ set, failOnChanges, server, json }: DriftFlags
 }
 
 /** Makes topics members of a set. */
-export const adoptTopics = (externalIds: readonly string[], set: string): Promise<void> =>
-  runWithTarget({ changes: true }, async (target) => {
+export const adoptTopics = (
+  externalIds: readonly string[],
+  { set, server }: ServerFlag & { readonly set: string },
+): Promise<void> =>
+  runWithTarget({ server }, async (target) => {
     const decisions = (await findAll(externalIds, target)).map((known) =>
       decideAdoption(known, { set, adopt: true, takeOver: undefined }),
     );
@@ -89,8 +55,8 @@ export const adoptTopics = (externalIds: readonly string[], set: string): Promis
   });
 
 /** Ends the membership of topics in their sets. */
-export const releaseTopics = (externalIds: readonly string[]): Promise<void> =>
-  runWithTarget({ changes: true }, async (target) => {
+export const releaseTopics = (externalIds: readonly string[], { server }: ServerFlag): Promise<void> =>
+  runWithTarget({ server }, async (target) => {
     const members = (await findAll(externalIds, target)).filter(
       ({ details }) => details?.membership !== undefined,
     );

@@ -1,24 +1,18 @@
-import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
-import type { Services } from "../../service/services.ts";
-import { RejectionError, formatFaults } from "../../lib/errors.ts";
-import { createValidator } from "../../lib/validation.ts";
-import { requireUnmanaged } from "../../plans/guard.ts";
-import { addDetails } from "../../topics/details-search.ts";
-import { UnknownTopicError } from "../../topics/definition-change.ts";
-import { readHistoryPage, type TopicVersion } from "../../topics/history.ts";
-import { changeTopic, type ChangeResult } from "../../topics/changing.ts";
-import { restoreTopic } from "../../topics/restoring.ts";
-import { toEntryView, toTopicDetail } from "../../topics/topic-view.ts";
-import { toDefinition } from "../../topics/topic.ts";
-import { getCommandLineUser, type CommandContext } from "../context.ts";
+import type { DescriptionView, VersionList, VersionView } from "../../../schemas/topic-versions.ts";
+import type { TopicDetail } from "../../../schemas/topic-view.ts";
+import { exitCodes } from "../../lib/errors.ts";
+import { putTopic } from "../../operations/topic-changes.ts";
+import { getTopic, listVersions } from "../../operations/topic-versions.ts";
+import { runWithClient } from "../client/client.ts";
+import type { OperationClient } from "../client/operation-client.ts";
+import type { ServerFlag } from "../input/server.ts";
 import type { ForceFlag, JsonFlag } from "../input/options.ts";
 import { formatCount } from "../output/format.ts";
-import { openOutput, printError, printJson, printLine, sanitize } from "../output/output.ts";
-import { createTableWriter } from "../output/table.ts";
+import { printItems } from "../output/items.ts";
+import { printError, printJson, printLine, sanitize } from "../output/output.ts";
 import { compareVersions, formatDifference, toVersionRow, versionColumns } from "../output/version-view.ts";
-import { createUnknownTopicError } from "./topic-changes.ts";
 
-export interface ChangeFlags {
+export interface ChangeFlags extends ForceFlag, ServerFlag {
   /** Undefined: nothing is changed, and the error names the version. */
   readonly ifVersion?: number;
   readonly name?: string;
@@ -28,161 +22,110 @@ export interface ChangeFlags {
   readonly renameTo?: string;
 }
 
-export interface HistoryFlags extends JsonFlag {
+export interface HistoryFlags extends JsonFlag, ServerFlag {
   readonly limit?: number;
 }
 
-export interface DiffFlags extends JsonFlag {
+export interface DiffFlags extends JsonFlag, ServerFlag {
   readonly from?: number;
   readonly to?: number;
 }
 
-export interface RestoreFlags {
-  readonly version: number;
-  readonly ifVersion?: number;
-}
-
-const checkTopic = createValidator<TopicBody>(topicBodySchema);
-
-export const isEmptyChange = ({
-  name,
-  namespace,
-  headerQuery,
-  contentQuery,
-  renameTo,
-}: ChangeFlags): boolean =>
-  [name, namespace, headerQuery, contentQuery, renameTo].every((flag) => flag === undefined);
-
 /** Changes a topic that has the version in the flags. Throws the reason why it cannot be changed. */
 export async function changeDefinition(
-  { services, audit }: CommandContext,
   externalId: string,
-  { ifVersion, renameTo, json, force, ...flags }: ChangeFlags & ForceFlag,
+  { ifVersion, renameTo, json, force, server, ...flags }: ChangeFlags,
 ): Promise<void> {
-  const record = audit();
-  const { topics, topicReader, topicDetails } = await services();
-  const found = await topicReader.find(externalId);
-  if (found === undefined) throw createUnknownTopicError(externalId);
-  if (ifVersion === undefined) {
-    const { version } = found.topic;
-    const message = `The topic has version ${version}. If that is what you change, add --if-version ${version}.`;
-    throw new RejectionError("SCHEMA_VIOLATION", message);
-  }
-  const mark = await requireUnmanaged(topicDetails, [externalId], {
-    force: force === true,
-    canSee: () => true,
+  const result = await runWithClient({ server }, async (client) => {
+    const found = (await client.call<TopicDetail>(getTopic, { parameters: { id: externalId } })).json;
+    const { name, namespace, headerQuery, contentQuery, version } = found;
+    if (ifVersion === undefined) {
+      printError(
+        `The topic has version ${version}. If that is what you change, add --if-version ${version}.`,
+      );
+      process.exitCode = exitCodes.rejected;
+      return undefined;
+    }
+    const { json: changed, warnings } = await client.call<TopicDetail>(putTopic, {
+      parameters: { id: externalId },
+      query: { force },
+      body: { externalId: renameTo ?? externalId, name, namespace, headerQuery, contentQuery, ...flags },
+      ifMatch: ifVersion,
+    });
+    for (const warning of warnings) printError(sanitize(`warning: ${warning}`));
+    return { topic: changed, what: changed.version === version ? "unchanged:" : "changed" };
   });
-  const { name, namespace, headerQuery, contentQuery } = found.topic;
-  const body = { externalId: renameTo ?? externalId, name, namespace, headerQuery, contentQuery, ...flags };
-  const checked = checkTopic(body);
-  if (!checked.ok)
-    throw new RejectionError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The topic"), checked.faults);
-  const expected = { version: ifVersion, definition: found.topic };
-  const definition = toDefinition(checked.value);
-  const result = await changeTopic(
-    topics,
-    { kind: "change", externalId, expected, definition },
-    { user: getCommandLineUser() },
-  );
-  for (const event of result.events) record(mark(event));
-  await print(topicDetails, result, { json, action: "changed" });
-}
-
-/** See `restoreTopic`. */
-export async function restoreVersion(
-  { services, audit }: CommandContext,
-  externalId: string,
-  { version, ifVersion, json, force }: RestoreFlags & ForceFlag,
-): Promise<void> {
-  const record = audit();
-  const expected = ifVersion === undefined ? undefined : { version: ifVersion };
-  const options = { user: getCommandLineUser() };
-  const connected = await services();
-  const mark = await requireUnmanaged(connected.topicDetails, [externalId], {
-    force: force === true,
-    canSee: () => true,
-  });
-  const result = await restoreTopic(
-    connected,
-    { externalId, version, expected, canSee: () => true, checkDefinition: undefined },
-    options,
-  ).catch((error: unknown) => {
-    throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
-  });
-  for (const event of result.events) record(mark(event));
-  await print(connected.topicDetails, result, { json, action: "restored" });
-}
-
-async function print(
-  topicDetails: Services["topicDetails"],
-  { topic, changed }: ChangeResult,
-  { json, action }: JsonFlag & { readonly action: string },
-): Promise<void> {
-  const [shown = { topic }] = await addDetails(topicDetails, [{ topic }], "all");
-  if (json) printJson(toTopicDetail(shown));
-  else {
-    const what = changed ? action : "unchanged:";
-    printLine(sanitize(`${what} ${topic.externalId} (${topic.name}), version ${topic.version}`));
-  }
+  if (result === undefined) return;
+  const { topic, what } = result;
+  if (json) printJson(topic);
+  else printLine(sanitize(`${what} ${topic.externalId} (${topic.name}), version ${topic.version}`));
 }
 
 const defaultRowLimit = 100;
 const versionsPerPage = 500;
 
 /** Prints the versions of an external id while they are read. */
-export async function showHistory(
-  { services }: CommandContext,
-  externalId: string,
-  { json, limit = json ? Infinity : defaultRowLimit }: HistoryFlags,
-): Promise<void> {
-  const { topicHistory } = await services();
-  const output = openOutput();
-  const table = json ? undefined : await createTableWriter(output, versionColumns);
-  let [count, hasMore] = [0, false];
-  for (let after: string | undefined; ;) {
-    const page = await readHistoryPage(topicHistory, externalId, {
-      namespaces: "all",
-      after,
-      limit: Math.min(versionsPerPage, limit - count),
-    });
-    for (const entry of page.entries) {
-      const view = toEntryView(entry);
-      const isOpen =
-        table === undefined
-          ? await output.write(`${JSON.stringify(view)}\n`)
-          : await table.add(toVersionRow(view));
-      if (!isOpen) return;
-    }
-    count += page.entries.length;
-    after = page.next;
-    hasMore = after !== undefined;
-    if (!hasMore || count >= limit) break;
-  }
-  if (count === 0) throw createUnknownTopicError(externalId);
-  await table?.end();
-  if (hasMore) printError(`Only the last ${formatCount(count, "version")} are shown; use --limit.`);
+export async function showHistory(externalId: string, { server, ...flags }: HistoryFlags): Promise<void> {
+  const json = flags.json === true;
+  const limit = flags.limit ?? (json ? undefined : defaultRowLimit);
+  const printed = await runWithClient({ server }, (client) =>
+    printItems(readVersions(client, externalId, (limit ?? versionsPerPage) + 1), {
+      ...{ json, columns: versionColumns, toRow: toVersionRow, limit, abort: client.abort },
+    }),
+  );
+  if (printed?.hasMore)
+    printError(`Only the last ${formatCount(printed.count, "version")} are shown; use --limit.`);
+}
+
+/** Reads the versions of a topic and of its details, the latest first. */
+async function* readVersions(
+  client: OperationClient,
+  id: string,
+  wanted = Infinity,
+): AsyncGenerator<VersionView | DescriptionView> {
+  const limit = Math.min(versionsPerPage, wanted);
+  let after: string | undefined;
+  do {
+    const request = { parameters: { id }, query: { limit, after } };
+    const { versions, next } = (await client.call<VersionList>(listVersions, request)).json;
+    yield* versions;
+    after = next ?? undefined;
+  } while (after !== undefined);
 }
 
 /** Prints what is different in two versions of a topic. */
-export async function diffVersions(
-  { services }: CommandContext,
-  externalId: string,
-  { from, to, json }: DiffFlags,
-): Promise<void> {
-  const { topicReader, topicHistory } = await services();
-  const found = await topicReader.find(externalId);
-  if (found === undefined) throw createUnknownTopicError(externalId);
-  async function find(version: number): Promise<TopicVersion> {
-    const one = await topicHistory.findVersion(externalId, version);
-    if (one !== undefined) return one;
-    throw new Error(
-      `the history of the topic "${externalId}" has no version ${version}; its last one is ${found?.topic.version ?? 0}`,
-    );
-  }
-  const newer = to ?? found.topic.version;
-  if (from === undefined && newer === 1)
-    throw new Error(`the topic "${externalId}" has no version before 1; --from and --to name versions`);
-  const difference = compareVersions(await find(from ?? newer - 1), await find(newer));
+export async function diffVersions(externalId: string, { from, to, json, server }: DiffFlags): Promise<void> {
+  const [older, newer] = await runWithClient({ server }, async (client) => {
+    const last = (await client.call<TopicDetail>(getTopic, { parameters: { id: externalId } })).json.version;
+    const newest = to ?? last;
+    if (from === undefined && newest === 1)
+      throw new Error(`the topic "${externalId}" has no version before 1; --from and --to name versions`);
+    return findVersions(client, externalId, [from ?? newest - 1, newest]);
+  });
+  if (older === undefined || newer === undefined) return;
+  const difference = compareVersions(older, newer);
   if (json) printJson(difference);
   else process.stdout.write(formatDifference(difference));
+}
+
+/** Finds definitions by their versions. Throws an error for one that the history does not have. */
+async function findVersions(
+  client: OperationClient,
+  externalId: string,
+  wanted: readonly number[],
+): Promise<readonly VersionView[]> {
+  const found = new Map<number, VersionView>();
+  for await (const view of readVersions(client, externalId)) {
+    if ("action" in view || found.has(view.version)) continue;
+    found.set(view.version, view);
+    if (wanted.every((version) => found.has(version))) break;
+  }
+  return wanted.map((version) => {
+    const view = found.get(version);
+    if (view !== undefined) return view;
+    const last = Math.max(...found.keys());
+    throw new Error(
+      `the history of the topic "${externalId}" has no version ${version}; its last one is ${last}`,
+    );
+  });
 }

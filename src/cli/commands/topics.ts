@@ -1,39 +1,61 @@
 import { Option, type Command } from "commander";
 
-import type { TopicBody } from "../../../schemas/topic.ts";
+import { lifecycles } from "../../../schemas/topic-details.ts";
+import type { TopicDetail } from "../../../schemas/topic-view.ts";
+import type { TopicResponse } from "../../../schemas/topic.ts";
+import { createTopic, disableTopic, enableTopic } from "../../operations/topics.ts";
+import { getTopic, restoreVersion } from "../../operations/topic-versions.ts";
 import { findingKinds } from "../../topics/finding.ts";
+import { serverOption } from "../input/server.ts";
+import { addOperation } from "../client/command.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
-import {
-  forceOption,
-  parseCount,
-  parseDate,
-  parseUnusedFor,
-  parseVersion,
-  type ForceFlag,
-  type JsonFlag,
-} from "../input/options.ts";
+import { forceOption, parseCount, parseDate, parseUnusedFor, parseVersion } from "../input/options.ts";
+import { formatTopic } from "../output/topic-view.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
 import { addImpactCommand } from "./topic-impact-flags.ts";
-import { addVersionCommands } from "./topic-version-commands.ts";
 import { addTopicChoice } from "./topic-choice.ts";
-import { addDescribeOptions, type DescribeFlags } from "./topic-describe-flags.ts";
+import type { DescribeFlags } from "./topic-describe.ts";
 import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
-import type { ShowFlags } from "./topic-changes.ts";
 import type { ListFlags } from "./topic-list.ts";
 import { definePlanCommands } from "./topic-plans.ts";
 import type { UsageFlags } from "./topic-usage.ts";
+import type { ChangeFlags, DiffFlags, HistoryFlags } from "./topic-versions.ts";
 
-/** Defines `topicsync topics …`. The code of each command is loaded when it runs. */
+/** Defines `topicsync topics …`. The code of most commands is loaded when they run. */
 export function defineTopics(topics: Command): void {
   addListCommand(topics);
-  addShowCommand(topics);
+  addOperation<TopicDetail>(topics, {
+    name: "show",
+    operation: getTopic,
+    description: "show all details of a topic, active or not, with its filters in words",
+    format: (topic) => formatTopic(topic).trimEnd().split("\n"),
+  });
   addUsageCommand(topics);
-  addAddCommand(topics);
-  addSwitchCommands(topics);
-  addVersionCommands(topics);
+  addOperation<TopicResponse>(topics, {
+    name: "add",
+    operation: createTopic,
+    format: ({ externalId, name }) => `added ${externalId} (${name})`,
+  });
+  for (const [name, operation] of [
+    ["disable", disableTopic],
+    ["enable", enableTopic],
+  ] as const)
+    addOperation<TopicDetail>(topics, {
+      ...{ name, operation },
+      format: (topic) => `${name}d ${topic.externalId} (${topic.name})`,
+    });
+  addChangeCommand(topics);
+  addHistoryCommands(topics);
+  addOperation<TopicDetail>(topics, {
+    name: "restore",
+    operation: restoreVersion,
+    description:
+      "store the definition of an earlier version again, as a new version; a disabled topic becomes active",
+    format: ({ externalId, name, version }) => `restored ${externalId} (${name}), version ${version}`,
+  });
   addDescribeCommand(topics);
   addExportCommand(topics);
   addImportCommand(topics);
@@ -53,25 +75,12 @@ function addListCommand(topics: Command): void {
     .option("--uses-path <path>", "only topics with a condition on this path of events, or on one below it")
     .option("--uses-value <value>", "with --uses-path: only those whose condition names this value")
     .option("--json", "print all of them, one line of JSON each (NDJSON)")
+    .option(...serverOption)
     .action(async (flags: ListFlags, command: Command) => {
       if (flags.usesValue !== undefined && flags.usesPath === undefined)
         command.error("error: --uses-value needs --uses-path");
-      const { listTopics } = await import("./topic-list.ts");
-      await runWithContext((context) => listTopics(context, flags));
-    });
-}
-
-function addShowCommand(topics: Command): void {
-  topics
-    .command("show")
-    .description("show all details of a topic, active or not, with its filters in words")
-    .argument("<external-id>", "its external id")
-    .addOption(new Option("--version <version>", "show this version").argParser(parseCount).conflicts("at"))
-    .option("--at <time>", "show it as it was at this time (2026-11-21T07:18:04Z)", parseDate)
-    .option("--json", "print JSON")
-    .action(async (externalId: string, flags: ShowFlags) => {
-      const { showTopic } = await import("./topic-changes.ts");
-      await runWithContext((context) => showTopic(context, externalId, flags));
+      const { printTopics } = await import("./topic-list.ts");
+      await printTopics(flags);
     });
 }
 
@@ -93,50 +102,81 @@ function addUsageCommand(topics: Command): void {
     });
 }
 
-function addAddCommand(topics: Command): void {
+function addChangeCommand(topics: Command): void {
   topics
-    .command("add")
-    .description("create a topic, under the same rules as over HTTP")
-    .requiredOption("--name <name>", "its name")
-    .requiredOption("--external-id <id>", "its unique external id")
-    .option("--namespace <namespace>", "its namespace")
-    .option("--header-query <filter>", "filter on the members of the event; empty matches every event")
-    .option("--content-query <filter>", "filter inside the event's `event` object; empty matches every event")
+    .command("change")
+    .description(
+      "change the definition of a topic that was created over HTTP or on the command line; what no option names stays as it is",
+    )
+    .argument("<external-id>", "its external id; topics that were announced cannot be changed")
+    .option(
+      "--if-version <version>",
+      "the version that was read, as `topics show` prints it; required",
+      parseCount,
+    )
+    .option("--name <name>", "its new name")
+    .option("--namespace <namespace>", "its new namespace; '' for none")
+    .option("--header-query <filter>", "its new filter on the members of the event")
+    .option("--content-query <filter>", "its new filter inside the event's `event` object")
+    .option("--rename-to <external-id>", "its new external id")
+    .option(...forceOption)
     .option("--json", "print the topic as JSON")
-    .action(async ({ json, ...body }: TopicBody & JsonFlag) => {
-      const { addTopic } = await import("./topic-changes.ts");
-      await runWithContext((context) => addTopic(context, body, { json }));
+    .option(...serverOption)
+    .action(async (externalId: string, flags: ChangeFlags, command: Command) => {
+      if (hasOnly(flags, ["ifVersion", "force", "json", "server"]))
+        command.error("error: nothing to change; --help lists the options");
+      const { changeDefinition } = await import("./topic-versions.ts");
+      await changeDefinition(externalId, flags);
     });
 }
 
-function addSwitchCommands(topics: Command): void {
-  for (const [command, description, argument] of [
-    [
-      "disable",
-      "disable a topic: it matches no events, and its external id and combination can be reused",
-      "its external id; topics that were announced cannot be disabled",
-    ],
-    ["enable", "enable a disabled topic", "its external id"],
-  ] as const) {
-    const added = topics
-      .command(command)
-      .description(description)
-      .argument("<external-id>", argument)
-      .option("--json", "print the topic as JSON")
-      .action(async (externalId: string, flags: ForceFlag) => {
-        const { switchTopic } = await import("./topic-changes.ts");
-        await runWithContext((context) => switchTopic(context, command, externalId, flags));
-      });
-    if (command === "disable") added.option(...forceOption);
-  }
+function addHistoryCommands(topics: Command): void {
+  topics
+    .command("history")
+    .description(
+      "list the versions of a topic and of its details, the latest first, with what stored and ended each",
+    )
+    .argument("<external-id>", "its external id, also of a topic that no longer exists")
+    .option("--limit <count>", "show at most this many; 100 by default", parseCount)
+    .option("--json", "print all of them, one line of JSON each (NDJSON)")
+    .option(...serverOption)
+    .action(async (externalId: string, flags: HistoryFlags) => {
+      const { showHistory } = await import("./topic-versions.ts");
+      await showHistory(externalId, flags);
+    });
+
+  topics
+    .command("diff")
+    .description("compare two versions of a topic, and the events that belong to them")
+    .argument("<external-id>", "its external id")
+    .option("--from <version>", "the older version; by default the one before the other", parseCount)
+    .option("--to <version>", "the newer version; by default the last one", parseCount)
+    .option("--json", "print JSON")
+    .option(...serverOption)
+    .action(async (externalId: string, flags: DiffFlags) => {
+      const { diffVersions } = await import("./topic-versions.ts");
+      await diffVersions(externalId, flags);
+    });
 }
 
 function addDescribeCommand(topics: Command): void {
-  addDescribeOptions(topics.command("describe"))
+  topics
+    .command("describe")
     .description(
       "say who is responsible for a topic, what it is for and so on; what no option names stays, and an empty value removes it",
     )
     .argument("<external-id>", "its external id")
+    .option("--owner <owner>", "the team or user that is responsible for it")
+    .option("--description <text>", "what it is for")
+    .option("--contact <contact>", "how to reach the owner")
+    .option("--tag <tag...>", "all its tags, in lower case")
+    .option("--label <name=value...>", "all its labels")
+    .addOption(new Option("--lifecycle <lifecycle>", "whether it is to be used").choices(lifecycles))
+    .option("--sunset <date>", "the day from which on it may be gone, such as 2027-01-01")
+    .option("--replaced-by <external-id>", "the topic to use instead")
+    .option("--consumer <name=contact...>", "all who declare to read its events; the contact may be left out")
+    .option("--protected", "reject plans that disable it")
+    .option("--no-protected", "let plans disable it")
     .addOption(
       new Option(
         "--if-version <version>",
@@ -145,10 +185,12 @@ function addDescribeCommand(topics: Command): void {
     )
     .option(...forceOption)
     .option("--json", "print the topic as JSON")
-    .action(async (externalId: string, { json, force, ...flags }: DescribeFlags, command: Command) => {
-      if (Object.keys(flags).length === 0) command.error("error: say what to change; see --help");
-      const { describeTopic } = await import("./topic-describe.ts");
-      await runWithContext((context) => describeTopic(context, externalId, { ...flags, json, force }));
+    .option(...serverOption)
+    .action(async (externalId: string, flags: DescribeFlags, command: Command) => {
+      if (hasOnly(flags, ["ifVersion", "force", "json", "server"]))
+        command.error("error: say what to change; see --help");
+      const { changeDetails } = await import("./topic-describe.ts");
+      await changeDetails(externalId, flags);
     });
 }
 
@@ -231,3 +273,7 @@ function addAnalyzeCommand(topics: Command): void {
       await runWithContext((context) => analyze(context, externalId, flags));
     });
 }
+
+/** Whether there are no other flags. */
+const hasOnly = (flags: object, names: readonly string[]): boolean =>
+  Object.keys(flags).every((name) => names.includes(name));

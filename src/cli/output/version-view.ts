@@ -5,8 +5,6 @@ import { classifyChange, type FilterChange } from "../../matching/filter/filter-
 import { TopicConditions } from "../../matching/filter/implication.ts";
 import { readFilters } from "../../matching/filter/topic-filters.ts";
 import { formatRecordPosition } from "../../kafka/interface/records.ts";
-import type { TopicVersion } from "../../topics/history.ts";
-import { toVersionView } from "../../topics/topic-view.ts";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";
 
@@ -68,8 +66,7 @@ export interface VersionDifference {
   readonly events: FilterChange | null;
 }
 
-export function compareVersions(from: TopicVersion, to: TopicVersion): VersionDifference {
-  const [before, after] = [toVersionView(from), toVersionView(to)];
+export function compareVersions(before: VersionView, after: VersionView): VersionDifference {
   return {
     from: before,
     to: after,

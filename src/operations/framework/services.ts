@@ -7,7 +7,7 @@ import type { CatalogAdministration } from "../../installations/catalog.ts";
 import type { InstallationListing } from "../../installations/listing.ts";
 import type { LookUpTokens } from "../../installations/look-up.ts";
 import type { InstallationService } from "../../installations/service.ts";
-import type { InstallationDeactivator } from "../../installations/stores.ts";
+import type { InstallationDeactivator, InstallationReader } from "../../installations/stores.ts";
 import type { EgressNaming } from "../../kafka/interface/egress-naming.ts";
 import type { ApplyChanges } from "../../plans/apply.ts";
 import type { ImpactPreview } from "../../plans/impact/preview.ts";
@@ -39,6 +39,7 @@ export interface DomainServices {
   readonly installations: InstallationService;
   readonly installationListing: InstallationListing;
   readonly installationDeactivator: InstallationDeactivator;
+  readonly installationReader: InstallationReader;
   readonly lookUp: LookUpTokens;
   readonly users: UserAdministration;
   readonly keys: KeyAdministration;

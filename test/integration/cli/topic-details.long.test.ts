@@ -88,7 +88,7 @@ describe("topicsync topics describe", () => {
       [["tickets", "--owner", "x", "--if-version", "x"], 64, /a whole number, 0 or more/i],
       [["tickets", "--lifecycle", "draft"], 64, /Allowed choices are active, deprecated/],
       [["tickets"], 64, /say what to change/],
-      [["nothing", "--owner", "x"], 1, /no topic with the external id "nothing"/],
+      [["nothing", "--owner", "x"], 1, /no topic "nothing"/],
     ];
     for (const [args, code, message] of cases) {
       const result = await topics("describe", ...args);

@@ -151,6 +151,6 @@ describe("drift", () => {
     assert.equal(errors, "1 drifted\n");
     const [line] = (await run("plan", "--drift", "--set", "noc", "--json")).output.split("\n");
     assert.partialDeepStrictEqual(JSON.parse(line ?? ""), { externalId: "two", applied: 1, version: 2 });
-    assert.match((await run("sets")).output, /noc\s+here\s+20\d\d-.* cli:/);
+    assert.match((await run("sets")).output, /noc │ here +│ 20\d\d-.* cli:/);
   });
 });

@@ -189,10 +189,11 @@ describe("topics as they were", () => {
     for (const args of [
       ["show", "a", "--at", "yesterday"],
       ["export", "--at", "2026-02-31T00:00:00Z"],
-      ["show", "a", "--at", "2026-02-01T00:00:00Z", "--version", "1"],
       ["export", "--at", "2026-02-01T00:00:00Z", "--state", "disabled"],
       ["export", "--at", "2026-02-01T00:00:00Z", "--owner", "noc"],
     ])
       assert.equal((await topics(...args)).code, 64, args.join(" "));
+    const both = await topics("show", "a", "--at", "2026-02-01T00:00:00Z", "--version", "1");
+    assert.deepEqual([both.code, /\/at cannot be combined with version/.test(both.errors)], [3, true]);
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { ImpactResult } from "../../../schemas/impact.ts";
+import { exitCodes } from "../../../src/lib/errors.ts";
 import { useFolder } from "../../support/folder.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
@@ -228,6 +229,6 @@ describe("topicsync topics plan --impact", () => {
     );
     assert.match((await plan("--format", "markdown")).output, /critical +widened +7 +22 +15 +0/);
     const nothing = await plan("--json", "--server", "http://127.0.0.1:1");
-    assert.equal(nothing.code, 3, nothing.errors);
+    assert.equal(nothing.code, exitCodes.configuration, nothing.errors);
   });
 });

@@ -10,7 +10,7 @@ import type { SetWrites } from "../../../src/plans/stores.ts";
 import { ChangesRejectedError } from "../../../src/topics/changing.ts";
 import { DetailsConflictError } from "../../../src/topics/details-store.ts";
 import { noDetails, toNextDetails } from "../../../src/topics/details.ts";
-import { createDesired, createMemorySets, toDesiredSet } from "./memory-sets.ts";
+import { createDesired, createMemorySets, everywhere, toDesiredSet } from "./memory-sets.ts";
 
 /** How an attempt fails: an election loses what was read, or something happens before the write. */
 type Failure = { readonly election: () => unknown } | { readonly write: () => unknown };
@@ -67,7 +67,7 @@ async function createScene() {
       },
     });
     const batch = { database: "database", set: "noc", origin: undefined, revision: undefined, plan: "p" };
-    return apply({ ...batch, total: changes.length, changes }, { user: "ann" });
+    return apply({ ...batch, total: changes.length, changes }, { user: "ann", access: everywhere });
   }
 
   return {

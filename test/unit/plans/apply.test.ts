@@ -10,7 +10,7 @@ import { DetailsConflictError } from "../../../src/topics/details-store.ts";
 import { noDetails, toNextDetails } from "../../../src/topics/details.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
 import type { Source, Topic, TopicDefinition } from "../../../src/topics/topic.ts";
-import { createDesired, createMemorySets, toDesiredSet } from "./memory-sets.ts";
+import { createDesired, createMemorySets, everywhere, toDesiredSet } from "./memory-sets.ts";
 
 /** Members of a set, and a plan of a change of each. */
 async function createScene(...stored: readonly DesiredTopic[]) {
@@ -184,11 +184,11 @@ describe("an apply", () => {
       plan: "p",
       total: 2,
     };
-    const { applied, events } = await apply({ ...batch, changes }, { user: "ann" });
+    const { applied, events } = await apply({ ...batch, changes }, { user: "ann", access: everywhere });
     assert.deepEqual([applied, events.length, failures], [1, 1, []]);
     assert.equal(scene.read().details.get("b")?.version, 2);
     await assert.rejects(
-      apply({ ...batch, database: "another", changes }, { user: "ann" }),
+      apply({ ...batch, database: "another", changes }, { user: "ann", access: everywhere }),
       /for another database/,
     );
   });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 
+import type { ApplyAccess } from "../../../src/plans/apply-access.ts";
 import {
   createApply,
   type AppliedBatch,
@@ -30,7 +31,14 @@ export interface StoredState {
   readonly details: ReadonlyMap<string, StoredDetails>;
 }
 
-interface RunOptions extends Pick<ApplyOptions, "access"> {
+/** Of a caller who may change everything. */
+export const everywhere: ApplyAccess = {
+  canChange: () => true,
+  check: () => undefined,
+  checkDefinition: () => undefined,
+};
+
+interface RunOptions extends Partial<Pick<ApplyOptions, "access">> {
   /** The digest of the plan. */
   readonly plan?: string;
   readonly set?: string;
@@ -117,7 +125,7 @@ export function createMemorySets() {
   const apply = createApply(stores);
   const applyBatch = (
     changes: ApplyBatch["changes"],
-    { plan = "p", set = "noc", origin, access }: RunOptions = {},
+    { plan = "p", set = "noc", origin, access = everywhere }: RunOptions = {},
   ): Promise<AppliedBatch> => {
     const batch = { database: "database", origin, revision: undefined, set, plan, changes };
     return apply({ ...batch, total: changes.length }, { user: "ann", access });

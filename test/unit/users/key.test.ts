@@ -13,6 +13,8 @@ const dayMs = 24 * 3_600_000;
 const createKeys = (maxDays: number) => createKeyAdministration(store, maxDays, () => new Date(startedAt));
 const afterDays = (days: number): Date => new Date(startedAt + days * dayMs);
 
+const all = { after: undefined, limit: 1_000 };
+
 describe("a new API key", () => {
   it("lives as long as KEYS_MAX_DAYS at most, and ends earlier if the setting is lowered", async () => {
     const name = unique("key");
@@ -23,7 +25,7 @@ describe("a new API key", () => {
     await assert.rejects(create(new Date(afterDays(30).getTime() + 1)), {
       details: [{ path: "/expiresOn", message: "must be within 30 days (KEYS_MAX_DAYS)" }],
     });
-    const listed = (await createKeys(7).list()).find(({ id }) => id === key.id);
+    const listed = (await createKeys(7).findPage(all)).keys.find(({ id }) => id === key.id);
     assert.equal(listed?.expiresOn, afterDays(7).toISOString());
     await create(afterDays(30));
     const later = createKeyAdministration(store, 7, () => afterDays(7));
@@ -41,7 +43,7 @@ describe("a new API key", () => {
     ] as const) {
       const given = { name: unique("key"), roles: [], expiresOn: afterDays(1) };
       const { key } = await createKeys(30).create(given, creator);
-      const stored = (await store.list()).find(({ id }) => id === key.id);
+      const stored = (await store.findPage(all)).keys.find(({ id }) => id === key.id);
       assert.deepEqual([stored?.createdBy, stored?.maker], [creator.name, maker]);
     }
   });

@@ -1,0 +1,154 @@
+import type { Command } from "commander";
+
+import type { Operation } from "../../operations/framework/operation.ts";
+import { parseVersion } from "../input/options.ts";
+import { printError, printJson, printLine, sanitize } from "../output/output.ts";
+import { formatTable } from "../output/table.ts";
+import { runWithClient } from "./client.ts";
+import type { OperationRequest } from "./operation-client.ts";
+import { serverOption, type ServerFlag } from "../input/server.ts";
+import {
+  addArguments,
+  addOptions,
+  listMembers,
+  toHelp,
+  type MemberOverrides,
+  type ReadMembers,
+} from "./members.ts";
+import { RequestError } from "./request-error.ts";
+
+interface CommonOptions {
+  /** The name of the command. */
+  readonly name: string;
+  readonly operation: Operation;
+  /** By default the operation's summary. */
+  readonly description?: string;
+}
+
+export interface OperationCommand<Result> extends CommonOptions {
+  /** Members of the body that are arguments; all others are options. */
+  readonly arguments?: readonly string[];
+  readonly members?: MemberOverrides;
+  /** Returns the body for the members that were given; may ask for others. */
+  readonly toBody?: (given: Given, path: Readonly<Record<string, string>>) => object | Promise<object>;
+  /** The lines for people. */
+  readonly format: (result: Result, given: Given) => string | readonly string[];
+  /** A line on standard error, where standard output is for programs. */
+  readonly note?: (result: Result, given: Given) => string;
+}
+
+/** What arguments and options say, by the names of path parameters and members. */
+type Given = ReturnType<ReadMembers>;
+
+interface CommonFlags extends ServerFlag {
+  readonly json?: true;
+  readonly ifVersion?: number;
+}
+
+/** Adds the command of an operation: path parameters are arguments, members of query and body are options. */
+export function addOperation<Result>(parent: Command, options: OperationCommand<Result>): void {
+  const { operation, members, toBody = (given) => given, format, note } = options;
+  const command = createCommand(parent, options);
+  const readPath = addArguments(command, listParameters(operation));
+  const all = listMembers(operation.body?.schema);
+  const named = (options.arguments ?? []).flatMap((name) => all.filter((member) => member.name === name));
+  const readNamed = addArguments(command, named, members);
+  const others = all.filter((member) => !named.includes(member));
+  const readOthers = addOptions(command, others, members);
+  const readQuery = addOptions(command, listQuery(operation));
+  if (operation.ifMatch !== undefined)
+    command.option("--if-version <version>", "only if it still has this version", parseVersion);
+  finish(command, "print JSON", async ({ json, server, ifVersion: ifMatch }) => {
+    const parameters = readPath() as Readonly<Record<string, string>>;
+    const given = { ...readNamed(), ...readOthers() };
+    const query = readQuery() as NonNullable<OperationRequest["query"]>;
+    const body = operation.body && { body: await toBody(given, parameters) };
+    const { json: result, warnings } = await runWithClient({ server }, (client) =>
+      client.call<Result>(operation, { parameters, query, ...body, ifMatch }),
+    ).catch((error: unknown) => {
+      throw addHint(error, parent);
+    });
+    for (const warning of warnings) printError(sanitize(`warning: ${warning}`));
+    if (json) {
+      printJson(result);
+      return;
+    }
+    const shown = { ...parameters, ...given };
+    for (const line of [format(result, shown)].flat()) printLine(sanitize(line));
+    if (note !== undefined) printError(sanitize(note(result, shown)));
+  });
+}
+
+export interface ListCommand<Item> extends CommonOptions {
+  /** The member of the response that has the items. */
+  readonly member: string;
+  readonly head: readonly string[];
+  /** Cells; a list is a cell with several lines. */
+  readonly toRow: (item: Item) => readonly (string | readonly string[])[];
+  /** What is printed without any items. */
+  readonly empty: string;
+}
+
+/** Adds the command of an operation that lists something: all its pages, as a table or as one JSON body. */
+export function addList<Item>(parent: Command, options: ListCommand<Item>): void {
+  const { operation, member, head, toRow, empty } = options;
+  const command = createCommand(parent, options);
+  const readQuery = addOptions(command, listQuery(operation));
+  finish(command, "print JSON instead of a table", async ({ json, server }) => {
+    const query = readQuery() as OperationRequest["query"];
+    const items: Item[] = [];
+    const body = await runWithClient({ server }, async (client) => {
+      for (let after: string | undefined; ;) {
+        const { json: page } = await client.call<Page>(operation, { query: { ...query, after } });
+        items.push(...(page[member] as readonly Item[]));
+        after = page.next ?? undefined;
+        if (after === undefined) return { ...page, [member]: items };
+      }
+    });
+    if (json) printJson(body);
+    else if (items.length === 0) printLine(empty);
+    else
+      printLine(
+        await formatTable(
+          [...head],
+          items.map((item) => toRow(item).map(toCell)),
+        ),
+      );
+  });
+}
+
+type Page = Readonly<Record<string, unknown>> & { readonly next?: string | null };
+
+const createCommand = (parent: Command, { name, operation, description }: CommonOptions): Command =>
+  parent.command(name).description(description ?? toHelp(operation.summary));
+
+const finish = (command: Command, json: string, run: (flags: CommonFlags) => Promise<void>): void =>
+  void command
+    .option("--json", json)
+    .option(...serverOption)
+    .action(() => run(command.opts<CommonFlags>()));
+
+const listParameters = ({ parameters = {} }: Operation) =>
+  Object.entries(parameters).map(([name, description]) => ({
+    ...{ name, schema: { description }, isRequired: true },
+  }));
+
+/** Commands read all pages of a list. */
+const pagingMembers = ["after", "limit"];
+
+const listQuery = ({ query }: Operation) =>
+  (query?.parameters ?? [])
+    .filter(({ name }) => !pagingMembers.includes(name))
+    .map(({ name, description, schema }) => ({
+      ...{ name, schema: { ...schema, description }, isRequired: false },
+    }));
+
+const toCell = (lines: string | readonly string[]): string => [lines].flat().map(sanitize).join("\n");
+
+/** Says which command prints the names, where there is no such thing. */
+function addHint(error: unknown, parent: Command): unknown {
+  const hasList = parent.commands.some((one) => one.name() === "list");
+  if (error instanceof RequestError && error.code === "NOT_FOUND" && hasList)
+    error.message += ` \`topicsync ${parent.name()} list\` lists all.`;
+  return error;
+}

@@ -1,0 +1,95 @@
+import { lazily } from "../../lib/lazily.ts";
+import { ConfigurationError, OverloadedError, RejectionError } from "../../lib/errors.ts";
+import { describeError } from "../../operations/framework/error-description.ts";
+import { HttpError, statuses } from "../../operations/framework/errors.ts";
+import { toEtag } from "../../operations/framework/if-match.ts";
+import type { Operation } from "../../operations/framework/operation.ts";
+import type { OperationServices } from "../../operations/framework/services.ts";
+import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
+import { rights } from "../../users/rights.ts";
+import type { User } from "../../users/user.ts";
+import { getCommandLineUser, type CommandContext } from "../context.ts";
+import {
+  toTexts,
+  type OperationClient,
+  type OperationRequest,
+  type OperationResult,
+} from "./operation-client.ts";
+import { toRequestError } from "./request-error.ts";
+
+/**
+ * Calls operations in this process, with the database of the settings. The caller is the user of the machine,
+ * who has all rights: whoever may connect to the database could change it as well.
+ */
+export function createLocalClient(context: CommandContext): OperationClient {
+  const user: User = { name: getCommandLineUser(), roles: rights, active: true };
+  return {
+    abort: context.abort,
+    async call<T>(operation: Operation, request: OperationRequest = {}) {
+      try {
+        return await callLocally<T>(operation, request, { context, user });
+      } catch (error) {
+        throw toCommandError(error);
+      }
+    },
+  };
+}
+
+async function callLocally<T>(
+  operation: Operation,
+  { parameters = {}, query = {}, body, ifMatch }: OperationRequest,
+  { context, user }: { readonly context: CommandContext; readonly user: User },
+): Promise<OperationResult<T>> {
+  const call = {
+    ...{ parameters, user, namespaces: "all" as const, session: undefined },
+    query: operation.query?.read(toTexts(query)),
+    body: checkBody(operation, body),
+    ifMatch: ifMatch === undefined ? "" : ifMatch === "*" ? "*" : toEtag(ifMatch),
+    ...{ address: "", secure: true, requestId: "", cookies: "", acceptEncoding: "", acceptsEvents: false },
+    claimUser: () => undefined,
+  };
+  // Nothing is changed if it cannot be recorded.
+  if (isChange(operation)) context.audit();
+  const reply = await operation.handle(call, await openOperationServices(context));
+  for (const event of [reply.audit ?? []].flat()) context.audit()(event);
+  if (reply.failure !== undefined) throw reply.failure;
+  const warnings = reply.headers?.["Topicsync-Warning"] ?? [];
+  return { json: reply.json as T, warnings: [warnings].flat() };
+}
+
+const isChange = ({ method, access }: Operation): boolean => method !== "GET" && !/\.read\b/.test(access);
+
+function checkBody({ body: rules }: Operation, body: object | undefined): unknown {
+  if (rules === undefined) return undefined;
+  const checked = rules.check(body);
+  if (checked.ok) return checked.value;
+  throw new RejectionError("SCHEMA_VIOLATION", "The input is not valid.", checked.faults);
+}
+
+async function openOperationServices(context: CommandContext): Promise<OperationServices> {
+  const services = await context.services();
+  const needService = (): never => {
+    throw new ConfigurationError("this needs a running service: name it with --server or TOPICSYNC_SERVER.");
+  };
+  return lazily<OperationServices, typeof services>(
+    {
+      egressNaming: () => createEgressNamingFromConfig(context.config.kafka),
+      impact: needService,
+      deadLetters: needService,
+      getSyncStatus: needService,
+      getOverview: needService,
+      checkReadiness: needService,
+      metrics: needService,
+    },
+    services,
+  );
+}
+
+/** Errors that describe themselves to a caller keep their text; others are thrown as they are. */
+function toCommandError(error: unknown): unknown {
+  const isDescribed =
+    error instanceof HttpError || error instanceof RejectionError || error instanceof OverloadedError;
+  if (!isDescribed) return error;
+  const { code, message, detail = "", status = statuses[code] } = describeError(error, { requestId: "" });
+  return toRequestError({ status, code, message, detail });
+}

@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { findFreePort } from "../../../src/embedded/tcp-port.ts";
+import { exitCodes } from "../../../src/lib/errors.ts";
+import { operations } from "../../../src/operations/index.ts";
+import { call } from "../../support/http.ts";
+import { parseNdjson } from "../../support/ndjson.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap, runCli } from "../../support/service.ts";
+
+const service = useService();
+const api = "/api/topicsync/v1";
+
+/** A client that has nothing but an address and credentials. */
+const remote = () => ({
+  TOPICSYNC_SERVER: service.url,
+  TOPICSYNC_USER: bootstrap.user,
+  TOPICSYNC_PASSWORD: bootstrap.password,
+});
+
+interface Comparison {
+  readonly args: readonly string[];
+  readonly input?: string;
+  readonly method?: string;
+  readonly path: string;
+  readonly body?: object;
+  readonly ifMatch?: string;
+  /** The member of the response whose items the command prints one per line. */
+  readonly lines?: string;
+}
+
+const definition = { name: "One", namespace: "n", headerQuery: "eventType=A", contentQuery: "" };
+const password = "a long password";
+
+/** For each operation with a command: a request that can be repeated, and the command that does the same. */
+const comparisons: Readonly<Record<string, Comparison>> = {
+  listUsers: { args: ["users", "list"], method: "GET", path: "/users?limit=1000" },
+  getUser: { args: ["users", "show", "ann"], method: "GET", path: "/users/ann" },
+  changeRoles: {
+    args: ["users", "roles", "ann", "--add", "admin"],
+    path: "/users/ann/roles",
+    body: { add: ["admin"] },
+  },
+  setPassword: {
+    args: ["users", "passwd", "ann"],
+    input: password,
+    path: "/users/ann/password",
+    body: { password },
+  },
+  disableUser: { args: ["users", "disable", "ann"], path: "/users/ann/disable" },
+  enableUser: { args: ["users", "enable", "ann"], path: "/users/ann/enable" },
+  listKeys: { args: ["keys", "list"], method: "GET", path: "/keys" },
+  listApplications: { args: ["applications", "list"], method: "GET", path: "/applications" },
+  getApplication: { args: ["applications", "show", "agent"], method: "GET", path: "/applications/agent" },
+  disableApplication: { args: ["applications", "disable", "agent"], path: "/applications/agent/disable" },
+  enableApplication: { args: ["applications", "enable", "agent"], path: "/applications/agent/enable" },
+  listPlatforms: { args: ["platforms", "list"], method: "GET", path: "/platforms" },
+  getPlatform: { args: ["platforms", "show", "ios"], method: "GET", path: "/platforms/ios" },
+  disablePlatform: { args: ["platforms", "disable", "ios"], path: "/platforms/ios/disable" },
+  enablePlatform: { args: ["platforms", "enable", "ios"], path: "/platforms/ios/enable" },
+  setTokenRule: {
+    args: ["platforms", "rule", "ios", "apns"],
+    path: "/platforms/ios/rule",
+    body: { tokenRule: "apns" },
+  },
+  listTopics: { args: ["topics", "list"], method: "GET", path: "/topics", lines: "topics" },
+  getTopic: { args: ["topics", "show", "a/b %?"], method: "GET", path: "/topics/a%2Fb%20%25%3F" },
+  changeTopic: {
+    args: ["topics", "change", "one", "--if-version", "1", "--name", "One", "--namespace", "n"],
+    method: "PUT",
+    path: "/topics/one",
+    body: { externalId: "one", ...definition },
+    ifMatch: '"1"',
+  },
+  describeTopic: {
+    args: ["topics", "describe", "one", "--owner", "noc", "--if-version", "1"],
+    method: "PUT",
+    path: "/topics/one/details",
+    body: { owner: "noc" },
+    ifMatch: '"1"',
+  },
+  restoreTopic: {
+    args: ["topics", "restore", "one", "--version", "1"],
+    path: "/topics/one/restore",
+    body: { version: 1 },
+  },
+  listTopicVersions: {
+    args: ["topics", "history", "one"],
+    method: "GET",
+    path: "/topics/one/versions",
+    lines: "versions",
+  },
+  disableTopic: { args: ["topics", "disable", "one"], path: "/topics/one/disable" },
+  enableTopic: { args: ["topics", "enable", "one"], path: "/topics/one/enable" },
+  listTopicSets: { args: ["topics", "sets"], method: "GET", path: "/topic-sets" },
+};
+
+/** Tested otherwise: they make something new each time, or are part of commands that do more. */
+const inOtherTests = [
+  ...["addUser", "createKey", "deleteKey", "addApplication", "addPlatform", "createTopic"],
+  ...["lookUpTopics", "applyTopicChanges", "getDatabase", "previewImpact"],
+];
+
+/** Their commands work with the database and Kafka of the settings, or there are none. */
+const withoutServer = [
+  ...["registerInstallation", "removeInstallation", "listInstallations", "lookUpInstallations"],
+  ...["deactivateInstallations", "checkTopic", "changeTopics", "getTopicSet", "getTopicUsage"],
+  ...["getTopicRelations", "pickTopics", "getSyncStatus", "getOverview", "streamOverview"],
+  ...["listEventTypes", "getEventType", "listDeadLetters", "getDeadLetter", "replayDeadLetters"],
+  "getReplayOutcomes",
+];
+
+describe("a command on a server, and in its own process", () => {
+  service.prepare(async () => {
+    for (const args of [
+      ["users", "add", "ann"],
+      ["applications", "add", "agent"],
+      ["platforms", "add", "ios"],
+      ["topics", "add", "--external-id", "a/b %?", "--name", "Other"],
+      ["topics", "add", "--external-id", "one", "--name", "One", "--namespace", "n"],
+    ]) {
+      const { code, errors } = await runCli(args, remote(), password);
+      assert.equal(code, 0, errors);
+    }
+    const key = await runCli(["keys", "create", "sender", "--role", "admin"], remote());
+    assert.match(key.output, /^tsk_/, key.errors);
+    const details = { method: "PUT", body: {}, headers: { "If-Match": '"0"' } };
+    await call(`${service.url}${api}/topics/one/details`, details);
+    const filter = {
+      method: "PUT",
+      body: { externalId: "one", ...definition },
+      headers: { "If-Match": '"1"' },
+    };
+    await call(`${service.url}${api}/topics/one`, filter);
+  });
+
+  for (const [id, { args, input = "", method, path, body, ifMatch, lines }] of Object.entries(comparisons))
+    it(`${args.slice(0, 2).join(" ")} prints the JSON of ${id}`, async () => {
+      const { json, status, text } = await call(`${service.url}${api}${path}`, {
+        ...(method !== undefined && { method }),
+        ...(body !== undefined && { body }),
+        ...(ifMatch !== undefined && { headers: { "If-Match": ifMatch } }),
+      });
+      assert.equal(status, 200, text);
+      for (const settings of [remote(), service.settings]) {
+        const { code, output, errors } = await runCli([...args, "--json"], settings, input);
+        assert.equal(code, 0, errors);
+        assert.deepEqual(
+          lines === undefined ? JSON.parse(output) : parseNdjson(output),
+          lines ? json[lines] : json,
+        );
+      }
+    });
+
+  it("are compared for every operation", () => {
+    assert.deepEqual(
+      [...Object.keys(comparisons), ...inOtherTests, ...withoutServer].toSorted(),
+      operations.map(({ id }) => id).toSorted(),
+    );
+  });
+});
+
+describe("a server", () => {
+  it("decides with the rights of the user", async () => {
+    await call(`${service.url}${api}/users`, { body: { name: "eve", password, roles: ["topics.read@n"] } });
+    const eve = { ...remote(), TOPICSYNC_USER: "eve", TOPICSYNC_PASSWORD: password };
+    const list = await runCli(["topics", "list", "--json"], eve);
+    assert.deepEqual(
+      (parseNdjson(list.output) as { externalId: string }[]).map(({ externalId }) => externalId),
+      ["one"],
+    );
+    const refused = await runCli(["topics", "disable", "one"], eve);
+    assert.deepEqual([refused.code, /The right topics\.write is required/.test(refused.errors)], [3, true]);
+    const hidden = await runCli(["topics", "show", "a/b %?"], eve);
+    assert.deepEqual([hidden.code, /There is no topic/.test(hidden.errors)], [1, true]);
+  });
+
+  it("is named with the credentials for it, or the error says what is missing", async () => {
+    const wrong = await runCli(["users", "list"], { ...remote(), TOPICSYNC_PASSWORD: "wrong" });
+    assert.deepEqual([wrong.code, /password is wrong/.test(wrong.errors)], [exitCodes.rejected, true]);
+    const without = await runCli(["users", "list", "--server", service.url], {});
+    assert.deepEqual([without.code, /TOPICSYNC_TOKEN/.test(without.errors)], [exitCodes.configuration, true]);
+    const dots = await runCli(["users", "list", "--server", service.url], { TOPICSYNC_TOKEN: "tsk_…" });
+    assert.deepEqual([dots.code, /no key or token has/.test(dots.errors)], [exitCodes.configuration, true]);
+    const nobody = await runCli(
+      ["users", "list", "--server", `http://127.0.0.1:${await findFreePort()}`],
+      remote(),
+    );
+    assert.deepEqual(
+      [nobody.code, /did not respond: .*ECONN/.test(nobody.errors)],
+      [exitCodes.unavailable, true],
+    );
+    const name = await runCli(["users", "list", "--server", "topicsync"], remote());
+    assert.deepEqual([name.code, /an address such as/.test(name.errors)], [exitCodes.configuration, true]);
+  });
+
+  it("is not left for the database without a word", async () => {
+    const { code, errors } = await runCli(["topics", "usage"], { ...service.settings, ...remote() });
+    assert.deepEqual([code, /unset TOPICSYNC_SERVER/.test(errors)], [exitCodes.configuration, true]);
+    const local = await runCli(["topics", "usage"], { ...service.settings, TOPICSYNC_SERVER: "" });
+    assert.equal(local.code, 0, local.errors);
+  });
+
+  it("is not asked for a name that would be another path", async () => {
+    for (const name of ["", ".", ".."]) {
+      const { code, errors } = await runCli(["users", "show", name], remote());
+      assert.deepEqual([code, /cannot be part of a URL/.test(errors)], [exitCodes.failure, true], errors);
+    }
+  });
+});
