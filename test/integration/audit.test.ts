@@ -69,6 +69,22 @@ describe("the audit log", () => {
     ]);
   });
 
+  it("records the first failed login of a user from an address, and counts the others", async () => {
+    const [user, password, from] = [unique("user"), "wrong password", "203.0.113.77"];
+    const headers = { "X-Forwarded-For": from };
+    const api = `${service.url}/api/topicsync/v1`;
+    const basic = { method: "GET", as: { user, password }, headers };
+    assert.equal((await call(`${api}/sync`, basic)).status, 401);
+    const body = { user, password };
+    assert.equal((await call(`${api}/session`, { as: undefined, headers, body })).status, 401);
+    const audited = findAudited("login.failed").map(removeTime);
+    const expected = { ...line, via: "http", by: "", from, user, credentials: "password", count: 1 };
+    assert.deepEqual(
+      audited.map(({ requestId, msg, ...rest }) => rest),
+      [expected],
+    );
+  });
+
   it("records a registration with a digest of the token, which the service's log does not", async () => {
     const [token, next] = [unique("token"), unique("token")] as const;
     const url = `${service.url}/api/now/push/App/installation`;
@@ -190,7 +206,7 @@ describe("the audit file", () => {
     const run = async (...args: string[]) =>
       (await runCli(["users", ...args], withFile, "known to nobody")).code;
     assert.equal(await run("add", name, "--role", "push_admin"), 0);
-    assert.equal(await run("add", name), 1);
+    assert.equal(await run("add", name), 3);
     assert.equal(await run("passwd", name), 0);
     assert.equal(await run("disable", name), 0);
     assert.equal(await run("enable", name), 0);

@@ -136,7 +136,7 @@ describe("plans over HTTP", () => {
   it("say what is wrong with the credentials, and when the server is not there", async () => {
     const file = createFile("noc", "", [entry("x")]);
     const none = await run(["plan", file], {});
-    assert.equal(none.code, 3);
+    assert.equal(none.code, 78);
     assert.match(none.errors, /TOPICSYNC_USER and TOPICSYNC_PASSWORD, or TOPICSYNC_TOKEN/);
     const wrong = await run(["plan", file], {
       TOPICSYNC_USER: bootstrap.user,
