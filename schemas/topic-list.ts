@@ -65,7 +65,11 @@ export const topicQuerySchema = {
     },
     lifecycle: { enum: lifecycles, description: "Only topics with details that have this lifecycle." },
     set: { ...text, minLength: 1, maxLength: 200, description: "Only topics that this set owns." },
-    namespace: { ...text, description: "Only topics in this namespace; empty for topics without one." },
+    namespace: {
+      ...text,
+      description:
+        "Only topics in this namespace; empty for topics without one. `network.*` also finds those in the namespaces below it, such as `network.core`.",
+    },
     source: {
       enum: ["http", "announcement"],
       description:

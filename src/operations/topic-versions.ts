@@ -62,7 +62,11 @@ export const getTopic = operation({
         { path: "/at", message: "cannot be combined with version" },
       ]);
     if (version === undefined && at === undefined) {
-      const current = await findVisibleTopic(services.topicReader, id, namespaces);
+      const current = await findVisibleTopic(services.topicReader, id, namespaces).catch(
+        async (error: unknown) => {
+          throw error instanceof HttpError ? await nameNamesake(services, call, error) : error;
+        },
+      );
       return replyWithTopic(services, current, namespaces);
     }
     const found = await findPast(services, await findExternalId(services.topicReader, id, call), {
@@ -79,6 +83,20 @@ export const getTopic = operation({
     return { status: 200, json: toPastTopicDetail({ ...found, topic }, shown?.details), headers };
   },
 });
+
+/** Says which topic has the name that was taken for an external id, if it is one. */
+async function nameNamesake(
+  { topicReader }: Pick<OperationServices, "topicReader">,
+  { parameters: { id = "" }, namespaces }: Pick<Call, "parameters" | "namespaces">,
+  { code, message }: HttpError,
+): Promise<HttpError> {
+  const query = { state: "active", name: id, namespaces } as const;
+  const order = { sort: "name", descending: false } as const;
+  const [found, other] = await topicReader.readSorted(query, { order, after: undefined, limit: 2 });
+  const detail =
+    found === undefined || other !== undefined ? "" : `The topic "${found.topic.externalId}" has this name.`;
+  return new HttpError(code, message, { detail });
+}
 
 const addDetailsAt = (
   { topicHistory }: Pick<OperationServices, "topicHistory">,

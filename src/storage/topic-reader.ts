@@ -4,6 +4,7 @@ import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } fro
 import type { TopicStore } from "../topics/stores.ts";
 import type { ListedTopic, RetiredTopic } from "../topics/topic.ts";
 import { isSysId } from "../lib/sys-id.ts";
+import { parseRange } from "../users/rights.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { findPage, streamRecords, toNamespaceFilter, toPrefixRange, type SortValue } from "./queries.ts";
@@ -172,8 +173,8 @@ export function toTopicFilter(query: Omit<TopicQuery, "state">): Filter<TopicRec
     conditions.push({ topic_id: { $not: toPrefixRange(exceptExternalIdPrefix) } });
   if (name !== undefined) conditions.push({ topic_name: name });
   if (namePrefix !== undefined) conditions.push({ topic_name: toPrefixRange(namePrefix) });
-  if (namespace !== undefined) conditions.push({ namespace });
-  if (namespaces !== undefined) conditions.push(namespaces);
+  const asked = namespace === undefined ? undefined : toNamespaceFilter([parseRange(namespace)]);
+  for (const among of [asked, namespaces]) if (among !== undefined) conditions.push(among);
   if (source !== undefined) conditions.push({ "source.kind": source });
   return conditions.length === 0 ? {} : { $and: conditions };
 }

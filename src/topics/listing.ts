@@ -22,6 +22,7 @@ export interface TopicQuery {
   readonly exceptExternalIdPrefix?: string | undefined;
   readonly name?: string | undefined;
   readonly namePrefix?: string | undefined;
+  /** With `.*` at its end also those below it. */
   readonly namespace?: string | undefined;
   /** Only topics in one of these. */
   readonly namespaces: Namespaces;

@@ -94,5 +94,6 @@ function parseGrants(grants: readonly string[]): Map<Right, Namespaces> {
 
 const isRole = (grant: string): grant is keyof typeof rightsOfRole => Object.hasOwn(rightsOfRole, grant);
 
-const parseRange = (text: string): NamespaceRange =>
+/** A namespace; with `.*` at its end also those below it. */
+export const parseRange = (text: string): NamespaceRange =>
   text.endsWith(".*") ? { namespace: text.slice(0, -2), below: true } : { namespace: text, below: false };

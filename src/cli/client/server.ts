@@ -1,5 +1,5 @@
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import type { Operation } from "../../operations/framework/operation.ts";
+import { returnsJson, type Operation } from "../../operations/framework/operation.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";
 import { findAuthorization } from "../input/credentials.ts";
 import {
@@ -27,7 +27,7 @@ export function createServerClient(
   if (!/^[ -~]+$/.test(authorization))
     throw new ConfigurationError("TOPICSYNC_TOKEN has characters that no key or token has.");
   async function call(
-    { method, paths: [path = ""] }: Operation,
+    { method, paths: [path = ""], replies }: Operation,
     request: OperationRequest = {},
   ): Promise<OperationResult<unknown>> {
     const { body, ifMatch } = request;
@@ -47,6 +47,8 @@ export function createServerClient(
     });
     const json: unknown = await response.json().catch(() => undefined);
     if (!response.ok) throw toRequestError(readError(response.status, json, server));
+    if (returnsJson(replies) && (typeof json !== "object" || json === null))
+      throw new Error(`${server} did not respond with JSON: is it topicsync?`);
     // A header that is sent several times is joined by commas.
     const warnings = response.headers.get("topicsync-warning");
     return { json, warnings: warnings === null ? [] : [warnings] };

@@ -4,6 +4,7 @@ import type { ApplicationView, PlatformDetail, PlatformView } from "../../../sch
 import { applications, platforms, setTokenRule } from "../../operations/catalog.ts";
 import { tokenRules } from "../../installations/token-rules.ts";
 import { addList, addOperation } from "../client/command.ts";
+import { addMistaken, deletions } from "../input/mistaken.ts";
 
 export function defineApplications(command: Command): void {
   addList<ApplicationView>(command, {
@@ -73,6 +74,7 @@ function addCatalogCommands(command: Command, { add, get, disable, enable }: typ
     description: "accept registrations and removals for it again",
     format: ({ name }) => `enabled ${name}`,
   });
+  addMistaken(command, deletions, `they are disabled instead: topicsync ${command.name()} disable NAME`);
 }
 
 const toYesNo = (active: boolean): string => (active ? "yes" : "no");

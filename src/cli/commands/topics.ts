@@ -10,6 +10,7 @@ import { serverOption } from "../input/server.ts";
 import { addOperation } from "../client/command.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
+import { addMistaken, deletions } from "../input/mistaken.ts";
 import { forceOption, parseCount, parseDate, parseUnusedFor, parseVersion } from "../input/options.ts";
 import { formatTopic } from "../output/topic-view.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
@@ -63,10 +64,23 @@ export function defineTopics(topics: Command): void {
   addAnalyzeCommand(topics);
   definePlanCommands(topics);
   addImpactCommand(topics);
+  addMistaken(topics, deletions, "topics are disabled instead: topicsync topics disable EXTERNAL-ID");
+  for (const [heading, names] of Object.entries(groups))
+    for (const command of topics.commands) if (names.includes(command.name())) command.helpGroup(heading);
 }
+
+/** The sections of `topics --help`. */
+const groups: Readonly<Record<string, readonly string[]>> = {
+  "Look at topics:": ["list", "show", "history", "diff", "usage"],
+  "Change topics:": ["add", "change", "describe", "disable", "enable", "restore"],
+  "Compare filters:": ["analyze", "impact"],
+  "Topics from a repository:": ["plan", "apply", "sets", "adopt", "release"],
+  "Files, and Kafka topics:": ["export", "import", "egress"],
+};
 
 function addListCommand(topics: Command): void {
   addTopicChoice(topics.command("list"))
+    .argument("[words...]", "the same as --search")
     .description(
       "list topics, sorted by external id, or by date if retired or disabled; a table shows the first 100",
     )
@@ -76,11 +90,14 @@ function addListCommand(topics: Command): void {
     .option("--uses-value <value>", "with --uses-path: only those whose condition names this value")
     .option("--json", "print all of them, one line of JSON each (NDJSON)")
     .option(...serverOption)
-    .action(async (flags: ListFlags, command: Command) => {
+    .action(async (words: string[], flags: ListFlags, command: Command) => {
+      const searched = words.length > 0;
+      if (searched && [flags.search, flags.name, flags.externalId].some((one) => one !== undefined))
+        command.error("error: words cannot be combined with --search, --name and --external-id");
       if (flags.usesValue !== undefined && flags.usesPath === undefined)
         command.error("error: --uses-value needs --uses-path");
       const { printTopics } = await import("./topic-list.ts");
-      await printTopics(flags);
+      await printTopics(searched ? { ...flags, search: words.join(" ") } : flags);
     });
 }
 

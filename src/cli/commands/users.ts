@@ -12,6 +12,7 @@ import {
 } from "../../operations/users.ts";
 import { addList, addOperation } from "../client/command.ts";
 import { collectGrant, createGrantOption, parseGrant } from "../input/grants.ts";
+import { addMistaken, deletions } from "../input/mistaken.ts";
 import { askNewPassword } from "../input/password.ts";
 
 export function defineUsers(users: Command): void {
@@ -82,4 +83,5 @@ export function defineUsers(users: Command): void {
     description: "enable a disabled user again",
     format: ({ name }) => `enabled ${name}`,
   });
+  addMistaken(users, deletions, "users are disabled instead: topicsync users disable NAME");
 }

@@ -90,6 +90,8 @@ export async function countDefinitions(
   if (faults.length === 0) return count;
   for (const { place, fault } of faults) printError(sanitize(`${place}: ${fault}`));
   if (faultsNotShown > 0) printError(`and ${faultsNotShown} more`);
+  if (sources.some(({ name }) => /\.ya?ml$/i.test(name)))
+    printError("YAML is read by `topicsync topics plan` and `topicsync topics apply`.");
   printError(`Nothing was ${done}.`);
   return undefined;
 }

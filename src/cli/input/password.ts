@@ -19,7 +19,8 @@ export const askPassword = (question: string): Promise<string> => readPassword((
 /** Passwords are never arguments, which every user of the machine can see. */
 async function readPassword(ask: () => Promise<string>): Promise<string> {
   const password = process.stdin.isTTY ? await ask() : await readFirstLine(process.stdin);
-  if (password === "") throw new Error("the password is empty");
+  if (password === "")
+    throw new Error("the password is empty: type it in a terminal, or give it on standard input");
   return password;
 }
 

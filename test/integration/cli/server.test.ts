@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 
 import { findFreePort } from "../../../src/embedded/tcp-port.ts";
@@ -190,6 +193,16 @@ describe("a server", () => {
     assert.deepEqual(
       [nobody.code, /did not respond: .*ECONN/.test(nobody.errors)],
       [exitCodes.unavailable, true],
+    );
+    const other = createServer((_request, response) => response.end("<p>Welcome</p>"));
+    await once(other.listen(0, "127.0.0.1"), "listening");
+    const { port } = other.address() as AddressInfo;
+    const page = await runCli(["users", "list", "--server", `http://127.0.0.1:${port}`], remote());
+    other.close();
+    assert.deepEqual(
+      [page.code, /is it topicsync\?/.test(page.errors)],
+      [exitCodes.failure, true],
+      page.errors,
     );
     const name = await runCli(["users", "list", "--server", "topicsync"], remote());
     assert.deepEqual([name.code, /an address such as/.test(name.errors)], [exitCodes.configuration, true]);

@@ -131,6 +131,27 @@ describe("topicsync topics list and show", () => {
     assert.match((await topics(["list", "--name", "x"])).output, /No topics match\./);
   });
 
+  it("understand what people type first", async () => {
+    const below = { ...createTopicRecord({ externalId: "d" }), namespace: "space.core" };
+    await stored.insertMany([below, { ...createTopicRecord({ externalId: "e" }), namespace: "spaceship" }]);
+    assert.deepEqual(await ids("--namespace", "space.*"), ["b", "c", "d"]);
+    await stored.deleteMany({ topic_id: { $in: ["d", "e"] } });
+    assert.deepEqual(await ids("Critical", "tick"), ["b"]);
+    assert.equal((await topics(["list", "Critical", "--name", "Critic"])).code, 64);
+    const byName = await topics(["show", "Critical tickets"]);
+    assert.deepEqual([byName.code, /The topic "b" has this name\./.test(byName.errors)], [1, true]);
+    for (const args of [
+      ["rm", "b"],
+      ["delete", "b", "--force"],
+    ]) {
+      const { code, errors } = await topics(args);
+      assert.deepEqual([code, /topics disable EXTERNAL-ID/.test(errors)], [64, true]);
+    }
+    const yaml = folder.createFile("definitions.yaml", "topics:\n  - externalId: x\n");
+    const imported = await topics(["import", yaml]);
+    assert.deepEqual([imported.code, /YAML is read by .*topics apply/.test(imported.errors)], [3, true]);
+  });
+
   it("show a table with the source of each topic", async () => {
     const { output } = await topics(["list"]);
     assert.match(
