@@ -107,6 +107,11 @@ function complete(settings: Readonly<Record<string, string>>): Record<string, st
   return all;
 }
 
+/** The setting with which `status` finds a service on this machine. */
+export const beside = ({ url }: Pick<TestService, "url">): Record<string, string> => ({
+  HTTP_PORT: new URL(url).port,
+});
+
 /** Keeps the log of a service, and returns its lines and a function that adds one. */
 function createLog(): { log: LogLine[]; add: (line: string) => void } {
   const log: LogLine[] = [];

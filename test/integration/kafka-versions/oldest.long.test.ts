@@ -7,6 +7,7 @@ import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, getText, routerStage } from "../../support/router-scene.ts";
 import { definition, getSyncStatus } from "../../support/scene.ts";
 import { sharedStack } from "../../support/stack.ts";
+import { beside, runCli } from "../../support/service.ts";
 
 const { routerScene } = routerStage({ mongodb: sharedStack().mongodb, kafka: await startOldKafka() });
 
@@ -59,11 +60,8 @@ describe(`Kafka ${oldestKafka}`, () => {
     assert.equal(copies.length, 25);
     assert.deepEqual(new Set(copies.map((copy) => getText(copy, "topicsync.topic"))), new Set(["alarms"]));
     assert.equal((await own.readAll(`${own.events}.dead-letter`)).length, 1);
-    for (const command of [
-      ["status", "--server", service.url],
-      ["topics", "egress"],
-    ]) {
-      const { code, errors } = await own.cli(...command);
+    for (const command of [["status"], ["topics", "egress"]]) {
+      const { code, errors } = await runCli(command, { ...own.settings, ...beside(service) });
       assert.equal(code, 0, errors);
     }
     assert.equal(await service.stop(), 0);

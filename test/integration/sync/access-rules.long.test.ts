@@ -22,7 +22,7 @@ import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, waitUntilNotReady, type Scene } from "../../support/scene.ts";
-import { runCli, startTopicsync, startTopicsyncHere } from "../../support/service.ts";
+import { beside, runCli, startTopicsync, startTopicsyncHere } from "../../support/service.ts";
 
 const { admin, producer, grant, createSceneAs } = await stageWithRights([
   "least",
@@ -65,7 +65,7 @@ describe("a Kafka user with access rules", () => {
     assert.ok(service.log.some(({ msg }) => msg?.startsWith("kafka password or token sent without TLS")));
     const listed = await runCli(["dead-letters", "list"], at.asUser);
     assert.match(listed.output, /MALFORMED_JSON/);
-    const status = await runCli(["status", "--server", service.url], at.asUser);
+    const status = await runCli(["status"], { ...at.asUser, ...beside(service) });
     assert.equal(status.code, 0, status.errors);
     assert.equal(await service.stop(), 0);
   });

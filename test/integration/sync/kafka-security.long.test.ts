@@ -10,7 +10,7 @@ import { pause, until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
 import { definition, waitUntilReady } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { runCli, startTopicsyncHere, type TestService } from "../../support/service.ts";
+import { beside, runCli, startTopicsyncHere, type TestService } from "../../support/service.ts";
 import { sessionMs, startSecureBroker, user } from "../../support/secure-broker.ts";
 import { sharedStack } from "../../support/stack.ts";
 
@@ -39,7 +39,7 @@ describe("over TLS with a private authority", () => {
         const { output } = await at.cli("dead-letters", "list");
         return output.includes("MALFORMED_JSON");
       });
-      const status = await at.cli("status", "--server", service.url, "--json");
+      const status = await runCli(["status", "--json"], { ...at.settings, ...beside(service) });
       assert.equal(status.code, 0, status.errors);
       const egress = await at.cli("topics", "egress", "--json");
       assert.equal(egress.code, 0, egress.errors);

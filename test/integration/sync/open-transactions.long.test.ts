@@ -5,7 +5,7 @@ import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, getMetric, getReadiness, getSyncStatus, stage } from "../../support/scene.ts";
-import { runCli } from "../../support/service.ts";
+import { beside, runCli } from "../../support/service.ts";
 
 const { kafka, scene } = stage();
 
@@ -59,7 +59,7 @@ describe("a transaction that stays open in the announcements topic", () => {
     assert.equal(await getPartitionMetric("lag_records"), 2);
     // The instances work correctly, and restarting one would not help.
     assert.equal((await getReadiness(service)).status, 200);
-    const { output } = await runCli(["status", "--server", service.url], settings);
+    const { output } = await runCli(["status"], { ...settings, ...beside(service) });
     assert.match(output, /2 announcements behind/);
     assert.match(
       output,
