@@ -14,7 +14,7 @@ export interface ChangeOptions {
   /** Kept in the history. */
   readonly label?: ChangeLabel | undefined;
   /** Throws an UnknownTopicError, or any other error, if the caller may not change a topic that was found. */
-  readonly check?: ((topic: Topic) => void) | undefined;
+  readonly check: (topic: Topic) => void;
   /** Writes of other stores that belong to the same transaction. */
   readonly further?: FurtherWrites | undefined;
 }
@@ -116,7 +116,7 @@ export async function changeTopic(
 /** What another topic has left under an external id does not concern its next owner. */
 function isAllowed(topic: Topic, check: ChangeOptions["check"]): boolean {
   try {
-    check?.(topic);
+    check(topic);
     return true;
   } catch {
     return false;
@@ -137,11 +137,11 @@ async function load(
   // Active topics first: one that is disabled in between is then found among the retired ones.
   const active = await store.findByExternalIds([...wanted]);
   const ended = await store.findLatestRetired([...named]);
-  for (const topic of active) if (named.has(topic.externalId)) check?.(topic);
+  for (const topic of active) if (named.has(topic.externalId)) check(topic);
   const held = new Set(active.map(({ externalId }) => externalId));
   const retired = ended.filter(({ topic }) => {
     if (held.has(topic.externalId)) return isAllowed(topic, check);
-    check?.(topic);
+    check(topic);
     return true;
   });
   const enabled = changes.flatMap((change) =>

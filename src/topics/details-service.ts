@@ -24,7 +24,7 @@ interface DetailsChange {
   /** Whether the caller may know about a namespace. */
   readonly canSee: (namespace: string) => boolean;
   /** Throws if the caller may not change the topic that was found. */
-  readonly check: ((topic: Topic) => void) | undefined;
+  readonly check: (topic: Topic) => void;
 }
 
 interface Described {
@@ -75,7 +75,7 @@ export function createDetailsService({
       const listed = await topicReader.find(externalId);
       if (listed === undefined)
         throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
-      check?.(listed.topic);
+      check(listed.topic);
       const [current] = await topicDetails.find([externalId]);
       const isVisible = current !== undefined && canSee(current.namespace);
       const next = toNextDetails(current, { topic: listed.topic, details, by: user, at: now() });

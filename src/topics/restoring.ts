@@ -23,7 +23,7 @@ export interface RestoreRequest {
   /** Whether the caller may know about a namespace. */
   readonly canSee: (namespace: string) => boolean;
   /** Throws if the caller may not store a topic with the definition of the version. */
-  readonly checkDefinition: ((definition: TopicDefinition) => void) | undefined;
+  readonly checkDefinition: (definition: TopicDefinition) => void;
 }
 
 /**
@@ -39,7 +39,7 @@ export async function restoreTopic(
   const found = await topicReader.find(externalId);
   if (found === undefined)
     throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
-  options.check?.(found.topic);
+  options.check(found.topic);
   const restored = await topicHistory.findVersion(externalId, version);
   if (restored === undefined || !canSee(restored.topic.namespace))
     throw new UnknownVersionError(
@@ -47,7 +47,7 @@ export async function restoreTopic(
     );
   const { name, namespace, headerQuery, contentQuery } = restored.topic;
   const definition = { externalId, name, namespace, headerQuery, contentQuery };
-  checkDefinition?.(definition);
+  checkDefinition(definition);
   const kind = found.retired === undefined ? ("change" as const) : ("enable" as const);
   return changeTopic(topics, { kind, externalId, expected, definition }, options);
 }

@@ -9,6 +9,7 @@ import { createTopicReader } from "../../../src/storage/topic-reader.ts";
 import { toDetails } from "../../../src/topics/details.ts";
 import { createDetailsService } from "../../../src/topics/details-service.ts";
 import { getPort } from "../../unit/embedded/local.ts";
+import { allowAll } from "../../support/allow-all.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { call } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
@@ -40,7 +41,7 @@ async function describeTopic(externalId: string, owner: string): Promise<void> {
     version,
     user: "ann",
     canSee: () => true,
-    check: undefined,
+    check: allowAll,
   });
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { allowAll } from "../../support/allow-all.ts";
 import { PlanError } from "../../../src/lib/errors.ts";
 import { createApply } from "../../../src/plans/apply.ts";
 import type { ApplyAccess } from "../../../src/plans/apply-access.ts";
@@ -36,7 +37,8 @@ async function createScene(...stored: readonly DesiredTopic[]) {
         toNextDetails(details, { topic, details: { ...noDetails, owner }, by: "mallory", at }),
       );
     },
-    change: (...changes: DefinitionChange[]) => world.topics.change(changes, { user: "mallory" }),
+    change: (...changes: DefinitionChange[]) =>
+      world.topics.change(changes, { user: "mallory", check: allowAll }),
   };
 }
 
@@ -142,7 +144,7 @@ describe("an apply", () => {
         { kind: "change", externalId: "a", definition: requireDefinition("a", "x") },
         { kind: "create", definition: requireDefinition("b") },
       ],
-      { user: "ann", label },
+      { user: "ann", check: allowAll, label },
     );
     await assert.rejects(scene.apply(changes, { plan: "third" }), PlanError);
     assert.equal(await scene.apply(changes, { plan: "second" }), 2);

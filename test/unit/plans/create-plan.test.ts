@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { allowAll } from "../../support/allow-all.ts";
 import { PlanError, RejectionError } from "../../../src/lib/errors.ts";
 import { createEgressNaming } from "../../../src/kafka/interface/egress-naming.ts";
 import type { SetPlanOptions } from "../../../src/plans/create-plan.ts";
@@ -46,7 +47,7 @@ describe("a plan", () => {
     const disabled = range(120).slice(100);
     await large.topics.change(
       disabled.map(({ externalId }) => ({ kind: "disable", externalId })),
-      { user: "bob" },
+      { user: "bob", check: allowAll },
     );
     await assert.rejects(plan(large, 89), /11 of the 100 topics of the set, and at most 10/);
   });
@@ -124,7 +125,7 @@ describe("a plan", () => {
 
   it("renames a topic to what a disabled member of the set was called", async () => {
     const { plan, topics } = await createScene(createDesired("old"), createDesired("new"));
-    await topics.change([{ kind: "disable", externalId: "new" }], { user: "bob" });
+    await topics.change([{ kind: "disable", externalId: "new" }], { user: "bob", check: allowAll });
     const { plan: made } = await plan([createDesired("new", { name: "old", renamedFrom: "old" })]);
     assert.deepEqual(
       made.changes.map(({ action, externalId }) => `${action} ${externalId}`),

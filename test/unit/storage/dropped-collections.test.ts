@@ -19,6 +19,7 @@ import { createTopicDetailsStore } from "../../../src/storage/topic-details.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
+import { allowAll } from "../../support/allow-all.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectDatabase, connectProxiedDatabase } from "../../support/database.ts";
 import { installation } from "../../support/installations.ts";
@@ -39,7 +40,11 @@ const writes: readonly (readonly [string, CollectionName, () => Promise<unknown>
   [
     "changes of topics",
     collections.topics,
-    () => service.change([{ kind: "create", definition: definition(unique("topic")) }], { user: "ann" }),
+    () =>
+      service.change([{ kind: "create", definition: definition(unique("topic")) }], {
+        user: "ann",
+        check: allowAll,
+      }),
   ],
   [
     "an announcement",

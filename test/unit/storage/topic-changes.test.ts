@@ -10,6 +10,7 @@ import { ChangesRejectedError } from "../../../src/topics/changing.ts";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { TopicStore } from "../../../src/topics/stores.ts";
+import { allowAll } from "../../support/allow-all.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectProxiedDatabase, repeatWithoutLimit } from "../../support/database.ts";
 import { mongoErrors } from "../../support/mongo-faults.ts";
@@ -73,7 +74,7 @@ for (const [what, opened] of [
     it("keeps what was replaced, with what replaced it", async () => {
       const { topic } = await service.create({ externalId: "a", name: "a" }, "bob");
       const label = { set: "assurance", revision: "3f2a91c", plan: "7d" };
-      const { results } = await service.change([change("a", 1, "x")], { user, label });
+      const { results } = await service.change([change("a", 1, "x")], { user, check: allowAll, label });
       const changed = results[0]?.topic;
       const { _id, ...kept } = (await versions.findOne({})) ?? {};
       assert.equal(_id, `${topic.id}-1`);
@@ -90,7 +91,7 @@ for (const [what, opened] of [
     it("changes a topic without a version, as before there were any: it has version 1", async () => {
       await service.create({ externalId: "a", name: "a" }, user);
       assert.equal((await topics.findOne({}))?.["version"], undefined);
-      await service.change([change("a", 1, "x")], { user });
+      await service.change([change("a", 1, "x")], { user, check: allowAll });
       assert.deepEqual(await listTopics(), [["a", "x", 2]]);
       assert.deepEqual(await listVersions(), [["a", "a", 1, "changed"]]);
     });
@@ -98,7 +99,7 @@ for (const [what, opened] of [
     it("replaces a version that the history has already", async () => {
       const { topic } = await service.create({ externalId: "a", name: "a" }, user);
       await versions.insertOne({ _id: `${topic.id}-1` });
-      await service.change([change("a", 1, "x")], { user });
+      await service.change([change("a", 1, "x")], { user, check: allowAll });
       assert.deepEqual(await listVersions(), [["a", "a", 1, "changed"]]);
     });
 
@@ -107,6 +108,7 @@ for (const [what, opened] of [
       const ids = new Map((await topics.find().toArray()).map((one) => [one["topic_name"], one._id]));
       await service.change([change("a", 1, "c", "b"), change("b", 1, "a", "c"), change("c", 1, "b", "a")], {
         user,
+        check: allowAll,
       });
       assert.deepEqual(await listTopics(), [
         ["a", "b", 2],
@@ -118,15 +120,19 @@ for (const [what, opened] of [
 
     it("disables and enables topics, each version once", async () => {
       const { topic } = await service.create({ externalId: "a", name: "a" }, user);
-      await service.change([{ kind: "disable", externalId: "a", expected: { version: 1 } }], { user });
+      await service.change([{ kind: "disable", externalId: "a", expected: { version: 1 } }], {
+        user,
+        check: allowAll,
+      });
       assert.deepEqual(await listTopics(), []);
       await service.change([{ kind: "enable", externalId: "a", definition: createDefinition("a", "x") }], {
         user,
+        check: allowAll,
       });
       assert.deepEqual(await listTopics(), [["a", "x", 2]]);
       assert.deepEqual((await topics.findOne({}))?._id, topic.id as never);
-      await changeTopic(service, { kind: "disable", externalId: "a" }, { user });
-      await changeTopic(service, { kind: "enable", externalId: "a" }, { user: "ann" });
+      await changeTopic(service, { kind: "disable", externalId: "a" }, { user, check: allowAll });
+      await changeTopic(service, { kind: "enable", externalId: "a" }, { user: "ann", check: allowAll });
       assert.deepEqual(await listTopics(), [["a", "x", 3]]);
       assert.deepEqual(await listVersions(), []);
       const numbers = (await retired.find().toArray()).map((one): unknown => one["version"] ?? 1);
@@ -138,11 +144,11 @@ for (const [what, opened] of [
       let interfering: Promise<unknown> | undefined;
       const late = changing({
         async change(writes, further) {
-          await (interfering ??= service.change([change("a", 1, "first")], { user: "bob" }));
+          await (interfering ??= service.change([change("a", 1, "first")], { user: "bob", check: allowAll }));
           return store.change(writes, further);
         },
       });
-      await assert.rejects(late.change([change("a", 1, "second")], { user }), (error) => {
+      await assert.rejects(late.change([change("a", 1, "second")], { user, check: allowAll }), (error) => {
         assert.ok(error instanceof ChangesRejectedError);
         assert.match(error.message, /has the version 2, not 1: the user "bob"/);
         return true;
@@ -163,7 +169,7 @@ for (const [what, opened] of [
       const expected = { version: 1, definition: createDefinition("a") };
       const definition = createDefinition("a", "x");
       await assert.rejects(
-        late.change([{ kind: "change", externalId: "a", expected, definition }], { user }),
+        late.change([{ kind: "change", externalId: "a", expected, definition }], { user, check: allowAll }),
         {
           name: "ChangesRejectedError",
         },
@@ -181,7 +187,7 @@ for (const [what, opened] of [
           const write = batch.write.bind(batch);
           batch.write = async (writes) => {
             if (writes.updated.length > 0)
-              await (changed ??= service.change([change("a", 1, "x")], { user }));
+              await (changed ??= service.change([change("a", 1, "x")], { user, check: allowAll }));
             return write(writes);
           };
           return batch;
@@ -209,8 +215,8 @@ for (const [what, opened] of [
     it("deletes versions only where a number of days was given", async () => {
       const limited = createTopicService(createTopicStore(opened, log, { historyRetentionDays: 2 }));
       await service.create({ externalId: "a", name: "a" }, user);
-      await service.change([change("a", 1, "x")], { user });
-      await limited.change([change("a", 2, "y")], { user });
+      await service.change([change("a", 1, "x")], { user, check: allowAll });
+      await limited.change([change("a", 2, "y")], { user, check: allowAll });
       const [unlimited, expiring]: Document[] = await versions.find().sort({ version: 1 }).toArray();
       assert.equal(unlimited?.["expires_on"], undefined);
       const days = (Number(expiring?.["expires_on"]) - Number(expiring?.["valid_to"])) / 86_400_000;
@@ -220,8 +226,8 @@ for (const [what, opened] of [
     it("counts what is stored already as unchanged", async () => {
       await service.create({ externalId: "a", name: "a" }, user);
       const changes = [change("a", 1, "x", "b")];
-      const first = await service.change(changes, { user });
-      const second = await service.change(changes, { user });
+      const first = await service.change(changes, { user, check: allowAll });
+      const second = await service.change(changes, { user, check: allowAll });
       assert.deepEqual(
         [first, second].map(({ results, events }) => [results[0]?.outcome, events.length]),
         [
@@ -250,6 +256,7 @@ describe("changing topics at once", () => {
   it("stores all of it or nothing, with the writes of other stores", async () => {
     const failing = service.change(both, {
       user,
+      check: allowAll,
       async further({ session }) {
         assert.ok(session !== undefined);
         await database
@@ -271,8 +278,14 @@ describe("changing topics at once", () => {
     for (let round = 0; round < 10; round += 1) {
       const version = Number((await topics.findOne({ topic_id: "a" }))?.["version"] ?? 1);
       const [first, second] = await Promise.allSettled([
-        service.change([change("a", version, `a ${round}`), change("b", version, `b ${round}`)], { user }),
-        service.change([change("b", version, `d ${round}`), change("a", version, `c ${round}`)], { user }),
+        service.change([change("a", version, `a ${round}`), change("b", version, `b ${round}`)], {
+          user,
+          check: allowAll,
+        }),
+        service.change([change("b", version, `d ${round}`), change("a", version, `c ${round}`)], {
+          user,
+          check: allowAll,
+        }),
       ]);
       assert.deepEqual(new Set([first.status, second.status]), new Set(["fulfilled", "rejected"]));
       const names = (await topics.distinct("topic_name")).toSorted();
@@ -289,7 +302,7 @@ describe("changing topics at once", () => {
       ...{ command: "commitTransaction", executed: true, times: 2 },
       answer: mongoErrors.writeConcernTimeout,
     });
-    const { results } = await service.change(both, { user });
+    const { results } = await service.change(both, { user, check: allowAll });
     assert.deepEqual(
       results.map(({ outcome }) => outcome),
       ["changed", "changed"],

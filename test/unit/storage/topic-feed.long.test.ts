@@ -9,6 +9,7 @@ import { replacePlatform } from "../../../src/lib/platform.ts";
 import { secondReadDelayMs } from "../../../src/topics/live/own-writes.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { getPort } from "../embedded/local.ts";
+import { allowAll } from "../../support/allow-all.ts";
 import {
   createBody,
   waitUntilPicked,
@@ -136,7 +137,7 @@ describe("the feed of stored topics", () => {
               definition: { ...createBody(to, `a=${value}`), namespace: "", headerQuery: "" },
             },
           ],
-          { user: "ann" },
+          { user: "ann", check: allowAll },
         );
       await change(1, "early", "early", 2);
       await waitUntilPicked(here, 2, ["early"]);

@@ -15,6 +15,7 @@ import type { TopicPlan } from "../../../src/plans/plan.ts";
 import { noDetails } from "../../../src/topics/details.ts";
 import { restoreTopic } from "../../../src/topics/restoring.ts";
 import { createLifecycle } from "../../../src/lib/lifecycle.ts";
+import { allowAll } from "../../support/allow-all.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectDatabase, repeatWithoutLimit } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
@@ -186,7 +187,7 @@ describe("two applies of overlapping plans", () => {
 
 describe("a retention", () => {
   const { topics: service, topicStore, detailsService } = services;
-  const options = { user: "ann" };
+  const options = { user: "ann", check: allowAll };
   const rename = (from: string, to: string) =>
     service.change([{ kind: "change", externalId: from, definition: createDefinition(to) }], options);
   const switchTo = (kind: "enable" | "disable", externalId: string) =>
@@ -194,7 +195,7 @@ describe("a retention", () => {
   const describeTopic = (externalId: string, owner: string) =>
     detailsService.replace({
       ...{ externalId, details: { ...noDetails, owner }, version: undefined, user: "ann" },
-      ...{ canSee: () => true, check: undefined },
+      ...{ canSee: () => true, check: allowAll },
     });
   async function announce(externalId: string, ...names: readonly string[]): Promise<void> {
     const key = { group: unique("group"), topic: unique("channel"), partition: 0 };
@@ -233,7 +234,7 @@ describe("a retention", () => {
   const restore = (externalId: string, version: number) =>
     restoreTopic(
       services,
-      { externalId, version, expected: undefined, canSee: () => true, checkDefinition: undefined },
+      { externalId, version, expected: undefined, canSee: () => true, checkDefinition: allowAll },
       options,
     );
   async function leaveDetails(externalId: string): Promise<void> {

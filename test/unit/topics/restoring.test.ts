@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { allowAll } from "../../support/allow-all.ts";
 import { UnknownTopicError, VersionConflictError } from "../../../src/topics/definition-change.ts";
 import { changeTopic, type ChangeOptions } from "../../../src/topics/changing.ts";
 import { restoreTopic, UnknownVersionError, type RestoreRequest } from "../../../src/topics/restoring.ts";
@@ -21,7 +22,7 @@ async function createScene(first: string, ...names: readonly string[]) {
     changeTopic(
       topics,
       { kind: "change", externalId: "a", definition: createDefinition(as, name) },
-      { user: "ann" },
+      { user: "ann", check: allowAll },
     );
   for (const name of names) await change(name);
   const find = (id: string) => {
@@ -42,8 +43,8 @@ async function createScene(first: string, ...names: readonly string[]) {
   const restore = (request: Partial<RestoreRequest>, options: Partial<ChangeOptions> = {}) =>
     restoreTopic(
       { topics, topicReader: { find }, topicHistory },
-      { externalId: "a", version: 1, canSee: () => true, checkDefinition: undefined, ...request },
-      { user: "bob", ...options },
+      { externalId: "a", version: 1, canSee: () => true, checkDefinition: allowAll, ...request },
+      { user: "bob", check: allowAll, ...options },
     );
   return { table, topics, topic, change, restore };
 }
@@ -59,7 +60,7 @@ describe("restoring a version", () => {
 
   it("enables a disabled topic", async () => {
     const { restore, table, topics, topic } = await createScene("x", "y");
-    await changeTopic(topics, { kind: "disable", externalId: "a" }, { user: "ann" });
+    await changeTopic(topics, { kind: "disable", externalId: "a" }, { user: "ann", check: allowAll });
     await restore({ version: 1 });
     assert.partialDeepStrictEqual(table.topics, [{ id: topic.id, version: 3, name: "x" }]);
   });

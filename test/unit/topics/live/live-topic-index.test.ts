@@ -9,6 +9,7 @@ import { createTopicStore } from "../../../../src/storage/topics.ts";
 import { changeTopic } from "../../../../src/topics/changing.ts";
 import { createTopicService } from "../../../../src/topics/service.ts";
 import { getPort } from "../../embedded/local.ts";
+import { allowAll } from "../../../support/allow-all.ts";
 import { applyAnnouncements } from "../../../support/apply-batch.ts";
 import {
   createBody,
@@ -151,9 +152,9 @@ describe("the live index of topics", () => {
     );
     await there.service.create(createBody("switched", "a=9"), "user");
     await waitUntilPicked(here, 9, ["switched"]);
-    await changeTopic(untold, { kind: "disable", externalId: "switched" }, { user: "user" });
+    await changeTopic(untold, { kind: "disable", externalId: "switched" }, { user: "user", check: allowAll });
     await waitUntilPicked(here, 9, []);
-    await changeTopic(untold, { kind: "enable", externalId: "switched" }, { user: "ann" });
+    await changeTopic(untold, { kind: "enable", externalId: "switched" }, { user: "ann", check: allowAll });
     await waitUntilPicked(here, 9, ["switched"]);
   });
 
