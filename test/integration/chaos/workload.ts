@@ -42,11 +42,14 @@ export async function runWorkload(options: WorkloadOptions, participants: Partic
   let injected = 0;
   let sent = 0;
 
-  /** Far enough ahead for the next fault to interrupt work, but not so far that the fault comes too late. */
-  const canSend = (): boolean =>
-    sent < Math.min(positions.total() + lead, (plan[injected]?.at ?? records) + lead);
-
   const isBusy = (): boolean => sent > positions.total() || sent >= records;
+
+  /**
+   * Far enough ahead for the next fault to interrupt work, but not so far that the fault comes too late. A
+   * fault that is due may find everything applied, and waits for more.
+   */
+  const canSend = (): boolean =>
+    !isBusy() || sent < Math.min(positions.total() + lead, (plan[injected]?.at ?? records) + lead);
 
   async function send(): Promise<void> {
     while (sent < records) {
