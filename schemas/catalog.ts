@@ -70,7 +70,6 @@ export const platformDetailSchema = {
   properties: { ...platformSchema.properties, installations },
 } as const;
 
-export type ApplicationDetail = FromSchema<typeof applicationDetailSchema>;
 export type PlatformDetail = FromSchema<typeof platformDetailSchema>;
 
 /** The response of `GET /api/topicsync/v1/applications`. */
@@ -82,8 +81,6 @@ export const applicationListSchema = {
   properties: { applications: { type: "array", items: applicationSchema, description: "Sorted by name." } },
 } as const;
 
-export type ApplicationList = FromSchema<typeof applicationListSchema>;
-
 /** The response of `GET /api/topicsync/v1/platforms`. */
 export const platformListSchema = {
   $id: "push-platform-list",
@@ -92,8 +89,6 @@ export const platformListSchema = {
   required: ["platforms"],
   properties: { platforms: { type: "array", items: platformSchema, description: "Sorted by name." } },
 } as const;
-
-export type PlatformList = FromSchema<typeof platformListSchema>;
 
 /** The body of `POST /api/topicsync/v1/applications`. */
 export const newApplicationSchema = {

@@ -145,7 +145,7 @@ const listQuery = ({ query }: Operation) =>
 
 const toCell = (lines: string | readonly string[]): string => [lines].flat().map(sanitize).join("\n");
 
-/** Says which command prints the names, where there is no such thing. */
+/** Names the command that lists what exists, if the one that was asked for does not. */
 function addHint(error: unknown, parent: Command): unknown {
   const hasList = parent.commands.some((one) => one.name() === "list");
   if (error instanceof RequestError && error.code === "NOT_FOUND" && hasList)

@@ -19,7 +19,7 @@ import { toRequestError } from "./request-error.ts";
 
 /**
  * Calls operations in this process, with the database of the settings. The caller is the user of the machine,
- * who has all rights: whoever may connect to the database could change it as well.
+ * who has all rights: a person who can connect to the database can change it anyway.
  */
 export function createLocalClient(context: CommandContext): OperationClient {
   const user: User = { name: getCommandLineUser(), roles: rights, active: true };

@@ -95,37 +95,36 @@ async function* readVersions(
 
 /** Prints what is different in two versions of a topic. */
 export async function diffVersions(externalId: string, { from, to, json, server }: DiffFlags): Promise<void> {
-  const [older, newer] = await runWithClient({ server }, async (client) => {
+  const difference = await runWithClient({ server }, async (client) => {
     const last = (await client.call<TopicDetail>(getTopic, { parameters: { id: externalId } })).json.version;
     const newest = to ?? last;
     if (from === undefined && newest === 1)
       throw new Error(`the topic "${externalId}" has no version before 1; --from and --to name versions`);
-    return findVersions(client, externalId, [from ?? newest - 1, newest]);
+    const get = await findVersions(client, externalId, [from ?? newest - 1, newest]);
+    return compareVersions(get(from ?? newest - 1), get(newest));
   });
-  if (older === undefined || newer === undefined) return;
-  const difference = compareVersions(older, newer);
   if (json) printJson(difference);
   else process.stdout.write(formatDifference(difference));
 }
 
-/** Finds definitions by their versions. Throws an error for one that the history does not have. */
+/** Reads versions of a definition. The function returned throws an error for one that the history lacks. */
 async function findVersions(
   client: OperationClient,
   externalId: string,
   wanted: readonly number[],
-): Promise<readonly VersionView[]> {
+): Promise<(version: number) => VersionView> {
   const found = new Map<number, VersionView>();
   for await (const view of readVersions(client, externalId)) {
     if ("action" in view || found.has(view.version)) continue;
     found.set(view.version, view);
     if (wanted.every((version) => found.has(version))) break;
   }
-  return wanted.map((version) => {
+  return (version) => {
     const view = found.get(version);
     if (view !== undefined) return view;
     const last = Math.max(...found.keys());
     throw new Error(
       `the history of the topic "${externalId}" has no version ${version}; its last one is ${last}`,
     );
-  });
+  };
 }
