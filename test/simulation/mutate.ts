@@ -11,15 +11,7 @@ import { recordResults, type MutantResult } from "./mutants/table.ts";
 import type { Summary } from "./run.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const copied = [
-  "package.json",
-  "src",
-  "consumers",
-  "schemas",
-  "test/simulated-servers",
-  "test/simulation",
-  "test/unit/topics/model.ts",
-];
+const copied = ["package.json", "src", "consumers", "schemas", "test"];
 const maxSeeds = 8_000;
 const maxTries = 1_000;
 
