@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { routedEventHeader } from "../schemas/routed-event.ts";
 import { createEgressNamingFromConfig } from "../src/service/egress-naming.ts";
-import type { KafkaConfig, RouterConfig } from "../src/config/kafka-config.ts";
+import type { KafkaConfig, RouterConfig } from "../src/kafka/interface/config.ts";
 import type { Broker } from "../src/kafka/client.ts";
 import { formatRecordPosition, getHeaderText } from "../src/kafka/interface/records.ts";
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 import { buildConsole } from "../console/bundle.ts";
 import { readConfig } from "../src/config/config.ts";
-import type { KafkaConfig } from "../src/config/kafka-config.ts";
+import type { KafkaConfig } from "../src/kafka/interface/config.ts";
 import { startProcess, waitUntilReady } from "../src/embedded/process.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import { printIndented } from "./story.ts";

@@ -1,42 +1,12 @@
 import { secretSettings, type SecretSettingName, type Settings } from "../../schemas/settings.ts";
+import { mskSigner, type KafkaSaslConfig, type KafkaTlsConfig } from "../kafka/interface/config.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import { readSecretFile, type Secret } from "../lib/secret.ts";
-import { readClientTls, type ClientTls, type ClientTlsFiles } from "../lib/tls.ts";
+import { readClientTls, type ClientTlsFiles } from "../lib/tls.ts";
 import { isTrustworthy } from "../lib/trustworthy-url.ts";
 
 /** The files that secrets were read from. */
 export type SecretFiles = Readonly<Partial<Record<SecretSettingName, string>>>;
-
-export interface KafkaTlsConfig {
-  readonly files: ClientTlsFiles;
-  readonly passphrase: Secret | undefined;
-  /** What the files contained at the start. */
-  readonly content: ClientTls;
-}
-
-export type KafkaSaslConfig =
-  | {
-      readonly mechanism: "plain" | "scram-sha-256" | "scram-sha-512";
-      readonly username: string;
-      readonly password: Secret;
-    }
-  | {
-      readonly mechanism: "oauthbearer";
-      readonly source: ClientCredentials | { readonly tokenFile: Secret };
-      readonly extensions: Readonly<Record<string, string>>;
-    }
-  | { readonly mechanism: "aws-msk-iam"; readonly region: string };
-
-/** How tokens are requested (RFC 6749, section 4.4). */
-export interface ClientCredentials {
-  readonly tokenUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: Secret;
-  readonly scope: string | undefined;
-}
-
-/** The signer of tokens for MSK, an optional package. */
-export const mskSigner = "aws-msk-iam-sasl-signer-js";
 
 /** Adds what is wrong to `faults`. */
 export function toKafkaTls(

@@ -2,17 +2,11 @@ import { randomUUID } from "node:crypto";
 
 import type { StartedTestContainer } from "testcontainers";
 
-import { settingsSchema } from "../../schemas/settings.ts";
 import { removeData } from "./container-data.ts";
 import { checkImage } from "./container-engine.ts";
 import { runContainer, type ContainerSpec } from "./container-run.ts";
 import { ensurePrimary } from "./replica-set.ts";
 import type { Launcher, Running, RunningBroker } from "./stack.ts";
-
-export const defaultImages = {
-  kafka: settingsSchema.properties.TOPICSYNC_KAFKA_IMAGE.default,
-  mongo: settingsSchema.properties.TOPICSYNC_MONGO_IMAGE.default,
-} as const;
 
 /** Runs a server in a container, with its data in a volume named after the data folder. */
 export interface ContainerLauncher<R extends Running = Running> extends Launcher<R> {
@@ -26,7 +20,7 @@ const kafkaPort = 9092;
 const innerKafka = "localhost:19092";
 
 /** Runs a Kafka broker and controller in a container. The image must support the settings of apache/kafka. */
-export function createKafkaLauncher(image: string = defaultImages.kafka): ContainerLauncher<RunningBroker> {
+export function createKafkaLauncher(image: string): ContainerLauncher<RunningBroker> {
   const spec: ContainerSpec = {
     kind: "kafka",
     image,
@@ -97,7 +91,7 @@ async function runTool(
  * Runs MongoDB as a replica set of one member, which transactions need. The image must support the options of
  * mongo.
  */
-export function createMongoLauncher(image: string = defaultImages.mongo): ContainerLauncher {
+export function createMongoLauncher(image: string): ContainerLauncher {
   const spec: ContainerSpec = {
     kind: "mongo",
     image,

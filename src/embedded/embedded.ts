@@ -2,16 +2,22 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join, resolve } from "node:path";
 
-import type { Config } from "../config/config.ts";
 import { ConfigurationError, UnavailableError } from "../lib/errors.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { requireTrusted, requireTrustedFolder } from "../lib/trusted-path.ts";
-import { startBroker, startStore } from "./resolve.ts";
+import { startBroker, startStore, type ResolveOptions } from "./resolve.ts";
 import type { Running } from "./stack.ts";
 
+/** Settings that are missing are answered by the embedded stack. */
+interface EmbeddedConfig {
+  readonly mongodbUri: string | undefined;
+  readonly kafka: { readonly brokers: readonly string[] | undefined };
+  readonly stack: Pick<ResolveOptions, "choice" | "dataFolder" | "kafkaImage" | "mongoImage">;
+}
+
 interface EmbeddedOptions {
-  readonly config: Config;
+  readonly config: EmbeddedConfig;
   readonly log: Logger;
   /** Stops the servers started here. */
   readonly lifecycle: Lifecycle;
@@ -75,7 +81,7 @@ export async function resolveAddresses(
  * command with a missing setting would succeed on an empty store. Throws UnavailableError, and a
  * ConfigurationError where no embedded store may run.
  */
-export async function resolveStore(config: Config): Promise<string> {
+export async function resolveStore(config: EmbeddedConfig): Promise<string> {
   if (config.mongodbUri !== undefined) return config.mongodbUri;
   requireAllowed(config, ["MONGODB_URI"]);
   const { store } = readAddresses(getDataFolder(config));
@@ -84,7 +90,7 @@ export async function resolveStore(config: Config): Promise<string> {
 }
 
 /** Returns the brokers, as resolveStore does. */
-export async function resolveBroker(config: Config): Promise<readonly string[]> {
+export async function resolveBroker(config: EmbeddedConfig): Promise<readonly string[]> {
   if (config.kafka.brokers !== undefined) return config.kafka.brokers;
   requireAllowed(config, ["KAFKA_BROKERS"]);
   const { broker } = readAddresses(getDataFolder(config));
@@ -95,7 +101,7 @@ export async function resolveBroker(config: Config): Promise<readonly string[]> 
   throw createNotRunningError(config, "KAFKA_BROKERS");
 }
 
-const createNotRunningError = ({ stack }: Config, setting: string): UnavailableError =>
+const createNotRunningError = ({ stack }: EmbeddedConfig, setting: string): UnavailableError =>
   new UnavailableError(
     `no embedded stack is running on ${stack.dataFolder}; start the service first, or set ${setting}`,
   );
@@ -104,7 +110,7 @@ const createNotRunningError = ({ stack }: Config, setting: string): UnavailableE
  * An embedded server has no password. In production, a missing setting is a mistake, not a wish for one.
  * Throws a ConfigurationError that names the missing settings.
  */
-function requireAllowed({ stack }: Config, missing: readonly string[]): void {
+function requireAllowed({ stack }: EmbeddedConfig, missing: readonly string[]): void {
   const isProduction = process.env["NODE_ENV"] === "production";
   if (!isProduction && stack.choice !== "none") return;
   throw new ConfigurationError(
@@ -114,7 +120,7 @@ function requireAllowed({ stack }: Config, missing: readonly string[]): void {
 }
 
 /** The folder of the embedded stack. Its programs are executed, so it must not be another user's. */
-function getDataFolder({ stack }: Config): string {
+function getDataFolder({ stack }: EmbeddedConfig): string {
   const folder = resolve(stack.dataFolder);
   requireTrustedFolder(dirname(folder));
   requireTrusted(folder);
@@ -125,7 +131,7 @@ function getDataFolder({ stack }: Config): string {
  * Throws UnavailableError if another service runs an embedded server on this folder, since data cannot be
  * opened twice.
  */
-async function rejectSecond({ stack, mongodbUri, kafka }: Config, folder: string): Promise<void> {
+async function rejectSecond({ stack, mongodbUri, kafka }: EmbeddedConfig, folder: string): Promise<void> {
   const { store, broker } = readAddresses(folder);
   const settings: string[] = [];
   if (mongodbUri === undefined && store !== undefined && (await isReachable(new URL(store))))

@@ -9,9 +9,9 @@ export interface ResolveOptions extends LaunchOptions {
    * none.
    */
   readonly choice: "auto" | "containers" | "local" | "none";
-  /** The images of the containers; by default those of containers.ts. */
-  readonly kafkaImage?: string;
-  readonly mongoImage?: string;
+  /** The images of the containers. */
+  readonly kafkaImage: string;
+  readonly mongoImage: string;
 }
 
 /**

@@ -5,7 +5,7 @@ import kafkajs, {
   type RetryOptions,
 } from "kafkajs";
 
-import type { KafkaConfig, NewEgress } from "../config/kafka-config.ts";
+import type { KafkaConfig, NewEgress } from "./interface/config.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { RoutingTransactions } from "./interface/routing-transactions.ts";
 import type { Position } from "./interface/positions.ts";

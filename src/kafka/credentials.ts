@@ -2,7 +2,7 @@ import type { ConnectionOptions } from "node:tls";
 
 import type { KafkaConfig as KafkaJsConfig, Mechanism, SASLOptions } from "kafkajs";
 
-import type { KafkaSaslConfig, KafkaTlsConfig } from "../config/kafka-security.ts";
+import type { KafkaSaslConfig, KafkaTlsConfig } from "./interface/config.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Rotated } from "../lib/rotated.ts";
 import { followSecret, readSecretFile } from "../lib/secret.ts";

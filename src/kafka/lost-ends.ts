@@ -5,7 +5,7 @@
  * The test in test/integration/two-brokers/lost-ends.ts shows it.
  */
 
-import type { RouterConfig } from "../config/kafka-config.ts";
+import type { RouterConfig } from "./interface/config.ts";
 import { elapsed, sleep } from "../lib/platform.ts";
 import { createEgressNaming } from "./interface/egress-naming.ts";
 import { hasType } from "./errors.ts";

@@ -1,4 +1,4 @@
-import { mskSigner, type ClientCredentials, type KafkaSaslConfig } from "../config/kafka-security.ts";
+import { mskSigner, type ClientCredentials, type KafkaSaslConfig } from "./interface/config.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { oncePerMinute } from "../lib/once-per-minute.ts";

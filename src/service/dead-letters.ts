@@ -3,7 +3,7 @@ import type { DeadLetterChannel } from "../../schemas/dead-letter-api.ts";
 import { createDeadLetterProgress } from "../dead-letters/progress.ts";
 import { createDeadLetterService, type DeadLetterService } from "../dead-letters/service.ts";
 import type { SyncState } from "../dead-letters/stores.ts";
-import type { ConsumerChannel, KafkaConfig } from "../config/kafka-config.ts";
+import type { ConsumerChannel, KafkaConfig } from "../kafka/interface/config.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Logger } from "../lib/logger.ts";
 import { DeadLetterConsumer, readToEnd } from "./dead-letter-consumer.ts";

@@ -1,4 +1,4 @@
-import type { KafkaConfig } from "../config/kafka-config.ts";
+import type { KafkaConfig } from "../kafka/interface/config.ts";
 import { createEgressNaming, type EgressNaming } from "../kafka/interface/egress-naming.ts";
 
 /** Names the Kafka topics that events are forwarded to. Returns undefined if no router is configured. */

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 
 import { maxImpactEvents, type ImpactResult } from "../../schemas/impact.ts";
 import type { ImpactJob, ImpactPreview, ImpactProgress, PreviewListener } from "../plans/impact/preview.ts";
-import type { KafkaConfig } from "../config/kafka-config.ts";
+import type { KafkaConfig } from "../kafka/interface/config.ts";
 import {
   ConfigurationError,
   KafkaUnavailableError,

@@ -1,5 +1,5 @@
 import { deadLetterChannels } from "../../schemas/dead-letter-api.ts";
-import type { KafkaConfig } from "../config/kafka-config.ts";
+import type { KafkaConfig } from "../kafka/interface/config.ts";
 import type { Broker } from "../kafka/client.ts";
 import { FencedError, type Position, type PositionKey } from "../kafka/interface/positions.ts";
 import type { PositionedConsumer } from "./set-positions.ts";

@@ -1,6 +1,6 @@
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import type { RouterConfig } from "../config/kafka-config.ts";
+import type { RouterConfig } from "../kafka/interface/config.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
 import type { EgressNaming } from "../kafka/interface/egress-naming.ts";
 import { createRouterTally } from "../routing/tally.ts";

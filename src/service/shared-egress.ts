@@ -1,4 +1,4 @@
-import type { KafkaConfig } from "../config/kafka-config.ts";
+import type { KafkaConfig } from "../kafka/interface/config.ts";
 import type { Logger } from "../lib/logger.ts";
 
 interface LimitedRights {

@@ -5,7 +5,7 @@ import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-c
 import { createFeedbackHandler, type FeedbackBatch } from "../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { proveDeadLetters } from "../dead-letters/proof.ts";
-import type { ConsumerChannel } from "../config/kafka-config.ts";
+import type { ConsumerChannel } from "../kafka/interface/config.ts";
 import { auditFeedback, type FeedbackDecision } from "../installations/feedback.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { WatchedLog } from "../../consumers/partition-status.ts";

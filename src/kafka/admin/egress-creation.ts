@@ -1,4 +1,4 @@
-import type { NewEgress } from "../../config/kafka-config.ts";
+import type { NewEgress } from "../interface/config.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { KafkaRequests } from "../requests.ts";
 

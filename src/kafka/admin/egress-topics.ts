@@ -1,4 +1,4 @@
-import type { NewEgress } from "../../config/kafka-config.ts";
+import type { NewEgress } from "../interface/config.ts";
 import { KafkaUnavailableError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { elapsed, sleep } from "../../lib/platform.ts";

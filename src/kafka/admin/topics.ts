@@ -1,6 +1,6 @@
 import type { Admin } from "kafkajs";
 
-import type { KafkaConfig, RouterConfig } from "../../config/kafka-config.ts";
+import type { KafkaConfig, RouterConfig } from "../interface/config.ts";
 import { ConfigurationError, KafkaUnavailableError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";

@@ -1,4 +1,3 @@
-import type { Fault } from "../../lib/errors.ts";
 
 import { FilterSyntaxError, mergeEquals, type Condition, type FilterMember } from "./filter.ts";
 import { createConditionTest } from "./match.ts";
@@ -79,8 +78,14 @@ export function findFilterErrors(texts: FilterTexts, whole?: PatternBudget): Fil
   });
 }
 
+/** What is wrong with a member. */
+export interface FilterFault {
+  readonly path: string;
+  readonly message: string;
+}
+
 /** Returns the errors as faults, with the JSON Pointer of the member. */
-export const findFilterFaults = (texts: FilterTexts, whole?: PatternBudget): Fault[] =>
+export const findFilterFaults = (texts: FilterTexts, whole?: PatternBudget): FilterFault[] =>
   findFilterErrors(texts, whole).map(({ member = "", problem, position }) => ({
     path: `/${member}`,
     message: `${problem}, at character ${position + 1}`,

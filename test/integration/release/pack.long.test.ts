@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { isAsShown, runBlocks } from "../docs/shell.ts";
 import { findFreePort } from "../../../src/embedded/tcp-port.ts";
-import { mskSigner } from "../../../src/config/kafka-security.ts";
+import { mskSigner } from "../../../src/kafka/interface/config.ts";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
 import { startIamBroker } from "../../support/iam-broker.ts";

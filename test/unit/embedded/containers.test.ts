@@ -9,11 +9,11 @@ import { describe, it, type TestContext } from "node:test";
 import { Kafka, logLevel } from "kafkajs";
 import { MongoClient } from "mongodb";
 
+import { settingsSchema } from "../../../schemas/settings.ts";
 import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
 import { connectEngine } from "../../../src/embedded/container-engine.ts";
 import { runContainer } from "../../../src/embedded/container-run.ts";
 import {
-  defaultImages,
   createKafkaLauncher,
   createMongoLauncher,
   type ContainerLauncher,
@@ -24,8 +24,13 @@ import { startElsewhere } from "./local.ts";
 
 stopIdleChecks();
 
-const kafka = createKafkaLauncher(process.env["TOPICSYNC_KAFKA_IMAGE"] ?? defaultImages.kafka);
-const mongo = createMongoLauncher(process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo);
+const { properties: images } = settingsSchema;
+const kafka = createKafkaLauncher(
+  process.env["TOPICSYNC_KAFKA_IMAGE"] ?? images.TOPICSYNC_KAFKA_IMAGE.default,
+);
+const mongo = createMongoLauncher(
+  process.env["TOPICSYNC_MONGO_IMAGE"] ?? images.TOPICSYNC_MONGO_IMAGE.default,
+);
 
 // Containers are tested only on request. Then a missing engine or image is a failure.
 if (process.env["TOPICSYNC_STACK"] === "containers") {
@@ -149,7 +154,7 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
 const noInput = new Uint8Array();
 
 function getMongoImage(): string {
-  return process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo;
+  return process.env["TOPICSYNC_MONGO_IMAGE"] ?? images.TOPICSYNC_MONGO_IMAGE.default;
 }
 
 /** A new data folder, whose volume is removed when the test ends. */

@@ -6,7 +6,10 @@ import { cleanUpAfter, createLaunchOptions } from "./local.ts";
 
 it("the resolver starts local processes if requested", async (t) => {
   for (const start of [startBroker, startStore]) {
-    const server = await start({ ...createLaunchOptions(t), choice: "local" });
+    const server = await start({
+      ...createLaunchOptions(t),
+      ...{ choice: "local", kafkaImage: "", mongoImage: "" },
+    });
     cleanUpAfter(t, () => server.stop());
     assert.match(server.description, /\(process\)$/);
   }

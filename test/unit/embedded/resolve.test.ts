@@ -6,7 +6,7 @@ import { startBroker, startStore, type ResolveOptions } from "../../../src/embed
 import { cleanUpAfter, createLaunchOptions, restrictPath } from "./local.ts";
 
 function createOptions(t: TestContext, choice: ResolveOptions["choice"]): ResolveOptions {
-  return { ...createLaunchOptions(t), choice };
+  return { ...createLaunchOptions(t), choice, kafkaImage: "kafka", mongoImage: "mongo" };
 }
 
 /** Makes container engines unreachable for the duration of the test. */
