@@ -109,12 +109,28 @@ export const deadLetterQuerySchema = {
   required: [],
   properties: {
     channel,
-    code: { type: "string", minLength: 1, maxLength: 100, description: "Only dead letters with this code." },
+    code: {
+      type: "array",
+      items: { type: "string", minLength: 1, maxLength: 100 },
+      description: "Only dead letters with one of these codes, separated by commas.",
+    },
+    from: {
+      type: "string",
+      format: "date-time",
+      description:
+        "Only dead letters of records that were written at this time or later (RFC 3339); none whose time is unknown.",
+    },
+    to: {
+      type: "string",
+      format: "date-time",
+      description:
+        "Only dead letters of records that were written at this time or earlier; none whose time is unknown.",
+    },
     replayed: {
       ...trueOrFalse,
       description: "Only dead letters that were replayed, or only those that were not.",
     },
-    limit: pageSize(200, 50),
+    limit: pageSize(1_000, 50),
     after: { ...pageCursor, maxLength: 200 },
   },
 } as const;

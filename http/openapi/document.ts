@@ -167,6 +167,8 @@ const toQueryParameters = ({ query }: Operation): object[] =>
     name,
     in: "query",
     description,
+    // Separated by commas.
+    ...("items" in schema && { explode: false }),
     schema: publishSchema(schema),
   }));
 

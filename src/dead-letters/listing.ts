@@ -1,23 +1,14 @@
 import type { DeadLetterItem } from "../../schemas/dead-letter-api.ts";
 import { createCursorFormat } from "../lib/cursor.ts";
 import { findReplays, type ReplaySources } from "./outcomes.ts";
-import type {
-  DeadLetterFilter,
-  DeadLetterKey,
-  DeadLetterOrder,
-  DeadLetterReader,
-  SyncPosition,
-} from "./stores.ts";
+import type { DeadLetterFilter, DeadLetterKey, DeadLetterReader, SyncPosition } from "./stores.ts";
 import type { StoredDeadLetter } from "./summary.ts";
 import { toDeadLetterItem } from "./views.ts";
 
-export interface ListRequest {
+export interface PageRequest {
   readonly filter: DeadLetterFilter;
   /** Only those that were replayed, or only those that were not. */
   readonly replayed?: boolean | undefined;
-}
-
-export interface PageRequest extends ListRequest {
   /** The `next` of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
@@ -28,58 +19,36 @@ export interface ListSources extends ReplaySources {
   readonly positions: readonly SyncPosition[];
 }
 
-/** A stored dead letter as it is listed; `item` is undefined if the request excludes it. */
-interface Listed {
-  readonly letter: StoredDeadLetter;
-  readonly item: DeadLetterItem | undefined;
-}
-
-/** Batches of dead letters with their last replays. */
-export async function* readItems(
-  { filter, replayed }: ListRequest,
-  order: DeadLetterOrder,
-  sources: ListSources,
-): AsyncGenerator<readonly Listed[]> {
-  for await (const batch of sources.letters.stream(filter, order)) {
-    const ids = batch.map(({ id }) => id);
-    const found = await findReplays(ids, sources.positions, sources);
-    yield batch.map((letter) => {
-      const replay = found.get(letter.id)?.at(-1);
-      const isListed = replayed === undefined || replayed === (replay !== undefined);
-      return { letter, item: isListed ? toDeadLetterItem(letter, replay) : undefined };
-    });
-  }
-}
-
 const batchSize = 500;
 /** A search that finds few replays ends its page after looking up this many. */
 const maxLookUpsPerPage = 10_000;
 
 /** A page, newest first. Throws a RejectionError if the cursor is not valid. */
 export async function readPage(
-  request: PageRequest,
+  { filter, replayed, limit, after }: PageRequest,
   sources: ListSources,
 ): Promise<{ deadLetters: DeadLetterItem[]; next: string | null }> {
-  const { replayed, limit } = request;
-  const after = request.after === undefined ? undefined : parseCursor(request.after);
   const maxLookUps = replayed === undefined ? limit : maxLookUpsPerPage;
   const deadLetters: DeadLetterItem[] = [];
   let last: StoredDeadLetter | undefined;
   let lookUps = 0;
   // One more than the page has shows whether there is a next one.
-  const order = {
-    newestFirst: true,
-    after,
+  const range = {
+    after: after === undefined ? undefined : parseCursor(after),
     batchSize: Math.min(maxLookUps, batchSize),
     limit: maxLookUps + 1,
   };
-  for await (const batch of readItems(request, order, sources)) {
-    for (const { letter, item } of batch) {
+  for await (const batch of sources.letters.stream(filter, range)) {
+    const ids = batch.map(({ id }) => id);
+    const replays = await findReplays(ids, sources.positions, sources);
+    for (const letter of batch) {
       const isFull = deadLetters.length === limit || lookUps === maxLookUps;
       if (isFull) return { deadLetters, next: last === undefined ? null : toCursor(last) };
       last = letter;
       lookUps += 1;
-      if (item !== undefined) deadLetters.push(item);
+      const replay = replays.get(letter.id)?.at(-1);
+      if (replayed === undefined || replayed === (replay !== undefined))
+        deadLetters.push(toDeadLetterItem(letter, replay));
     }
   }
   return { deadLetters, next: null };

@@ -40,8 +40,8 @@ export async function findReplays(
   );
 }
 
-/** The id of the dead letter that a sent replay becomes if it is rejected. */
-function getSentId({ sentTo: { topic, partition, offset, epoch = 1 } }: Replay): string | undefined {
+/** The position that a replay was sent to, which is the id of its dead letter if it is rejected. */
+export function getSentId({ sentTo: { topic, partition, offset, epoch = 1 } }: Replay): string | undefined {
   if (partition === undefined || offset === undefined) return undefined;
   return formatRecordPosition({ topic, partition, offset, epoch });
 }

@@ -1,9 +1,9 @@
 import type { SkippedReplay, SkipReason } from "../../schemas/dead-letter-replay.ts";
-import type { Partition, RecordPosition } from "../kafka/interface/records.ts";
+import { isSamePartition, type RecordPosition } from "../kafka/interface/records.ts";
 import { formatOutcome, type ReplayWithOutcome } from "./outcomes.ts";
 import type { Replay, TopicState } from "./stores.ts";
 import type { DeadLetterSummary } from "./summary.ts";
-import type { TopicStates } from "./topic-states.ts";
+import type { OrderedTopicState, TopicStates } from "./topic-states.ts";
 
 /** A dead letter to send. */
 export interface PlannedReplay extends Pick<DeadLetterSummary, "id" | "position" | "bytes"> {
@@ -44,7 +44,7 @@ export interface PlanOptions {
 
 /** Decides which dead letters to send, and why the others are not. Throws as `TopicStates.find` does. */
 export async function planReplay(
-  deadLetters: AsyncIterable<readonly DeadLetterSummary[]>,
+  deadLetters: readonly DeadLetterSummary[],
   { topic, partitions, states, findReplays, findForeign, again, force, others }: PlanOptions,
 ): Promise<ReplayPlan> {
   const send: PlannedReplay[] = [];
@@ -66,21 +66,19 @@ export async function planReplay(
     };
   }
 
-  for await (const batch of deadLetters) {
-    const replaysById = await findReplays(batch.map(({ id }) => id));
-    const foreign = await findForeign(batch.flatMap(({ externalId }) => externalId ?? []));
-    const superseding = force ? undefined : await findSuperseding(batch, replaysById, states);
-    for (const letter of batch) {
-      const replays = replaysById.get(letter.id) ?? [];
-      const last = replays.at(-1);
-      const later = superseding?.get(letter.id);
-      if (letter.omitted !== undefined) skipped.push(skip(letter.id, "omitted", letter.omitted));
-      else if (letter.code === "OTHER" && !others) skipped.push(skip(letter.id, "forbidden", notOurs));
-      else if (foreign.has(letter.externalId ?? "")) skipped.push(skip(letter.id, "forbidden", notAllowed));
-      else if (last !== undefined && !again) skipped.push(skip(letter.id, "replayed", formatReplay(last)));
-      else if (later !== undefined) skipped.push(skip(letter.id, "superseded", formatSuperseding(later)));
-      else send.push(toPlanned(letter, replays));
-    }
+  const replaysById = await findReplays(deadLetters.map(({ id }) => id));
+  const foreign = await findForeign(deadLetters.flatMap(({ externalId }) => externalId ?? []));
+  const superseding = force ? undefined : await findSuperseding(deadLetters, states);
+  for (const letter of deadLetters) {
+    const replays = replaysById.get(letter.id) ?? [];
+    const last = replays.at(-1);
+    const later = superseding?.get(letter.id);
+    if (letter.omitted !== undefined) skipped.push(skip(letter.id, "omitted", letter.omitted));
+    else if (letter.code === "OTHER" && !others) skipped.push(skip(letter.id, "forbidden", notOurs));
+    else if (foreign.has(letter.externalId ?? "")) skipped.push(skip(letter.id, "forbidden", notAllowed));
+    else if (last !== undefined && !again) skipped.push(skip(letter.id, "replayed", formatReplay(last)));
+    else if (later !== undefined) skipped.push(skip(letter.id, "superseded", formatSuperseding(later)));
+    else send.push(toPlanned(letter, replays));
   }
   return { topic, send: send.toSorted((a, b) => compareOrder(a.order, b.order)), skipped, force };
 }
@@ -102,18 +100,13 @@ type Superseded = Pick<DeadLetterSummary, "id" | "source" | "externalId">;
 /** The state that supersedes each of these dead letters, by id. Throws as `TopicStates.find` does. */
 export async function findSuperseding(
   deadLetters: readonly Superseded[],
-  replaysById: ReadonlyMap<string, readonly Pick<Replay, "sentTo">[]>,
   states: TopicStates,
 ): Promise<ReadonlyMap<string, TopicState>> {
   const ids = deadLetters.map(({ externalId }) => externalId).filter((id) => id !== undefined);
   const byId = Map.groupBy(await states.find([...new Set(ids)]), ({ externalId }) => externalId);
   const found = new Map<string, TopicState>();
   for (const letter of deadLetters) {
-    const later = findLater(
-      letter,
-      replaysById.get(letter.id) ?? [],
-      byId.get(letter.externalId ?? "") ?? [],
-    );
+    const later = findLater(letter, byId.get(letter.externalId ?? "") ?? []);
     if (later !== undefined) found.set(letter.id, later);
   }
   return found;
@@ -121,40 +114,22 @@ export async function findSuperseding(
 
 /**
  * A later announcement of the dead letter's topic in the same partition, which the dead letter would
- * overwrite if it were sent now. Its own replays do not count. Announcements of other partitions and changes
- * over HTTP have no order with it.
+ * overwrite if it were sent now. Announcements of other partitions and changes over HTTP have no order with
+ * it.
  */
 export function findLater(
-  { id, source }: Superseded,
-  replays: readonly Pick<Replay, "sentTo">[],
-  states: readonly TopicState[],
+  { source }: Pick<Superseded, "source">,
+  states: readonly OrderedTopicState[],
 ): TopicState | undefined {
   if (source === undefined) return undefined;
-  const isOwnReplay = (by: RecordPosition): boolean =>
-    replays.some(
-      ({ sentTo: { topic, partition, offset, epoch } }) =>
-        partition !== undefined &&
-        offset !== undefined &&
-        isSamePartition(by, { topic, partition }) &&
-        compareOrder(by, epoch === undefined ? { offset } : { offset, epoch }) === 0,
-    );
-  return states.find(
-    ({ by, pending }) =>
-      isSamePartition(by, source) &&
-      compareOrder(by, source) > 0 &&
-      pending?.replayOf !== id &&
-      !isOwnReplay(by),
-  );
+  return states.find(({ by, order }) => isSamePartition(by, source) && compareOrder(order, source) > 0);
 }
 
 /** Offsets are ordered within one epoch; a later epoch comes after all of an earlier one. */
-const compareOrder = (
+export const compareOrder = (
   a: Pick<RecordPosition, "offset" | "epoch">,
   b: Pick<RecordPosition, "offset" | "epoch">,
 ): number => (a.epoch ?? 1) - (b.epoch ?? 1) || a.offset - b.offset;
-
-const isSamePartition = (a: Partition, b: Partition): boolean =>
-  a.topic === b.topic && a.partition === b.partition;
 
 export function formatSuperseding({ externalId, by, retired, pending }: TopicState): string {
   const change = retired ? "retired" : "announced";

@@ -34,8 +34,6 @@ export interface ReplayOptions extends DeadLetterSource {
   readonly provesReplays: boolean;
   /** Ends the replay between two batches. */
   readonly abort: AbortSignal;
-  /** Called after each batch with the number of dead letters that are done. */
-  readonly onProgress: (done: number) => void;
 }
 
 export interface SentReplays {
@@ -62,7 +60,6 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
     for await (const { partition, sendings } of readBatches(run)) {
       if (abort.aborted) break;
       await sendBatch(partition, sendings, run);
-      options.onProgress(sent.length + skipped.length);
     }
     return { sent, skipped, failure: undefined };
   } catch (error) {
@@ -126,14 +123,12 @@ async function sendBatch(partition: Batch["partition"], batch: readonly Sending[
 /** Removes what was superseded since the plan was made. */
 async function skipSuperseded(
   batch: readonly Sending[],
-  { replays, states, skipped }: Run,
+  { states, skipped }: Run,
 ): Promise<readonly Sending[]> {
-  const letters = batch.map(({ letter }) => letter);
-  const known = Map.groupBy(
-    await replays.find(letters.map(({ id }) => id)),
-    ({ deadLetterId }) => deadLetterId,
+  const superseding = await findSuperseding(
+    batch.map(({ letter }) => letter),
+    states,
   );
-  const superseding = await findSuperseding(letters, known, states);
   for (const [id, state] of superseding) skipped.push(skip(id, "superseded", formatSuperseding(state)));
   return batch.filter(({ letter }) => !superseding.has(letter.id));
 }
@@ -156,7 +151,7 @@ async function claim(
 }
 
 async function send(claims: readonly Claimed[], run: Run): Promise<void> {
-  const { producer, states, replays, sent, skipped } = run;
+  const { producer, replays, sent, skipped } = run;
   const results = await producer.send(claims.map((claimed) => toProven(toRecord(claimed, run), run)));
   const acknowledged: Replay[] = [];
   const rejected: Replay[] = [];
@@ -167,10 +162,8 @@ async function send(claims: readonly Claimed[], run: Run): Promise<void> {
       rejected.push(replay);
       skipped.push(skip(letter.id, "rejected", result.rejection.message));
     } else {
-      const sentTo = toPosition(result, run);
-      states.ignore(sentTo);
       sent.push(letter.id);
-      acknowledged.push({ ...replay, state: "sent", sentTo });
+      acknowledged.push({ ...replay, state: "sent", sentTo: toPosition(result, run) });
     }
   }
   if (acknowledged.length > 0) await replays.markSent(acknowledged);

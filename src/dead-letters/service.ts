@@ -1,6 +1,5 @@
 import type {
   DeadLetterChannel,
-  DeadLetterItem,
   DeadLetterList,
   DeadLetterView,
   ReplayView,
@@ -9,13 +8,13 @@ import { KafkaUnavailableError } from "../lib/errors.ts";
 import { createMutex } from "../lib/mutex.ts";
 import type { LogReader, RecordProducer } from "../kafka/interface/records.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
-import { readItems, readPage, type ListRequest, type PageRequest } from "./listing.ts";
+import { readPage, type PageRequest } from "./listing.ts";
 import { findReplays } from "./outcomes.ts";
 import { createNotStoredError } from "./progress.ts";
 import { readDeadLetters, type DeadLetterSource } from "./records.ts";
 import { planReplay, skip, type ReplayPlan } from "./replay-plan.ts";
 import { sendReplays, type SentReplays } from "./replay.ts";
-import type { DeadLetterFilter, DeadLetterReader, ReplayStore, SyncPosition, SyncState } from "./stores.ts";
+import type { DeadLetterReader, ReplayStore, SyncPosition, SyncState } from "./stores.ts";
 import type { StoredDeadLetter } from "./summary.ts";
 import { createTopicStates, noTopicStates, type TopicStates } from "./topic-states.ts";
 import { toDeadLetterView, toReplayView } from "./views.ts";
@@ -45,7 +44,9 @@ export interface DeadLetterServiceOptions extends Omit<DeadLetterSource, "proofK
 }
 
 export interface ReplayRequest {
-  readonly filter: DeadLetterFilter;
+  readonly ids: readonly string[];
+  /** Only dead letters of topics in one of these. */
+  readonly namespaces: Namespaces;
   /** Also send what was replayed before. */
   readonly again?: boolean | undefined;
   /** Also send what is superseded. */
@@ -61,31 +62,26 @@ interface FoundDeadLetter {
 }
 
 /**
- * The dead letters of one channel, for HTTP and the command line. Every function throws UnavailableError,
+ * The dead letters of one channel. Every function throws UnavailableError,
  * and, except for `list`, NotLoadedError if the dead letters are not stored in time; those that read whole
  * records throw OverloadedError if too many callers wait.
  */
 export interface DeadLetterService {
   /** A page, newest first. Throws a RejectionError if the cursor is not valid. */
   list(request: PageRequest): Promise<Pick<DeadLetterList, "deadLetters" | "next" | "unlisted">>;
-  /** All of them, newest first, in batches. */
-  readAll(request: ListRequest): AsyncGenerator<readonly DeadLetterItem[]>;
   /** How many are stored. */
   countByCode(namespaces: Namespaces): Promise<Readonly<Record<string, number>>>;
   /** Undefined if there is none with this id in these namespaces, or Kafka has deleted it. */
   get(id: string, namespaces: Namespaces): Promise<FoundDeadLetter | undefined>;
-  /** Whole dead letters, in the order of the ids; unknown ids are left out. */
-  read(ids: readonly string[]): AsyncGenerator<DeadLetterView>;
   /** The last replay of each dead letter; null where there is none. */
   getOutcomes(ids: readonly string[], namespaces: Namespaces): Promise<(ReplayView | null)[]>;
   /** Decides what a replay will send. Throws NotLoadedError if too many announcements are pending. */
   plan(request: ReplayRequest): Promise<ReplayPlan>;
   /** Sends what was planned, without what was replayed or superseded since. */
-  send(plan: ReplayPlan, onProgress?: (done: number) => void): Promise<SentReplays>;
+  send(plan: ReplayPlan): Promise<SentReplays>;
 }
 
 const maxWaiting = 20;
-const batchSize = 500;
 
 /** Creates the service. */
 export function createDeadLetterService(options: DeadLetterServiceOptions): DeadLetterService {
@@ -98,30 +94,14 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
       return { unlisted: unread, ...(await readPage(request, { ...options, positions })) };
     },
 
-    async *readAll(request) {
-      const sources = { ...options, positions: await catchUpFully(options) };
-      for await (const batch of readItems(request, { newestFirst: true, batchSize }, sources))
-        yield batch.flatMap(({ item }) => item ?? []);
-    },
-
     countByCode: (namespaces) => letters.countByCode(namespaces),
 
-    get: (id, namespaces) =>
-      lock(async () => {
-        for await (const found of readViews([id], options, namespaces)) return found;
-        return undefined;
-      }),
-
-    async *read(ids) {
-      for await (const { view } of readViews(ids, options, "all")) yield view;
-    },
+    get: (id, namespaces) => lock(() => get(id, options, namespaces)),
 
     async getOutcomes(ids, namespaces) {
       const positions = await catchUpFully(options);
       const visible =
-        namespaces === "all"
-          ? ids
-          : (await letters.find(ids)).filter((one) => isAmong(one, namespaces)).map(({ id }) => id);
+        namespaces === "all" ? ids : (await findAmong(ids, options, namespaces)).map(({ id }) => id);
       const found = await findReplays(visible, positions, options);
       return ids.map((id) => {
         const last = found.get(id)?.at(-1);
@@ -131,7 +111,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
 
     plan: (request) => plan(request, options),
 
-    send: (planned, onProgress = () => undefined) => lock(() => send(planned, onProgress, options)),
+    send: (planned) => lock(() => send(planned, options)),
   };
 }
 
@@ -151,57 +131,57 @@ async function catchUpFully(options: DeadLetterServiceOptions): Promise<readonly
   return positions;
 }
 
-const isAmong = ({ namespace }: StoredDeadLetter, namespaces: Namespaces): boolean =>
-  includesNamespace(namespaces, namespace);
-
-/** Whole dead letters of these namespaces, without those that Kafka does not return. */
-async function* readViews(
+/** The stored dead letters of these namespaces. */
+async function findAmong(
   ids: readonly string[],
+  { letters }: DeadLetterServiceOptions,
+  namespaces: Namespaces,
+): Promise<readonly StoredDeadLetter[]> {
+  const found = await letters.find([...new Set(ids)]);
+  return found.filter(({ namespace }) => includesNamespace(namespaces, namespace));
+}
+
+async function get(
+  id: string,
   options: DeadLetterServiceOptions,
   namespaces: Namespaces,
-): AsyncGenerator<FoundDeadLetter> {
+): Promise<FoundDeadLetter | undefined> {
   const positions = await catchUpFully(options);
-  const stored = new Map((await options.letters.find(ids)).map((one) => [one.id, one]));
-  const replays = await findReplays(ids, positions, options);
-  const wanted = ids
-    .map((id) => stored.get(id))
-    .filter((one) => one !== undefined)
-    .filter((one) => isAmong(one, namespaces));
+  const stored = await findAmong([id], options, namespaces);
+  const replays = await findReplays([id], positions, options);
   const source = { ...options, proofKey: await options.getProofKey() };
-  for await (const [{ id, copies, namespace }, letter] of readDeadLetters(wanted, source))
+  for await (const [{ copies, namespace }, letter] of readDeadLetters(stored, source))
     if (letter !== undefined)
-      yield { view: toDeadLetterView(letter, copies, replays.get(id) ?? []), namespace };
+      return { view: toDeadLetterView(letter, copies, replays.get(id) ?? []), namespace };
+  return undefined;
 }
 
 async function plan(
-  { filter, again = false, force = false, others = false }: ReplayRequest,
+  { ids, namespaces, again = false, force = false, others = false }: ReplayRequest,
   options: DeadLetterServiceOptions,
 ): Promise<ReplayPlan> {
-  const { topic, kafka, letters } = options;
+  const { topic, kafka } = options;
   const positions = await catchUpFully(options);
   const partitions = (await kafka.fetchBounds(topic))?.size;
   if (partitions === undefined) throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
-  const planned = await planReplay(letters.stream(filter, { newestFirst: false, batchSize }), {
+  const found = await findAmong(ids, options, namespaces);
+  const planned = await planReplay(found, {
     topic,
     partitions,
     states: createStates(positions, options),
-    findReplays: (ids) => findReplays(ids, positions, options),
+    findReplays: (some) => findReplays(some, positions, options),
     again,
-    findForeign: (ids) => options.sync.findForeign(ids, filter.namespaces),
+    findForeign: (externalIds) => options.sync.findForeign(externalIds, namespaces),
     force,
     others,
   });
-  const missing = new Set(filter.ids);
-  for (const found of [planned.send, planned.skipped]) for (const { id } of found) missing.delete(id);
+  const missing = new Set(ids);
+  for (const { id } of found) missing.delete(id);
   const skipped = [...missing].map((id) => skip(id, "missing", "there is no such dead letter"));
   return { ...planned, skipped: [...planned.skipped, ...skipped] };
 }
 
-async function send(
-  planned: ReplayPlan,
-  onProgress: (done: number) => void,
-  options: DeadLetterServiceOptions,
-): Promise<SentReplays> {
+async function send(planned: ReplayPlan, options: DeadLetterServiceOptions): Promise<SentReplays> {
   const positions = await catchUpFully(options);
   const proofKey = await options.getProofKey();
   const producer = options.createProducer();
@@ -213,7 +193,6 @@ async function send(
       producer,
       keepTime: options.channel !== "announcements",
       proofKey,
-      onProgress,
     });
   } finally {
     await producer.close();

@@ -28,6 +28,8 @@ export interface Replay {
 export interface ReplayStore {
   /** The replays of these dead letters, the first attempt first. */
   find(deadLetterIds: readonly string[]): Promise<Replay[]>;
+  /** The replays that were sent to these positions, in any epoch. */
+  findSent(positions: readonly RecordPosition[]): Promise<Replay[]>;
   /**
    * Claims these attempts. Returns the dead letters whose attempt was claimed before: they must not be sent.
    */
@@ -61,41 +63,35 @@ export interface SyncState {
 
 /** Which dead letters to find. Absent members match every one. */
 export interface DeadLetterFilter {
-  readonly ids?: ReadonlySet<string>;
-  readonly codes?: ReadonlySet<string>;
-  /**
-   * Written at this time or later, in milliseconds since 1970. A dead letter without a time is neither old
-   * nor new.
-   */
-  readonly from?: number;
+  readonly codes?: readonly string[] | undefined;
+  /** Written at this time or later. A dead letter without a time is neither old nor new. */
+  readonly from?: Date | undefined;
   /** Written at this time or earlier. */
-  readonly to?: number;
+  readonly to?: Date | undefined;
   /** Of topics in one of these. */
   readonly namespaces: Namespaces;
 }
 
-/** The order of a list; no two dead letters share a key. */
+/** The position in a list, newest first; no two dead letters share a key. */
 export interface DeadLetterKey {
   readonly rank: number;
   readonly partition: number;
   readonly offset: number;
 }
 
-export interface DeadLetterOrder {
-  readonly newestFirst: boolean;
+export interface DeadLetterRange {
   /** The key of the last one before. */
   readonly after?: DeadLetterKey | undefined;
   /** How many are read at a time. */
   readonly batchSize: number;
-  /** All by default. */
-  readonly limit?: number;
+  readonly limit: number;
 }
 
 /** The stored dead letters of one dead-letter topic. Every function throws UnavailableError. */
 export interface DeadLetterReader {
   find(ids: readonly string[]): Promise<StoredDeadLetter[]>;
-  /** Streams in batches, with one query. */
-  stream(filter: DeadLetterFilter, order: DeadLetterOrder): AsyncGenerator<readonly StoredDeadLetter[]>;
+  /** Streams in batches, newest first, with one query. */
+  stream(filter: DeadLetterFilter, range: DeadLetterRange): AsyncGenerator<readonly StoredDeadLetter[]>;
   countByCode(namespaces: Namespaces): Promise<Record<string, number>>;
   /** Removes the dead letters of a partition before an offset that were read up to this epoch. */
   removeBefore(position: PartitionOffset & Pick<Position, "epoch">): Promise<void>;

@@ -5,11 +5,13 @@ import {
   getHeaderText,
   type LogBounds,
   type LogReader,
+  type Partition,
   type PartitionRecord,
   type RecordPosition,
 } from "../kafka/interface/records.ts";
 import type { IdentifyTopic } from "./dead-letter.ts";
-import type { SyncPosition, SyncState, TopicState } from "./stores.ts";
+import { getSentId } from "./outcomes.ts";
+import type { ReplayStore, SyncPosition, SyncState, TopicState } from "./stores.ts";
 
 /**
  * The latest announcements of topics: those that the sync has applied, and those still pending in the log.
@@ -19,13 +21,17 @@ export interface TopicStates {
    * Up to date at the time of the call. Throws UnavailableError, and NotLoadedError if too many announcements
    * are pending.
    */
-  find(externalIds: readonly string[]): Promise<readonly TopicState[]>;
-  /** Ignores this announcement from now on: the caller has just sent it. */
-  ignore(position: RecordPosition): void;
+  find(externalIds: readonly string[]): Promise<readonly OrderedTopicState[]>;
+}
+
+export interface OrderedTopicState extends TopicState {
+  /** Its place in the order of the partition: that of the dead letter if it is a replay. */
+  readonly order: Pick<RecordPosition, "offset" | "epoch">;
 }
 
 export interface TopicStatesOptions {
   readonly sync: SyncState;
+  readonly replays: Pick<ReplayStore, "findSent">;
   /** Read before the topic states are created. */
   readonly positions: readonly SyncPosition[];
   readonly identify: IdentifyTopic;
@@ -39,20 +45,19 @@ export interface TopicStatesOptions {
 const maxPending = 100_000;
 
 /** For reports and events, which are not about topics. An outdated report deactivates nothing. */
-export const noTopicStates: TopicStates = { find: () => Promise.resolve([]), ignore: () => undefined };
+export const noTopicStates: TopicStates = { find: () => Promise.resolve([]) };
 
 /**
  * Reads the announcements from the given positions on, each record once.
  *
- * Invariant: a record before its partition's `nextOffsets` is in `pending`, is ignored, or was applied when
- * the positions were read.
+ * Invariant: a record before its partition's `nextOffsets` is in `pending`, or was applied when the positions
+ * were read.
  */
 export function createTopicStates(options: TopicStatesOptions): TopicStates {
   const { sync, positions, identify, reader, topic, abort } = options;
   const pending = new Map<string, TopicState[]>();
   const nextOffsets = new Map<number, number>();
   const epochs = new Map<number, number>();
-  const ignored = new Set<string>();
 
   /**
    * The offset to begin at. A position beyond the end belongs to an earlier log: the topic was created again
@@ -111,9 +116,32 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
       // Read the log first: what the sync applies in between is then in both.
       await readPending();
       const applied = await sync.findTopics(externalIds);
-      const states = [...applied, ...externalIds.flatMap((id) => pending.get(id) ?? [])];
-      return states.filter(({ by }) => !ignored.has(formatRecordPosition(by)));
+      return putInOrder([...applied, ...externalIds.flatMap((id) => pending.get(id) ?? [])], options.replays);
     },
-    ignore: (position) => void ignored.add(formatRecordPosition(position)),
   };
+}
+
+/** A replay has the place of its dead letter. Applied announcements are replays if that is stored. */
+async function putInOrder(
+  states: readonly TopicState[],
+  replays: TopicStatesOptions["replays"],
+): Promise<OrderedTopicState[]> {
+  const applied = states.filter(({ pending }) => pending === undefined);
+  const sent = await replays.findSent(applied.map(({ by }) => by));
+  const deadLetterIds = new Map(sent.map((replay) => [getSentId(replay), replay.deadLetterId]));
+  return states.map((state) => {
+    const { by, pending } = state;
+    const replayOf = pending === undefined ? deadLetterIds.get(formatRecordPosition(by)) : pending.replayOf;
+    return { ...state, order: parseOrder(replayOf, by) ?? by };
+  });
+}
+
+/** The end of a dead letter's id; undefined for one of another partition. */
+function parseOrder(
+  id: string | undefined,
+  { topic, partition }: Partition,
+): OrderedTopicState["order"] | undefined {
+  const prefix = `${topic}-${partition}-`;
+  const end = id?.startsWith(prefix) ? /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(id.slice(prefix.length)) : null;
+  return end === null ? undefined : { offset: Number(end[1]), epoch: Number(end[2] ?? 1) };
 }

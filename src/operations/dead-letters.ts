@@ -36,7 +36,7 @@ import { queryRules } from "./framework/query.ts";
 const path = "/api/topicsync/v1/dead-letters";
 const common = { perNamespace: true, tag: "dead letters" } as const;
 
-const listDeadLetters = operation({
+export const listDeadLetters = operation({
   ...common,
   access: "dead-letters.read",
   id: "listDeadLetters",
@@ -48,29 +48,28 @@ const listDeadLetters = operation({
   replies: { 200: { description: "A page of dead letters.", schema: deadLetterListSchema } },
   rejections: ["NOT_FOUND"],
   async handle(
-    { query: { channel, replayed, limit, code, after }, user, namespaces },
-    { deadLetters: services },
+    { query: { channel, replayed, limit, code: codes, from, to, after }, user, namespaces },
+    { deadLetters },
   ) {
+    const services = await deadLetters;
     const service = getService(services, channel, { user, namespaces }, "dead-letters.read");
-    const page = await service.list({
-      filter: { namespaces, ...(code === undefined ? {} : { codes: new Set([code]) }) },
-      ...{ replayed, after, limit },
-    });
+    const filter = { codes, from: toDate(from), to: toDate(to), namespaces };
+    const page = await service.list({ filter, replayed, after, limit });
     const counts = await service.countByCode(namespaces);
     const total = Object.values(counts).reduce((sum, one) => sum + one, 0);
     const channels = deadLetterChannels.filter(
       (one) => services[one] !== undefined && findMissingRight(one, { user, namespaces }) === undefined,
     );
-    const deadLetters =
+    const shown =
       channel === "events" && !mayReadEvents(user) ? page.deadLetters.map(hideMessage) : page.deadLetters;
     // How many others wait says something about them.
     const unlisted = namespaces === "all" ? page.unlisted : 0;
-    const json: DeadLetterList = { channels, counts, total, ...page, unlisted, deadLetters };
+    const json: DeadLetterList = { channels, counts, total, ...page, unlisted, deadLetters: shown };
     return { status: 200, json };
   },
 });
 
-const getDeadLetter = operation({
+export const getDeadLetter = operation({
   ...common,
   access: "dead-letters.read",
   id: "getDeadLetter",
@@ -83,8 +82,8 @@ const getDeadLetter = operation({
   query: queryRules<DeadLetterChannelQuery>(deadLetterChannelQuerySchema),
   replies: { 200: { description: "The dead letter.", schema: deadLetterSchema } },
   rejections: ["NOT_FOUND"],
-  async handle({ parameters: { id = "" }, query: { channel }, user, namespaces }, { deadLetters: services }) {
-    const service = getService(services, channel, { user, namespaces }, "dead-letters.read");
+  async handle({ parameters: { id = "" }, query: { channel }, user, namespaces }, { deadLetters }) {
+    const service = getService(await deadLetters, channel, { user, namespaces }, "dead-letters.read");
     const found = await service.get(id, namespaces);
     if (found !== undefined) {
       const json = channel === "events" && !mayReadEvents(user) ? hideFaults(found.view) : found.view;
@@ -98,7 +97,7 @@ const getDeadLetter = operation({
   },
 });
 
-const replayDeadLetters = operation({
+export const replayDeadLetters = operation({
   ...common,
   access: "dead-letters.replay",
   id: "replayDeadLetters",
@@ -110,19 +109,16 @@ const replayDeadLetters = operation({
   body: bodyRules<ReplayBody>(replayBodySchema),
   replies: { 200: { description: "What was sent and what was not.", schema: replayResultSchema } },
   rejections: ["NOT_FOUND"],
-  async handle({ body, user, namespaces }, { deadLetters: services }) {
+  async handle({ body, user, namespaces }, { deadLetters }) {
     const { ids, channel = "announcements", again, force, dryRun = false } = body;
-    const service = getService(services, channel, { user, namespaces }, "dead-letters.replay");
+    const service = getService(await deadLetters, channel, { user, namespaces }, "dead-letters.replay");
     const isAdmin = hasRight(user, "admin");
     if (force === true && !isAdmin) {
       throw new HttpError("FORBIDDEN", `The user "${user.name}" may not overwrite later announcements.`, {
         detail: 'With "force", the right admin is required.',
       });
     }
-    const plan = await service.plan({
-      filter: { ids: new Set(ids), namespaces },
-      ...{ again, force, others: isAdmin },
-    });
+    const plan = await service.plan({ ids, namespaces, again, force, others: isAdmin });
     const planned = plan.send.map(({ id }) => id);
     const skipped = [...plan.skipped];
     if (dryRun) {
@@ -150,8 +146,8 @@ const listOutcomes = operation({
   body: bodyRules<ReplayOutcomesBody>(replayOutcomesBodySchema),
   replies: { 200: { description: "The last replay of each dead letter.", schema: replayOutcomesSchema } },
   rejections: ["NOT_FOUND"],
-  async handle({ body: { ids, channel = "announcements" }, user, namespaces }, { deadLetters: services }) {
-    const service = getService(services, channel, { user, namespaces }, "dead-letters.read");
+  async handle({ body: { ids, channel = "announcements" }, user, namespaces }, { deadLetters }) {
+    const service = getService(await deadLetters, channel, { user, namespaces }, "dead-letters.read");
     const replays = await service.getOutcomes(ids, namespaces);
     const json: ReplayOutcomes = { deadLetters: ids.map((id, i) => ({ id, replay: replays[i] ?? null })) };
     return { status: 200, json };
@@ -160,6 +156,9 @@ const listOutcomes = operation({
 
 const interrupt = (id: string) =>
   skip(id, "interrupted", "Kafka or the database stopped responding, or the service is stopping");
+
+const toDate = (time: string | undefined): Date | undefined =>
+  time === undefined ? undefined : new Date(time);
 
 type Reader = Pick<Call, "user" | "namespaces">;
 

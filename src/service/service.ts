@@ -165,7 +165,7 @@ async function createAppOptions(
   const operationServices = lazily<OperationServices, Services>(
     {
       egressNaming: () => egressNaming,
-      deadLetters: () => deadLetters,
+      deadLetters: () => Promise.resolve(deadLetters),
       getSyncStatus: () => getSyncStatus,
       checkReadiness: () => checkReadiness,
       impact: () => createPreview(context, kafkaBrokers),

@@ -148,18 +148,18 @@ export function createDeadLetterReader(
         return (await found.toArray()).map(fromDeadLetterRecord);
       }),
 
-    stream(filter, { newestFirst, after, ...options }) {
+    stream(filter, { after, ...options }) {
       const sort = ["rank", "partition", "offset"] as const;
       const boundary =
         after &&
         toBoundary<DeadLetterRecord>(
           sort,
-          newestFirst,
+          true,
           sort.map((field) => after[field]),
         );
       const cursor = letters.find(
         { $and: [toQuery(topic, filter), ...(boundary ? [boundary] : [])] } as Filter<DeadLetterRecord>,
-        { ...options, sort: Object.fromEntries(sort.map((field) => [field, newestFirst ? -1 : 1])) },
+        { ...options, sort: Object.fromEntries(sort.map((field) => [field, -1])) },
       );
       return streamBatches(database, { cursor, as: "list" }, fromDeadLetterRecord);
     },
@@ -215,24 +215,14 @@ export const fromDeadLetterRecord = (record: DeadLetterRecord): StoredDeadLetter
   return { id, position, source, code, time, message, omitted, externalId, namespace, bytes, rank, copies };
 };
 
-function toQuery(
-  topic: string,
-  { ids, codes, from, to, namespaces }: DeadLetterFilter,
-): Filter<DeadLetterRecord> {
-  const isInTime = from !== undefined || to !== undefined;
+function toQuery(topic: string, { codes, from, to, namespaces }: DeadLetterFilter): Filter<DeadLetterRecord> {
   return {
     kafka_topic: topic,
     ...toNamespaceFilter(namespaces),
-    ...(ids && { _id: { $in: [...ids].map((id) => toId(topic, id)) } }),
     ...(codes && { code: { $in: [...codes] as DeadLetterCode[] } }),
     // The rank is never below the time, and has an index.
-    ...(from !== undefined && { rank: { $gte: from } }),
-    ...(isInTime && {
-      time: {
-        ...(from !== undefined && { $gte: new Date(from) }),
-        ...(to !== undefined && { $lte: new Date(to) }),
-      },
-    }),
+    ...(from && { rank: { $gte: from.getTime() } }),
+    ...((from ?? to) && { time: { ...(from && { $gte: from }), ...(to && { $lte: to }) } }),
   };
 }
 

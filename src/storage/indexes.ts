@@ -147,6 +147,13 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { letter: 1, attempt: 1 },
     unique: true,
   },
+  // Whether the announcement that last changed a topic is a replay.
+  {
+    collection: collections.replays,
+    name: "replays_by_position",
+    key: { "sent_to.topic": 1, "sent_to.partition": 1, "sent_to.offset": 1 },
+    unique: false,
+  },
   // Applications and platforms by name.
   { collection: collections.applications, name: "unique_application_name", key: { name: 1 }, unique: true },
   { collection: collections.platforms, name: "unique_platform_name", key: { name: 1 }, unique: true },

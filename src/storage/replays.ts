@@ -26,6 +26,18 @@ export function createReplayStore(database: Database): ReplayStore {
         return (await query.toArray()).map(fromReplayRecord);
       }),
 
+    findSent: (positions) =>
+      database.run(async () => {
+        if (positions.length === 0) return [];
+        const partitions = Map.groupBy(positions, ({ topic, partition }) => `${topic}-${partition}`);
+        const $or = [...partitions.values()].map((some) => ({
+          "sent_to.topic": some[0]?.topic,
+          "sent_to.partition": some[0]?.partition,
+          "sent_to.offset": { $in: some.map(({ offset }) => offset) },
+        }));
+        return (await replays.find({ $or } as Filter<ReplayRecord>).toArray()).map(fromReplayRecord);
+      }),
+
     begin: (claims) =>
       database.run(async () => {
         try {

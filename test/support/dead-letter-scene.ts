@@ -4,7 +4,7 @@ import { after, before } from "node:test";
 
 import type { Message } from "kafkajs";
 
-import type { DeadLetterView } from "../../schemas/dead-letter-api.ts";
+import type { DeadLetterItem, DeadLetterView } from "../../schemas/dead-letter-api.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -32,12 +32,13 @@ export async function deadLetterStage() {
     const own = scene();
     const { settings, topic, deadLetterTopic } = own;
     const deadLetters = (...args: string[]) => runCli(["dead-letters", ...args], settings);
-    /** The lines of `list --json --full`. */
-    async function list(...args: string[]) {
-      const { code, output, errors } = await deadLetters("list", "--json", "--full", ...args);
+    async function run(...args: string[]) {
+      const { code, output, errors } = await deadLetters(...args, "--json");
       assert.equal(code, 0, errors);
-      return parseNdjson(output) as DeadLetterView[];
+      return output;
     }
+    const list = async (...args: string[]) => parseNdjson(await run("list", ...args)) as DeadLetterItem[];
+    const show = async (id: string) => JSON.parse(await run("show", id)) as DeadLetterView;
     const createTopics = (partitions = 1) =>
       createKafkaTopics(
         admin,
@@ -54,7 +55,7 @@ export async function deadLetterStage() {
       const messages = await prove(own.db, deadLetterTopic, letters);
       await producer.send({ topic: deadLetterTopic, messages });
     };
-    return { ...own, deadLetters, list, createTopics, readRecords, sendLetters };
+    return { ...own, deadLetters, list, show, createTopics, readRecords, sendLetters };
   }
 
   return { producer, createScene };

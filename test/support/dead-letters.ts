@@ -33,8 +33,12 @@ export async function connectDeadLetters(t: TestContext, { settings, uri }: Pick
       ...(onProgress && { onProgress }),
     });
   const open = (): DeadLetterService => create(() => undefined).services.announcements;
-  const plan = (request: Partial<ReplayRequest> = {}) =>
-    open().plan({ filter: { namespaces: "all" }, ...request });
+  /** Plans to replay these, by default all. */
+  const plan = async (request: Partial<ReplayRequest> = {}) => {
+    const service = open();
+    const { deadLetters } = await service.list({ filter: { namespaces: "all" }, limit: 1_000 });
+    return service.plan({ ids: deadLetters.map(({ id }) => id), namespaces: "all", ...request });
+  };
   return { broker, create, open, plan };
 }
 

@@ -9,6 +9,7 @@ import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { rights } from "../../users/rights.ts";
 import type { User } from "../../users/user.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
+import { openDeadLetters } from "./local-dead-letters.ts";
 import {
   toTexts,
   type OperationClient,
@@ -23,11 +24,13 @@ import { toRequestError } from "./request-error.ts";
  */
 export function createLocalClient(context: CommandContext): OperationClient {
   const user: User = { name: getCommandLineUser(), roles: rights, active: true };
+  let services: Promise<OperationServices> | undefined;
+  const open = () => (services ??= openOperationServices(context));
   return {
     abort: context.abort,
     async call<T>(operation: Operation, request: OperationRequest = {}) {
       try {
-        return await callLocally<T>(operation, request, { context, user });
+        return await callLocally<T>(operation, request, { context, user, open });
       } catch (error) {
         throw toCommandError(error);
       }
@@ -35,10 +38,16 @@ export function createLocalClient(context: CommandContext): OperationClient {
   };
 }
 
+interface LocalCaller {
+  readonly context: CommandContext;
+  readonly user: User;
+  readonly open: () => Promise<OperationServices>;
+}
+
 async function callLocally<T>(
   operation: Operation,
   { parameters = {}, query = {}, body, ifMatch }: OperationRequest,
-  { context, user }: { readonly context: CommandContext; readonly user: User },
+  { context, user, open }: LocalCaller,
 ): Promise<OperationResult<T>> {
   const call = {
     ...{ parameters, user, namespaces: "all" as const, session: undefined },
@@ -50,7 +59,7 @@ async function callLocally<T>(
   };
   // Nothing is changed if it cannot be recorded.
   if (isChange(operation)) context.audit();
-  const reply = await operation.handle(call, await openOperationServices(context));
+  const reply = await operation.handle(call, await open());
   for (const event of [reply.audit ?? []].flat()) context.audit()(event);
   if (reply.failure !== undefined) throw reply.failure;
   const warnings = reply.headers?.["Topicsync-Warning"] ?? [];
@@ -75,7 +84,7 @@ async function openOperationServices(context: CommandContext): Promise<Operation
     {
       egressNaming: () => createEgressNamingFromConfig(context.config.kafka),
       impact: needService,
-      deadLetters: needService,
+      deadLetters: () => openDeadLetters(context),
       getSyncStatus: needService,
       getOverview: needService,
       checkReadiness: needService,

@@ -3,7 +3,7 @@ import type { Operation } from "../../operations/framework/operation.ts";
 /** What an operation is called with. */
 export interface OperationRequest {
   readonly parameters?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
   readonly body?: object;
   /** The version that what is changed must have. */
   readonly ifMatch?: number | "*" | undefined;

@@ -9,28 +9,15 @@ import { formatMinute } from "./format.ts";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";
 
-const minMessageWidth = 20;
-const columnGap = 2;
-
-/** The columns of a list. Ids are never cut; the message is cut to the width of a terminal. */
-export function toColumns(
-  firstPage: readonly DeadLetterItem[],
-  terminalWidth: number | undefined,
-): readonly Column[] {
-  const idWidth = Math.max(...firstPage.map(({ id }) => id.length));
-  const columns = [
-    { head: "time", width: 22 },
-    { head: "code", width: 21 },
-    { head: "replay", width: 32 },
-    { head: "topic", width: 24 },
-  ];
-  const taken = columns.reduce((sum, { width }) => sum + width + columnGap, idWidth + columnGap);
-  const message =
-    terminalWidth === undefined
-      ? { head: "message" }
-      : { head: "message", width: Math.max(terminalWidth - taken, minMessageWidth) };
-  return [{ head: "id" }, ...columns, message];
-}
+/** The columns of a list. */
+export const deadLetterColumns: readonly Column[] = [
+  { head: "id" },
+  { head: "time", width: 22 },
+  { head: "code", width: 21 },
+  { head: "replay", width: 32 },
+  { head: "topic", width: 24 },
+  { head: "message" },
+];
 
 /** A dead letter as a row of the list. */
 export const toRow = (
@@ -45,9 +32,12 @@ export const toRow = (
   sanitize(message),
 ];
 
-/** Everything about a dead letter, for people. */
-export function formatDeadLetter(letter: DeadLetterView, nowMs: number): string {
-  const { id, position, source, time, code, message, details, headers, omitted, replayOf, replays } = letter;
+const hiddenContent = "not shown: it requires the right dead-letters.read-content, that of events also admin";
+
+/** The lines about a dead letter, for people. */
+export function formatDeadLetter(letter: DeadLetterView, nowMs: number): string[] {
+  const { id, position, source, time, code, message, details, headers, replayOf, replays } = letter;
+  const omitted = letter.contentHidden ? hiddenContent : letter.omitted;
   const key = decode(letter.key);
   const value = decode(letter.value);
   const lines: (readonly [string, string])[] = [
@@ -58,14 +48,14 @@ export function formatDeadLetter(letter: DeadLetterView, nowMs: number): string 
     ["code", code],
     ["message", message],
     ...details.map((fault) => ["detail", `${fault.path} ${fault.message}`.trimStart()] as const),
-    ["key", key === undefined ? "none" : formatBytes(key)],
+    ["key", letter.contentHidden ? hiddenContent : key === undefined ? "none" : formatBytes(key)],
     ...headers.map((header) => ["header", formatHeader(header)] as const),
     ...(replayOf === null ? [] : [["replay of", replayOf] as const]),
     ...replays.map((replay) => ["replayed", formatReplay(replay)] as const),
     ["value", omitted ?? (value === undefined ? "none (tombstone)" : `${value.length} bytes`)],
   ];
-  const head = lines.map(([name, text]) => `${name.padEnd(10)} ${sanitize(text)}\n`).join("");
-  return value === undefined ? head : `${head}\n${formatValue(value)}\n`;
+  const head = lines.map(([name, text]) => `${name.padEnd(10)} ${text}`);
+  return value === undefined ? head : [...head, "", ...formatValue(value)];
 }
 
 function formatHeader({ name, value }: DeadLetterView["headers"][number]): string {
@@ -94,10 +84,8 @@ const maxDumpedBytes = 1_024;
 const bytesPerLine = 16;
 
 /** Indented JSON, other text as it is, or a hex dump of the first kB. */
-function formatValue(value: Buffer): string {
-  if (!isUtf8(value)) return formatHexDump(value);
-  return indentJson(value.toString()).split("\n").map(sanitize).join("\n");
-}
+const formatValue = (value: Buffer): string[] =>
+  isUtf8(value) ? indentJson(value.toString()).split("\n") : formatHexDump(value);
 
 function indentJson(text: string): string {
   try {
@@ -107,7 +95,7 @@ function indentJson(text: string): string {
   }
 }
 
-function formatHexDump(value: Buffer): string {
+function formatHexDump(value: Buffer): string[] {
   const lines: string[] = [];
   for (let at = 0; at < Math.min(value.length, maxDumpedBytes); at += bytesPerLine) {
     const part = value.subarray(at, Math.min(at + bytesPerLine, maxDumpedBytes));
@@ -116,8 +104,8 @@ function formatHexDump(value: Buffer): string {
     lines.push(`${at.toString(16).padStart(8, "0")}  ${hex.padEnd(3 * bytesPerLine)} ${text}`);
   }
   if (value.length > maxDumpedBytes)
-    lines.push(`… ${value.length - maxDumpedBytes} more bytes; --raw prints all of them`);
-  return lines.join("\n");
+    lines.push(`… ${value.length - maxDumpedBytes} more bytes; --json prints all of them`);
+  return lines;
 }
 
 const formatAge = (time: string, nowMs: number): string => ms(Math.max(nowMs - Date.parse(time), 0));

@@ -4,6 +4,9 @@ export interface Partition {
   readonly partition: number;
 }
 
+export const isSamePartition = (a: Partition, b: Partition): boolean =>
+  a.topic === b.topic && a.partition === b.partition;
+
 /** Where a record is, which names it. How far a group has read is a Position. */
 export interface RecordPosition extends Partition {
   readonly offset: number;

@@ -36,6 +36,7 @@ function convert(texts: Readonly<Record<string, unknown>>, { properties }: Query
   for (const [name, { type }] of Object.entries(properties)) {
     const text = query[name];
     if (type === "integer" && typeof text === "string" && wholeNumber.test(text)) query[name] = Number(text);
+    if (type === "array" && typeof text === "string") query[name] = text.split(",");
     if (type === "boolean" && (text === "true" || text === "false")) query[name] = text === "true";
   }
   return query;

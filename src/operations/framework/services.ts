@@ -53,7 +53,8 @@ export interface OperationServices extends DomainServices {
   readonly egressNaming: EgressNaming | undefined;
   /** Undefined: no router is configured. */
   readonly impact: ImpactPreview | undefined;
-  readonly deadLetters: DeadLetterServices;
+  /** Commands read them only if an operation needs them. */
+  readonly deadLetters: Promise<DeadLetterServices>;
   readonly getSyncStatus: () => Promise<SyncStatus>;
   /** With the latest dead letters of these namespaces. */
   readonly getOverview: (namespaces: Namespaces) => Promise<Overview>;

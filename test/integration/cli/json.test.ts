@@ -55,7 +55,6 @@ const commands: readonly {
   { args: ["installations", "list"], schema: installationViewSchema, isList: true },
   { args: ["installations", "list", "--full-tokens"], schema: installationViewSchema, isList: true },
   { args: ["dead-letters", "list"], schema: deadLetterItemSchema, isList: true },
-  { args: ["dead-letters", "list", "--full"], schema: deadLetterSchema, isList: true },
   { args: ["dead-letters", "show", `${topic}-0-7`], schema: deadLetterSchema },
   // No service runs.
   { args: ["status"], schema: syncStatusSchema, code: exitCodes.unavailable },

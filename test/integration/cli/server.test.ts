@@ -9,10 +9,13 @@ import { exitCodes } from "../../../src/lib/errors.ts";
 import { operations } from "../../../src/operations/index.ts";
 import { call } from "../../support/http.ts";
 import { parseNdjson } from "../../support/ndjson.ts";
-import { useService } from "../../support/scene.ts";
+import { until } from "../../support/poll.ts";
+import { stage, useService } from "../../support/scene.ts";
 import { bootstrap, runCli } from "../../support/service.ts";
 
 const service = useService();
+const { producer } = stage();
+const { KAFKA_ANNOUNCEMENTS_TOPIC: topic = "" }: Readonly<Record<string, string>> = service.settings;
 const api = "/api/topicsync/v1";
 
 /** A client that has nothing but an address and credentials. */
@@ -96,6 +99,17 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   },
   disableTopic: { args: ["topics", "disable", "one"], path: "/topics/one/disable" },
   enableTopic: { args: ["topics", "enable", "one"], path: "/topics/one/enable" },
+  listDeadLetters: {
+    args: ["dead-letters", "list", "--code", "KEY_MISMATCH", "MALFORMED_JSON", "--newer-than", "1d"],
+    method: "GET",
+    path: "/dead-letters?code=MALFORMED_JSON",
+    lines: "deadLetters",
+  },
+  getDeadLetter: {
+    args: ["dead-letters", "show", `${topic}-0-0`],
+    method: "GET",
+    path: `/dead-letters/${topic}-0-0`,
+  },
   listTopicSets: { args: ["topics", "sets"], method: "GET", path: "/topic-sets" },
 };
 
@@ -103,6 +117,7 @@ const comparisons: Readonly<Record<string, Comparison>> = {
 const inOtherTests = [
   ...["addUser", "createKey", "deleteKey", "addApplication", "addPlatform", "createTopic"],
   ...["lookUpTopics", "applyTopicChanges", "getDatabase", "previewImpact"],
+  "replayDeadLetters",
 ];
 
 /** Their commands work with the database and Kafka of the settings, or there are none. */
@@ -110,8 +125,7 @@ const withoutServer = [
   ...["registerInstallation", "removeInstallation", "listInstallations", "lookUpInstallations"],
   ...["deactivateInstallations", "checkTopic", "changeTopics", "getTopicSet", "getTopicUsage"],
   ...["getTopicRelations", "pickTopics", "getSyncStatus", "getOverview", "streamOverview"],
-  ...["listEventTypes", "getEventType", "listDeadLetters", "getDeadLetter", "replayDeadLetters"],
-  "getReplayOutcomes",
+  ...["listEventTypes", "getEventType", "getReplayOutcomes"],
 ];
 
 describe("a command on a server, and in its own process", () => {
@@ -130,6 +144,11 @@ describe("a command on a server, and in its own process", () => {
     assert.match(key.output, /^tsk_/, key.errors);
     const details = { method: "PUT", body: {}, headers: { "If-Match": '"0"' } };
     await call(`${service.url}${api}/topics/one/details`, details);
+    await producer.send({ topic, messages: [{ key: "one", value: "{" }] });
+    await until("it is rejected", async () => {
+      const { json } = await call(`${service.url}${api}/dead-letters`, { method: "GET" });
+      return json.total === 1;
+    });
     const filter = {
       method: "PUT",
       body: { externalId: "one", ...definition },
@@ -175,6 +194,9 @@ describe("a server", () => {
     );
     const refused = await runCli(["topics", "disable", "one"], eve);
     assert.deepEqual([refused.code, /The right topics\.write is required/.test(refused.errors)], [3, true]);
+    const replay = ["dead-letters", "replay", "--all", "--yes"];
+    assert.match((await runCli(replay, eve)).errors, /The right dead-letters\.read is required/);
+    assert.match((await runCli(replay, remote())).output, /sent 1 of 1 dead letter to/);
     const hidden = await runCli(["topics", "show", "a/b %?"], eve);
     assert.deepEqual([hidden.code, /There is no topic/.test(hidden.errors)], [1, true]);
   });

@@ -69,9 +69,11 @@ describe("dead letters over HTTP", () => {
     assert.equal((await get("", manager)).status, 200);
     assert.equal((await get("?channel=push-feedback", manager)).status, 403);
     for (const [query, at] of [
-      ["?limit=201", "/limit"],
+      ["?limit=1001", "/limit"],
       ["?after=x", "/after"],
       ["?replayed=perhaps", "/replayed"],
+      ["?from=yesterday", "/from"],
+      ["?code=X,", "/code/1"],
       ["?cod=X", "/cod"],
     ] as const) {
       const { status, json } = await get(query);
@@ -115,6 +117,14 @@ describe("dead letters over HTTP", () => {
     const ofCode = (await get("?code=DUPLICATE_COMBINATION")).json;
     assert.deepEqual([ofCode.deadLetters.length, ofCode.total], [1, 3]);
     assert.deepEqual((await get("?code=NONSENSE")).json.deadLetters, []);
+    for (const codes of [
+      "code=DUPLICATE_COMBINATION,SCHEMA_VIOLATION",
+      "code=NONSENSE&code=SCHEMA_VIOLATION",
+    ])
+      assert.equal((await get(`?${codes}`)).json.deadLetters[0].id, third, codes);
+    const count = async (query: string) => (await get(query)).json.deadLetters.length as number;
+    const later = new Date(Date.parse(time) + 1).toISOString();
+    assert.deepEqual([await count(`?from=${time}&to=${time}`), await count(`?from=${later}`)], [1, 0]);
   });
 
   it("are returned whole, with any content", async () => {
@@ -213,6 +223,22 @@ describe("dead letters over HTTP", () => {
     assert.deepEqual((await post("replays", { ids: [mended], again: true, force: true })).json.sent, [
       mended,
     ]);
+  });
+
+  it("are superseded by later announcements, and by no replay of an earlier dead letter", async () => {
+    const [one, other] = [definition(unique("holder")), definition(unique("holder"))];
+    const externalId = unique("heir");
+    const first = await announceRejected(one, { ...one, externalId });
+    const second = await announceRejected(other, { ...other, externalId });
+    await own.send(one.externalId, other.externalId);
+    await waitUntilApplied();
+    for (const id of [first, second]) {
+      assert.deepEqual((await post("replays", { ids: [id] })).json.sent, [id]);
+      await waitUntilApplied();
+    }
+    const earlier = (await post("replays", { ids: [first], again: true })).json;
+    assert.deepEqual([earlier.sent, earlier.skipped[0].reason], [[], "superseded"]);
+    assert.deepEqual((await post("replays", { ids: [second], again: true })).json.sent, [second]);
   });
 
   it("are sent with `force`, or if another program wrote them, by administrators only", async () => {

@@ -51,7 +51,7 @@ describe("a dead letter that retention has deleted", () => {
     const { status, json: answer } = await get(service, `/${toId(1)}`);
     assert.deepEqual([status, answer.error.detail], [404, "Its Kafka topic may have deleted it."]);
     const shown = await runCli(["dead-letters", "show", toId(1)], own.settings);
-    assert.deepEqual([shown.code, shown.errors.includes(`there is no dead letter "${toId(1)}"`)], [1, true]);
+    assert.deepEqual([shown.code, shown.errors.includes(`There is no dead letter "${toId(1)}"`)], [1, true]);
 
     const { json: result } = await replay(service, [1, 3].map(toId), { dryRun: true });
     assert.deepEqual([result.sent, toIds(result.skipped)], [[toId(3)], [toId(1)]]);
@@ -134,7 +134,7 @@ describe("dead letters that nobody stores", () => {
     assert.deepEqual([listed, unlisted], [[], 2]);
     const message = "the dead letters are still being read, 2 are left";
     const isNotLoaded = (error: unknown) => error instanceof NotLoadedError && error.message === message;
-    await assert.rejects(announcements.plan({ filter: { namespaces: "all" } }), isNotLoaded);
+    await assert.rejects(announcements.plan({ ids: [own.toId(1)], namespaces: "all" }), isNotLoaded);
     await assert.rejects(announcements.get(own.toId(1), "all"), isNotLoaded);
   });
 

@@ -42,7 +42,7 @@ describe("push feedback during faults", () => {
       (await own.installations.find().toArray()).map((one) => [one._id, one.deactivated_on]),
     );
     for (const [id, on] of deactivated) assert.deepEqual(after.get(id), on, "it was deactivated twice");
-    const { output } = await own.cli("dead-letters", "list", "--push-feedback", "--json");
+    const { output } = await own.cli("dead-letters", "list", "--channel", "push-feedback", "--json");
     assert.equal(output.trim().split("\n").length, bad.length);
     assert.equal(await service.stop(), 0);
   });

@@ -109,7 +109,7 @@ describe("push feedback", () => {
     const first = await report(...reports);
     await applied();
     const ids = reports.map((_, i) => `${own.topic}-0-${first + i}`);
-    const listed = await own.cli("dead-letters", "list", "--push-feedback", "--json");
+    const listed = await own.cli("dead-letters", "list", "--channel", "push-feedback", "--json");
     assert.equal(listed.code, 0, listed.errors);
     const letters = listed.output
       .trim()
@@ -130,7 +130,14 @@ describe("push feedback", () => {
       installation(token, { platform: "later" }),
       installation(revived, { platform: "later", last_seen_on: new Date() }),
     ]);
-    const replayed = await own.cli("dead-letters", "replay", "--push-feedback", ids[0] ?? "", "--yes");
+    const replayed = await own.cli(
+      "dead-letters",
+      "replay",
+      "--channel",
+      "push-feedback",
+      ids[0] ?? "",
+      "--yes",
+    );
     assert.equal(replayed.code, 0, replayed.errors);
     await applied();
     assert.equal((await find(token))?.active, false);
@@ -144,11 +151,18 @@ describe("push feedback", () => {
     await platforms.insertOne({ _id: unique("id") as never, name: "yet to come", active: true });
     await installations.insertOne(installation(token, { platform: "yet to come", last_seen_on: new Date() }));
     const id = `${own.topic}-0-${first}`;
-    const { code, errors } = await own.cli("dead-letters", "replay", "--push-feedback", id, "--yes");
+    const { code, errors } = await own.cli(
+      "dead-letters",
+      "replay",
+      "--channel",
+      "push-feedback",
+      id,
+      "--yes",
+    );
     assert.equal(code, 0, errors);
     await applied();
     assert.equal((await find(token))?.active, true);
-    const { output } = await own.cli("dead-letters", "show", "--push-feedback", id);
+    const { output } = await own.cli("dead-letters", "show", "--channel", "push-feedback", id);
     assert.match(output, /applied/);
   });
 

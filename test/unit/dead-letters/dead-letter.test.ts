@@ -207,41 +207,32 @@ describe("a dead letter", () => {
 });
 
 describe("a dead letter is superseded", () => {
-  const letter = { id: "a-1-5", externalId: "x" };
   const source = { topic: "a", partition: 1, offset: 5 };
-  const by = (offset: number, partition = 1, topic = "a") => [
-    { externalId: "x", retired: false, by: { kind: "announcement" as const, topic, partition, offset } },
-  ];
-  const isSuperseded = (states: ReturnType<typeof by>, sentTo = { topic: "a", partition: 1, offset: 99 }) =>
-    findLater({ ...letter, source }, [{ sentTo }], states) !== undefined;
+  const inEpoch = (offset: number, epoch: number, partition = 1, topic = "a") => {
+    const at = { kind: "announcement" as const, topic, partition, offset, epoch };
+    return [{ externalId: "x", retired: false, by: at, order: at }];
+  };
+  const by = (offset: number, partition = 1, topic = "a") => inEpoch(offset, 1, partition, topic);
+  const isSuperseded = (states: ReturnType<typeof by>) => findLater({ source }, states) !== undefined;
 
   it("by a later offset of its own partition only", () => {
     assert.ok(isSuperseded(by(6)));
     for (const states of [by(5), by(4), by(6, 0), by(6, 1, "b"), []]) assert.ok(!isSuperseded(states));
   });
 
-  it("but not by a replay of itself", () => {
-    assert.ok(!isSuperseded(by(6), { topic: "a", partition: 1, offset: 6 }));
-  });
-
-  it("by a pending announcement, unless that is a replay of it", () => {
-    const pending = (replayOf: string | undefined) => by(6).map((one) => ({ ...one, pending: { replayOf } }));
-    assert.ok(isSuperseded(pending(undefined)));
-    assert.ok(isSuperseded(pending("a-1-4")));
-    assert.ok(!isSuperseded(pending("a-1-5")));
+  it("but not by a replay of itself or of an earlier dead letter", () => {
+    const replayOf = (offset: number) => by(9).map((one) => ({ ...one, order: { ...one.order, offset } }));
+    assert.ok(isSuperseded(replayOf(6)));
+    for (const offset of [5, 4]) assert.ok(!isSuperseded(replayOf(offset)));
   });
 
   it("by any offset of a later epoch, and by none of an earlier one", () => {
-    const inEpoch = (offset: number, epoch: number) =>
-      by(offset).map((one) => ({ ...one, by: { ...one.by, epoch } }));
     assert.ok(isSuperseded(inEpoch(0, 2)));
-    const later = { ...letter, source: { ...source, epoch: 2 } };
-    assert.equal(findLater(later, [], by(100)), undefined);
-    assert.equal(findLater(later, [], inEpoch(4, 2)), undefined);
-    assert.ok(findLater(later, [], inEpoch(6, 2)));
-    assert.ok(findLater(later, [], inEpoch(0, 3)));
-    // Its own replay in one epoch and another record at the same offset of the next.
-    assert.ok(isSuperseded(inEpoch(6, 2), { topic: "a", partition: 1, offset: 6 }));
+    const later = { source: { ...source, epoch: 2 } };
+    assert.equal(findLater(later, by(100)), undefined);
+    assert.equal(findLater(later, inEpoch(4, 2)), undefined);
+    assert.ok(findLater(later, inEpoch(6, 2)));
+    assert.ok(findLater(later, inEpoch(0, 3)));
   });
 });
 

@@ -44,8 +44,7 @@ function createSources(letters: readonly StoredDeadLetter[], replays: readonly R
     replays: { find: (ids) => Promise.resolve(replays.filter((one) => ids.includes(one.deadLetterId))) },
     letters: {
       find: (ids) => Promise.resolve(letters.filter(({ id }) => ids.includes(id))),
-      async *stream(_, { newestFirst, after, batchSize, limit }) {
-        assert.ok(newestFirst);
+      async *stream(_, { after, batchSize, limit }) {
         await Promise.resolve();
         const left = letters.filter(({ rank }) => after === undefined || rank < after.rank).slice(0, limit);
         for (; left.length > 0;) yield left.splice(0, batchSize);
@@ -122,7 +121,7 @@ describe("the summary of a dead letter", () => {
 
 describe("the plan of a replay", () => {
   const plan = async (letters: readonly DeadLetterSummary[], options: Partial<PlanOptions> = {}) => {
-    const { send, skipped } = await planReplay(toBatches(letters), {
+    const { send, skipped } = await planReplay(letters, {
       ...{ topic: "in", partitions: 2, states: noTopicStates, again: false, force: false, others: false },
       findReplays: () => Promise.resolve(new Map()),
       findForeign: () => Promise.resolve(new Set()),
@@ -133,10 +132,6 @@ describe("the plan of a replay", () => {
       skipped: skipped.map(({ id, reason }) => `${id} ${reason}`),
     };
   };
-  async function* toBatches(letters: readonly DeadLetterSummary[]) {
-    await Promise.resolve();
-    for (const one of letters) yield [one];
-  }
   const states = (...externalIds: string[]): PlanOptions["states"] => ({
     ...noTopicStates,
     find: (ids) =>
@@ -144,7 +139,7 @@ describe("the plan of a replay", () => {
         externalIds
           .filter((id) => ids.includes(id))
           .map((externalId) => ({
-            ...{ externalId, retired: false },
+            ...{ externalId, retired: false, order: { offset: 50 } },
             by: { kind: "announcement", topic: "in", partition: 0, offset: 50 },
           })),
       ),

@@ -68,8 +68,8 @@ async function createScene(exists = true) {
 
   async function list(): Promise<number[]> {
     const found: number[] = [];
-    for await (const batch of letters.stream({ namespaces: "all" }, { newestFirst: false, batchSize: 100 }))
-      found.push(...batch.map(({ id }) => Number(id.slice("source-0-".length))));
+    for await (const batch of letters.stream({ namespaces: "all" }, { batchSize: 100, limit: 100 }))
+      found.unshift(...batch.toReversed().map(({ id }) => Number(id.slice("source-0-".length))));
     return found;
   }
 
