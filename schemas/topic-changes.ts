@@ -55,6 +55,11 @@ export const topicChangesBodySchema = {
       },
     },
     label: changeLabelSchema,
+    dryRun: {
+      type: "boolean",
+      description:
+        "Nothing is stored; the response is what it would be. The sys_ids of topics that would be created are not kept.",
+    },
   },
   examples: [
     {

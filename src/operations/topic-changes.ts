@@ -74,7 +74,7 @@ export const putTopic = operation({
 
 const maxChangesBytes = 1024 * 1024;
 
-const changeTopics = operation({
+export const changeTopics = operation({
   id: "changeTopics",
   method: "POST",
   paths: ["/api/topicsync/v1/topic-changes"],
@@ -101,7 +101,8 @@ const changeTopics = operation({
       given.filter((id) => !named.includes(id)),
     );
     const mark = await requireUnmanagedFor(call, topicDetails, named);
-    const options = { user: user.name, label: body.label, check: createTopicCheck(call) };
+    const { label, dryRun } = body;
+    const options = { user: user.name, label, dryRun, check: createTopicCheck(call) };
     const { results, events } = await topics.change(changes, options).catch((error: unknown) => {
       throw error instanceof ChangesRejectedError ? toRejection(error.rejections) : toHttpProblem(error);
     });

@@ -17,6 +17,8 @@ export interface ChangeOptions {
   readonly check: (topic: Topic) => void;
   /** Writes of other stores that belong to the same transaction. */
   readonly further?: FurtherWrites | undefined;
+  /** Nothing is stored. */
+  readonly dryRun?: boolean | undefined;
 }
 
 export interface ChangedTopics {
@@ -50,7 +52,7 @@ const maxAttempts = 10;
 export async function changeStoredTopics(
   { store, now, changed }: ChangingContext,
   changes: readonly DefinitionChange[],
-  { user, label, check, further }: ChangeOptions,
+  { user, label, check, further, dryRun = false }: ChangeOptions,
 ): Promise<ChangedTopics> {
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const primary = store.getPrimary();
@@ -63,7 +65,7 @@ export async function changeStoredTopics(
     const made = results.filter(({ outcome }) => outcome !== "unchanged");
     // An election may have lost what counts as done.
     if (made.length < results.length && !(await store.confirmReads(primary))) continue;
-    if (made.length === 0 && further === undefined) return { results, events: [] };
+    if (dryRun || (made.length === 0 && further === undefined)) return { results, events: [] };
     try {
       await store.change(writes, further);
     } catch (error) {

@@ -256,6 +256,28 @@ describe("POST of topic changes", () => {
     assert.ok(again.json.results.every(({ outcome }: { outcome: string }) => outcome === "unchanged"));
   });
 
+  it("makes none in a dry run, and says what it would make", async () => {
+    const a = await create();
+    const fresh = unique("fresh");
+    const changes = [
+      { kind: "change", externalId: a.externalId, version: 1, topic: toTopic(a.externalId, unique("name")) },
+      { kind: "create", topic: toTopic(fresh, fresh) },
+    ];
+    const { status, json } = await post("/topic-changes", { changes, dryRun: true });
+    assert.deepEqual(
+      [status, (json as TopicChangesReply).results.map(({ outcome }) => outcome)],
+      [200, ["changed", "created"]],
+    );
+    assert.equal((await get(`/topics/${a.externalId}`)).json.version, 1);
+    assert.equal((await get(`/topics/${fresh}`)).status, 404);
+    const taken = { kind: "create", topic: toTopic(unique("other"), a.name) };
+    assertError(
+      await post("/topic-changes", { changes: [taken], dryRun: true }),
+      400,
+      "DUPLICATE_COMBINATION",
+    );
+  });
+
   it("makes none if one cannot be made, and names all of these", async () => {
     const [a, b] = [await create(), await create()];
     const changes = [
