@@ -79,7 +79,7 @@ export const topicQuerySchema = {
       type: "string",
       format: "date-time",
       description:
-        "The topics that were active at this time, as they were. Can be combined with `namespace`, `source`, `limit` and `after` only.",
+        "The topics that were active at this time, as they were. Cannot be combined with `sort`, `search`, `unusedFor` and conditions on details other than `set`.",
     },
     unusedFor: {
       type: "string",

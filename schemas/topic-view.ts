@@ -93,6 +93,19 @@ const topicProperties = {
     description:
       "When the router counted its last event, up to ten minutes late; absent if none was counted.",
   },
+  events: {
+    type: "integer",
+    minimum: 1,
+    description: "How many events the router has counted, an estimate; absent if none was counted.",
+  },
+  egressTopic: {
+    ...text,
+    description: "The Kafka topic that its events are forwarded to; absent without a router.",
+  },
+  egressFault: {
+    ...text,
+    description: "Why no events can be forwarded to `egressTopic`; absent if they can.",
+  },
   retiredOn: time,
   retiredBy: sourceSchema,
   previous: {

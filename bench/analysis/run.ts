@@ -60,10 +60,7 @@ async function* streamTopics(): AsyncGenerator<PickableTopic> {
   await Promise.resolve();
 }
 
-const analysis = new TopicAnalysis(
-  { streamPickable: streamTopics },
-  { kinds: findingKinds, onRead: () => undefined, onCompared: () => undefined },
-);
+const analysis = new TopicAnalysis(streamTopics(), { kinds: findingKinds, onCompared: () => undefined });
 const found = { same: 0, contained: 0 };
 const counts: Partial<Record<FindingKind, number>> = {};
 const startedAt = performance.now();

@@ -43,7 +43,7 @@ type RecordChange = (event: AuditEvent) => void;
 
 const defaultConnectTimeoutMs = 10_000;
 
-interface RunOptions {
+export interface RunOptions {
   /** Changes the settings that the command works with. */
   readonly adjust?: (config: Config) => Config;
   /** 10 s by default. */

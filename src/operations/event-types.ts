@@ -8,24 +8,26 @@ import { throwUnreadable } from "./impact.ts";
 const common = { method: "GET", access: "topics.read", tag: "event types" } as const;
 const reason = "No events are read: the setting KAFKA_EVENTS_TOPIC names no Kafka topic.";
 
+export const listTypes = operation({
+  ...common,
+  id: "listEventTypes",
+  paths: ["/api/topicsync/v1/event-types"],
+  summary: "List event types",
+  description:
+    "The types of the last events, at most 1,000. A sample of 5,000 events or 16 MiB is read when somebody asks, and kept for five minutes.",
+  replies: { 200: { description: "All event types.", schema: eventTypeListSchema } },
+  async handle(_call, { eventTypes }) {
+    const sample = await eventTypes.getSample().catch(throwUnreadable);
+    return {
+      status: 200,
+      json: sample === undefined ? { reason, eventTypes: [] } : toEventTypeList(sample),
+    };
+  },
+});
+
 /** Lists and shows the types of the last events. */
 export const eventTypeOperations: readonly Operation[] = [
-  operation({
-    ...common,
-    id: "listEventTypes",
-    paths: ["/api/topicsync/v1/event-types"],
-    summary: "List event types",
-    description:
-      "The types of the last events, at most 1,000. A sample of 5,000 events or 16 MiB is read when somebody asks, and kept for five minutes.",
-    replies: { 200: { description: "All event types.", schema: eventTypeListSchema } },
-    async handle(_call, { eventTypes }) {
-      const sample = await eventTypes.getSample().catch(throwUnreadable);
-      return {
-        status: 200,
-        json: sample === undefined ? { reason, eventTypes: [] } : toEventTypeList(sample),
-      };
-    },
-  }),
+  listTypes,
   operation({
     ...common,
     id: "getEventType",

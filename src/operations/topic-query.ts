@@ -47,9 +47,9 @@ function checkCombinations(query: TopicListQuery): void {
     throw createCombinationError("sort", state === "active" ? (other ?? "") : `state=${state}`);
 }
 
-/** What is not kept of earlier versions cannot be asked of them. */
+/** What earlier versions cannot be searched for. */
 function requireAlone(query: TopicListQuery): void {
-  const other = (["sort", "search", "unusedFor", "externalId", "name", ...detailsConditions] as const).find(
+  const other = (["sort", "search", "unusedFor", "q", "owner", "tag", "label", "lifecycle"] as const).find(
     (name) => query[name] !== undefined,
   );
   if (query.state !== "active") throw createCombinationError("at", `state=${query.state}`);

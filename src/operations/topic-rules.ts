@@ -10,7 +10,7 @@ import { UnknownTopicError } from "../topics/definition-change.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { toTopicDetail } from "../topics/topic-view.ts";
 import { externalIdFault, type ListedTopic, type Topic, type TopicDefinition } from "../topics/topic.ts";
-import { addLastEvents, type TopicUsageStore } from "../topics/usage.ts";
+import { addUsage, type TopicUsageStore } from "../topics/usage.ts";
 import { getNamespaces, includesNamespace } from "../users/rights.ts";
 import { createForbiddenError, HttpError, requireNamespace } from "./framework/errors.ts";
 import { toEtag } from "./framework/if-match.ts";
@@ -121,19 +121,24 @@ export function toHttpProblem(error: unknown): unknown {
 /** What is shown with a topic. */
 export interface ShownSources extends Pick<TopicSources, "topicDetails"> {
   readonly topicUsage: TopicUsageStore;
+  readonly egressNaming: EgressNaming | undefined;
 }
+
+/** Where the events of a topic go, as members of its JSON; empty for a topic that is not active. */
+export const showEgress = (naming: EgressNaming | undefined, { topic, retired }: ListedTopic) =>
+  retired === undefined ? toEgressView(naming, topic) : {};
 
 /** The reply with a topic, those of its details that the caller may see, and its entity tag. */
 export async function replyWithTopic(
-  { topicDetails, topicUsage }: ShownSources,
+  { topicDetails, topicUsage, egressNaming }: ShownSources,
   listed: ListedTopic,
   namespaces: Call["namespaces"],
 ): Promise<Reply> {
   const described = await addDetails(topicDetails, [listed], namespaces);
-  const [shown = listed] = await addLastEvents(topicUsage, described);
+  const [shown = listed] = await addUsage(topicUsage, described);
   return {
     status: 200,
-    json: toTopicDetail(hidePrevious(shown, namespaces)),
+    json: { ...toTopicDetail(hidePrevious(shown, namespaces)), ...showEgress(egressNaming, shown) },
     headers: { ETag: toEtag(listed.topic.version) },
   };
 }

@@ -20,11 +20,11 @@ import {
 import { createValidator } from "../lib/validation.ts";
 import { changeTopic, type ChangeResult } from "../topics/changing.ts";
 import type { DefinitionChange } from "../topics/definition-change.ts";
-import { readPageAt } from "../topics/history.ts";
+import { readPageAt, toDetailsAt } from "../topics/history.ts";
 import { addDetails } from "../topics/details-search.ts";
 import { readTopicPage } from "../topics/topic-pages.ts";
 import { toTopicView } from "../topics/topic-view.ts";
-import { addLastEvents, selectUnused } from "../topics/usage.ts";
+import { addUsage, selectUnused } from "../topics/usage.ts";
 import { externalIdFault, toDefinition } from "../topics/topic.ts";
 import { bodyRules } from "./framework/body.ts";
 import { requireNamespace } from "./framework/errors.ts";
@@ -41,6 +41,7 @@ import {
   hidePrevious,
   requireStorable,
   replyWithTopic,
+  showEgress,
   requireUnmanagedFor,
   toHttpProblem,
 } from "./topic-rules.ts";
@@ -91,19 +92,25 @@ export const listTopics = operation({
   query: queryRules<TopicListQuery>(topicQuerySchema),
   replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
   async handle({ query, namespaces }, sources) {
-    const { topicDetails, topicUsage } = sources;
+    const { topicDetails, topicHistory, topicUsage, egressNaming } = sources;
     const { page: from, unusedFor, at, ...parsed } = parseTopicQuery(query);
     if (at !== undefined) {
-      const past = await readPageAt(sources.topicHistory, at, { ...parsed, namespaces }, from);
-      const topics = past.versions.map((one) => toTopicView(hidePrevious({ topic: one.topic }, namespaces)));
-      const json: TopicList = { topics, next: past.next ?? null };
-      return { status: 200, json };
+      const { versions, next = null } = await readPageAt(topicHistory, at, { ...parsed, namespaces }, from);
+      const past = versions.map(({ topic }) => hidePrevious({ topic }, namespaces));
+      const described = await addDetails(toDetailsAt(topicHistory, at), past, namespaces);
+      const topics = described
+        .map(toTopicView)
+        .filter(({ details }) => query.set === undefined || details?.set === query.set);
+      return { status: 200, json: { topics, next } satisfies TopicList };
     }
     const unused = unusedFor === undefined ? undefined : await selectUnused(topicUsage, unusedFor);
     const page = await readTopicPage(sources, { ...parsed, namespaces, select: unused?.select }, from);
     const listed = await addDetails(topicDetails, page.topics, namespaces);
-    const shown = unused === undefined ? await addLastEvents(topicUsage, listed) : listed;
-    const topics = shown.map((one) => toTopicView(hidePrevious(one, namespaces)));
+    const shown = unused === undefined ? await addUsage(topicUsage, listed) : listed;
+    const topics = shown.map((one) => ({
+      ...toTopicView(hidePrevious(one, namespaces)),
+      ...showEgress(egressNaming, one),
+    }));
     const json: TopicList = { topics, next: page.next ?? null };
     return { status: 200, json: { ...json, ...(unused && { counted: unused.counted }) } };
   },

@@ -47,7 +47,6 @@ import { createTopicUsageStore } from "../storage/topic-usage.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import type { LogStore } from "../kafka/interface/positions.ts";
-import { TopicAnalysis, type AnalysisOptions } from "../topics/findings.ts";
 import { createDetailsService } from "../topics/details-service.ts";
 import type { DomainServices } from "../operations/framework/services.ts";
 import { createApply } from "../plans/apply.ts";
@@ -76,7 +75,6 @@ export interface ServicesOptions {
 /** The stores and services over a database, for the service and for the commands. */
 export interface Services extends DomainServices {
   readonly topicStore: TopicStore;
-  readonly createTopicAnalysis: (options: AnalysisOptions) => TopicAnalysis;
   readonly logStore: LogStore;
 
   readonly catalogStore: CatalogStore;
@@ -125,10 +123,6 @@ export function createServices(options: ServicesOptions): Services {
       createApply({ topics, source: planSource, sets: topicSetStore, now: currentDate }),
     topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
     topicIndex: () => createTopicIndex(options),
-    createTopicAnalysis:
-      ({ topicReader }) =>
-      (analysis) =>
-        new TopicAnalysis(topicReader, analysis),
     logStore: () => createLogStore(database),
     eventTypes: () => createEventTypeService(options.readSample, addComponent("event-types")),
     topicUsage: () => createTopicUsageStore(database),

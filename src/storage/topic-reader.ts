@@ -20,7 +20,6 @@ import {
 } from "./topic-records.ts";
 
 const recordsPerBatch = 1_000;
-const latestFirst: TopicOrder = { sort: "retired", descending: true };
 
 export function createTopicReader(database: Database): TopicReader {
   const topics = database.collection<TopicRecord>(collections.topics);
@@ -44,21 +43,6 @@ export function createTopicReader(database: Database): TopicReader {
         if (found.length === limit) break;
       }
       return found;
-    },
-
-    async *readAll(query) {
-      if (query.state !== "active") {
-        yield* streamRetired(sources, query, {
-          order: latestFirst,
-          after: undefined,
-          limit: recordsPerBatch,
-        });
-        return;
-      }
-      const cursor = topics.find(toTopicFilter(query), { sort: { topic_id: 1 }, batchSize: recordsPerBatch });
-      yield* streamRecords(database, { cursor, as: "list" }, (record) => ({
-        topic: fromTopicRecord(record),
-      }));
     },
 
     streamPickable() {

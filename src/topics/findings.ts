@@ -15,7 +15,10 @@ import {
   type FindingOfOne,
   type SameTopics,
 } from "./finding.ts";
-import type { TopicReader } from "./listing.ts";
+
+interface AnalyzedTopic extends FilterTexts {
+  readonly externalId: string;
+}
 
 /** Topics with the same conditions. */
 interface Group {
@@ -29,8 +32,6 @@ export interface AnalysisOptions {
   readonly kinds: readonly FindingKind[];
   /** Finds only what concerns this active topic. */
   readonly about?: { readonly externalId: string; readonly conditions: TopicConditions } | undefined;
-  /** Called with the number of topics that were read. */
-  readonly onRead: (count: number) => void;
   /** Called with how many of the different filters were compared. */
   readonly onCompared: (count: number, total: number) => void;
 }
@@ -43,7 +44,7 @@ const maxParsed = 10_000;
  * a topic is an event of every topic that contains it, so these are among the topics that are picked for it.
  */
 export class TopicAnalysis {
-  readonly #reader: Pick<TopicReader, "streamPickable">;
+  readonly #given: AsyncIterable<AnalyzedTopic>;
   readonly #options: AnalysisOptions;
   readonly #kinds: ReadonlySet<FindingKind>;
   readonly #picker = createPicker();
@@ -57,13 +58,13 @@ export class TopicAnalysis {
   /** Those for which no event was found, so that they were not compared. */
   uncompared = 0;
 
-  constructor(reader: Pick<TopicReader, "streamPickable">, options: AnalysisOptions) {
-    this.#reader = reader;
+  constructor(topics: AsyncIterable<AnalyzedTopic>, options: AnalysisOptions) {
+    this.#given = topics;
     this.#options = options;
     this.#kinds = new Set(options.kinds);
   }
 
-  /** Throws UnavailableError, and what the callbacks throw. */
+  /** Throws what the topics and `onCompared` throw. */
   async *run(): AsyncGenerator<Finding> {
     yield* this.#readTopics();
     if (!this.#kinds.has("contained") && !this.#kinds.has("same")) return;
@@ -82,9 +83,8 @@ export class TopicAnalysis {
 
   async *#readTopics(): AsyncGenerator<FindingOfOne> {
     const known = new Map<string, Group>();
-    for await (const { externalId, headerQuery, contentQuery } of this.#reader.streamPickable()) {
+    for await (const { externalId, headerQuery, contentQuery } of this.#given) {
       this.topics += 1;
-      this.#options.onRead(this.topics);
       const filters = { headerQuery, contentQuery };
       const conditions = tryReadConditions(filters);
       if (conditions === undefined) this.invalid += 1;

@@ -39,8 +39,6 @@ export interface TopicReader {
     query: TopicQuery,
     from: { readonly order: TopicOrder; readonly after: TopicSortKey | undefined; readonly limit: number },
   ): Promise<ListedTopic[]>;
-  /** Streams all topics: active ones by external id, the others by retirement, the latest first. */
-  readAll(query: TopicQuery): AsyncGenerator<ListedTopic>;
   /** Streams what picking needs of all active topics, unordered. Topics written in between may be missing. */
   streamPickable(): AsyncGenerator<PickableTopic>;
   /** Estimates the number of active topics from metadata. */

@@ -1,6 +1,6 @@
 import { createCursorFormat, createCursorError, type CursorFormat } from "../lib/cursor.ts";
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
-import { addDetails, dropFound, findBySearch, type TopicSources } from "./details-search.ts";
+import { dropFound, findBySearch, type TopicSources } from "./details-search.ts";
 import type { DetailsQuery } from "./details-store.ts";
 import type { TopicOrder, TopicQuery, TopicReader, TopicSortKey } from "./listing.ts";
 import type { ListedTopic } from "./topic.ts";
@@ -17,7 +17,6 @@ export interface TopicPageQuery extends Omit<TopicQuery, "externalIdPrefix" | "e
   readonly select?: ((topics: readonly ListedTopic[]) => Promise<ListedTopic[]>) | undefined;
 }
 
-const topicsPerBatch = 500;
 /** A page ends early, and may be empty, when this many topics were read that an earlier list has. */
 const maxRepeated = 1_000;
 /** The same for topics that `select` has dropped. */
@@ -33,39 +32,6 @@ interface TopicPage {
   readonly topics: readonly ListedTopic[];
   /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
-}
-
-/** Streams all topics of a query, in the order of its pages, and their details if they are asked for. */
-export async function* streamTopics(
-  sources: TopicSources,
-  query: TopicPageQuery,
-  { withDetails = false } = {},
-): AsyncGenerator<ListedTopic> {
-  for await (const batch of streamTopicBatches(sources, query))
-    yield* withDetails ? await addDetails(sources.topicDetails, batch, query.namespaces) : batch;
-}
-
-async function* streamTopicBatches(
-  sources: TopicSources,
-  query: TopicPageQuery,
-): AsyncGenerator<readonly ListedTopic[]> {
-  if (query.details === undefined && query.search === undefined) {
-    let batch: ListedTopic[] = [];
-    for await (const listed of sources.topicReader.readAll(query)) {
-      batch.push(listed);
-      if (batch.length < topicsPerBatch) continue;
-      yield batch;
-      batch = [];
-    }
-    yield batch;
-    return;
-  }
-  let after: string | undefined;
-  do {
-    const page = await readTopicPage(sources, query, { after, limit: topicsPerBatch });
-    yield page.topics;
-    after = page.next;
-  } while (after !== undefined);
 }
 
 /**

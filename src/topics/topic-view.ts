@@ -10,7 +10,7 @@ import { noDetails, showVersion, toDetailsBody, type ShownDetails, type StoredDe
 import type { ListedTopic, Source, TopicDefinition } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
-export function toTopicView({ topic, retired, details, lastEventOn }: ListedTopic): TopicView {
+export function toTopicView({ topic, retired, details, lastEventOn, events }: ListedTopic): TopicView {
   const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
   return {
     externalId,
@@ -25,6 +25,7 @@ export function toTopicView({ topic, retired, details, lastEventOn }: ListedTopi
     createdOn: topic.createdOn.toISOString(),
     updatedOn: topic.updatedOn.toISOString(),
     ...(lastEventOn && { lastEventOn: lastEventOn.toISOString() }),
+    ...(events !== undefined && { events }),
     ...(retired && {
       retiredOn: retired.retiredOn.toISOString(),
       retiredBy: toSourceView(retired.retiredBy),

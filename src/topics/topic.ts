@@ -84,6 +84,7 @@ export interface ListedTopic {
   readonly details?: ShownDetails | undefined;
   /** When an event was counted last, if that was looked up and there was one. */
   readonly lastEventOn?: Date;
+  readonly events?: number;
 }
 
 /** The definition in its one canonical form: null and a missing member mean "". */

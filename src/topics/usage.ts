@@ -57,8 +57,8 @@ export async function findUsage(
   );
 }
 
-/** Adds the time of their last event to topics. */
-export async function addLastEvents<T extends ListedTopic>(
+/** Adds the number of their events, and the time of the last one, to topics. */
+export async function addUsage<T extends ListedTopic>(
   store: Pick<TopicUsageStore, "find">,
   topics: readonly T[],
 ): Promise<T[]> {
@@ -67,23 +67,9 @@ export async function addLastEvents<T extends ListedTopic>(
     topics.map(({ topic }) => topic),
   );
   return topics.map((one) => {
-    const lastEventOn = usage.get(one.topic.externalId)?.lastOn;
-    return lastEventOn === undefined ? one : { ...one, lastEventOn };
+    const found = usage.get(one.topic.externalId);
+    return found === undefined ? one : { ...one, lastEventOn: found.lastOn, events: found.events };
   });
-}
-
-const topicsPerLookup = 200;
-
-/** Collects topics while they are read, as many as one look-up takes. */
-export async function* splitTopics(topics: AsyncIterable<ListedTopic>): AsyncGenerator<ListedTopic[]> {
-  let waiting: ListedTopic[] = [];
-  for await (const topic of topics) {
-    waiting.push(topic);
-    if (waiting.length < topicsPerLookup) continue;
-    yield waiting;
-    waiting = [];
-  }
-  if (waiting.length > 0) yield waiting;
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -104,6 +90,6 @@ export async function selectUnused(store: TopicUsageStore, duration: string) {
     counted: toCountingView(counting),
     isKnown,
     select: async (topics: readonly ListedTopic[]): Promise<ListedTopic[]> =>
-      isKnown ? (await addLastEvents(store, topics)).filter(isUnused) : [],
+      isKnown ? (await addUsage(store, topics)).filter(isUnused) : [],
   };
 }

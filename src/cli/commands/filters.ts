@@ -1,6 +1,11 @@
 import type { Command } from "commander";
 
-import { exitCodes, UnavailableError } from "../../lib/errors.ts";
+import type { EventTypeList } from "../../../schemas/event-types.ts";
+import type { FilterWarning } from "../../../schemas/topic-check.ts";
+import { maxLookUpDefinitions, type TopicLookUpReply } from "../../../schemas/topic-sets.ts";
+import type { TopicView } from "../../../schemas/topic-view.ts";
+import { collectBatches } from "../../lib/batches.ts";
+import { ConfigurationError, exitCodes } from "../../lib/errors.ts";
 import { canonicalize } from "../../matching/filter/canonical.ts";
 import {
   FilterSyntaxError,
@@ -12,18 +17,15 @@ import { parseFilter } from "../../matching/filter/parse.ts";
 import { printFilter } from "../../matching/filter/to-text.ts";
 import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
-import type { FilterWarning } from "../../../schemas/topic-check.ts";
-import type { PickableTopic } from "../../topics/live/feed.ts";
-import type { EventSample } from "../../event-types/event-type.ts";
-import { findFilterWarnings } from "../../event-types/warnings.ts";
-import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
-import { toEgressView, type EgressNaming } from "../../kafka/interface/egress-naming.ts";
-import { formatSample, readSample } from "../input/event-sample.ts";
+import { listTypes } from "../../operations/event-types.ts";
+import { lookUpTopics } from "../../operations/topic-sets.ts";
+import { runWithClient } from "../client/client.ts";
+import type { OperationClient } from "../client/operation-client.ts";
+import { readTopics } from "../client/topics.ts";
+import { serverOption, type ServerFlag } from "../input/server.ts";
 import { formatFilterError } from "../output/caret.ts";
-import { runWithContext, type CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, openOutput, printLine, sanitize } from "../output/output.ts";
-import { createTopicProgress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
 
 interface Flags {
@@ -34,7 +36,7 @@ interface ExplainFlags extends Flags {
   readonly contentQuery?: true;
 }
 
-interface CheckFlags extends Flags {
+interface CheckFlags extends Flags, ServerFlag {
   readonly againstEvents?: true;
 }
 
@@ -63,7 +65,8 @@ export function defineFilters(filters: Command): void {
       "--against-events",
       "also list the conditions that none of the last events meets (see `events types`); they do not change the exit code",
     )
-    .action((flags: CheckFlags) => runWithContext((connection) => check(connection, flags)));
+    .option(...serverOption)
+    .action((flags: CheckFlags) => runWithClient(flags, (client) => check(client, flags)));
 }
 
 /** Prints the error and returns undefined if the filter is invalid. */
@@ -89,87 +92,105 @@ function explain(filter: Filter): void {
 
 /** An invalid filter of a stored topic. */
 interface InvalidFilter {
-  readonly topic: PickableTopic;
+  readonly topic: TopicView;
   readonly filter: FilterMember;
   readonly error: FilterSyntaxError;
 }
 
 /** A stored topic whose events cannot be forwarded: no Kafka topic can have the name. */
 interface BadEgressName {
-  readonly topic: PickableTopic;
+  readonly topic: TopicView;
   readonly egressTopic: string;
   readonly egressFault: string;
 }
 
 /** A condition that none of the last events meets. */
 interface UnmetCondition {
-  readonly topic: PickableTopic;
+  readonly topic: TopicView;
   readonly warning: FilterWarning;
 }
 
 type TopicFault = InvalidFilter | BadEgressName | UnmetCondition;
 
-const findInvalidFilters = (topic: PickableTopic): InvalidFilter[] =>
+const findInvalidFilters = (topic: TopicView): InvalidFilter[] =>
   findFilterErrors(topic).flatMap((error) =>
     error.member === undefined ? [] : [{ topic, filter: error.member, error }],
   );
 
-function findBadEgressName(topic: PickableTopic, naming: EgressNaming | undefined): BadEgressName[] {
-  const { egressTopic, egressFault } = toEgressView(naming, topic);
-  if (egressTopic === undefined || egressFault === undefined) return [];
-  return [{ topic, egressTopic, egressFault }];
+const findBadEgressName = (topic: TopicView): BadEgressName[] => {
+  const { egressTopic = "", egressFault } = topic;
+  return egressFault === undefined ? [] : [{ topic, egressTopic, egressFault }];
+};
+
+/** Finds what is wrong with each of some topics; with conditions that none of the last events meets. */
+async function findFaults(
+  topics: readonly TopicView[],
+  client: OperationClient,
+  againstEvents: boolean,
+): Promise<TopicFault[]> {
+  const valid = againstEvents ? topics.filter((topic) => findInvalidFilters(topic).length === 0) : [];
+  const warnings = await findWarnings(valid, client);
+  return topics.flatMap((topic) => [
+    ...findInvalidFilters(topic),
+    ...findBadEgressName(topic),
+    ...(warnings.get(topic) ?? []).map((warning) => ({ topic, warning })),
+  ]);
 }
 
-interface CheckedTopics {
+async function findWarnings(
+  topics: readonly TopicView[],
+  client: OperationClient,
+): Promise<ReadonlyMap<TopicView, readonly FilterWarning[]>> {
+  if (topics.length === 0) return new Map();
+  // Only filters are compared; other members of an old topic may be too long.
+  const definitions = topics.map(({ headerQuery, contentQuery }) => ({
+    ...{ externalId: "-", name: "-", headerQuery, contentQuery },
+  }));
+  const { json } = await client.call<TopicLookUpReply>(lookUpTopics, { body: { definitions } });
+  return new Map(topics.map((topic, at) => [topic, json.warnings[at] ?? []]));
+}
+
+interface Checked {
   topics: number;
   /** Those with invalid filters. */
   faulty: number;
-  /** Those with a bad egress name. */
   misnamed: number;
-  /** Conditions that none of the last events meets; undefined if they were not looked for. */
-  unmet: number | undefined;
+  /** Conditions that none of the last events meets. */
+  unmet: number;
 }
 
-async function check(context: CommandContext, { json, againstEvents }: CheckFlags): Promise<void> {
-  const { config, services, abort } = context;
-  const naming = createEgressNamingFromConfig(config.kafka);
-  const sample = againstEvents && (await readSample(context));
-  const { topicReader } = await services();
-  const progress = createTopicProgress("checking topics", await topicReader.estimateCount());
+async function check(client: OperationClient, { json, againstEvents }: CheckFlags): Promise<void> {
+  const sample = againstEvents ? await describeSample(client) : undefined;
   const output = openOutput();
   const rows = json ? undefined : await createTableWriter(output, columns);
-  const checked: CheckedTopics = { topics: 0, faulty: 0, misnamed: 0, unmet: sample && 0 };
-  for await (const topic of topicReader.streamPickable()) {
-    if (abort.aborted) throw new UnavailableError(`stopped after ${checked.topics} topics`);
-    checked.topics += 1;
-    const invalid = findInvalidFilters(topic);
-    const misnamed = findBadEgressName(topic, naming);
-    if (invalid.length > 0) checked.faulty += 1;
-    checked.misnamed += misnamed.length;
-    const warnings = sample ? await findFilterWarnings(topic, sample, { showsValues: true }) : [];
-    if (checked.unmet !== undefined) checked.unmet += warnings.length;
-    const unmet = warnings.map((warning) => ({ topic, warning }));
-    for (const fault of [...invalid, ...misnamed, ...unmet]) {
-      // Rows and a progress bar would overwrite each other on a terminal.
-      if (process.stdout.isTTY) progress.end(`first fault after ${formatCount(checked.topics, "topic")}`);
+  const checked: Checked = { topics: 0, faulty: 0, misnamed: 0, unmet: 0 };
+  const all = readTopics(client, {}, { showsCount: true });
+  for await (const topics of collectBatches(all, maxLookUpDefinitions)) {
+    const faults = await findFaults(topics, client, sample !== undefined);
+    checked.topics += topics.length;
+    checked.faulty += new Set(faults.flatMap((one) => ("error" in one ? [one.topic] : []))).size;
+    checked.misnamed += faults.filter((one) => "egressFault" in one).length;
+    checked.unmet += faults.filter((one) => "warning" in one).length;
+    for (const fault of faults) {
       const isOpen =
         rows === undefined
           ? await output.write(`${JSON.stringify(toJson(fault))}\n`)
           : await rows.add(toRow(fault));
       if (!isOpen) return;
     }
-    progress.at(checked.topics);
   }
-  progress.end(`checked ${formatCount(checked.topics, "topic")}`);
-  const hasFaults = checked.faulty + checked.misnamed > 0;
-  if (hasFaults) process.exitCode = exitCodes.rejected;
+  const { faulty, misnamed, unmet } = checked;
+  if (faulty + misnamed > 0) process.exitCode = exitCodes.rejected;
   if (rows === undefined) return;
-  if (hasFaults || (checked.unmet ?? 0) > 0) await rows.end();
-  await output.write(
-    summarize(checked, sample)
-      .map((line) => `${line}\n`)
-      .join(""),
-  );
+  if (faulty + misnamed + unmet > 0) await rows.end();
+  for (const line of summarize(checked, sample)) await output.write(`${line}\n`);
+}
+
+/** Throws a ConfigurationError if no events are read. */
+async function describeSample(client: OperationClient): Promise<string> {
+  const { sample, reason } = (await client.call<EventTypeList>(listTypes)).json;
+  if (sample === undefined) throw new ConfigurationError(reason ?? "No events are read.");
+  return `the last ${formatCount(sample.events, "event")}`;
 }
 
 const columns = [
@@ -188,7 +209,8 @@ function toRow(fault: TopicFault): string[] {
 }
 
 function toJson(fault: TopicFault): object {
-  const { headerQuery, contentQuery, ...topic } = fault.topic;
+  const { externalId, name, namespace, id, ...filters } = fault.topic;
+  const topic = { externalId, name, namespace, id };
   if ("egressFault" in fault) {
     const { egressTopic, egressFault } = fault;
     return { ...topic, code: "BAD_EGRESS_NAME", egressTopic, problem: egressFault };
@@ -198,32 +220,21 @@ function toJson(fault: TopicFault): object {
     return { ...topic, ...warning, problem: message };
   }
   const { filter, error } = fault;
-  return {
-    ...topic,
-    code: "BAD_FILTER",
-    filter,
-    text: { headerQuery, contentQuery }[filter],
-    problem: error.problem,
-    position: error.position,
-  };
+  const { problem, position } = error;
+  return { ...topic, code: "BAD_FILTER", filter, text: filters[filter], problem, position };
 }
 
-function summarize(
-  { topics, faulty, misnamed, unmet }: CheckedTopics,
-  sample: EventSample | undefined,
-): string[] {
+function summarize({ topics, faulty, misnamed, unmet }: Checked, sample: string | undefined): string[] {
   const all = formatCount(topics, "topic");
-  const filters =
+  const lines = [
     faulty === 0
       ? `${all}, all filters are valid`
-      : `${faulty} of ${all} ${faulty === 1 ? "has an invalid filter and matches" : "have invalid filters and match"} no event`;
-  const lines = [filters];
-  const verb = misnamed === 1 ? "has" : "have";
+      : `${faulty} of ${all} ${faulty === 1 ? "has an invalid filter and matches" : "have invalid filters and match"} no event`,
+  ];
   if (misnamed > 0)
     lines.push(
-      `${misnamed} of ${all} ${verb} no legal name for a Kafka topic: matching events become dead letters`,
+      `${misnamed} of ${all} ${misnamed === 1 ? "has" : "have"} no legal name for a Kafka topic: matching events become dead letters`,
     );
-  if (unmet !== undefined && sample !== undefined)
-    lines.push(`${formatCount(unmet, "condition")} met by none of ${formatSample(sample)}`);
+  if (sample !== undefined) lines.push(`${formatCount(unmet, "condition")} met by none of ${sample}`);
   return lines;
 }

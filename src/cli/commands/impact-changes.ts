@@ -1,12 +1,12 @@
-import type { ImpactChange } from "../../plans/impact/changes.ts";
 import { UnavailableError } from "../../lib/errors.ts";
 import { findFilterErrors, type FilterTexts } from "../../matching/filter/topic-filters.ts";
-import { importBatchSize } from "../../topics/importing.ts";
 import { toDefinition } from "../../topics/topic.ts";
-import type { CommandContext } from "../context.ts";
+import type { OperationClient } from "../client/operation-client.ts";
+import { findDefinitions, maxPageSize } from "../client/topics.ts";
 import { countDefinitions, openSource, readDefinitionBatches } from "../input/definitions.ts";
 import { formatFilterError } from "../output/caret.ts";
-import { printError, sanitize } from "../output/output.ts";
+import { printError } from "../output/output.ts";
+import type { ProposedChange } from "./impact-preview.ts";
 
 /** New filters of a topic. */
 export interface ChangedFilters extends FilterTexts {
@@ -19,11 +19,10 @@ export interface ChangedFilters extends FilterTexts {
  * returns undefined if the filters are invalid.
  */
 export async function readTopicChange(
-  { services }: CommandContext,
+  client: OperationClient,
   { topic: externalId, headerQuery, contentQuery }: ChangedFilters & { readonly topic: string },
-): Promise<ImpactChange[] | undefined> {
-  const { topicStore } = await services();
-  const [before] = await topicStore.findDefinitions([externalId]);
+): Promise<ProposedChange[] | undefined> {
+  const before = (await findDefinitions(client, [externalId])).get(externalId);
   const after = {
     headerQuery: headerQuery ?? before?.headerQuery ?? "",
     contentQuery: contentQuery ?? before?.contentQuery ?? "",
@@ -35,7 +34,7 @@ export async function readTopicChange(
       ...formatFilterError(after[error.member ?? "contentQuery"], error),
     ])
       printError(line);
-  return errors.length > 0 ? undefined : [{ externalId, before, after }];
+  return errors.length > 0 ? undefined : [{ externalId, namespace: before?.namespace, before, after }];
 }
 
 /**
@@ -43,31 +42,24 @@ export async function readTopicChange(
  * the faults and returns undefined if there are any.
  */
 export async function readFileChanges(
-  { services, abort }: CommandContext,
+  client: OperationClient,
   files: readonly string[],
-): Promise<ImpactChange[] | undefined> {
+): Promise<ProposedChange[] | undefined> {
   const sources = await Promise.all(files.map(openSource));
   if ((await countDefinitions(sources, "previewed")) === undefined) return undefined;
-  const { topicStore } = await services();
-  const places = new Map<string, string>();
-  const changes: ImpactChange[] = [];
-  let repeated = false;
-  for await (const batch of readDefinitionBatches(sources, importBatchSize)) {
-    if (abort.aborted) throw new UnavailableError("stopped before all definitions were read");
-    const stored = await topicStore.findDefinitions(batch.map(({ body }) => body.externalId));
-    const byId = new Map(stored.map((one) => [one.externalId, one]));
-    for (const { place, body } of batch) {
-      const { externalId, headerQuery, contentQuery } = toDefinition(body);
-      const first = places.get(externalId);
-      if (first !== undefined) {
-        printError(sanitize(`${place}: defines "${externalId}", which ${first} defines already`));
-        repeated = true;
-      }
-      places.set(externalId, place);
-      const before = byId.get(externalId);
+  const changes: ProposedChange[] = [];
+  for await (const batch of readDefinitionBatches(sources, maxPageSize)) {
+    if (client.abort.aborted) throw new UnavailableError("stopped before all definitions were read");
+    const definitions = batch.map(({ body }) => toDefinition(body));
+    const stored = await findDefinitions(
+      client,
+      definitions.map(({ externalId }) => externalId),
+    );
+    for (const { externalId, namespace, headerQuery, contentQuery } of definitions) {
+      const before = stored.get(externalId);
       if (before?.headerQuery === headerQuery && before.contentQuery === contentQuery) continue;
-      changes.push({ externalId, before, after: { headerQuery, contentQuery } });
+      changes.push({ externalId, namespace, before, after: { headerQuery, contentQuery } });
     }
   }
-  return repeated ? undefined : changes;
+  return changes;
 }

@@ -1,4 +1,3 @@
-import { maxImpactChanges, type ImpactBody, type ImpactResult } from "../../../schemas/impact.ts";
 import {
   maxLookUpDefinitions,
   maxLookUpIds,
@@ -7,25 +6,20 @@ import {
   type TopicLookUpReply,
   type TopicSetView,
 } from "../../../schemas/topic-sets.ts";
-import { PlanError } from "../../lib/errors.ts";
 import { splitIntoBatches } from "../../lib/batches.ts";
-import { previewImpact } from "../../operations/impact.ts";
 import { changeSet, getDatabase, listSets, lookUpTopics } from "../../operations/topic-sets.ts";
 import type { ApplyBatch } from "../../plans/apply.ts";
 import { toChangeView } from "../../plans/plan-file.ts";
-import type { PlannedChange } from "../../plans/plan.ts";
 import type { PlanSource } from "../../plans/stores.ts";
 import { fromKnownView } from "../../plans/view.ts";
 import { toDefinition, type TopicDefinition } from "../../topics/topic.ts";
 import type { OperationClient } from "../client/operation-client.ts";
-import type { PreviewChanges, PreviewOptions } from "./plan-preview.ts";
 
 /** What plans are made from, and what stores them. */
 export interface PlanConnection {
   readonly source: PlanSource;
   /** Returns how many changes were not made already. */
   readonly apply: (batch: ApplyBatch) => Promise<number>;
-  readonly preview: PreviewChanges;
 }
 
 /** Connects plans by the operations that they need. Throws what the client throws. */
@@ -69,7 +63,6 @@ export async function connectPlans(client: OperationClient): Promise<PlanConnect
 
   return {
     source,
-    preview: (changes, options) => previewChanges(changes, options, client),
     async apply({ set, origin, revision, changes, ...batch }) {
       const body: SetChanges = {
         ...batch,
@@ -82,31 +75,4 @@ export async function connectPlans(client: OperationClient): Promise<PlanConnect
       return (await client.call<{ readonly applied: number }>(changeSet, request)).json.applied;
     },
   };
-}
-
-/** Lets the server compare the changes with what it has stored. Throws a PlanError for too many. */
-async function previewChanges(
-  changes: readonly PlannedChange[],
-  options: PreviewOptions,
-  client: OperationClient,
-): Promise<ImpactResult> {
-  if (changes.length > maxImpactChanges)
-    throw new PlanError(
-      `The plan changes the filters of ${changes.length} topics, and --impact with a server takes at most ${maxImpactChanges}. Plan fewer files at a time, or use the database.`,
-    );
-  const body: ImpactBody = {
-    ...options,
-    changes: changes.map(({ externalId, after }) => {
-      if (after?.definition === undefined) return { externalId, disable: true };
-      const { namespace, headerQuery, contentQuery } = after.definition;
-      return { externalId, namespace, headerQuery, contentQuery };
-    }),
-  };
-  const { json: result } = await client.call<ImpactResult>(previewImpact, { body });
-  // A renamed topic is compared under the external id that it has.
-  const topics = result.topics.map((topic, at) => ({
-    ...topic,
-    externalId: changes[at]?.after?.externalId ?? topic.externalId,
-  }));
-  return { ...result, topics };
 }

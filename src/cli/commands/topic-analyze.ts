@@ -1,17 +1,17 @@
 import { exitCodes, RejectionError, UnavailableError } from "../../lib/errors.ts";
 import { tryReadConditions } from "../../topics/conditions.ts";
 import { findingKinds, type Finding, type FindingKind } from "../../topics/finding.ts";
-import type { AnalysisOptions, TopicAnalysis } from "../../topics/findings.ts";
-import type { TopicReader } from "../../topics/listing.ts";
-import type { CommandContext } from "../context.ts";
+import { TopicAnalysis, type AnalysisOptions } from "../../topics/findings.ts";
+import type { OperationClient } from "../client/operation-client.ts";
+import { findDefinitions, readTopics, warnInvalidFilters } from "../client/topics.ts";
 import type { JsonFlag } from "../input/options.ts";
+import type { ServerFlag } from "../input/server.ts";
 import { formatCount } from "../output/format.ts";
 import { openOutput, printError, sanitize } from "../output/output.ts";
-import { createLongProgress, createTopicProgress, type Progress } from "../output/progress.ts";
+import { createLongProgress, type Progress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
-import { warnSkipped } from "./pick-topics.ts";
 
-export interface AnalyzeFlags extends JsonFlag {
+export interface AnalyzeFlags extends JsonFlag, ServerFlag {
   readonly kind?: readonly FindingKind[];
   readonly failOn?: readonly FindingKind[];
 }
@@ -23,27 +23,17 @@ const columns = [{ head: "kind", width: 12 }, { head: "external id" }, { head: "
 
 /** Prints findings as they are found: all of them, or those that concern one topic. */
 export async function analyze(
-  { services, abort }: CommandContext,
+  client: OperationClient,
   externalId: string | undefined,
   { json, kind = findingKinds, failOn = [] }: AnalyzeFlags,
 ): Promise<void> {
-  const { topicReader, createTopicAnalysis } = await services();
-  const about = externalId === undefined ? undefined : await findAnalyzed(topicReader, externalId);
-  const reading = createTopicProgress("reading topics", await topicReader.estimateCount());
+  const about = externalId === undefined ? undefined : await findAnalyzed(client, externalId);
   let comparing: Progress | undefined;
-  const requireNotAborted = (): void => {
-    if (abort.aborted) throw new UnavailableError("stopped before all topics were analyzed");
-  };
-  const analysis = createTopicAnalysis({
+  const analysis = new TopicAnalysis(readTopics(client, {}, { showsCount: true }), {
     kinds: [...kind, ...failOn],
     about,
-    onRead(count) {
-      requireNotAborted();
-      reading.at(count);
-    },
     onCompared(count, total) {
-      requireNotAborted();
-      if (comparing === undefined) reading.end(`read ${formatCount(analysis.topics, "topic")}`);
+      if (client.abort.aborted) throw new UnavailableError("stopped before all topics were analyzed");
       comparing ??= createLongProgress("comparing filters", total, minComparisonProgress);
       comparing.at(count);
     },
@@ -54,17 +44,15 @@ export async function analyze(
   for await (const finding of analysis.run()) {
     counts.set(finding.kind, (counts.get(finding.kind) ?? 0) + 1);
     // Rows and a progress bar would overwrite each other on a terminal.
-    if (process.stdout.isTTY)
-      (comparing ?? reading).end(`first finding after ${formatCount(analysis.topics, "topic")}`);
+    if (process.stdout.isTTY) comparing?.end("first finding");
     const isOpen =
       table === undefined
         ? await output.write(`${JSON.stringify(finding)}\n`)
         : await table.add(toRow(finding).map(sanitize));
     if (!isOpen) return;
   }
-  reading.end(`read ${formatCount(analysis.topics, "topic")}`);
   comparing?.end("compared all filters");
-  warnSkipped(analysis.invalid);
+  warnInvalidFilters(analysis.invalid);
   warnUncompared(analysis);
   if (failOn.some((one) => counts.has(one))) process.exitCode = exitCodes.rejected;
   if (table === undefined) return;
@@ -74,13 +62,12 @@ export async function analyze(
 
 /** Throws an error for an unknown or inactive topic, and for one with invalid filters. */
 async function findAnalyzed(
-  reader: Pick<TopicReader, "find">,
+  client: OperationClient,
   externalId: string,
 ): Promise<NonNullable<AnalysisOptions["about"]>> {
-  const found = await reader.find(externalId);
-  if (found === undefined || found.retired !== undefined)
-    throw new Error(`there is no active topic with the external id "${externalId}"`);
-  const conditions = tryReadConditions(found.topic);
+  const found = (await findDefinitions(client, [externalId])).get(externalId);
+  if (found === undefined) throw new Error(`there is no active topic with the external id "${externalId}"`);
+  const conditions = tryReadConditions(found);
   if (conditions === undefined)
     throw new RejectionError(
       "BAD_FILTER",

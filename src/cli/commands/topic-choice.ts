@@ -2,24 +2,24 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 
 import { lifecycles, type TopicLifecycle } from "../../../schemas/topic-details.ts";
 import { topicStates } from "../../../schemas/topic-view.ts";
-import { parseConditions } from "../../topics/details-search.ts";
-import { parseName } from "../../operations/topic-query.ts";
-import type { TopicPageQuery } from "../../topics/topic-pages.ts";
-import type { Source } from "../../topics/topic.ts";
+import type { TopicListQuery } from "../../../schemas/topic-list.ts";
+import { parseUnusedFor } from "../input/options.ts";
 
 /** The options that select topics, as given. */
 export interface TopicChoiceFlags {
-  readonly state?: TopicPageQuery["state"];
+  readonly state?: TopicListQuery["state"];
   readonly externalId?: string[];
   readonly name?: string;
   readonly namespace?: string;
-  readonly source?: Source["kind"];
+  readonly source?: TopicListQuery["source"];
   readonly owner?: string;
   readonly tag?: string;
   readonly label?: string;
   readonly lifecycle?: TopicLifecycle;
   readonly set?: string;
   readonly search?: string;
+  /** A number with its unit: `30d`. */
+  readonly unusedFor?: string;
 }
 
 export const addTopicChoice = (command: Command): Command =>
@@ -34,7 +34,7 @@ export const addTopicChoice = (command: Command): Command =>
       new Option(
         "--source <kind>",
         "only topics created over HTTP or on the command line (http), or only announced ones",
-      ).choices(["http", "announcement"] satisfies Source["kind"][]),
+      ).choices(["http", "announcement"] satisfies TopicListQuery["source"][]),
     )
     .option("--owner <owner>", "only topics with this owner")
     .option("--tag <tag>", "only topics with this tag")
@@ -48,30 +48,15 @@ export const addTopicChoice = (command: Command): Command =>
         "--search <words>",
         "only topics with all of these words in their external id, name or details, and without another of these conditions those whose external id or name begins with the text",
       ).conflicts(["name", "externalId"]),
+    )
+    .addOption(
+      new Option(
+        "--unused-for <duration>",
+        "only topics that existed for this time, such as 30d, without an event in it",
+      ).argParser(parseUnusedFor),
     );
 
 function parseLabel(given: string): string {
   if (/^[^=]+=/.test(given)) return given;
   throw new InvalidArgumentError("A label is a name and a value, such as cost-center=4711.");
-}
-
-/** Throws a RejectionError for words that cannot be searched for. */
-export function toTopicQuery({
-  state,
-  externalId,
-  name,
-  namespace,
-  source,
-  search,
-  ...details
-}: TopicChoiceFlags): TopicPageQuery {
-  return {
-    state: state ?? "active",
-    externalIds: externalId,
-    ...parseName(name),
-    namespace,
-    namespaces: "all",
-    source,
-    ...parseConditions({ ...details, q: search }),
-  };
 }

@@ -1,10 +1,11 @@
-import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
+import { ConfigurationError, exitCodes } from "../../lib/errors.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
-import { toEgressView, type EgressNaming } from "../../kafka/interface/egress-naming.ts";
+import type { TopicView } from "../../../schemas/topic-view.ts";
+import type { EgressNaming } from "../../kafka/interface/egress-naming.ts";
+import { createLocalClient } from "../client/local.ts";
+import { readTopics } from "../client/topics.ts";
 import type { CommandContext } from "../context.ts";
-import { formatCount } from "../output/format.ts";
 import { openOutput, sanitize } from "../output/output.ts";
-import { createLongProgress, createTopicProgress, type Progress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
 
 export interface EgressFlags {
@@ -26,8 +27,6 @@ interface EgressFinding {
 
 /** Kafka topics created together. */
 const topicsPerCreation = 200;
-/** With fewer topics to create there is no progress bar. */
-const minCreationProgress = 1_000;
 
 /**
  * Prints what differs while the stored topics are read. Throws ConfigurationError without a router, and
@@ -40,18 +39,11 @@ export async function compareEgressTopics(context: CommandContext, flags: Egress
   if (router === undefined || naming === undefined)
     throw new ConfigurationError("KAFKA_EVENTS_TOPIC is not set: no events are forwarded");
   const egressTopics = (await context.broker()).createEgressTopics(router.newEgress);
-  const { topicReader } = await context.services();
-  const total = await topicReader.estimateCount();
-  const progress = flags.create
-    ? createLongProgress("creating Kafka topics", total, minCreationProgress)
-    : createTopicProgress("comparing topics", total);
-  const report = await createReport(flags, progress);
-  const comparison = compare(context, naming, {
+  const report = await createReport(flags);
+  const topics = readTopics(createLocalClient(context), {}, { showsCount: true });
+  const comparison = compare(topics, naming, {
     existing: await egressTopics.list(),
     create: flags.create && ((names) => egressTopics.create(names)),
-    progressed: (topics) => {
-      report.progressed(topics);
-    },
   });
   for await (const finding of comparison) if (!(await report.add(finding))) return;
   await report.end();
@@ -61,13 +53,12 @@ interface ComparisonOptions {
   readonly existing: readonly string[];
   /** Undefined: missing Kafka topics are only listed. */
   readonly create: ((names: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
-  readonly progressed: (topics: number) => void;
 }
 
 async function* compare(
-  { services, abort }: CommandContext,
+  topics: AsyncIterable<TopicView>,
   naming: EgressNaming,
-  { existing, create, progressed }: ComparisonOptions,
+  { existing, create }: ComparisonOptions,
 ): AsyncGenerator<EgressFinding> {
   const known = new Set(existing);
   const unused = new Set(naming.fixedName === undefined ? existing.filter(naming.matches) : []);
@@ -83,13 +74,7 @@ async function* compare(
     missing = [];
   }
 
-  let topics = 0;
-  for await (const topic of (await services()).topicReader.streamPickable()) {
-    if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(topics, "topic")}`);
-    topics += 1;
-    progressed(topics);
-    const { externalId } = topic;
-    const { egressTopic = "", egressFault } = toEgressView(naming, topic);
+  for await (const { externalId, egressTopic = "", egressFault } of topics) {
     unused.delete(egressTopic);
     if (known.has(egressTopic)) continue;
     // Several topics may have the same Kafka topic, which is listed once.
@@ -114,30 +99,22 @@ const toRow = ({ egressTopic, state, externalId = "", reason = "" }: EgressFindi
   [state, egressTopic, externalId, reason].map(sanitize);
 
 /** Writes findings as they come, and a summary and the exit code at the end. */
-async function createReport({ json }: EgressFlags, progress: Progress) {
+async function createReport({ json }: EgressFlags) {
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, columns);
   const counts = new Map<EgressState, number>();
   const getCount = (state: EgressState): number => counts.get(state) ?? 0;
-  let topics = 0;
   let listed = 0;
   return {
-    progressed(count: number): void {
-      topics = count;
-      progress.at(count);
-    },
     /** Resolves to false once the reader has closed the pipe. */
     async add(finding: EgressFinding): Promise<boolean> {
       counts.set(finding.state, getCount(finding.state) + 1);
       // For people, the summary counts them.
       if (finding.state === "created" && table !== undefined) return true;
-      // Rows and a progress bar would overwrite each other on a terminal.
-      if (process.stdout.isTTY) progress.end(`first line after ${formatCount(topics, "topic")}`);
       listed += 1;
       return table === undefined ? output.write(`${JSON.stringify(finding)}\n`) : table.add(toRow(finding));
     },
     async end(): Promise<void> {
-      progress.end(`compared ${formatCount(topics, "topic")}`);
       if (getCount("missing") + getCount("failed") + getCount("misnamed") > 0)
         process.exitCode = exitCodes.rejected;
       if (table === undefined) return;

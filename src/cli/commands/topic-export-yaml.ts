@@ -3,14 +3,14 @@ import { join } from "node:path";
 
 import { stringify } from "yaml";
 
-import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import { getErrorMessage } from "../../lib/errors.ts";
+import type { TopicView } from "../../../schemas/topic-view.ts";
 import { toStateView } from "../../plans/plan-file.ts";
-import { noDetails, type TopicDetails } from "../../topics/details.ts";
-import type { Topic } from "../../topics/topic.ts";
-import type { CommandContext } from "../context.ts";
+import { noDetails, toDetails } from "../../topics/details.ts";
+import { runWithClient } from "../client/client.ts";
+import { readTopics } from "../client/topics.ts";
 import { formatCount } from "../output/format.ts";
 import { printJson, printLine } from "../output/output.ts";
-import { streamExported } from "./exported-topics.ts";
 import type { ExportFlags } from "./topic-export.ts";
 
 /** Files of this size can be read back, and by people. */
@@ -18,16 +18,13 @@ const topicsPerFile = 5_000;
 const charactersPerFile = 4_000_000;
 
 /** Writes files as `topics plan` reads them, one for each namespace, into an empty folder. */
-export async function exportYaml(context: CommandContext, flags: ExportFlags): Promise<void> {
+export async function exportYaml(flags: ExportFlags): Promise<void> {
   const { out = "", set, json } = flags;
   await prepareFolder(out);
   const writer = new FolderWriter(out, set);
-  const topics = streamExported(await context.services(), flags, { withDetails: true });
-  for await (const { topic, details = noDetails } of topics) {
-    if (context.abort.aborted)
-      throw new UnavailableError(`stopped after ${formatCount(writer.topics, "topic")}`);
-    await writer.add(topic, details);
-  }
+  await runWithClient(flags, async (client) => {
+    for await (const topic of readTopics(client, flags, { showsCount: true })) await writer.add(topic);
+  });
   await writer.end();
   const result = { exported: writer.topics, files: writer.files, folder: out };
   if (json) printJson(result);
@@ -66,9 +63,9 @@ class FolderWriter {
     this.#set = set;
   }
 
-  async add(topic: Topic, details: TopicDetails): Promise<void> {
+  async add(topic: TopicView): Promise<void> {
     const file = this.#getFile(topic.namespace);
-    const entry = formatEntry(topic, details);
+    const entry = formatEntry(topic);
     file.characters += entry.length;
     file.entries.push(entry);
     this.topics += 1;
@@ -110,8 +107,9 @@ class FolderWriter {
 }
 
 /** An item of `topics`; members that say nothing are left out. */
-function formatEntry(topic: Topic, details: TopicDetails): string {
+function formatEntry({ details: view, ...topic }: TopicView): string {
   const { externalId, name, namespace, headerQuery, contentQuery } = topic;
+  const details = view === undefined ? noDetails : toDetails(view);
   const definition = { externalId, name, namespace, headerQuery, contentQuery };
   const state = Object.entries(toStateView({ externalId, definition, details }));
   return stringify([Object.fromEntries(state.filter(([, value]) => value !== ""))], { lineWidth: 0 });

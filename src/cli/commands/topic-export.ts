@@ -1,66 +1,53 @@
 import { open, rename, rm } from "node:fs/promises";
 
-import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import { getErrorMessage } from "../../lib/errors.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
-import type { CommandContext } from "../context.ts";
+import { runWithClient } from "../client/client.ts";
+import type { OperationClient } from "../client/operation-client.ts";
+import { readTopics, type TopicChoice } from "../client/topics.ts";
+import type { JsonFlag } from "../input/options.ts";
+import type { ServerFlag } from "../input/server.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, openOutput, printLine, type Output } from "../output/output.ts";
-import { createProgress } from "../output/progress.ts";
-import { streamExported } from "./exported-topics.ts";
-import type { TopicChoiceFlags } from "./topic-choice.ts";
 
-export interface ExportFlags extends TopicChoiceFlags {
+export interface ExportFlags extends TopicChoice, JsonFlag, ServerFlag {
   readonly format?: "ndjson" | "yaml";
   readonly out?: string;
-  readonly json?: true;
-  readonly at?: Date;
 }
 
 /** Lines written together, for speed. */
 const linesPerWrite = 500;
 
 /** Writes definitions as NDJSON to a file or to standard output. */
-export async function exportTopics(context: CommandContext, flags: ExportFlags): Promise<void> {
-  const { out, json } = flags;
-  if (out === undefined) {
-    const count = await writeDefinitions(openOutput(), context, flags);
-    printError(`exported ${formatCount(count, "topic")}`);
-    return;
-  }
-  const count = await replaceFile(out, (output) => writeDefinitions(output, context, flags));
-  printLine(
-    json
-      ? JSON.stringify({ exported: count, file: out })
-      : `exported ${formatCount(count, "topic")} to ${out}`,
-  );
-}
+export const exportTopics = (flags: ExportFlags): Promise<void> =>
+  runWithClient(flags, async (client) => {
+    const { out, json } = flags;
+    if (out === undefined) {
+      const count = await writeDefinitions(openOutput(), client, flags);
+      printError(`exported ${formatCount(count, "topic")}`);
+      return;
+    }
+    const count = await replaceFile(out, (output) => writeDefinitions(output, client, flags));
+    if (json) printLine(JSON.stringify({ exported: count, file: out }));
+    else printLine(`exported ${formatCount(count, "topic")} to ${out}`);
+  });
 
+/** Returns how many were written. */
 async function writeDefinitions(
   output: Output,
-  { services, abort }: CommandContext,
+  client: OperationClient,
   flags: ExportFlags,
 ): Promise<number> {
-  const sources = await services();
-  const total = await sources.topicReader.estimateCount();
-  // On one terminal, the lines and the progress bar would overwrite each other.
-  const showsProgress = flags.out !== undefined || !process.stdout.isTTY;
-  const progress = showsProgress ? createProgress("exporting topics", total, process.stderr) : undefined;
   let lines: string[] = [];
   let done = 0;
-  const flush = async (): Promise<boolean> => {
-    const text = lines.join("");
-    lines = [];
-    progress?.at(Math.min(done, total));
-    return text === "" || output.write(text);
-  };
-  for await (const { topic } of streamExported(sources, flags)) {
-    if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
+  for await (const topic of readTopics(client, flags, { ...(flags.out && { showsCount: true }) })) {
     lines.push(`${formatDefinition(topic)}\n`);
     done += 1;
-    if (lines.length === linesPerWrite && !(await flush())) return done;
+    if (lines.length < linesPerWrite) continue;
+    if (!(await output.write(lines.join("")))) return done;
+    lines = [];
   }
-  await flush();
-  progress?.end(`${formatCount(done, "topic")} read`);
+  if (lines.length > 0) await output.write(lines.join(""));
   return done;
 }
 

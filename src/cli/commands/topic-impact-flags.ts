@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
 import { collectFile } from "../input/files.ts";
+import { serverOption } from "../input/server.ts";
 import { parseCount, parseRanges, parseTime } from "../input/options.ts";
 import type { ImpactFlags } from "./topic-impact.ts";
 
@@ -36,6 +37,7 @@ export function addImpactCommand(topics: Command): void {
     .option("--kafka-topic <name>", "read this Kafka topic instead of KAFKA_EVENTS_TOPIC")
     .option("--examples <count>", "at most this many examples for newly and for no longer", parseExamples, 3)
     .option("--json", "print JSON; with --all, one line per topic (NDJSON)")
+    .option(...serverOption)
     .action(async (files: string[], flags: ImpactFlags, command: Command) => {
       const fault = findImpactFault(files, flags);
       if (fault !== undefined) command.error(`error: ${fault}`);

@@ -5,11 +5,10 @@ import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { parseFilter } from "../../matching/filter/parse.ts";
 import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { hasUse } from "../../matching/filter/uses.ts";
-import { listTopics } from "../../operations/topics.ts";
 import { runWithClient } from "../client/client.ts";
-import type { OperationClient } from "../client/operation-client.ts";
+import { maxPageSize, readTopics } from "../client/topics.ts";
 import type { ServerFlag } from "../input/server.ts";
-import { formatCount } from "../output/format.ts";
+import { formatCount, formatMinute } from "../output/format.ts";
 import { printItems } from "../output/items.ts";
 import { printError, printLine } from "../output/output.ts";
 import { toTopicRow, topicColumns } from "../output/topic-view.ts";
@@ -24,16 +23,17 @@ export interface ListFlags extends TopicChoiceFlags, ServerFlag {
 }
 
 const defaultRowLimit = 100;
-const maxPageSize = 500;
 
 /** Prints topics while they are read. */
 export async function printTopics(flags: ListFlags): Promise<void> {
   const json = flags.json === true;
   const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : defaultRowLimit));
   const isUser = createUseTest(flags);
+  let counted: TopicList["counted"];
   const printed = await runWithClient(flags, async (client) => {
     const pageSize = Math.min((limit ?? maxPageSize) + 1, maxPageSize);
-    const topics = select(readTopics(client, flags, pageSize), isUser);
+    const onPage = ({ counted: span }: TopicList): void => void (counted = span);
+    const topics = select(readTopics(client, flags, { pageSize, onPage }), isUser);
     const { abort } = client;
     return printItems(topics, { json, columns: topicColumns, toRow: toTopicRow, limit, abort });
   });
@@ -44,32 +44,20 @@ export async function printTopics(flags: ListFlags): Promise<void> {
       `${count === 1 ? "Only the first topic is" : `Only the first ${count} topics are`} shown; use --all or --limit.`,
     );
   else if (!json) printLine(summarize(count, flags));
+  if (counted !== undefined) printError(describeCounting(counted, flags));
 }
+
+/** What it means that no event was counted. */
+const describeCounting = (counted: TopicList["counted"], { unusedFor }: ListFlags): string =>
+  counted
+    ? `Events were counted from ${formatMinute(new Date(counted.since))} until ${formatMinute(new Date(counted.until))}. Topics are unused if they were counted for all of ${unusedFor}.`
+    : "No counts are stored yet: a router stores them within ten minutes.";
 
 async function* select(
   topics: AsyncIterable<TopicView>,
   isUser: (topic: TopicView) => boolean,
 ): AsyncGenerator<TopicView> {
   for await (const topic of topics) if (isUser(topic)) yield topic;
-}
-
-/** Reads all pages; of several external ids one after another. */
-async function* readTopics(
-  client: OperationClient,
-  { externalId: externalIds = [], search: q, ...flags }: ListFlags,
-  limit: number,
-): AsyncGenerator<TopicView> {
-  const { state, name, namespace, source, owner, tag, label, lifecycle, set } = flags;
-  const choice = { state, name, namespace, source, owner, tag, label, lifecycle, set, q };
-  for (const externalId of externalIds.length === 0 ? [undefined] : externalIds.toSorted()) {
-    let after: string | undefined;
-    do {
-      const query = { ...choice, externalId, limit, after };
-      const { topics, next } = (await client.call<TopicList>(listTopics, { query })).json;
-      yield* topics;
-      after = next ?? undefined;
-    } while (after !== undefined);
-  }
 }
 
 /** Whether a topic has the condition that the flags ask for. */

@@ -112,7 +112,7 @@ export function requireApplicable(
 /** Compares old and new filters on events, if that is wanted. */
 async function previewPlan(
   { plan }: PlanResult,
-  { preview }: PlanTarget,
+  { events }: PlanTarget,
   { impact }: PlanFlags,
 ): Promise<ImpactResult | undefined> {
   if (impact === undefined) return undefined;
@@ -121,7 +121,16 @@ async function previewPlan(
       before?.headerQuery !== after?.headerQuery || before?.contentQuery !== after?.contentQuery,
   );
   if (changed.length === 0) return undefined;
-  return preview(changed, { examples: 3, ...(impact !== true && { last: impact }) });
+  // Only some plans need what it loads.
+  const { previewChanges } = await import("./impact-preview.ts");
+  const proposed = changed.map(({ externalId: storedAs, before, after }) => ({
+    externalId: after?.externalId ?? storedAs,
+    storedAs,
+    namespace: after?.definition?.namespace,
+    before: before?.definition,
+    after: after?.definition,
+  }));
+  return previewChanges(events, proposed, { examples: 3, ...(impact !== true && { last: impact }) });
 }
 
 async function printPlan(

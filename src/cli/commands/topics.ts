@@ -1,17 +1,20 @@
 import { Option, type Command } from "commander";
 
 import { lifecycles } from "../../../schemas/topic-details.ts";
+import type { TopicUsageView } from "../../../schemas/topic-usage.ts";
 import type { TopicDetail } from "../../../schemas/topic-view.ts";
 import type { TopicResponse } from "../../../schemas/topic.ts";
 import { createTopic, disableTopic, enableTopic } from "../../operations/topics.ts";
+import { getTopicUsage } from "../../operations/topic-usage.ts";
 import { getTopic, restoreVersion } from "../../operations/topic-versions.ts";
 import { findingKinds } from "../../topics/finding.ts";
 import { serverOption } from "../input/server.ts";
+import { runWithClient } from "../client/client.ts";
 import { addOperation } from "../client/command.ts";
 import { runWithContext } from "../context.ts";
 import { collectFile } from "../input/files.ts";
 import { addMistaken, deletions } from "../input/mistaken.ts";
-import { forceOption, parseCount, parseDate, parseUnusedFor, parseVersion } from "../input/options.ts";
+import { forceOption, parseCount, parseDate, parseVersion } from "../input/options.ts";
 import { formatTopic } from "../output/topic-view.ts";
 import type { AnalyzeFlags } from "./topic-analyze.ts";
 import { addImpactCommand } from "./topic-impact-flags.ts";
@@ -22,7 +25,6 @@ import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
 import type { ListFlags } from "./topic-list.ts";
 import { definePlanCommands } from "./topic-plans.ts";
-import type { UsageFlags } from "./topic-usage.ts";
 import type { ChangeFlags, DiffFlags, HistoryFlags } from "./topic-versions.ts";
 
 /** Defines `topicsync topics …`. The code of most commands is loaded when they run. */
@@ -34,7 +36,16 @@ export function defineTopics(topics: Command): void {
     description: "show all details of a topic, active or not, with its filters in words",
     format: (topic) => formatTopic(topic).trimEnd().split("\n"),
   });
-  addUsageCommand(topics);
+  addOperation<TopicUsageView>(topics, {
+    name: "usage",
+    operation: getTopicUsage,
+    description: "show how many events a topic had, as the router counted them",
+    format: ({ events, lastEventOn, counted }) => [
+      `events      ${events}`,
+      `last event  ${lastEventOn ?? "none counted"}`,
+      `counted     ${counted === null ? "not yet: a router stores counts within ten minutes" : `from ${counted.since} until ${counted.until}`}`,
+    ],
+  });
   addOperation<TopicResponse>(topics, {
     name: "add",
     operation: createTopic,
@@ -98,24 +109,6 @@ function addListCommand(topics: Command): void {
         command.error("error: --uses-value needs --uses-path");
       const { printTopics } = await import("./topic-list.ts");
       await printTopics(searched ? { ...flags, search: words.join(" ") } : flags);
-    });
-}
-
-function addUsageCommand(topics: Command): void {
-  topics
-    .command("usage")
-    .description("show how many events topics had, as the router counted them; all active topics by default")
-    .argument("[external-id...]", "only topics with these external ids")
-    .addOption(
-      new Option(
-        "--unused-for <duration>",
-        "only topics that existed for this time, such as 30d, without an event in it",
-      ).argParser(parseUnusedFor),
-    )
-    .option("--json", "print one line of JSON per topic (NDJSON)")
-    .action(async (externalIds: string[], flags: UsageFlags) => {
-      const { showUsage } = await import("./topic-usage.ts");
-      await runWithContext((context) => showUsage(context, externalIds, flags));
     });
 }
 
@@ -223,19 +216,12 @@ function addExportCommand(topics: Command): void {
       "write to this file, which appears only when it is complete; with --format yaml, to this new or empty folder",
     )
     .option("--json", "with --out: print the result as JSON")
+    .option(...serverOption)
     .action(async (flags: ExportFlags, command: Command) => {
-      if (flags.at !== undefined && flags.state !== undefined && flags.state !== "active")
-        command.error("error: --at cannot be combined with --state");
-      const other =
-        flags.at && (["owner", "tag", "label", "lifecycle", "search"] as const).find((name) => flags[name]);
-      if (other !== undefined) command.error(`error: --at cannot be combined with --${other}`);
       if (flags.out === undefined && flags.format === "yaml")
         command.error("error: --format yaml needs --out");
-      await runWithContext(async (context) => {
-        if (flags.format === "yaml")
-          await (await import("./topic-export-yaml.ts")).exportYaml(context, flags);
-        else await (await import("./topic-export.ts")).exportTopics(context, flags);
-      });
+      if (flags.format === "yaml") await (await import("./topic-export-yaml.ts")).exportYaml(flags);
+      else await (await import("./topic-export.ts")).exportTopics(flags);
     });
 }
 
@@ -248,6 +234,7 @@ function addImportCommand(topics: Command): void {
     .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)
     .option("--dry-run", "print what would be done, without storing anything")
     .option("--json", "print the result as JSON")
+    .option(...serverOption)
     .action(async (files: string[], flags: ImportFlags) => {
       const { importTopics } = await import("./topic-import.ts");
       await importTopics(files, flags);
@@ -285,9 +272,10 @@ function addAnalyzeCommand(topics: Command): void {
       ),
     )
     .option("--json", "print one line of JSON per finding (NDJSON) instead of a table")
+    .option(...serverOption)
     .action(async (externalId: string | undefined, flags: AnalyzeFlags) => {
       const { analyze } = await import("./topic-analyze.ts");
-      await runWithContext((context) => analyze(context, externalId, flags));
+      await runWithClient(flags, (client) => analyze(client, externalId, flags));
     });
 }
 

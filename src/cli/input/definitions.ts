@@ -1,12 +1,14 @@
+import { hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
+import { collectBatches } from "../../lib/batches.ts";
 import { formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { findFilterFaults } from "../../matching/filter/topic-filters.ts";
-import { toDefinition } from "../../topics/topic.ts";
+import { getCombination, toDefinition } from "../../topics/topic.ts";
 import { printError, sanitize } from "../output/output.ts";
 import { tryParseJson, splitLines } from "./files.ts";
 
@@ -53,15 +55,11 @@ export async function* readDefinitionBatches(
   sources: readonly DefinitionSource[],
   batchSize: number,
 ): AsyncGenerator<readonly PlacedDefinition[]> {
-  let batch: PlacedDefinition[] = [];
-  for await (const one of readDefinitions(sources)) {
-    if (!("body" in one)) throw new Error(`${one.place} changed while it was read: it ${one.fault}`);
-    batch.push(one);
-    if (batch.length < batchSize) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
+  for await (const batch of collectBatches(readDefinitions(sources), batchSize))
+    yield batch.map((one) => {
+      if ("body" in one) return one;
+      throw new Error(`${one.place} changed while it was read: it ${one.fault}`);
+    });
 }
 
 function toDefinitionOrFault(place: string, json: unknown): PlacedDefinition | InputFault {
@@ -74,7 +72,28 @@ function toDefinitionOrFault(place: string, json: unknown): PlacedDefinition | I
 
 const maxFaultsShown = 20;
 
-/** Validates and counts the definitions. Prints the faults and returns undefined if there are any. */
+/** Finds definitions that cannot be stored together with one before. */
+function createRepetitionCheck(): (one: PlacedDefinition) => InputFault | undefined {
+  const places = new Map<string, string>();
+  return ({ place, body }) => {
+    const definition = toDefinition(body);
+    for (const [what, value] of [
+      ["external id", definition.externalId],
+      ["name, namespace and filters", hash("sha256", getCombination(definition))],
+    ] as const) {
+      const key = `${what} ${value}`;
+      const first = places.get(key);
+      if (first !== undefined) return { place, fault: `has the same ${what} as ${first}` };
+      places.set(key, place);
+    }
+    return undefined;
+  };
+}
+
+/**
+ * Validates and counts the definitions, which must differ in their unique values unless they are announced.
+ * Prints the faults and returns undefined if there are any.
+ */
 export async function countDefinitions(
   sources: readonly DefinitionSource[],
   done: "announced" | "imported" | "previewed",
@@ -82,7 +101,9 @@ export async function countDefinitions(
   const faults: InputFault[] = [];
   let count = 0;
   let faultsNotShown = 0;
-  for await (const one of readDefinitions(sources)) {
+  const findRepeated = done === "announced" ? () => undefined : createRepetitionCheck();
+  for await (const read of readDefinitions(sources)) {
+    const one = ("body" in read && findRepeated(read)) || read;
     if ("body" in one) count += 1;
     else if (faults.length < maxFaultsShown) faults.push(one);
     else faultsNotShown += 1;

@@ -92,7 +92,7 @@ describe("topicsync filters check --against-events", () => {
     );
     assert.match(
       table.output,
-      /2 topics, all filters are valid\n1 condition met by none of the last 400 events, from .*\n$/,
+      /2 topics, all filters are valid\n1 condition met by none of the last 400 events\n$/,
     );
     const [warning, ...others] = parseNdjson(
       (await run(["filters", "check", "--against-events", "--json"])).output,

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { spawn } from "node:child_process";
 import { describe, it } from "node:test";
 
+import { exitCodes } from "../../../src/lib/errors.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { useFolder } from "../../support/folder.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
@@ -38,7 +39,7 @@ function createScene() {
 }
 
 describe("topics import", () => {
-  it("imports more than a thousand topics, which are exported again, both with their progress", async () => {
+  it("imports more than a thousand topics, with its progress, which are exported again", async () => {
     const { topics } = createScene();
     const first = await topics("import", path);
     assert.deepEqual(
@@ -49,8 +50,6 @@ describe("topics import", () => {
     assert.match(first.errors, /importing: 1000 of 1234/);
     const again = await topics("import", "--json", path);
     assert.deepEqual(JSON.parse(again.output), { created: 0, unchanged: count, rejected: [] });
-    const exported = await topics("export", "--out", `${path}.exported`);
-    assert.match(exported.errors, /exporting topics: 1000 of 1234/);
     assert.equal((await topics("export")).output, toNdjson(...definitions));
     assert.match((await topics("list", "--all")).output, /1234 topics\n$/);
   });
@@ -68,7 +67,7 @@ describe("topics import", () => {
     child.kill("SIGINT");
     await ended;
     const stored = await third.stored.countDocuments();
-    assert.equal(child.exitCode, 1, errors);
+    assert.equal(child.exitCode, exitCodes.unavailable, errors);
     const said = /stopped after (\d+) of 1234; run the same command again/.exec(errors);
     assert.equal(Number(said?.[1]), stored);
     const again = await third.topics("import", "--json", path);

@@ -4,11 +4,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 
+import type { ImpactResult } from "../../../schemas/impact.ts";
 import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import { exitCodes } from "../../../src/lib/errors.ts";
 import { operations } from "../../../src/operations/index.ts";
 import { call } from "../../support/http.ts";
-import { parseNdjson } from "../../support/ndjson.ts";
+import { parseNdjson, toNdjson } from "../../support/ndjson.ts";
 import { until } from "../../support/poll.ts";
 import { stage, useService } from "../../support/scene.ts";
 import { bootstrap, runCli } from "../../support/service.ts";
@@ -97,6 +98,7 @@ const comparisons: Readonly<Record<string, Comparison>> = {
     path: "/topics/one/versions",
     lines: "versions",
   },
+  getTopicUsage: { args: ["topics", "usage", "one"], method: "GET", path: "/topics/one/usage" },
   disableTopic: { args: ["topics", "disable", "one"], path: "/topics/one/disable" },
   enableTopic: { args: ["topics", "enable", "one"], path: "/topics/one/enable" },
   listDeadLetters: {
@@ -116,14 +118,14 @@ const comparisons: Readonly<Record<string, Comparison>> = {
 /** Tested otherwise: they make something new each time, or are part of commands that do more. */
 const inOtherTests = [
   ...["addUser", "createKey", "deleteKey", "addApplication", "addPlatform", "createTopic"],
-  ...["lookUpTopics", "applyTopicChanges", "getDatabase", "previewImpact"],
+  ...["lookUpTopics", "applyTopicChanges", "getDatabase", "previewImpact", "changeTopics"],
   "replayDeadLetters",
 ];
 
 /** Their commands work with the database and Kafka of the settings, or there are none. */
 const withoutServer = [
   ...["registerInstallation", "removeInstallation", "listInstallations", "lookUpInstallations"],
-  ...["deactivateInstallations", "checkTopic", "changeTopics", "getTopicSet", "getTopicUsage"],
+  ...["deactivateInstallations", "checkTopic", "getTopicSet"],
   ...["getTopicRelations", "pickTopics", "getSyncStatus", "getOverview", "streamOverview"],
   ...["listEventTypes", "getEventType", "getReplayOutcomes"],
 ];
@@ -201,6 +203,73 @@ describe("a server", () => {
     assert.deepEqual([hidden.code, /There is no topic/.test(hidden.errors)], [1, true]);
   });
 
+  it("has the topics of commands that read and import all of them", async () => {
+    const run = (args: readonly string[], input?: string, own: Record<string, string> = remote()) =>
+      runCli(args, own, input);
+    const bodies = [
+      { externalId: "all", name: "All" },
+      { externalId: "some", name: "Some", contentQuery: "a=1" },
+      { externalId: "one", name: "Other" },
+      { externalId: "thief", name: "All", contentQuery: "a=2", namespace: "elsewhere" },
+    ];
+    const input = toNdjson(...bodies);
+    const rejected = [{ place: "standard input:3", externalId: "one", code: "DUPLICATE_EXTERNAL_ID" }];
+    for (const [dryRun, created, unchanged] of [
+      [["--dry-run"], 3, 0],
+      [[], 3, 0],
+      [[], 0, 3],
+    ] as const) {
+      const { code, output, errors } = await run(["topics", "import", "-", "--json", ...dryRun], input);
+      assert.equal(code, exitCodes.rejected, errors);
+      const report = JSON.parse(output) as { rejected: { message: string }[] };
+      const shown = report.rejected.map(
+        ({ message, ...one }) => (assert.match(message, /a different name/), one),
+      );
+      assert.deepEqual(
+        { ...report, rejected: shown },
+        { ...(dryRun.length > 0 && { dryRun: true }), created, unchanged, rejected },
+      );
+    }
+    const exported = await run(["topics", "export", "--external-id", "some"]);
+    assert.deepEqual(JSON.parse(exported.output), { ...bodies[1], namespace: "", headerQuery: "" });
+    const analyzed = await run(["topics", "analyze", "some", "--json"]);
+    assert.equal(analyzed.code, 0, analyzed.errors);
+    assert.match((await run(["filters", "check"])).output, /^\d+ topics, all filters are valid\n$/);
+    const events = ["--events", "-", "--json"];
+    const impact = await run(
+      ["topics", "impact", "--topic", "some", "--content-query", "a=3", ...events],
+      '{"event":{"a":3}}',
+    );
+    assert.equal((JSON.parse(impact.output) as ImpactResult).topics[0]?.newly, 1, impact.errors);
+    const all = await run(["topics", "impact", "--all", ...events], '{"event":{"a":1}}');
+    assert.match(all.output, /"externalId":"some","events":1/, all.errors);
+  });
+
+  it("imports each definition that the user may store and no topic excludes", async () => {
+    await call(`${service.url}${api}/users`, {
+      body: { name: "max", password, roles: ["topics.write@n", "topics.read@n"] },
+    });
+    const max = { ...remote(), TOPICSYNC_USER: "max", TOPICSYNC_PASSWORD: password };
+    const definitions = ["n-1", "a/b %?", "n-2", "n-3"].map((externalId) => ({
+      ...{ externalId, name: `Name of ${externalId}`, namespace: "n" },
+    }));
+    const { code, output, errors } = await runCli(
+      ["topics", "import", "-", "--json"],
+      max,
+      toNdjson(...definitions),
+    );
+    assert.equal(code, exitCodes.rejected, errors);
+    const { created, rejected } = JSON.parse(output) as { created: number; rejected: { place: string }[] };
+    assert.deepEqual([created, rejected.map(({ place }) => place)], [3, ["standard input:2"]]);
+    const foreign = await runCli(
+      ["topics", "import", "-"],
+      max,
+      toNdjson({ externalId: "elsewhere", name: "Elsewhere", namespace: "m" }),
+    );
+    assert.deepEqual([foreign.code, /topics\.write/.test(foreign.errors)], [exitCodes.rejected, true]);
+    assert.match(foreign.errors, /^stopped after 0 of 1/);
+  });
+
   it("is named with the credentials for it, or the error says what is missing", async () => {
     const wrong = await runCli(["users", "list"], { ...remote(), TOPICSYNC_PASSWORD: "wrong" });
     assert.deepEqual([wrong.code, /password is wrong/.test(wrong.errors)], [exitCodes.rejected, true]);
@@ -231,9 +300,9 @@ describe("a server", () => {
   });
 
   it("is not left for the database without a word", async () => {
-    const { code, errors } = await runCli(["topics", "usage"], { ...service.settings, ...remote() });
+    const { code, errors } = await runCli(["topics", "egress"], { ...service.settings, ...remote() });
     assert.deepEqual([code, /unset TOPICSYNC_SERVER/.test(errors)], [exitCodes.configuration, true]);
-    const local = await runCli(["topics", "usage"], { ...service.settings, TOPICSYNC_SERVER: "" });
+    const local = await runCli(["topics", "list"], { ...service.settings, TOPICSYNC_SERVER: "" });
     assert.equal(local.code, 0, local.errors);
   });
 

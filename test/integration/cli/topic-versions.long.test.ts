@@ -189,10 +189,20 @@ describe("topics as they were", () => {
     for (const args of [
       ["show", "a", "--at", "yesterday"],
       ["export", "--at", "2026-02-31T00:00:00Z"],
-      ["export", "--at", "2026-02-01T00:00:00Z", "--state", "disabled"],
-      ["export", "--at", "2026-02-01T00:00:00Z", "--owner", "noc"],
     ])
       assert.equal((await topics(...args)).code, 64, args.join(" "));
+    for (const other of [
+      ["state", "disabled"],
+      ["owner", "noc"],
+    ]) {
+      const args = ["export", "--at", "2026-02-01T00:00:00Z", `--${other[0]}`, other[1] ?? ""];
+      const { code, errors } = await topics(...args);
+      assert.deepEqual(
+        [code, /\/at cannot be combined with (?:state|owner)/.test(errors)],
+        [3, true],
+        errors,
+      );
+    }
     const both = await topics("show", "a", "--at", "2026-02-01T00:00:00Z", "--version", "1");
     assert.deepEqual([both.code, /\/at cannot be combined with version/.test(both.errors)], [3, true]);
   });

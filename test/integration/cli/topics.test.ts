@@ -342,16 +342,12 @@ describe("topicsync topics export and import", () => {
       { externalId: "new-1", name: "new", namespace: null },
       { externalId: "topic-0001", name: "name 1", namespace: "even", headerQuery: "eventType=A" },
       { ...definitions[2], externalId: "thief" },
-      { externalId: "new-2", name: "new" },
-      { externalId: "new-1", name: "new" },
-      { externalId: "new-1", name: "newer" },
+      definitions[3] ?? {},
     ];
     const path = createFile(toNdjson(...bodies));
     const expected = [
       [`${path}:2`, "topic-0001", "DUPLICATE_EXTERNAL_ID", /a different namespace, contentQuery/],
-      [`${path}:3`, "thief", "DUPLICATE_COMBINATION", /held by .*"topic-0002"/],
-      [`${path}:4`, "new-2", "DUPLICATE_COMBINATION", /held by .*"new-1"/],
-      [`${path}:6`, "new-1", "DUPLICATE_EXTERNAL_ID", /a different name\./],
+      [`${path}:3`, "thief", "DUPLICATE_COMBINATION", /those of the topic "topic-0002"/],
     ] as const;
     for (const args of [["--dry-run"], []]) {
       const count = await to.stored.countDocuments();
@@ -362,7 +358,7 @@ describe("topicsync topics export and import", () => {
         unchanged: number;
         rejected: { place: string; externalId: string; code: string; message: string }[];
       };
-      assert.deepEqual([created, unchanged, rejected.length], [1, 1, 4]);
+      assert.deepEqual([created, unchanged, rejected.length], [1, 1, 2]);
       for (const [index, [where, externalId, reason, message]] of expected.entries()) {
         const one = rejected[index];
         assert.deepEqual([one?.place, one?.externalId, one?.code], [where, externalId, reason]);
@@ -371,7 +367,23 @@ describe("topicsync topics export and import", () => {
       assert.equal(await to.stored.countDocuments(), count + (args.length > 0 ? 0 : 1));
     }
     const table = await to.topics(["import", path]);
-    assert.match(table.output, /0 created, 2 unchanged, 4 rejected[^]*:3.*thief.*DUPLICATE_COMBINATION/);
+    assert.match(table.output, /0 created, 2 unchanged, 2 rejected[^]*:3.*thief.*DUPLICATE_COMBINATION/);
+  });
+
+  it("import nothing if definitions exclude each other", async () => {
+    const count = await to.stored.countDocuments();
+    const bodies = [
+      { externalId: "x", name: "n", namespace: null },
+      { externalId: "x", name: "other" },
+      { externalId: "y", name: "n", namespace: "" },
+    ];
+    const { code, errors } = await to.topics(["import", createFile(toNdjson(...bodies))]);
+    assert.equal(code, 3);
+    assert.match(
+      errors,
+      /:2: has the same external id as .*:1\n.*:3: has the same name, namespace and filters as .*:1\nNothing was imported/,
+    );
+    assert.equal(await to.stored.countDocuments(), count);
   });
 
   it("import nothing if a definition is invalid, and report each", async () => {

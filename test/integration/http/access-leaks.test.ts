@@ -135,7 +135,7 @@ const queries: Readonly<Record<string, () => readonly string[]>> = {
   listTopics: () => [
     ...["?limit=999", "?state=disabled", `?q=${mark}`, `?owner=${mark}`, `?tag=${mark}`, `?set=${ids.set}`],
     ...[`?search=${mark}`, `?namespace=${mark}`, "?sort=-name", "?sort=changed", "?unusedFor=1m"],
-    `?at=${new Date().toISOString()}`,
+    ...["", `&set=${ids.set}`].map((set) => `?at=${new Date().toISOString()}${set}`),
   ],
   getTopic: () => ["", "?version=1", "?version=2", `?at=${new Date().toISOString()}`],
   listTopicVersions: () => ["", "?limit=1"],

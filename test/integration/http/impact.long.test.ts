@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { ImpactResult } from "../../../schemas/impact.ts";
+import { exitCodes } from "../../../src/lib/errors.ts";
 import { roles } from "../../../src/users/user.ts";
 import { assertError, call, type Call, type HttpResponse } from "../../support/http.ts";
 import { deleteKafkaTopic, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
-import { addUser, runJson, type TestService } from "../../support/service.ts";
+import { addUser, runCli, runJson, type TestService } from "../../support/service.ts";
 
 const { kafka, admin, routerScene } = routerStage();
 const own = routerScene();
@@ -121,6 +122,22 @@ describe("a preview over HTTP", () => {
     const filters = ["--header-query", widen.headerQuery, "--content-query", widen.contentQuery];
     const args = ["topics", "impact", "--topic", "critical", ...filters, "--offsets", ranges];
     assert.deepEqual(await runJson(args, own.settings), first);
+    const remote = {
+      ...{ TOPICSYNC_SERVER: service.url, TOPICSYNC_USER: manager.user },
+      TOPICSYNC_PASSWORD: manager.password,
+    };
+    assert.deepEqual(await runJson(args, remote), first);
+    for (const refused of [
+      ["topics", "impact", "--all"],
+      [...args.slice(0, -2), "--kafka-topic", "other"],
+    ]) {
+      const { code, errors } = await runCli(refused, remote);
+      assert.deepEqual(
+        [code, /a server cannot do this with --(?:all|kafka-topic)/.test(errors)],
+        [exitCodes.configuration, true],
+        errors,
+      );
+    }
   });
 
   it("reads the records of a time", async () => {

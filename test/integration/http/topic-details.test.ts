@@ -170,6 +170,10 @@ describe("the history of details", () => {
     };
     assert.partialDeepStrictEqual(await at(first.changedOn), { owner: "ann" });
     assert.deepEqual(await at(second.changedOn), json.details);
+    const url = `${service.url}${topicsPath}?externalId=${id}&at=${encodeURIComponent(first.changedOn)}`;
+    const listed = await call(url, { method: "GET" });
+    assert.partialDeepStrictEqual(listed.json.topics[0].details, { owner: "ann", set: null });
+    assert.deepEqual((await call(`${url}&set=noc`, { method: "GET" })).json.topics, []);
   });
 
   it("hides what was written in a foreign namespace", async () => {

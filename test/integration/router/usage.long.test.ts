@@ -6,6 +6,7 @@ import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
 import { apiKeys, startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { parseNdjson } from "../../support/ndjson.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage, type RouterScene } from "../../support/router-scene.ts";
 import { getSyncStatus } from "../../support/scene.ts";
@@ -47,11 +48,10 @@ async function get(service: TestService, path: string): Promise<Readonly<Record<
 
 /** The number of events of each topic, by the command line. */
 async function readCounts(scene: RouterScene, ...args: string[]): Promise<Record<string, number>> {
-  const { code, output, errors } = await scene.cli("topics", "usage", ...args, "--json");
+  const { code, output, errors } = await scene.cli("topics", "list", ...args, "--json");
   assert.equal(code, 0, errors);
-  const lines = output.split("\n").filter((line) => line !== "");
-  const views = lines.map((line) => JSON.parse(line) as TopicUsageView);
-  return Object.fromEntries(views.map(({ externalId, events }) => [externalId, events]));
+  const views = parseNdjson(output) as { readonly externalId: string; readonly events?: number }[];
+  return Object.fromEntries(views.map(({ externalId, events = 0 }) => [externalId, events]));
 }
 
 describe("the usage of topics", () => {
@@ -59,9 +59,9 @@ describe("the usage of topics", () => {
     const scene = await createScene();
     const first = await scene.start();
     await sendTopics(scene);
-    assert.deepEqual(await readCounts(scene, "all"), { all: 0 });
-    const unknown = await scene.cli("topics", "usage", "--unused-for", "1d");
-    assert.match(unknown.output, /^0 unused topics$/m);
+    assert.deepEqual(await readCounts(scene, "--external-id", "all"), { all: 0 });
+    const unknown = await scene.cli("topics", "list", "--unused-for", "1d");
+    assert.match(unknown.output, /^No topics match\.$/m);
     assert.match(unknown.errors, /^(?:No counts are stored yet|Events were counted)/);
     const from = getDay();
     await produce(scene, { Ticket: 5, Alarm: 3, Other: 2 });
@@ -89,7 +89,10 @@ describe("the usage of topics", () => {
     const table = await scene.cli("topics", "list");
     assert.match(table.output, /^external id .* last event$/m);
     assert.match(table.output, new RegExp(`^tickets .*(?:${from}|${getDay()}) \\d\\d:\\d\\d$`, "m"));
-    assert.match((await scene.cli("topics", "usage", "tickets")).output, /^tickets +n +\S+ \S+ +6$/m);
+    assert.match(
+      (await scene.cli("topics", "usage", "tickets")).output,
+      /^events +6\nlast event +\S+Z\ncounted +from \S+Z until \S+Z\n$/,
+    );
   });
 
   it("finds unused topics page by page, which are none as long as counting has not lasted", async () => {
@@ -114,8 +117,8 @@ describe("the usage of topics", () => {
     const recent = await findUnused("30d");
     assert.deepEqual([recent.ids, recent.next], [[], null]);
     assert.match(
-      (await scene.cli("topics", "usage", "--unused-for", "30d")).errors,
-      /\nThat is too short to call a topic unused\.\n$/,
+      (await scene.cli("topics", "list", "--unused-for", "30d")).errors,
+      /^Events were counted from .* if they were counted for all of 30d\.\n$/,
     );
     const usage = scene.db.collection("topicsync_topic_usage");
     await usage.updateOne({ "_id.counting": "events" }, { $set: { since: long } });
@@ -133,7 +136,7 @@ describe("the usage of topics", () => {
       method: "GET",
     });
     assert.match(retired.text, /cannot be combined with state=retired/);
-    assert.equal((await scene.cli("topics", "usage", "--unused-for", "0d")).code, 64);
+    assert.equal((await scene.cli("topics", "list", "--unused-for", "0d")).code, 64);
   });
 
   it("counts events once although their batch is repeated", async () => {

@@ -62,10 +62,12 @@ for (const [what, opened] of [
     };
   };
   const listDisabledIds = async (): Promise<string[]> => {
-    const ids: string[] = [];
-    for await (const { topic } of createTopicReader(opened).readAll({ state: "disabled", namespaces: "all" }))
-      ids.push(topic.externalId);
-    return ids.toSorted();
+    const order = { sort: "retired", descending: true } as const;
+    const found = await createTopicReader(opened).readSorted(
+      { state: "disabled", namespaces: "all" },
+      { order, after: undefined, limit: 1_000 },
+    );
+    return found.map(({ topic }) => topic.externalId).toSorted();
   };
   const countRecords = async (externalId: string) => {
     const filter = { topic_id: externalId };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { before, describe, it } from "node:test";
 
 import type { PickableTopic } from "../../../src/topics/live/feed.ts";
@@ -62,16 +63,9 @@ export function testFindings(count: number): void {
   }
 
   async function analyze(given: readonly PickableTopic[], about?: AnalysisOptions["about"]) {
-    const reader = {
-      async *streamPickable() {
-        yield* given;
-        await Promise.resolve();
-      },
-    };
-    const analysis = new TopicAnalysis(reader, {
+    const analysis = new TopicAnalysis(Readable.from(given), {
       kinds: findingKinds,
       about,
-      onRead: () => undefined,
       onCompared: () => undefined,
     });
     const findings: Finding[] = [];

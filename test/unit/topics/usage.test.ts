@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import {
-  addLastEvents,
+  addUsage,
   selectUnused,
-  splitTopics,
   toUsageView,
   type CountingSpan,
   type TopicUsage,
@@ -90,7 +89,7 @@ describe("unused topics", () => {
 
 describe("the last events of topics", () => {
   it("are added to the topics that had any", async () => {
-    const listed = await addLastEvents(createUsage({ a: 5 }), [listTopic("a", 0), listTopic("b", 0)]);
+    const listed = await addUsage(createUsage({ a: 5 }), [listTopic("a", 0), listTopic("b", 0)]);
     assert.deepEqual(
       listed.map(({ lastEventOn }) => lastEventOn),
       [new Date(5), undefined],
@@ -100,32 +99,9 @@ describe("the last events of topics", () => {
   it("are not those of another topic that had the external id before", async () => {
     const former = { lastOn: new Date(5), events: 1 };
     const usage = { find: () => Promise.resolve(new Map([["a", { ...former, topicId: "former" }]])) };
-    const [listed] = await addLastEvents(usage, [listTopic("a", 0)]);
+    const [listed] = await addUsage(usage, [listTopic("a", 0)]);
     assert.equal(listed?.lastEventOn, undefined);
     const own = { find: () => Promise.resolve(new Map([["a", { ...former, topicId: "a" }]])) };
-    assert.deepEqual((await addLastEvents(own, [listTopic("a", 0)]))[0]?.lastEventOn, new Date(5));
-  });
-
-  it("are looked up for 200 topics at a time, and for the rest", async () => {
-    async function* read(count: number) {
-      for (let at = 0; at < count; at += 1) yield await Promise.resolve(listTopic(`t${at}`, 0));
-    }
-    for (const [count, sizes] of [
-      [0, []],
-      [200, [200]],
-      [401, [200, 200, 1]],
-    ] as const) {
-      const parts: string[][] = [];
-      for await (const part of splitTopics(read(count)))
-        parts.push(part.map(({ topic }) => topic.externalId));
-      assert.deepEqual(
-        parts.map(({ length }) => length),
-        sizes,
-      );
-      assert.deepEqual(
-        parts.flat(),
-        Array.from({ length: count }, (_, at) => `t${at}`),
-      );
-    }
+    assert.deepEqual((await addUsage(own, [listTopic("a", 0)]))[0]?.lastEventOn, new Date(5));
   });
 });

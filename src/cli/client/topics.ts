@@ -1,0 +1,77 @@
+import type { TopicList } from "../../../schemas/topic-list.ts";
+import { maxLookUpIds, type TopicLookUpReply } from "../../../schemas/topic-sets.ts";
+import type { TopicView } from "../../../schemas/topic-view.ts";
+import { splitIntoBatches } from "../../lib/batches.ts";
+import { UnavailableError } from "../../lib/errors.ts";
+import { listTopics } from "../../operations/topics.ts";
+import { lookUpTopics } from "../../operations/topic-sets.ts";
+import type { TopicDefinition } from "../../topics/topic.ts";
+import type { TopicChoiceFlags } from "../commands/topic-choice.ts";
+import { formatCount } from "../output/format.ts";
+import { printError } from "../output/output.ts";
+import type { OperationClient } from "./operation-client.ts";
+
+export const maxPageSize = 500;
+const topicsPerMessage = 50_000;
+
+export interface TopicChoice extends TopicChoiceFlags {
+  /** The topics as they were at this time. */
+  readonly at?: Date | undefined;
+}
+
+interface ReadOptions {
+  readonly pageSize?: number;
+  readonly onPage?: (page: TopicList) => void;
+  /** Says how far it is, where that takes long. */
+  readonly showsCount?: true;
+}
+
+/**
+ * Reads all pages of the list of topics; of several external ids one after another. Throws an
+ * UnavailableError once aborted.
+ */
+export async function* readTopics(
+  client: OperationClient,
+  { externalId: externalIds = [], search: q, at, ...flags }: TopicChoice,
+  { pageSize = maxPageSize, onPage, showsCount }: ReadOptions = {},
+): AsyncGenerator<TopicView> {
+  const { state, name, namespace, source, owner, tag, label, lifecycle, set, unusedFor } = flags;
+  const choice = { state, name, namespace, source, owner, tag, label, lifecycle, set, q, unusedFor };
+  let read = 0;
+  for (const externalId of externalIds.length === 0 ? [undefined] : externalIds.toSorted()) {
+    let after: string | undefined;
+    do {
+      const query = { ...choice, at: at?.toISOString(), externalId, limit: pageSize, after };
+      const { json: page } = await client.call<TopicList>(listTopics, { query });
+      onPage?.(page);
+      for (const topic of page.topics) {
+        if (client.abort.aborted) throw new UnavailableError(`stopped after ${formatCount(read, "topic")}`);
+        yield topic;
+        read += 1;
+        if (showsCount && read % topicsPerMessage === 0) printError(`  read ${formatCount(read, "topic")}`);
+      }
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+  }
+}
+
+/** Finds the definitions of active topics, by external id. */
+export async function findDefinitions(
+  client: OperationClient,
+  externalIds: readonly string[],
+): Promise<ReadonlyMap<string, TopicDefinition>> {
+  const found = new Map<string, TopicDefinition>();
+  for (const some of splitIntoBatches(externalIds, maxLookUpIds)) {
+    const { json } = await client.call<TopicLookUpReply>(lookUpTopics, { body: { externalIds: some } });
+    for (const { externalId, topic } of json.topics)
+      if (topic !== null) found.set(externalId, { ...topic, externalId });
+  }
+  return found;
+}
+
+/** Warns of topics that match no event. */
+export function warnInvalidFilters(count: number): void {
+  if (count === 0) return;
+  const skipped = formatCount(count, "topic");
+  printError(`warning: skipped ${skipped} with invalid filters; \`topicsync filters check\` lists them`);
+}
