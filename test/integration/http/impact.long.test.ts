@@ -10,7 +10,7 @@ import { deleteKafkaTopic, deleteRecordsBefore } from "../../support/kafka-topic
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage } from "../../support/router-scene.ts";
-import { addUser, runCli, runJson, type TestService } from "../../support/service.ts";
+import { addUser, bootstrap, runCli, runJson, type TestService } from "../../support/service.ts";
 
 const { kafka, admin, routerScene } = routerStage();
 const own = routerScene();
@@ -123,8 +123,8 @@ describe("a preview over HTTP", () => {
     const args = ["topics", "impact", "--topic", "critical", ...filters, "--offsets", ranges];
     assert.deepEqual(await runJson(args, own.settings), first);
     const remote = {
-      ...{ TOPICSYNC_SERVER: service.url, TOPICSYNC_USER: manager.user },
-      TOPICSYNC_PASSWORD: manager.password,
+      ...{ TOPICSYNC_SERVER: service.url, TOPICSYNC_USER: bootstrap.user },
+      TOPICSYNC_PASSWORD: bootstrap.password,
     };
     assert.deepEqual(await runJson(args, remote), first);
     for (const refused of [
