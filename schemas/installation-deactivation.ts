@@ -21,6 +21,11 @@ export const deactivationSchema = {
       maxLength: 200,
       description: "Stored with each installation.",
     },
+    unseenSince: {
+      type: "string",
+      format: "date-time",
+      description: "Only installations that are still last registered before this time (RFC 3339).",
+    },
   },
   examples: [{ ids: ["5d3c6c1f0e9b4a7c8d2e1f3a4b5c6d7e"], reason: "lost telephone" }],
 } as const;
@@ -38,7 +43,7 @@ export const deactivatedSchema = {
       type: "integer",
       minimum: 0,
       description:
-        "Number of installations that were active. The others were inactive already or do not exist.",
+        "Number of installations that were active. The others were inactive already, do not exist, or were registered since `unseenSince`.",
     },
   },
 } as const;

@@ -66,6 +66,12 @@ export const pickQuerySchema = {
       description:
         'What filters see of the record that carries the event, as JSON: `{"$key": "…", "$header": {"NAME": "…"}, "$ce": {"type": "…"}}`, each optional.',
     },
+    at: {
+      type: "string",
+      format: "date-time",
+      description:
+        "Pick from the topics as they were at this time (RFC 3339), and explain the topic as it was. All topics are read: with so many that it takes more than ten seconds, the response is 503 `OVERLOADED`.",
+    },
   },
 } as const;
 
@@ -94,6 +100,7 @@ export const pickResponseSchema = {
           externalId: text,
           name: text,
           namespace: text,
+          version: { type: "integer", description: "With `at`: the version that it had." },
           egressTopic: {
             ...text,
             description: "The Kafka topic that events are forwarded to. Only where a router is configured.",
@@ -113,6 +120,7 @@ export const pickResponseSchema = {
       required: ["externalId", "matches", "conditions"],
       properties: {
         externalId: text,
+        version: { type: "integer", description: "With `at`: the version that it had." },
         matches: { type: "boolean" },
         conditions: {
           type: "array",

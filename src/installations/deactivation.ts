@@ -1,6 +1,5 @@
 import { tokenDigest, type AuditEvent } from "../lib/audit.ts";
 import type { InstallationKey } from "./installation.ts";
-import type { InstallationListing, InstallationQuery } from "./listing.ts";
 import type { DeactivateAll, DeactivateAllRequest } from "./stores.ts";
 
 /** Returns the audit events of deactivated tokens. */
@@ -39,43 +38,4 @@ export function shareDeactivations(deactivateAll: DeactivateAll): DeactivateAll 
     queued.set(key, shared);
     return shared;
   };
-}
-
-interface Sweep {
-  readonly query: Pick<InstallationQuery, "application" | "platform">;
-  readonly unseenSince: Date;
-  /** Deactivates the ones of these ids that are still unseen, and returns how many. Undefined: only count. */
-  readonly deactivate: ((ids: readonly string[]) => Promise<number>) | undefined;
-  /** Stops the sweep after the current chunk. */
-  readonly abort: AbortSignal;
-  /** Receives the number of records examined so far. The sweep goes on when it resolves. */
-  readonly onProgress: (scanned: number) => Promise<void> | void;
-}
-
-interface SweepResult {
-  readonly found: number;
-  /** Less than `found` when some were registered again during the sweep. */
-  readonly deactivated: number;
-}
-
-/**
- * Deactivates all active installations that were not seen since. Safe to interrupt; run it again to continue.
- * Throws UnavailableError.
- */
-export async function sweep(
-  listing: Pick<InstallationListing, "streamAll">,
-  { query, unseenSince, deactivate, abort, onProgress }: Sweep,
-): Promise<SweepResult> {
-  let found = 0;
-  let deactivated = 0;
-  let totalScanned = 0;
-  for await (const { installations, scanned } of listing.streamAll({ ...query, active: true, unseenSince })) {
-    const ids = installations.map(({ id }) => id);
-    found += ids.length;
-    if (deactivate !== undefined && ids.length > 0) deactivated += await deactivate(ids);
-    totalScanned += scanned;
-    await onProgress(totalScanned);
-    if (abort.aborted) break;
-  }
-  return { found, deactivated };
 }

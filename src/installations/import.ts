@@ -1,3 +1,4 @@
+import type { ImportedInstallations } from "../../schemas/installation-import.ts";
 import { installationViewSchema, type InstallationView } from "../../schemas/installation-view.ts";
 import { formatFaults, type Fault } from "../lib/errors.ts";
 import { createValidator } from "../lib/validation.ts";
@@ -6,32 +7,22 @@ import { fromInstallationView, toKeyText, type Installation } from "./installati
 import type { InstallationImportStore, Replacement } from "./stores.ts";
 import { checkToken } from "./token-rules.ts";
 
-interface ImportResult {
-  readonly added: number;
-  readonly updated: number;
-  /** Records whose stored version is as new, or newer. */
-  readonly kept: number;
-  /** Records whose id belongs to another installation. */
-  readonly idTaken: readonly Installation[];
-}
-
-/** Imports exported installations. Both functions throw UnavailableError. */
-export interface InstallationImporter {
-  /** Converts the JSON of an installation. Returns what is wrong with it as a text. */
-  read(json: unknown): Promise<Installation | string>;
-  /**
-   * Stores installations by their keys. Of two records with one key, the one that changed later wins as a
-   * whole, so importing the same records again changes nothing.
-   */
-  store(installations: readonly Installation[], options: { readonly dryRun: boolean }): Promise<ImportResult>;
-}
+/**
+ * Stores the JSON of installations by their keys; says what is wrong with the others. Of two records with one
+ * key, the one that changed later wins as a whole, so importing the same records again changes nothing.
+ * Throws UnavailableError.
+ */
+export type ImportInstallations = (
+  records: readonly unknown[],
+  options: { readonly dryRun: boolean },
+) => Promise<ImportedInstallations>;
 
 const checkView = createValidator<InstallationView>(installationViewSchema);
 
-export function createInstallationImporter(
+export function createInstallationImport(
   importStore: InstallationImportStore,
   catalog: Catalog,
-): InstallationImporter {
+): ImportInstallations {
   /** Accepts disabled applications and platforms, since their installations are exported too. */
   async function normalizeToken(view: InstallationView): Promise<Fault | { readonly token: string }> {
     if ((await catalog.getApplication(view.application)) === undefined)
@@ -43,36 +34,51 @@ export function createInstallationImporter(
     return "token" in checked ? checked : { path: "/token", message: checked.fault };
   }
 
-  return {
-    async read(json) {
-      const checked = checkView(json);
-      if (!checked.ok) return formatFaults(checked.faults, "The record");
-      const found = await normalizeToken(checked.value);
-      if ("path" in found) return formatFaults([found], "The record");
-      return fromInstallationView({ ...checked.value, token: found.token });
-    },
+  /** Returns what is wrong with a record as a text. */
+  async function read(record: unknown): Promise<Installation | string> {
+    const checked = checkView(record);
+    if (!checked.ok) return formatFaults(checked.faults, "The record");
+    const found = await normalizeToken(checked.value);
+    if ("path" in found) return formatFaults([found], "The record");
+    return fromInstallationView({ ...checked.value, token: found.token });
+  }
 
-    async store(installations, { dryRun }) {
-      const latest = new Map<string, Installation>();
-      for (const one of installations) {
-        const other = latest.get(toKeyText(one));
-        if (other === undefined || other.updatedOn < one.updatedOn) latest.set(toKeyText(one), one);
-      }
-      const keys = await importStore.findKeys(installations.map(({ token }) => token));
-      const storedByKey = new Map(keys.map((one) => [toKeyText(one), one]));
-      const absent: Installation[] = [];
-      const newer: Replacement[] = [];
-      for (const [key, by] of latest) {
-        const held = storedByKey.get(key);
-        if (held === undefined) absent.push(by);
-        else if (held.updatedOn < by.updatedOn) newer.push({ id: held.id, by });
-      }
-      const failed = dryRun ? new Map<Installation, string>() : await importStore.add(absent);
-      const updated = dryRun ? newer.length : await importStore.replace(newer);
-      const added = absent.length - failed.size;
-      const idTaken = [...failed].flatMap(([one, reason]) => (reason === "id taken" ? [one] : []));
-      const kept = installations.length - added - updated - idTaken.length;
-      return { added, updated, kept, idTaken };
-    },
+  return async (records, { dryRun }) => {
+    const rejected: ImportedInstallations["rejected"] = [];
+    const indexes = new Map<Installation, number>();
+    for (const [index, record] of records.entries()) {
+      const one = await read(record);
+      if (typeof one === "string") rejected.push({ index, reason: one });
+      else indexes.set(one, index);
+    }
+    const { absent, newer } = await compareWithStored(importStore, [...indexes.keys()]);
+    const failed = dryRun ? new Map<Installation, string>() : await importStore.add(absent);
+    const updated = dryRun ? newer.length : await importStore.replace(newer);
+    const added = absent.length - failed.size;
+    const taken = [...failed].flatMap(([one, reason]) => (reason === "id taken" ? [one] : []));
+    const reason = "/id belongs to another installation; leave it out to get a new one.";
+    rejected.push(...taken.map((one) => ({ index: indexes.get(one) ?? 0, reason })));
+    return { added, updated, kept: indexes.size - added - updated - taken.length, rejected };
   };
+}
+
+async function compareWithStored(
+  importStore: InstallationImportStore,
+  installations: readonly Installation[],
+): Promise<{ readonly absent: readonly Installation[]; readonly newer: readonly Replacement[] }> {
+  const latest = new Map<string, Installation>();
+  for (const one of installations) {
+    const other = latest.get(toKeyText(one));
+    if (other === undefined || other.updatedOn < one.updatedOn) latest.set(toKeyText(one), one);
+  }
+  const keys = await importStore.findKeys(installations.map(({ token }) => token));
+  const storedByKey = new Map(keys.map((one) => [toKeyText(one), one]));
+  const absent: Installation[] = [];
+  const newer: Replacement[] = [];
+  for (const [key, by] of latest) {
+    const held = storedByKey.get(key);
+    if (held === undefined) absent.push(by);
+    else if (held.updatedOn < by.updatedOn) newer.push({ id: held.id, by });
+  }
+  return { absent, newer };
 }

@@ -41,7 +41,6 @@ export interface InstallationSelection {
   /** An index finds a user's tokens only together with `applications` and `platforms`. */
   readonly user?: string | undefined;
   readonly active?: boolean | undefined;
-  readonly tokens?: readonly string[] | undefined;
   /** The last characters of the token. */
   readonly tokenSuffix?: string | undefined;
   /** Last registered before this time. */
@@ -90,8 +89,6 @@ export interface InstallationReader {
     readonly token: string;
     readonly keep: number;
   }): Promise<readonly Installation[]>;
-  /** The approximate number of records. */
-  estimateCount(): Promise<number>;
   /** Counts by application and platform, sorted by both. Reads every selected record. */
   countByScope(
     selection: Pick<InstallationSelection, "applications" | "platforms">,
@@ -101,10 +98,15 @@ export interface InstallationReader {
 /** Deactivates installations. Every function throws UnavailableError. */
 export interface InstallationDeactivator {
   /**
-   * Deactivates the active ones of these ids and returns their keys. Throws only when none was deactivated:
-   * after an outage half way, the keys so far are returned, for the audit.
+   * Deactivates the active ones of these ids, with a time only those still unseen since, and returns their
+   * keys. Throws only when none was deactivated: after an outage half way, the keys so far are returned, for
+   * the audit.
    */
-  deactivateByIds(ids: readonly string[], reason: string): Promise<readonly InstallationKey[]>;
+  deactivateByIds(
+    ids: readonly string[],
+    reason: string,
+    unseenSince?: Date,
+  ): Promise<readonly InstallationKey[]>;
   /** Deactivates the ones of these ids that are active and still unseen since. Returns how many. */
   deactivateUnseen(
     ids: readonly string[],

@@ -8,7 +8,7 @@ import { throwUnreadable } from "./impact.ts";
 const common = { method: "GET", access: "topics.read", tag: "event types" } as const;
 const reason = "No events are read: the setting KAFKA_EVENTS_TOPIC names no Kafka topic.";
 
-export const listTypes = operation({
+export const listEventTypes = operation({
   ...common,
   id: "listEventTypes",
   paths: ["/api/topicsync/v1/event-types"],
@@ -25,24 +25,23 @@ export const listTypes = operation({
   },
 });
 
+export const showEventType = operation({
+  ...common,
+  id: "getEventType",
+  paths: ["/api/topicsync/v1/event-types/{name}"],
+  summary: "Get an event type",
+  description: "With the paths that its events have.",
+  parameters: { name: "The `eventType`; `-` for events without one." },
+  replies: { 200: { description: "The event type.", schema: eventTypeSchema } },
+  rejections: ["NOT_FOUND"],
+  async handle({ parameters: { name = "" }, user }, { eventTypes }) {
+    const sample = await eventTypes.getSample().catch(throwUnreadable);
+    const type = sample?.types.find((one) => one.name === name);
+    if (sample === undefined || type === undefined)
+      throw new HttpError("NOT_FOUND", `There is no event type "${name}" among the last events.`);
+    return { status: 200, json: toEventTypeView(type, sample, { showsValues: mayReadEvents(user) }) };
+  },
+});
+
 /** Lists and shows the types of the last events. */
-export const eventTypeOperations: readonly Operation[] = [
-  listTypes,
-  operation({
-    ...common,
-    id: "getEventType",
-    paths: ["/api/topicsync/v1/event-types/{name}"],
-    summary: "Get an event type",
-    description: "With the paths that its events have.",
-    parameters: { name: "The `eventType`; `-` for events without one." },
-    replies: { 200: { description: "The event type.", schema: eventTypeSchema } },
-    rejections: ["NOT_FOUND"],
-    async handle({ parameters: { name = "" }, user }, { eventTypes }) {
-      const sample = await eventTypes.getSample().catch(throwUnreadable);
-      const type = sample?.types.find((one) => one.name === name);
-      if (sample === undefined || type === undefined)
-        throw new HttpError("NOT_FOUND", `There is no event type "${name}" among the last events.`);
-      return { status: 200, json: toEventTypeView(type, sample, { showsValues: mayReadEvents(user) }) };
-    },
-  }),
-];
+export const eventTypeOperations: readonly Operation[] = [listEventTypes, showEventType];

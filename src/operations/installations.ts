@@ -5,6 +5,12 @@ import {
   type DeactivationBody,
 } from "../../schemas/installation-deactivation.ts";
 import {
+  importedInstallationsSchema,
+  installationImportSchema,
+  maxImportBytes,
+  type InstallationImportBody,
+} from "../../schemas/installation-import.ts";
+import {
   installationListSchema,
   installationQuerySchema,
   type InstallationList,
@@ -91,7 +97,7 @@ const removeInstallation = operation({
   },
 });
 
-const listInstallations = operation({
+export const listInstallations = operation({
   id: "listInstallations",
   method: "GET",
   paths: [adminPath],
@@ -140,7 +146,7 @@ const lookUpInstallations = operation({
   },
 });
 
-const deactivateInstallations = operation({
+export const deactivateInstallations = operation({
   id: "deactivateInstallations",
   method: "POST",
   paths: [`${adminPath}/deactivate`],
@@ -151,11 +157,34 @@ const deactivateInstallations = operation({
     "Deactivates these installations and records the reason. Registering a token again reactivates it.",
   body: bodyRules<DeactivationBody>(deactivationSchema),
   replies: { 200: { description: "The number of deactivated installations.", schema: deactivatedSchema } },
-  async handle({ body: { ids, reason } }, { installationDeactivator }) {
-    const deactivated = await installationDeactivator.deactivateByIds(ids, reason);
+  async handle({ body: { ids, reason, unseenSince } }, { installationDeactivator }) {
+    const deactivated = await installationDeactivator.deactivateByIds(
+      ids,
+      reason,
+      unseenSince === undefined ? undefined : new Date(unseenSince),
+    );
     const json: Deactivated = { deactivated: deactivated.length };
     const audit = toDeactivationEvents(deactivated, reason);
     return { status: 200, json, ...(audit.length === 0 ? {} : { audit }) };
+  },
+});
+
+export const importInstallations = operation({
+  id: "importInstallations",
+  method: "POST",
+  paths: [`${adminPath}/import`],
+  access: "installations.write-all",
+  tag: "push",
+  summary: "Import push tokens",
+  description:
+    "Stores installations as they are listed with `fullTokens`, of any user. Of two records of a token, the one with the later `updatedOn` wins as a whole, so the request can be repeated. Applications and platforms must exist, active or not.",
+  body: bodyRules<InstallationImportBody>(installationImportSchema, { maxBytes: maxImportBytes }),
+  replies: { 200: { description: "What was stored.", schema: importedInstallationsSchema } },
+  async handle({ body: { installations, dryRun = false } }, { importInstallations: store }) {
+    const json = await store(installations, { dryRun });
+    const count = dryRun ? 0 : json.added + json.updated;
+    const audit: AuditEvent = { action: "installations.imported", count };
+    return { status: 200, json, ...(count > 0 && { audit }) };
   },
 });
 
@@ -172,11 +201,12 @@ function toRegistrationEvent(
   };
 }
 
-/** Registration and removal (specification 4.1 and 4.2), listing, look-up and deactivation of push tokens. */
+/** Registration and removal (specification 4.1 and 4.2), listing, look-up, deactivation, import. */
 export const installationOperations: readonly Operation[] = [
   registerInstallation,
   removeInstallation,
   listInstallations,
   lookUpInstallations,
   deactivateInstallations,
+  importInstallations,
 ];

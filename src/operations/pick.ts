@@ -10,62 +10,83 @@ import { decodeEventText } from "../../consumers/events/decode.ts";
 import { addRecord, checkEvent, readEventRecord, type DecodedEvent } from "../routing/event.ts";
 import { FilterSyntaxError } from "../matching/filter/filter.ts";
 import type { EventRecord } from "../matching/filter/record.ts";
-import type { LiveTopicIndex } from "../topics/live/live-topic-index.ts";
+import { readFilters } from "../matching/filter/topic-filters.ts";
+import { explain, type ConditionResult } from "../matching/picker/explain.ts";
 import { toExplanation } from "../routing/explanation.ts";
+import { pickAt } from "../topics/picking-at.ts";
 import { toEgressView } from "../kafka/interface/egress-naming.ts";
 import type { ValidationResult } from "../lib/validation.ts";
-import type { Namespaces } from "../users/rights.ts";
+import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { HttpError } from "./framework/errors.ts";
 import { operation, versioned, type Operation } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
+import type { OperationServices } from "./framework/services.ts";
+
+/** Events in Kafka may be larger than other bodies. */
+const maxEventBytes = 1024 * 1024;
 
 /**
- * `POST …/topic/pick[?explain=EXTERNALID][&record=JSON]`: the topics that an event belongs to. The
+ * `POST …/topic/pick[?explain=EXTERNALID][&at=TIME][&record=JSON]`: the topics that an event belongs to. The
  * body is read as the router reads the value of a record.
  */
-export const pickOperations: readonly Operation[] = [
-  operation({
-    id: "pickTopics",
-    method: "POST",
-    paths: [
-      ...versioned("/api/svc_api_notif_mgmt", "/topic/pick"),
-      ...versioned("/api/sn_api_notif_mgmt", "/topic/pick"),
-    ],
-    access: "topics.read",
-    perNamespace: true,
-    tag: "topics",
-    summary: "Find the topics that match an event",
-    description:
-      "Evaluates the filters of all active topics that the caller may read against the event. The body is read as the router reads the value of a record, so it may also be a CloudEvent. Read-only.",
-    body: { schema: eventSchema, parse: decodeEventText, check: checkDecoded, wrongTypeStatus: 415 },
-    query: queryRules<PickQuery>(pickQuerySchema),
-    replies: {
-      200: {
-        description: "The matching topics, sorted by external id: at most 1,000, and the number of all.",
-        schema: pickResponseSchema,
-      },
+export const pickTopics = operation({
+  id: "pickTopics",
+  method: "POST",
+  paths: [
+    ...versioned("/api/svc_api_notif_mgmt", "/topic/pick"),
+    ...versioned("/api/sn_api_notif_mgmt", "/topic/pick"),
+  ],
+  access: "topics.read",
+  perNamespace: true,
+  tag: "topics",
+  summary: "Find the topics that match an event",
+  description:
+    "Evaluates the filters of all active topics that the caller may read against the event. The body is read as the router reads the value of a record, so it may also be a CloudEvent. Read-only.",
+  body: {
+    schema: eventSchema,
+    parse: decodeEventText,
+    check: checkDecoded,
+    wrongTypeStatus: 415,
+    maxBytes: maxEventBytes,
+  },
+  query: queryRules<PickQuery>(pickQuerySchema),
+  replies: {
+    200: {
+      description: "The matching topics, sorted by external id: at most 1,000, and the number of all.",
+      schema: pickResponseSchema,
     },
-    rejections: ["BAD_FILTER", "NOT_FOUND", "UNDECODABLE"],
-    async handle(
-      { query: { explain: explainedId, record: given }, body, namespaces },
-      { topicIndex, egressNaming },
-    ) {
-      const { event } = body;
-      const record = addRecord(body, readRecord(given));
-      const { topics, total } = await topicIndex.pick(event, record, namespaces);
-      const json: PickResponse = {
-        total,
-        topics: topics.map(({ id, externalId, name, namespace }) => ({
-          ...{ id, externalId, name, namespace },
-          ...toEgressView(egressNaming, { externalId, namespace }),
-        })),
-      };
-      if (explainedId !== undefined)
-        json.explain = await explainTopic(topicIndex, explainedId, { event, record, namespaces });
-      return { status: 200, json };
-    },
-  }),
-];
+  },
+  rejections: ["BAD_FILTER", "NOT_FOUND", "UNDECODABLE"],
+  async handle({ query: { explain: explainedId, record: given, at }, body, namespaces }, services) {
+    const { topicIndex, topicHistory, egressNaming } = services;
+    const { event } = body;
+    const record = addRecord(body, readRecord(given));
+    const picked = { event, record, namespaces, at: at === undefined ? undefined : new Date(at) };
+    const explained = explainedId && (await explainTopic(services, explainedId, picked));
+    const { topics, total } =
+      picked.at === undefined
+        ? await topicIndex.pick(event, record, namespaces)
+        : await pickAt(topicHistory, picked.at, picked);
+    const json: PickResponse = {
+      total,
+      topics: topics.map((topic) => ({
+        ...toPickedView(topic),
+        ...toEgressView(egressNaming, topic),
+      })),
+      ...(explained && { explain: explained }),
+    };
+    return { status: 200, json };
+  },
+});
+
+export const pickOperations: readonly Operation[] = [pickTopics];
+
+type Picked = PickResponse["topics"][number];
+
+const toPickedView = ({ id, externalId, name, namespace, version }: Picked): Picked => ({
+  ...{ id, externalId, name, namespace },
+  ...(version !== undefined && { version }),
+});
 
 /** Only a missing body was not decoded. */
 function checkDecoded(body: unknown): ValidationResult<DecodedEvent> {
@@ -89,30 +110,40 @@ function readRecord(record: string | undefined): EventRecord | undefined {
   );
 }
 
-/** An event, what is known of its record, and where the caller may read topics. */
+/** An event, what is known of its record, where the caller may read topics, and of when. */
 interface PickedEvent extends DecodedEvent {
   readonly namespaces: Namespaces;
+  readonly at: Date | undefined;
 }
 
 async function explainTopic(
-  topicIndex: LiveTopicIndex,
+  services: OperationServices,
   externalId: string,
   picked: PickedEvent,
 ): Promise<NonNullable<PickResponse["explain"]>> {
-  const results = await explainConditions(topicIndex, externalId, picked);
-  if (results === undefined)
-    throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
-  return toExplanation(externalId, results);
+  const { results, ...version } = await explainConditions(services, externalId, picked);
+  if (results !== undefined) return { ...toExplanation(externalId, results), ...version };
+  const when = picked.at === undefined ? "" : ` at ${picked.at.toISOString()}`;
+  throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}"${when}.`);
+}
+
+interface Explained {
+  /** Undefined if there is no topic. */
+  readonly results: readonly ConditionResult[] | undefined;
+  readonly version?: number;
 }
 
 /** A topic from before filters were checked may have one that cannot be read. */
 async function explainConditions(
-  topicIndex: LiveTopicIndex,
+  { topicIndex, topicHistory }: OperationServices,
   externalId: string,
-  { event, record, namespaces }: PickedEvent,
-) {
+  { event, record, namespaces, at }: PickedEvent,
+): Promise<Explained> {
   try {
-    return await topicIndex.explain(externalId, event, record, namespaces);
+    if (at === undefined) return { results: await topicIndex.explain(externalId, event, record, namespaces) };
+    const topic = (await topicHistory.findAt(externalId, at))?.topic;
+    if (topic === undefined || !includesNamespace(namespaces, topic.namespace)) return { results: undefined };
+    return { results: explain(readFilters(topic), event, record), version: topic.version };
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
     throw new RejectionError("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [

@@ -10,7 +10,7 @@ import {
   type FeedbackStore,
 } from "../installations/feedback.ts";
 import { GroupCommit, type GroupCommitOptions } from "../installations/group-commit.ts";
-import { createInstallationImporter, type InstallationImporter } from "../installations/import.ts";
+import { createInstallationImport } from "../installations/import.ts";
 import { createInstallationListing } from "../installations/listing.ts";
 import { createLookUp } from "../installations/look-up.ts";
 import { createInstallationService } from "../installations/service.ts";
@@ -84,7 +84,6 @@ export interface Services extends DomainServices {
   readonly registrations: GroupCommit;
   readonly tokenLimit: TokenLimit | undefined;
   readonly jobs: JobStore;
-  readonly installationImporter: InstallationImporter;
   readonly feedbackStore: FeedbackStore;
   readonly feedback: FeedbackService;
 
@@ -150,8 +149,8 @@ export function createServices(options: ServicesOptions): Services {
     jobs: () => createJobStore(database),
     installationListing: ({ installationReader, catalogStore }) =>
       createInstallationListing(installationReader, catalogStore),
-    installationImporter: ({ catalog }) =>
-      createInstallationImporter(createInstallationImportStore(database), catalog),
+    importInstallations: ({ catalog }) =>
+      createInstallationImport(createInstallationImportStore(database), catalog),
     feedbackStore: () => createFeedbackStore(database, addComponent("push-feedback")),
     feedback: ({ feedbackStore, catalog }) => createFeedbackService(feedbackStore, catalog),
 

@@ -1,6 +1,5 @@
 import { hostname } from "node:os";
 
-import { sweep } from "../installations/deactivation.ts";
 import type { Audit } from "../lib/audit.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import { currentDate, elapsed, repeat, sleep } from "../lib/platform.ts";
@@ -13,6 +12,7 @@ const checkIntervalMs = 60_000;
 const retryMs = 10 * 60_000;
 /** Rests this many times as long as it reads, so that it takes a fifth of the time. */
 const restFactor = 4;
+const perPage = 1_000;
 
 interface ExpiryContext extends Pick<Context, "services" | "lifecycle" | "abort" | "log"> {
   readonly audit: Audit;
@@ -59,22 +59,17 @@ export async function expireTokens(
   const reason = `not seen for ${maxUnseenDays} days`;
   let isComplete = false;
   let deactivated = 0;
-  let startedAt = elapsed();
+  let after: string | undefined;
   try {
-    await sweep(installationListing, {
-      query: {},
-      unseenSince,
-      async deactivate(ids) {
-        const count = await installationDeactivator.deactivateUnseen(ids, { unseenSince, reason });
-        deactivated += count;
-        return count;
-      },
-      abort,
-      async onProgress() {
-        await sleep(restFactor * (elapsed() - startedAt), abort);
-        startedAt = elapsed();
-      },
-    });
+    do {
+      const startedAt = elapsed();
+      const query = { active: true, unseenSince };
+      const { installations, next } = await installationListing.findPage(query, { after, limit: perPage });
+      const ids = installations.map(({ id }) => id);
+      deactivated += await installationDeactivator.deactivateUnseen(ids, { unseenSince, reason });
+      after = next;
+      await sleep(restFactor * (elapsed() - startedAt), abort);
+    } while (after !== undefined && !abort.aborted);
     isComplete = !abort.aborted;
   } finally {
     if (!isComplete) await jobs.postpone(jobName, new Date(currentDate().getTime() + retryMs));

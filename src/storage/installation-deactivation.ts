@@ -17,11 +17,14 @@ type SeenRecord = Pick<InstallationRecord, "_id" | "sys_updated_on">;
 export function createInstallationDeactivator(database: Database): InstallationDeactivator {
   const installations = database.collection<InstallationRecord>(collections.installations);
   return {
-    async deactivateByIds(ids, reason) {
+    async deactivateByIds(ids, reason, unseenSince) {
+      const selected = { active: true, ...(unseenSince && { last_seen_on: { $lt: unseenSince } }) };
       const deactivated = new Map<string, InstallationKey>();
       try {
         await database.run(() =>
-          runConfirmed(database, () => deactivateByIds(installations, ids, reason, deactivated)),
+          runConfirmed(database, () =>
+            deactivateByIds(installations, { ids, selected, reason }, deactivated),
+          ),
         );
       } catch (error) {
         if (deactivated.size === 0) throw error;
@@ -104,15 +107,20 @@ async function runConfirmed(database: Database, work: () => Promise<void>): Prom
   } while (!(await database.confirmReads(primary, [collections.installations])));
 }
 
+interface Deactivation {
+  readonly ids: readonly string[];
+  readonly selected: Filter<InstallationRecord>;
+  readonly reason: string;
+}
+
 async function deactivateByIds(
   installations: Collection<InstallationRecord>,
-  ids: readonly string[],
-  reason: string,
+  { ids, selected, reason }: Deactivation,
   deactivated: Map<string, InstallationKey>,
 ): Promise<void> {
   const records = await installations
     .find(
-      { _id: { $in: ids.filter((id) => !deactivated.has(id)) }, active: true },
+      { _id: { $in: ids.filter((id) => !deactivated.has(id)) }, ...selected },
       { projection: { token: 1, application: 1, platform: 1, sys_updated_on: 1 } },
     )
     .toArray();
@@ -120,7 +128,7 @@ async function deactivateByIds(
   // One update each, to know which records others have deactivated. The token is the shard key. Like every
   // removal, it spares a record that was registered again since it was read, even if the store runs it late.
   for (const { _id, token, application, platform, sys_updated_on = null } of records) {
-    const filter = { _id, token, active: true, sys_updated_on } as Filter<InstallationRecord>;
+    const filter = { _id, token, ...selected, sys_updated_on } as Filter<InstallationRecord>;
     const { modifiedCount } = await installations.updateOne(filter, update, { maxTimeMS: maxUpdateMs });
     if (modifiedCount === 1) deactivated.set(_id, { token, application, platform });
   }

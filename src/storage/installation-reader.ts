@@ -26,8 +26,8 @@ interface ScopeGroup {
 }
 
 /**
- * Reads installations from MongoDB in `_id` order. Tokens and owners have an index. The other filters have
- * none, because every registration would have to maintain it (`last_seen_on` changes each time); they scan a
+ * Reads installations from MongoDB in `_id` order. Owners have an index. The other filters have none,
+ * because every registration would have to maintain it (`last_seen_on` changes each time); they scan a
  * bounded range of ids per query instead, so that a rare match cannot make a query slow.
  */
 export function createInstallationReader(database: Database): InstallationReader {
@@ -38,7 +38,7 @@ export function createInstallationReader(database: Database): InstallationReader
       database.list(async () => {
         const selected = toFilter(selection);
         const isUnfiltered = Object.keys(selected).length === 0;
-        const isIndexed = selection.tokens !== undefined || selection.user !== undefined;
+        const isIndexed = selection.user !== undefined;
         const endId = isUnfiltered || isIndexed ? undefined : await findScanEnd(installations, afterId);
         const records = await installations
           .find(
@@ -82,8 +82,6 @@ export function createInstallationReader(database: Database): InstallationReader
         return records.map(fromInstallationRecord);
       }),
 
-    estimateCount: () => database.run(() => installations.estimatedDocumentCount()),
-
     countByScope: (selection) =>
       database.list(async () => {
         const groups = await installations
@@ -115,7 +113,6 @@ const toFilter = ({
   platforms,
   user,
   active,
-  tokens,
   tokenSuffix,
   unseenSince,
 }: InstallationSelection): Filter<InstallationRecord> => ({
@@ -123,7 +120,6 @@ const toFilter = ({
   ...(platforms === undefined ? {} : { platform: { $in: [...platforms] } }),
   ...(user === undefined ? {} : { user }),
   ...(active === undefined ? {} : { active }),
-  ...(tokens === undefined ? {} : { token: { $in: [...tokens] } }),
   ...(tokenSuffix === undefined ? {} : { $expr: endsWith("$token", tokenSuffix) }),
   ...(unseenSince === undefined ? {} : { last_seen_on: { $lt: unseenSince } }),
 });

@@ -7,19 +7,15 @@ import { isSysId } from "../lib/sys-id.ts";
 import { parseRange } from "../users/rights.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { findPage, streamRecords, toNamespaceFilter, toPrefixRange, type SortValue } from "./queries.ts";
+import { findPage, toNamespaceFilter, toPrefixRange, type SortValue } from "./queries.ts";
 import { createRetiredTopics } from "./topics.ts";
 import {
   findByExternalIds,
   fromTopicRecord,
-  pickedFields,
-  toPickable,
   toRetiredId,
   type RetiredRecord,
   type TopicRecord,
 } from "./topic-records.ts";
-
-const recordsPerBatch = 1_000;
 
 export function createTopicReader(database: Database): TopicReader {
   const topics = database.collection<TopicRecord>(collections.topics);
@@ -44,13 +40,6 @@ export function createTopicReader(database: Database): TopicReader {
       }
       return found;
     },
-
-    streamPickable() {
-      const cursor = topics.find({}, { projection: pickedFields, batchSize: recordsPerBatch });
-      return streamRecords(database, { cursor, as: "run" }, toPickable);
-    },
-
-    estimateCount: () => database.run(() => topics.estimatedDocumentCount()),
 
     find: (externalId) => findNamed(sources, externalId),
 

@@ -1,5 +1,4 @@
 import type { TopicView } from "../../schemas/topic-view.ts";
-import type { PickableTopic } from "./live/feed.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
@@ -39,10 +38,6 @@ export interface TopicReader {
     query: TopicQuery,
     from: { readonly order: TopicOrder; readonly after: TopicSortKey | undefined; readonly limit: number },
   ): Promise<ListedTopic[]>;
-  /** Streams what picking needs of all active topics, unordered. Topics written in between may be missing. */
-  streamPickable(): AsyncGenerator<PickableTopic>;
-  /** Estimates the number of active topics from metadata. */
-  estimateCount(): Promise<number>;
   /** Finds the active or else the latest retired topic of an external id. */
   find(externalId: string): Promise<ListedTopic | undefined>;
   /**

@@ -32,7 +32,7 @@ export interface OperationCommand<Result> extends CommonOptions {
   /** Returns the body for the members that were given; may ask for others. */
   readonly toBody?: (given: Given, path: Readonly<Record<string, string>>) => object | Promise<object>;
   /** The lines for people. */
-  readonly format: (result: Result, given: Given) => string | readonly string[];
+  readonly format: (result: Result, given: Given) => string | readonly string[] | Promise<readonly string[]>;
   /** A line on standard error, where standard output is for programs. */
   readonly note?: (result: Result, given: Given) => string;
 }
@@ -74,7 +74,7 @@ export function addOperation<Result>(parent: Command, options: OperationCommand<
       return;
     }
     const shown = { ...parameters, ...given };
-    for (const line of [format(result, shown)].flat()) printLine(sanitize(line));
+    for (const line of [await format(result, shown)].flat()) printLine(sanitize(line));
     if (note !== undefined) printError(sanitize(note(result, shown)));
   });
 }

@@ -1,5 +1,5 @@
 import { lazily } from "../../lib/lazily.ts";
-import { ConfigurationError, OverloadedError, RejectionError } from "../../lib/errors.ts";
+import { ConfigurationError, NotLoadedError, OverloadedError, RejectionError } from "../../lib/errors.ts";
 import { describeError } from "../../operations/framework/error-description.ts";
 import { HttpError, statuses } from "../../operations/framework/errors.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";
@@ -59,7 +59,8 @@ async function callLocally<T>(
   };
   // Nothing is changed if it cannot be recorded.
   if (isChange(operation)) context.audit();
-  const reply = await operation.handle(call, await open());
+  const services = await open();
+  const reply = await waitForTopics(context, () => operation.handle(call, services));
   for (const event of [reply.audit ?? []].flat()) context.audit()(event);
   if (reply.failure !== undefined) throw reply.failure;
   const warnings = reply.headers?.["Topicsync-Warning"] ?? [];
@@ -68,9 +69,20 @@ async function callLocally<T>(
 
 const isChange = ({ method, access }: Operation): boolean => method !== "GET" && !/\.read\b/.test(access);
 
-function checkBody({ body: rules }: Operation, body: object | undefined): unknown {
+/** Repeats the work while topics are being loaded, for at most five minutes. */
+async function waitForTopics<T>({ abort }: CommandContext, work: () => T | Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await work();
+    } catch (error) {
+      // The index waits ten seconds before it throws this.
+      if (!(error instanceof NotLoadedError) || abort.aborted || attempt === 30) throw error;
+    }
+}
+
+function checkBody({ body: rules }: Operation, body: OperationRequest["body"]): unknown {
   if (rules === undefined) return undefined;
-  const checked = rules.check(body);
+  const checked = rules.check(typeof body === "string" && rules.parse ? rules.parse(body) : body);
   if (checked.ok) return checked.value;
   throw new RejectionError("SCHEMA_VIOLATION", "The input is not valid.", checked.faults);
 }

@@ -4,7 +4,8 @@ import type { Operation } from "../../operations/framework/operation.ts";
 export interface OperationRequest {
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  readonly body?: object;
+  /** A text is for an operation that parses its body itself. */
+  readonly body?: object | string;
   /** The version that what is changed must have. */
   readonly ifMatch?: number | "*" | undefined;
 }

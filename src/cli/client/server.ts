@@ -36,10 +36,10 @@ export function createServerClient(
       headers: {
         authorization,
         accept: "application/json",
-        ...(body && { "content-type": "application/json" }),
+        ...(body !== undefined && { "content-type": "application/json" }),
         ...(ifMatch !== undefined && { "if-match": ifMatch === "*" ? "*" : toEtag(ifMatch) }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
       redirect: "error",
       signal: AbortSignal.any([abort, AbortSignal.timeout(requestTimeoutMs)]),
     }).catch((error: unknown) => {

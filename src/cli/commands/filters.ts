@@ -17,7 +17,7 @@ import { parseFilter } from "../../matching/filter/parse.ts";
 import { printFilter } from "../../matching/filter/to-text.ts";
 import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
-import { listTypes } from "../../operations/event-types.ts";
+import { listEventTypes } from "../../operations/event-types.ts";
 import { lookUpTopics } from "../../operations/topic-sets.ts";
 import { runWithClient } from "../client/client.ts";
 import type { OperationClient } from "../client/operation-client.ts";
@@ -188,7 +188,7 @@ async function check(client: OperationClient, { json, againstEvents }: CheckFlag
 
 /** Throws a ConfigurationError if no events are read. */
 async function describeSample(client: OperationClient): Promise<string> {
-  const { sample, reason } = (await client.call<EventTypeList>(listTypes)).json;
+  const { sample, reason } = (await client.call<EventTypeList>(listEventTypes)).json;
   if (sample === undefined) throw new ConfigurationError(reason ?? "No events are read.");
   return `the last ${formatCount(sample.events, "event")}`;
 }

@@ -1,19 +1,27 @@
 import type { Command } from "commander";
 
-import type { InstallationImporter } from "../../installations/import.ts";
-import type { Installation } from "../../installations/installation.ts";
-import { exitCodes } from "../../lib/errors.ts";
-import { runWithContext, type CommandContext } from "../context.ts";
+import {
+  maxImportBytes,
+  maxImported,
+  type ImportedInstallations,
+} from "../../../schemas/installation-import.ts";
+import { exitCodes, UnavailableError } from "../../lib/errors.ts";
+import { parseStrictJson } from "../../lib/json.ts";
+import { importInstallations } from "../../operations/installations.ts";
+import { runWithClient } from "../client/client.ts";
+import type { OperationClient } from "../client/operation-client.ts";
 import { collectFile, getTotalSize, tryParseJson, readLines } from "../input/files.ts";
+import type { JsonFlag } from "../input/options.ts";
+import { serverOption, type ServerFlag } from "../input/server.ts";
 import { printError, printLine, sanitize } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 
-const recordsPerBatch = 250;
+/** Leaves space for the other members of the body. */
+const maxBatchBytes = maxImportBytes - 100;
 const maxFaultsShown = 20;
 
-interface ImportFlags {
+interface ImportFlags extends JsonFlag, ServerFlag {
   readonly dryRun?: true;
-  readonly json?: true;
 }
 
 export function addImportCommand(installations: Command): void {
@@ -27,41 +35,37 @@ export function addImportCommand(installations: Command): void {
     )
     .option("--dry-run", "check the files and store nothing")
     .option("--json", "print the result as JSON")
+    .option(...serverOption)
     .action((files: string[], flags: ImportFlags) =>
-      runWithContext((context) => importAll(context, files, flags)),
+      runWithClient(flags, (client) => importAll(client, files, flags)),
     );
 }
 
 async function importAll(
-  { services, audit, abort }: CommandContext,
+  client: OperationClient,
   files: readonly string[],
   flags: ImportFlags,
 ): Promise<void> {
   const dryRun = flags.dryRun === true;
   const totalBytes = await getTotalSize(files);
-  const record = dryRun ? undefined : audit();
-  const { installationImporter: importer } = await services();
   const progress = createProgress("importing (bytes)", totalBytes, process.stderr);
   const totals = { added: 0, updated: 0, kept: 0, rejected: 0 };
   const reject = (place: string, fault: string): void => {
     totals.rejected += 1;
     if (totals.rejected <= maxFaultsShown) printError(sanitize(`${place}: ${fault}`));
   };
-
   let bytesBefore = 0;
   for (const file of files) {
-    for await (const { placed, bytes, lastPlace } of readBatches(file, importer, reject)) {
-      const { added, updated, kept, idTaken } = await importer.store([...placed.keys()], { dryRun });
-      totals.added += added;
-      totals.updated += updated;
-      totals.kept += kept;
-      // Recorded for each batch, so that an interrupted import is recorded too.
-      if (added + updated > 0) record?.({ action: "installations.imported", count: added + updated });
-      for (const one of idTaken)
-        reject(placed.get(one) ?? file, "/id belongs to another installation; leave it out to get a new one");
+    for await (const { records, places, bytes } of readBatches(file, reject)) {
+      if (client.abort.aborted)
+        throw new UnavailableError("interrupted; import the same files again to continue");
+      if (records.length > 0) {
+        const body = { installations: records, dryRun };
+        const { json: result } = await client.call<ImportedInstallations>(importInstallations, { body });
+        for (const { index, reason } of result.rejected) reject(places[index] ?? file, reason);
+        for (const name of ["added", "updated", "kept"] as const) totals[name] += result[name];
+      }
       progress.at(Math.min(bytesBefore + bytes, totalBytes));
-      if (abort.aborted)
-        throw new Error(`interrupted at ${lastPlace}; import the same files again to continue`);
     }
     bytesBefore += await getTotalSize([file]);
   }
@@ -77,33 +81,42 @@ async function importAll(
 }
 
 interface Batch {
-  /** The installations with the places of their lines. */
-  readonly placed: ReadonlyMap<Installation, string>;
+  readonly records: readonly unknown[];
+  /** The line of each record. */
+  readonly places: readonly string[];
   /** How far the file has been read. */
   readonly bytes: number;
-  readonly lastPlace: string;
 }
 
+/** Reads records in batches that fit into a request. */
 async function* readBatches(
   file: string,
-  importer: InstallationImporter,
   reject: (place: string, fault: string) => void,
 ): AsyncGenerator<Batch, void, undefined> {
   const name = file === "-" ? "standard input" : file;
-  let placed = new Map<Installation, string>();
+  let records: unknown[] = [];
+  let places: string[] = [];
+  let batchBytes = 0;
   let bytes = 0;
-  let lastPlace = name;
   for await (const line of readLines(file)) {
+    const place = `${name}:${line.number}`;
+    if (line.text.trim() !== "") {
+      const record = tryParseJson(line.text, parseStrictJson);
+      const recordBytes = Buffer.byteLength(JSON.stringify(record)) + 1;
+      if (record instanceof Error) reject(place, `is not JSON: ${record.message}`);
+      else if (recordBytes > maxBatchBytes)
+        reject(place, `has ${recordBytes} bytes; a request has at most ${maxBatchBytes}`);
+      else {
+        if (records.length === maxImported || batchBytes + recordBytes > maxBatchBytes) {
+          yield { records, places, bytes };
+          [records, places, batchBytes] = [[], [], 0];
+        }
+        records.push(record);
+        places.push(place);
+        batchBytes += recordBytes;
+      }
+    }
     ({ bytes } = line);
-    lastPlace = `${name}:${line.number}`;
-    if (line.text.trim() === "") continue;
-    const json = tryParseJson(line.text);
-    const read = json instanceof Error ? `is not JSON: ${json.message}` : await importer.read(json);
-    if (typeof read === "string") reject(lastPlace, read);
-    else placed.set(read, lastPlace);
-    if (placed.size < recordsPerBatch) continue;
-    yield { placed, bytes, lastPlace };
-    placed = new Map();
   }
-  yield { placed, bytes, lastPlace };
+  yield { records, places, bytes };
 }

@@ -1,144 +1,185 @@
-import type { Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 
-import { sweep } from "../../installations/deactivation.ts";
-import { abbreviateToken, toInstallationView, type Installation } from "../../installations/installation.ts";
-import { UnavailableError } from "../../lib/errors.ts";
-import { runWithContext, type CommandContext } from "../context.ts";
-import { isConfirmed } from "../input/confirm.ts";
-import { parseDuration } from "../input/options.ts";
-import { formatCount, formatMinute } from "../output/format.ts";
-import { openOutput, printLine, sanitize } from "../output/output.ts";
-import { createProgress } from "../output/progress.ts";
-import { createTableWriter } from "../output/table.ts";
+import type { Deactivated } from "../../../schemas/installation-deactivation.ts";
 import {
-  addInstallationFlags,
-  addScopeFlags,
-  toInstallationQuery,
-  type InstallationFlags,
-} from "./installation-flags.ts";
+  installationQuerySchema,
+  type InstallationList,
+  type InstallationListQuery,
+} from "../../../schemas/installation-list.ts";
+import type { InstallationView } from "../../../schemas/installation-view.ts";
+import { UnavailableError } from "../../lib/errors.ts";
+import { deactivateInstallations, listInstallations } from "../../operations/installations.ts";
+import { runWithClient } from "../client/client.ts";
+import { addOptions, listMembers } from "../client/members.ts";
+import type { OperationClient } from "../client/operation-client.ts";
+import { isConfirmed } from "../input/confirm.ts";
+import { parseDuration, type JsonFlag } from "../input/options.ts";
+import { serverOption, type ServerFlag } from "../input/server.ts";
+import { formatCount, formatMinute } from "../output/format.ts";
+import { printItems } from "../output/items.ts";
+import { printError, printLine, sanitize } from "../output/output.ts";
 import { addImportCommand } from "./installations-import.ts";
 
 export function defineInstallations(installations: Command): void {
-  addInstallationFlags(installations.command("list"))
-    .description("list installations, sorted by id")
-    .option("--full-tokens", "show whole tokens; anyone who has one can send to its device")
+  defineList(installations.command("list").description("list installations, sorted by id"));
+  defineSweep(
+    installations
+      .command("sweep")
+      .description(
+        "deactivate tokens that were not registered for a long time; safe to interrupt and repeat",
+      ),
+  );
+  addImportCommand(installations);
+}
+
+const queryMembers = listMembers(installationQuerySchema);
+const scopeMembers = queryMembers.filter(({ name }) => ["application", "platform"].includes(name));
+
+type Query = Partial<Omit<InstallationListQuery, "limit" | "after">>;
+
+interface ListFlags extends JsonFlag, ServerFlag {
+  readonly inactive?: true;
+  readonly unseenFor?: number;
+}
+
+function defineList(command: Command): void {
+  const readQuery = addOptions(command, queryMembers, {
+    tokenSuffix: new Option("--token <token>", "only tokens that end like this one").argParser(parseToken),
+    active: new Option("--active", "only active ones").conflicts("inactive"),
+    ...{ unseenSince: undefined, limit: undefined, after: undefined },
+  });
+  command
+    .option("--inactive", "only inactive ones")
+    .option("--unseen-for <duration>", "only those not registered for this long: 12h, 270d", parseDuration)
     .option(
       "--json",
       "print NDJSON, one installation per line, instead of a table; with --full-tokens, `import` reads it",
     )
-    .action((flags: ListFlags) => runWithContext((context) => list(context, flags)));
-
-  addScopeFlags(installations.command("sweep"))
-    .description("deactivate tokens that were not registered for a long time; safe to interrupt and repeat")
-    .requiredOption("--unseen-for <duration>", "not registered for this long: 270d", parseDuration)
-    .option("--dry-run", "only count them")
-    .option("--yes", "do not ask for confirmation")
-    .action((flags: SweepFlags, command: Command) => {
-      if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
-        command.error("error: no terminal to ask for confirmation: pass --yes, or --dry-run to count only");
-      return runWithContext((context) => sweepTokens(context, flags));
-    });
-
-  addImportCommand(installations);
+    .option(...serverOption)
+    .action(({ inactive, unseenFor, ...flags }: ListFlags) =>
+      list(flags, {
+        ...readQuery(),
+        ...(inactive && { active: false }),
+        ...(unseenFor !== undefined && { unseenSince: toTimeBefore(unseenFor) }),
+      }),
+    );
 }
 
-interface ListFlags extends InstallationFlags {
-  readonly fullTokens?: true;
-  readonly json?: true;
+/** Proxies log URLs: only the end of a token is sent. */
+function parseToken(token: string): string {
+  if (token.length < 4) throw new InvalidArgumentError("It needs at least the last 4 characters of a token.");
+  return token.slice(-12);
+}
+
+const toTimeBefore = (spanMs: number): string => new Date(Math.max(0, Date.now() - spanMs)).toISOString();
+
+async function* readPages(
+  client: OperationClient,
+  query: Query,
+  limit: number,
+): AsyncGenerator<InstallationList> {
+  let after: string | undefined;
+  do {
+    const { json: page } = await client.call<InstallationList>(listInstallations, {
+      query: { ...query, limit, after },
+    });
+    yield page;
+    after = page.next ?? undefined;
+  } while (after !== undefined);
 }
 
 const columns = ["token", "application", "platform", "user", "active", "last seen", "reason"].map((head) => ({
   head,
 }));
 
-async function list({ services, abort, audit }: CommandContext, flags: ListFlags): Promise<void> {
-  const { json, fullTokens = false } = flags;
-  const { installationListing } = await services();
-  const output = openOutput();
-  const table = json ? undefined : await createTableWriter(output, columns);
-  const write = (one: Installation): Promise<boolean> =>
-    table === undefined
-      ? output.write(`${JSON.stringify(toInstallationView(one, { fullTokens }))}\n`)
-      : table.add(formatRow(one, fullTokens));
-  const record = fullTokens ? audit() : undefined;
-  let count = 0;
-  for await (const { installations } of installationListing.streamAll(toInstallationQuery(flags))) {
-    // Recorded before they are shown, because the reader of the output may close it.
-    if (installations.length > 0)
-      record?.({ action: "installations.read-tokens", count: installations.length });
-    for (const one of installations) {
-      count += 1;
-      if (!(await write(one))) return;
-    }
-    if (abort.aborted) throw new UnavailableError(`interrupted after ${formatCount(count, "installation")}`);
-  }
-  if (table === undefined) return;
-  if (count > 0) await table.end();
-  await output.write(count === 0 ? "No installations match.\n" : `${formatCount(count, "installation")}\n`);
+async function list({ json, server }: JsonFlag & ServerFlag, query: Query): Promise<void> {
+  const printed = await runWithClient({ server }, (client) =>
+    printItems(readAll(client, query), { json: json === true, columns, toRow, abort: client.abort }),
+  );
+  if (printed === undefined || json) return;
+  printLine(printed.count === 0 ? "No installations match." : formatCount(printed.count, "installation"));
 }
 
-const formatRow = (one: Installation, fullTokens: boolean): string[] =>
+async function* readAll(client: OperationClient, query: Query): AsyncGenerator<InstallationView> {
+  for await (const { installations } of readPages(client, query, 1_000)) yield* installations;
+}
+
+const toRow = (one: InstallationView): string[] =>
   [
-    fullTokens ? one.token : abbreviateToken(one.token),
+    one.token,
     one.application,
     one.platform,
     one.user,
     one.active ? "yes" : "no",
-    formatMinute(one.lastSeenOn),
+    formatMinute(new Date(one.lastSeenOn)),
     one.deactivatedReason ?? "",
   ].map(sanitize);
 
-interface SweepFlags extends InstallationFlags {
+interface SweepFlags extends ServerFlag {
   readonly unseenFor: number;
   readonly dryRun?: true;
   readonly yes?: true;
 }
 
-async function sweepTokens({ services, audit, abort }: CommandContext, flags: SweepFlags): Promise<void> {
-  const { application, platform, unseenFor } = flags;
-  const { installationListing, installationReader, installationDeactivator } = await services();
-  const unseenSince = new Date(Date.now() - unseenFor);
-  const reason = `not seen for ${formatSpan(unseenFor)}`;
-  const total = await installationReader.estimateCount();
-
-  async function run(title: string, deactivate: ((ids: readonly string[]) => Promise<number>) | undefined) {
-    const progress = createProgress(title, total, process.stderr);
-    const result = await sweep(installationListing, {
-      query: { application, platform },
-      unseenSince,
-      deactivate,
-      abort,
-      onProgress: (scanned) => {
-        progress.at(Math.min(scanned, total));
-      },
+function defineSweep(command: Command): void {
+  const readScope = addOptions(command, scopeMembers);
+  command
+    .requiredOption("--unseen-for <duration>", "not registered for this long: 270d", parseDuration)
+    .option("--dry-run", "only count them")
+    .option("--yes", "do not ask for confirmation")
+    .option(...serverOption)
+    .action((flags: SweepFlags) => {
+      if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
+        command.error("error: no terminal to ask for confirmation: pass --yes, or --dry-run to count only");
+      return runWithClient(flags, (client) => sweep(client, flags, readScope()));
     });
-    progress.end(abort.aborted ? "interrupted; run again to continue" : `scanned ${total} installations`);
-    return result;
-  }
+}
 
+/** The operation deactivates at most 200. */
+const idsPerRequest = 200;
+
+async function sweep(client: OperationClient, flags: SweepFlags, scope: Query): Promise<void> {
+  const unseenSince = toTimeBefore(flags.unseenFor);
+  const reason = `not seen for ${formatSpan(flags.unseenFor)}`;
+  const readIds = () => readUnseen(client, { ...scope, active: true, unseenSince });
   if (!flags.yes || flags.dryRun) {
-    const { found } = await run("counting", undefined);
+    let found = 0;
+    for await (const ids of readIds()) found += ids.length;
     const count = formatCount(found, "installation");
-    printLine(`${count} last seen before ${unseenSince.toISOString()}`);
-    if (found === 0 || flags.dryRun || abort.aborted) return;
+    printLine(`${count} last seen before ${unseenSince}`);
+    if (found === 0 || flags.dryRun) return;
     if (!(await isConfirmed(`Deactivate ${count}?`))) {
       printLine("nothing deactivated");
       return;
     }
   }
-  const record = audit();
   let deactivated = 0;
   try {
-    await run("sweeping", async (ids) => {
-      const count = await installationDeactivator.deactivateUnseen(ids, { unseenSince, reason });
-      deactivated += count;
-      return count;
-    });
+    for await (const ids of readIds()) {
+      const body = { ids, reason, unseenSince };
+      deactivated += (await client.call<Deactivated>(deactivateInstallations, { body })).json.deactivated;
+    }
   } finally {
-    // Recorded even if the sweep fails half way.
-    if (deactivated > 0) record({ action: "installations.swept", count: deactivated });
+    printLine(`deactivated ${formatCount(deactivated, "installation")}: ${reason}`);
   }
-  printLine(`deactivated ${formatCount(deactivated, "installation")}: ${reason}`);
+}
+
+const scannedPerReport = 100_000;
+
+/** Reads the ids of installations in batches; reports progress. Throws UnavailableError once aborted. */
+async function* readUnseen(client: OperationClient, query: Query): AsyncGenerator<string[]> {
+  let scanned = 0;
+  let reported = 0;
+  for await (const page of readPages(client, query, idsPerRequest)) {
+    if (client.abort.aborted)
+      throw new UnavailableError("interrupted; run the same command again to continue");
+    const ids = page.installations.flatMap(({ id }) => id ?? []);
+    if (ids.length > 0) yield ids;
+    scanned += page.scanned;
+    if (scanned < reported + scannedPerReport) continue;
+    reported = scanned;
+    printError(`  scanned ${scanned} installations`);
+  }
 }
 
 const unitsMs = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000, millisecond: 1 };

@@ -1,91 +1,64 @@
-import type { ConditionResult } from "../../matching/picker/explain.ts";
-import { describeCondition } from "../../matching/filter/to-text.ts";
-import { notATime, toExplanation } from "../../routing/explanation.ts";
-import { toEgressView, type EgressNaming } from "../../kafka/interface/egress-naming.ts";
+import type { PickResponse } from "../../../schemas/pick.ts";
 import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";
-import type { PickedTopic } from "../commands/pick-topics.ts";
-import { createTableWriter, type Column } from "./table.ts";
-
-/** The conditions of a topic and whether they hold. */
-export interface ExplainedTopic {
-  readonly externalId: string;
-  /** Empty for a topic that matches every event. */
-  readonly results: readonly ConditionResult[];
-}
-
-/** The topics that match an event. */
-interface PickResult {
-  readonly file: string;
-  readonly topics: readonly PickedTopic[];
-  readonly explained: ExplainedTopic | undefined;
-  /** Undefined: no router is configured. */
-  readonly naming: EgressNaming | undefined;
-}
+import { createTableWriter } from "./table.ts";
 
 const maxValuesShown = 10;
 
-/** Converts a result to JSON, with the members of `POST …/topic/pick`. */
-export const toPickJson = ({ file, topics, explained, naming }: PickResult): object => ({
-  event: file,
-  topics:
-    naming === undefined ? topics : topics.map((topic) => ({ ...topic, ...toEgressView(naming, topic) })),
-  ...(explained && { explain: toExplanation(explained.externalId, explained.results) }),
-});
-
-/** Writes a result as text. Resolves to false once the reader has closed the pipe. */
-export async function writePickResult(
+/** Writes the topics of an event as text. Resolves to false once the reader has closed the pipe. */
+export async function writePicked(
   output: Output,
-  { file, topics, explained, naming }: PickResult,
+  place: string,
+  { topics, total, explain }: PickResponse,
 ): Promise<boolean> {
-  const name = sanitize(file === "-" ? "standard input" : file);
-  const count = formatCount(topics.length, "topic");
-  const isOpen = await output.write(`${name} matches ${topics.length === 0 ? "no topic." : `${count}:`}\n`);
-  if (!isOpen) return false;
+  const name = sanitize(place === "-" ? "standard input" : place);
+  const shown = topics.length < total ? ` (the first ${topics.length} are shown)` : "";
+  const count = total === 0 ? "no topic." : `${formatCount(total, "topic")}${shown}:`;
+  if (!(await output.write(`${name} matches ${count}\n`))) return false;
   if (topics.length > 0) {
-    const isPast = topics.some(({ version }) => version !== undefined);
-    const columns = [...listTopicColumns(naming), ...(isPast ? [{ head: "version" }] : [])];
-    const rows = await createTableWriter(output, columns);
-    for (const topic of topics) {
-      const version = topic.version === undefined ? [] : [String(topic.version)];
-      if (!(await rows.add([...toPickedRow(topic, naming), ...version]))) return false;
+    // The fault quotes the name.
+    const places = topics.map(({ egressFault, egressTopic }) => egressFault ?? egressTopic);
+    const hasRouter = places.some((one) => one !== undefined);
+    const ofPast = topics.some(({ version }) => version !== undefined);
+    const heads = [
+      ...["external id", "name", "namespace"],
+      ...(ofPast ? ["version"] : []),
+      ...(hasRouter ? ["kafka topic"] : []),
+    ];
+    const rows = await createTableWriter(
+      output,
+      heads.map((head) => ({ head })),
+    );
+    for (const [at, topic] of topics.entries()) {
+      const cells = [
+        ...[topic.externalId, topic.name, topic.namespace],
+        ...(ofPast ? [String(topic.version)] : []),
+        ...(hasRouter ? [places[at] ?? ""] : []),
+      ];
+      if (!(await rows.add(cells.map(sanitize)))) return false;
     }
-    await rows.end();
+    if (!(await rows.end())) return false;
   }
-  return explained === undefined || (await writeExplained(output, explained));
+  return explain === undefined || writeExplanation(output, explain);
 }
 
-export const listTopicColumns = (naming: EgressNaming | undefined): Column[] => [
-  { head: "external id" },
-  { head: "name" },
-  { head: "namespace" },
-  ...(naming === undefined ? [] : [{ head: "kafka topic" }]),
-];
-
-export function toPickedRow(topic: PickedTopic, naming: EgressNaming | undefined): string[] {
-  const { externalId, name, namespace } = topic;
-  // The fault quotes the name.
-  const { egressTopic, egressFault = egressTopic } = toEgressView(naming, topic);
-  return [externalId, name, namespace, ...(egressFault === undefined ? [] : [egressFault])].map(sanitize);
-}
-
-async function writeExplained(output: Output, { externalId, results }: ExplainedTopic): Promise<boolean> {
-  const topic = sanitize(externalId);
-  if (results.length === 0) return output.write(`\nEvery event matches ${topic}: it has no conditions.\n`);
-  const verdict = results.every(({ held }) => held) ? "matches" : "does not match";
-  await output.write(`\nThe event ${verdict} ${topic}:\n`);
-  const rows = await createTableWriter(output, [
-    { head: "holds" },
-    { head: "filter" },
-    { head: "condition" },
-    { head: "values in the event" },
-  ]);
-  for (const { condition, held, found, missesTime } of results)
+async function writeExplanation(
+  output: Output,
+  { externalId, version, matches, conditions }: NonNullable<PickResponse["explain"]>,
+): Promise<boolean> {
+  const topic = sanitize(externalId) + (version === undefined ? "" : ` version ${version}`);
+  if (conditions.length === 0) return output.write(`\nEvery event matches ${topic}: it has no conditions.\n`);
+  await output.write(`\nThe event ${matches ? "matches" : "does not match"} ${topic}:\n`);
+  const rows = await createTableWriter(
+    output,
+    ["holds", "filter", "condition", "values in the event"].map((head) => ({ head })),
+  );
+  for (const { filter, condition, held, found, note } of conditions)
     await rows.add([
       held ? "yes" : "no",
-      condition.member,
-      sanitize(describeCondition(condition)),
-      formatFound(found) + (missesTime ? ` (${notATime})` : ""),
+      filter,
+      sanitize(condition),
+      formatFound(found) + (note === undefined ? "" : ` (${note})`),
     ]);
   return rows.end();
 }

@@ -38,10 +38,6 @@ export function createLongProgress(title: string, total: number, minTotal: numbe
   };
 }
 
-/** Shows the progress of reading all stored topics. */
-export const createTopicProgress = (title: string, topics: number): Progress =>
-  createLongProgress(title, topics, 10_000);
-
 function bar(title: string, total: number, output: NodeJS.WriteStream): Progress {
   const shown = animated({ max: Math.max(total, 1), output });
   let before = 0;

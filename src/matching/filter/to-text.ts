@@ -77,7 +77,7 @@ export function describeFilter(filter: Filter): FilterDescription {
 }
 
 /** Describes a condition: "severity is Critical or Major". */
-export function describeCondition({ path, ofRecord, operator, values }: Condition): string {
+function describeCondition({ path, ofRecord, operator, values }: Condition): string {
   const name = ofRecord ? printRecordName(path) : path.map(quoteName).join(".");
   if (operator === "exists") return `${name} ${values[0] === "true" ? "is present" : "is absent"}`;
   const quoted = values.map(quoteValue);

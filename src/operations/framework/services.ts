@@ -4,6 +4,7 @@ import type { DeadLetterChannel } from "../../../schemas/dead-letter-api.ts";
 import type { DeadLetterService } from "../../dead-letters/service.ts";
 import type { EventTypeService } from "../../event-types/service.ts";
 import type { CatalogAdministration } from "../../installations/catalog.ts";
+import type { ImportInstallations } from "../../installations/import.ts";
 import type { InstallationListing } from "../../installations/listing.ts";
 import type { LookUpTokens } from "../../installations/look-up.ts";
 import type { InstallationService } from "../../installations/service.ts";
@@ -40,6 +41,7 @@ export interface DomainServices {
   readonly installationListing: InstallationListing;
   readonly installationDeactivator: InstallationDeactivator;
   readonly installationReader: InstallationReader;
+  readonly importInstallations: ImportInstallations;
   readonly lookUp: LookUpTokens;
   readonly users: UserAdministration;
   readonly keys: KeyAdministration;

@@ -9,7 +9,7 @@ export interface PickedTopics {
   readonly total: number;
 }
 
-const maxPickedTopics = 1_000;
+export const maxPickedTopics = 1_000;
 
 /** Reads the first of these topics. Throws UnavailableError. */
 export async function readPickedTopics(

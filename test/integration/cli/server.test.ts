@@ -5,10 +5,12 @@ import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 
 import type { ImpactResult } from "../../../schemas/impact.ts";
+import type { PickResponse } from "../../../schemas/pick.ts";
 import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import { exitCodes } from "../../../src/lib/errors.ts";
 import { operations } from "../../../src/operations/index.ts";
 import { call } from "../../support/http.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { parseNdjson, toNdjson } from "../../support/ndjson.ts";
 import { until } from "../../support/poll.ts";
 import { stage, useService } from "../../support/scene.ts";
@@ -39,6 +41,7 @@ interface Comparison {
 
 const definition = { name: "One", namespace: "n", headerQuery: "eventType=A", contentQuery: "" };
 const password = "a long password";
+const apnsToken = (n: number): string => String(n).padStart(64, "0");
 
 /** For each operation with a command: a request that can be repeated, and the command that does the same. */
 const comparisons: Readonly<Record<string, Comparison>> = {
@@ -71,6 +74,13 @@ const comparisons: Readonly<Record<string, Comparison>> = {
     path: "/platforms/ios/rule",
     body: { tokenRule: "apns" },
   },
+  listInstallations: {
+    args: ["installations", "list", "--user", "ann", "--token", "token-of-ann-0123456789"],
+    method: "GET",
+    path: "/installations?user=ann&tokenSuffix=n-0123456789",
+    lines: "installations",
+  },
+  listEventTypes: { args: ["events", "types"], method: "GET", path: "/event-types" },
   listTopics: { args: ["topics", "list"], method: "GET", path: "/topics", lines: "topics" },
   getTopic: { args: ["topics", "show", "a/b %?"], method: "GET", path: "/topics/a%2Fb%20%25%3F" },
   changeTopic: {
@@ -119,15 +129,14 @@ const comparisons: Readonly<Record<string, Comparison>> = {
 const inOtherTests = [
   ...["addUser", "createKey", "deleteKey", "addApplication", "addPlatform", "createTopic"],
   ...["lookUpTopics", "applyTopicChanges", "getDatabase", "previewImpact", "changeTopics"],
+  ...["deactivateInstallations", "importInstallations", "getEventType", "pickTopics"],
   "replayDeadLetters",
 ];
 
 /** Their commands work with the database and Kafka of the settings, or there are none. */
 const withoutServer = [
-  ...["registerInstallation", "removeInstallation", "listInstallations", "lookUpInstallations"],
-  ...["deactivateInstallations", "checkTopic", "getTopicSet"],
-  ...["getTopicRelations", "pickTopics", "getSyncStatus", "getOverview", "streamOverview"],
-  ...["listEventTypes", "getEventType", "getReplayOutcomes"],
+  ...["registerInstallation", "removeInstallation", "lookUpInstallations", "checkTopic", "getTopicSet"],
+  ...["getTopicRelations", "getSyncStatus", "getOverview", "streamOverview", "getReplayOutcomes"],
 ];
 
 describe("a command on a server, and in its own process", () => {
@@ -142,6 +151,9 @@ describe("a command on a server, and in its own process", () => {
       const { code, errors } = await runCli(args, remote(), password);
       assert.equal(code, 0, errors);
     }
+    await service.db
+      .collection<InstallationRecord>("sys_push_notif_app_install")
+      .insertMany([installation("token-of-ann-0123456789"), installation("token-of-ann-abcdefghijk")]);
     const key = await runCli(["keys", "create", "sender", "--role", "admin"], remote());
     assert.match(key.output, /^tsk_/, key.errors);
     const details = { method: "PUT", body: {}, headers: { "If-Match": '"0"' } };
@@ -182,6 +194,73 @@ describe("a command on a server, and in its own process", () => {
       [...Object.keys(comparisons), ...inOtherTests, ...withoutServer].toSorted(),
       operations.map(({ id }) => id).toSorted(),
     );
+  });
+});
+
+it("pick prints the JSON of pickTopics for each line, also of a large event and a CloudEvent", async () => {
+  const record = '{"$key":"a b"}';
+  const query = new URLSearchParams({ explain: "one", at: "2100-01-01T00:00:00.000Z", record }).toString();
+  const events = [
+    { eventType: "A", event: { text: "x".repeat(200_000) } },
+    { specversion: "1.0", id: "1", source: "/", type: "t", data: { eventType: "A" } },
+  ];
+  const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick?${query}`;
+  const expected = await Promise.all(
+    events.map(async (body, at) => {
+      const { json } = await call(url, { body });
+      return { event: `-:${at + 1}`, ...(json as PickResponse) };
+    }),
+  );
+  assert.equal(typeof expected[0]?.explain?.version, "number");
+  const args = ["pick", "--ndjson", "-", "--json", "--explain", "one", "--at", "2100-01-01T00:00:00Z"];
+  for (const settings of [remote(), service.settings]) {
+    const { code, output, errors } = await runCli(
+      [...args, "--record", record],
+      settings,
+      toNdjson(...events),
+    );
+    assert.equal(code, 0, errors);
+    assert.deepEqual(parseNdjson(output), expected);
+  }
+});
+
+describe("installations on a server", () => {
+  it("are imported, listed and swept, with the rights and the audit of the operations", async () => {
+    const old = new Date(0).toISOString();
+    const one = { application: "agent", platform: "ios", user: "bob", active: true };
+    const times = { createdOn: old, updatedOn: old, lastSeenOn: old };
+    const lines = Array.from({ length: 201 }, (_, n) => ({ ...one, ...times, token: apnsToken(n) }));
+    const given = toNdjson(
+      ...lines,
+      { ...lines[0], user: "x".repeat(102_400) },
+      { ...lines[0], platform: "symbian" },
+    );
+    const imported = await runCli(["installations", "import", "-", "--json"], remote(), given);
+    assert.deepEqual(
+      [imported.code, JSON.parse(imported.output)],
+      [3, { added: 201, updated: 0, kept: 0, rejected: 2 }],
+    );
+    assert.match(imported.errors, /standard input:202: has 102\d{3} bytes; a request has at most/);
+    assert.match(imported.errors, /standard input:203: \/platform /);
+
+    const { output } = await runCli(
+      ["installations", "list", "--json", "--full-tokens", "--user", "bob"],
+      remote(),
+    );
+    assert.deepEqual(
+      (parseNdjson(output) as { token: string }[]).map(({ token }) => token).toSorted(),
+      lines.map(({ token }) => token),
+    );
+    const short = await runCli(["installations", "list", "--token", "abc"], remote());
+    assert.deepEqual([short.code, /last 4 characters/.test(short.errors)], [64, true]);
+
+    const sweep = ["installations", "sweep", "--unseen-for", "270d", "--yes"];
+    const swept = await runCli(sweep, remote());
+    assert.equal(swept.output, "deactivated 201 installations: not seen for 270 days\n", swept.errors);
+    const audited = service.log.filter(({ msg }) => msg === "installation.deactivated");
+    assert.deepEqual([audited.length, audited[0]?.["by"]], [201, bootstrap.user]);
+    const again = await runCli(sweep, remote());
+    assert.equal(again.output, "deactivated 0 installations: not seen for 270 days\n");
   });
 });
 

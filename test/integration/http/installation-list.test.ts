@@ -171,6 +171,22 @@ describe("deactivating installations by id", () => {
     );
   });
 
+  it("spares those that were registered since a time", async () => {
+    const [fresh, forgotten] = [
+      installation("fresh-token-0123456789"),
+      installation("forgotten-token-0123456789", { last_seen_on: new Date(Date.now() - 300 * day) }),
+    ];
+    await records.insertMany([fresh, forgotten]);
+    const body = {
+      ids: [fresh._id, forgotten._id],
+      reason: "not seen",
+      unseenSince: new Date(Date.now() - day),
+    };
+    assert.deepEqual((await deactivate(body)).json, { deactivated: 1 });
+    assert.equal((await findRecord(fresh._id))?.active, true);
+    assert.equal((await deactivate({ ...body, unseenSince: "yesterday" })).status, 400);
+  });
+
   it("is undone by registering the token again", async () => {
     const [{ token } = installation("none")] = chosen;
     const url = `${service.url}/api/now/push/agent/installation`;
@@ -178,5 +194,44 @@ describe("deactivating installations by id", () => {
     const record = await findRecord(ids[0]);
     assert.deepEqual([record?.active, record?.user], [true, bootstrap.user]);
     assert.equal("deactivated_reason" in (record ?? {}), false);
+  });
+});
+
+describe("importing installations over HTTP", () => {
+  const importAll = (body: unknown): Promise<HttpResponse> =>
+    call(`${service.url}/api/topicsync/v1/installations/import`, { body });
+  const on = new Date().toISOString();
+  const view = {
+    ...{ application: "agent", platform: "ios", token: "imported-token-0123456789", user: "carla" },
+    ...{ active: true, createdOn: on, updatedOn: on, lastSeenOn: on },
+  };
+
+  it("stores the valid ones, names the others by index, and is audited", async () => {
+    const installations = [view, 7, { ...view, token: "other", platform: "symbian" }, view];
+    const dry = await importAll({ installations, dryRun: true });
+    const stored = await importAll({ installations });
+    for (const { status, json } of [dry, stored]) {
+      assert.deepEqual([status, json.added, json.updated, json.kept], [200, 1, 0, 1]);
+      assert.deepEqual(
+        json.rejected.map(({ index }: { index: number }) => index),
+        [1, 2],
+      );
+      assert.match(json.rejected[1].reason, /\/platform is not a push platform: "symbian"/);
+    }
+    assert.equal(await records.countDocuments({ user: "carla" }), 1);
+    const audited = service.log.filter(({ msg }) => msg === "installations.imported");
+    assert.deepEqual(
+      audited.map((line) => [line["by"], line["count"]]),
+      [[bootstrap.user, 1]],
+    );
+  });
+
+  it("takes 1 to 200", async () => {
+    for (const count of [0, 201])
+      assertError(
+        await importAll({ installations: Array.from({ length: count }, () => view) }),
+        400,
+        "SCHEMA_VIOLATION",
+      );
   });
 });

@@ -3,12 +3,9 @@ import { beforeEach, describe, it } from "node:test";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { GroupCommit } from "../../../src/installations/group-commit.ts";
-import { shareDeactivations, sweep } from "../../../src/installations/deactivation.ts";
-import { createInstallationListing } from "../../../src/installations/listing.ts";
+import { shareDeactivations } from "../../../src/installations/deactivation.ts";
 import type { DeactivateAllRequest } from "../../../src/installations/stores.ts";
-import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
-import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
@@ -17,11 +14,13 @@ import { until } from "../../support/poll.ts";
 
 /** The number of ids in each update; 0 for the one that changes nothing. */
 const updates: number[] = [];
+let updateCommands = 0;
 let lastIds: readonly string[] = [];
 const { db, database, proxy } = await connectProxiedDatabase({
   onCommand({ update, updates: statements }) {
     const [{ q }] = (statements ?? [{}]) as [{ q?: { _id?: "" | { $in?: string[] } } }];
     const ids = q?._id === "" ? [] : q?._id?.$in;
+    if (update !== undefined) updateCommands += 1;
     if (update === undefined || ids === undefined) return;
     lastIds = ids;
     updates.push(ids.length);
@@ -151,42 +150,45 @@ describe("shared deactivations", () => {
   });
 });
 
-describe("a sweep", () => {
-  it("leaves tokens alone that were registered or deactivated after they were found", async () => {
-    const old = { last_seen_on: new Date("2026-01-01T00:00:00Z") };
+describe("deactivating unseen tokens", () => {
+  const unseenSince = new Date("2026-06-01T00:00:00Z");
+  const reason = "not seen for long";
+  for (const [name, deactivate] of [
+    ["of some ids", (ids: string[]) => deactivator.deactivateByIds(ids, reason, unseenSince)],
+    ["in one update", (ids: string[]) => deactivator.deactivateUnseen(ids, { unseenSince, reason })],
+  ] as const)
+    it(`${name} leaves those alone that were registered or deactivated since they were found`, async () => {
+      const old = { last_seen_on: new Date("2026-01-01T00:00:00Z") };
+      await records.deleteMany({});
+      const found = [
+        installation("forgotten", old),
+        installation("seen since", { last_seen_on: unseenSince }),
+        installation("dead since", { ...old, active: false, deactivated_reason: "Unregistered" }),
+      ];
+      await records.insertMany(found);
+      await deactivate(found.map(({ _id }) => _id));
+      const left = await records.find().toArray();
+      assert.deepEqual(
+        new Map(left.map(({ token, active, deactivated_reason }) => [token, [active, deactivated_reason]])),
+        new Map([
+          ["forgotten", [false, reason]],
+          ["seen since", [true, undefined]],
+          ["dead since", [false, "Unregistered"]],
+        ]),
+      );
+    });
+
+  it("of some ids spares one that registers between its look-up and its update", async () => {
     await records.deleteMany({});
-    await records.insertMany([
-      installation("forgotten", old),
-      installation("seen meanwhile", old),
-      installation("dead meanwhile", old),
-    ]);
-    const unseenSince = new Date("2026-06-01T00:00:00Z");
-    const result = await sweep(
-      createInstallationListing(createInstallationReader(database), createCatalogStore(database)),
-      {
-        query: {},
-        unseenSince,
-        abort: new AbortController().signal,
-        onProgress: () => undefined,
-        async deactivate(ids) {
-          await records.updateOne({ token: "seen meanwhile" }, { $set: { last_seen_on: new Date() } });
-          await records.updateOne(
-            { token: "dead meanwhile" },
-            { $set: { active: false, deactivated_reason: "Unregistered" } },
-          );
-          return deactivator.deactivateUnseen(ids, { unseenSince, reason: "not seen for long" });
-        },
-      },
-    );
-    assert.deepEqual(result, { found: 3, deactivated: 1 });
-    const found = await records.find().toArray();
-    assert.deepEqual(
-      new Map(found.map(({ token, active, deactivated_reason }) => [token, [active, deactivated_reason]])),
-      new Map([
-        ["forgotten", [false, "not seen for long"]],
-        ["seen meanwhile", [true, undefined]],
-        ["dead meanwhile", [false, "Unregistered"]],
-      ]),
-    );
+    const one = installation("late", { last_seen_on: new Date("2026-01-01T00:00:00Z") });
+    await records.insertOne(one);
+    proxy.fail({ ...passes, delayMs: 2_000, times: 1 });
+    const before = updateCommands;
+    const deactivating = deactivator.deactivateByIds([one._id], reason, unseenSince);
+    await until("it was looked up", () => updateCommands > before);
+    // As a program that does not change the time of the last change.
+    await records.updateOne({ _id: one._id }, { $set: { last_seen_on: new Date() } });
+    assert.deepEqual(await deactivating, []);
+    assert.equal(await isActive("late"), true);
   });
 });
