@@ -1,4 +1,3 @@
-
 import { FilterSyntaxError, mergeEquals, type Condition, type FilterMember } from "./filter.ts";
 import { createConditionTest } from "./match.ts";
 import { parseFilter } from "./parse.ts";

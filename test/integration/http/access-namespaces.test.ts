@@ -160,7 +160,10 @@ const probes: Readonly<Record<string, (key: string, namespace: string) => Promis
     assert.equal(json.topics.length, json.total);
     const path = `/api/svc_api_notif_mgmt/topic/pick?explain=${topic}`;
     const isPicked = hasTopic(json.topics, namespace);
-    for (const url of [path, `${path}&at=2100-01-01T00:00:00Z`])
+    const at = "at=2100-01-01T00:00:00Z";
+    const then = await send("POST", `/api/svc_api_notif_mgmt/topic/pick?${at}`, key, { event: { a: "1" } });
+    assert.equal(hasTopic(then.json.topics, namespace), isPicked);
+    for (const url of [path, `${path}&${at}`])
       assert.equal(isReached(await send("POST", url, key, { event: { a: "1" } }), 200, 404), isPicked);
     return isPicked;
   },
