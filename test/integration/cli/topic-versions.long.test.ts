@@ -166,10 +166,9 @@ describe("topics as they were", () => {
 
     const event = folder.createFile("event.json", JSON.stringify({ event: { value } }));
     const pick = (...args: readonly string[]) => runCli(["pick", event, ...args], settings);
-    assert.match((await pick()).output, / matches no topic\./);
+    assert.doesNotMatch((await pick()).output, /^(?:past|stays)\b/m);
     const then = await pick("--at", at);
-    assert.match(then.output, / matches 2 topics:/, then.errors);
-    assert.match(then.output, /^past +past +1 *$/m);
+    assert.match(then.output, /^past +past +1 *\nstays +stays +1 *$/m, then.errors);
     const explained = await pick("--at", at, "--explain", "past");
     assert.match(explained.output, /The event matches past version 1:/);
     assert.match((await pick("--explain", "past")).output, /The event does not match past:/);
