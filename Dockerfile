@@ -7,21 +7,22 @@ ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /topicsync
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts \
-  && npm pkg delete devDependencies scripts \
+RUN npm ci --omit=dev --ignore-scripts --workspaces=false \
+  && npm pkg delete devDependencies scripts workspaces \
   && npm sbom --sbom-format=cyclonedx > sbom.cdx.json \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.[cm]ts' \) -delete
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
+COPY packages packages
+COPY console console
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
 COPY schemas schemas
 COPY src src
 COPY consumers consumers
 COPY http http
-COPY console console
+COPY deploy/npm deploy/npm
 RUN npm run build
 
 FROM ${BASE_IMAGE}
@@ -47,5 +48,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "--eval", "const tls = process.env.HTTP_TLS_CERT; if (tls) process.env.NODE_TLS_REJECT_UNAUTHORIZED = 0; fetch(`${tls ? 'https' : 'http'}://127.0.0.1:${process.env.MANAGEMENT_PORT || process.env.HTTP_PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/src/cli.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/cli.js"]
 CMD ["start"]

@@ -34,7 +34,7 @@ const defaultChanges = 1_000;
 const partitions = 2;
 const topicsPerInsertion = 1_000;
 const watchIntervalMs = 50;
-const cli = join(import.meta.dirname, "../dist/src/cli.js");
+const cli = join(import.meta.dirname, "../dist/cli.js");
 /** As `topicsync` is started. */
 const nodeOptions = ["--max-semi-space-size=16", "--heap-growing-percent=100"];
 

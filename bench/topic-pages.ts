@@ -1,10 +1,10 @@
 import { Command } from "commander";
-import type { TopicBody } from "../schemas/topic.ts";
-import { createLogger } from "../src/lib/logger.ts";
-import { createDatabase } from "../src/storage/database.ts";
-import { createTopicDetailsStore } from "../src/storage/topic-details.ts";
-import { createTopicReader } from "../src/storage/topic-reader.ts";
-import type { TopicSources } from "../src/topics/details-search.ts";
+import type { TopicBody } from "../schemas/topics/topic.ts";
+import { createLogger } from "@topicsync/lib/logger";
+import { createDatabase } from "../src/storage/database/database.ts";
+import { createTopicDetailsStore } from "../src/storage/topics/details.ts";
+import { createTopicReader } from "../src/storage/topics/reader.ts";
+import type { TopicSources } from "../src/topics/details/search.ts";
 import type { TopicOrder } from "../src/topics/listing.ts";
 import { encodeTopicCursor, readTopicPage, type TopicPageQuery } from "../src/topics/topic-pages.ts";
 import { createAnnouncement } from "./support/announcements.ts";

@@ -1,10 +1,16 @@
-import { getErrorMessage, type RejectionError } from "../src/lib/errors.ts";
-import type { Logger } from "../src/lib/logger.ts";
-import { now } from "../src/lib/platform.ts";
-import { Turns } from "../src/lib/turns.ts";
-import { BatchConflictError, type BatchStore, type PositionKey } from "../src/kafka/interface/positions.ts";
-import type { LogRecord, Partition, RecordProducer } from "../src/kafka/interface/records.ts";
-import type { Tracing } from "../src/lib/tracing.ts";
+import { getErrorMessage, type RejectionError } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
+import { now } from "@topicsync/lib/platform";
+import { Turns } from "@topicsync/lib/concurrency/turns";
+import {
+  BatchConflictError,
+  type BatchStore,
+  type PositionKey,
+  type LogRecord,
+  type Partition,
+  type RecordProducer,
+} from "@topicsync/kafka";
+import type { Tracing } from "@topicsync/lib/tracing";
 import { storeBatch, type BatchHandler, type Step } from "./batch.ts";
 import { traceBatch, type BatchTrace } from "./batch-trace.ts";
 import { sendRejected } from "./dead-letter-sender.ts";

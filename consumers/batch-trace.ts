@@ -1,7 +1,6 @@
-import { UnavailableError, type RejectionError } from "../src/lib/errors.ts";
-import { FencedError } from "../src/kafka/interface/positions.ts";
-import { getHeader, getHeaderText, type LogRecord, type Partition } from "../src/kafka/interface/records.ts";
-import { isSampled, createClock, type SpanContext, type Stage, type Tracing } from "../src/lib/tracing.ts";
+import { UnavailableError, type RejectionError } from "@topicsync/lib/errors";
+import { FencedError, getHeader, getHeaderText, type LogRecord, type Partition } from "@topicsync/kafka";
+import { isSampled, createClock, type SpanContext, type Stage, type Tracing } from "@topicsync/lib/tracing";
 
 /** The stages of a batch, for the traces of its records. */
 export interface BatchTrace {

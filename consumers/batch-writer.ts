@@ -1,6 +1,6 @@
-import { invariant, InvariantError } from "../src/lib/invariant.ts";
-import { elapsed, scheduleSoon } from "../src/lib/platform.ts";
-import { isAtOrAfter, type ClaimedPosition, type Position } from "../src/kafka/interface/positions.ts";
+import { invariant, InvariantError } from "@topicsync/lib/invariant";
+import { elapsed, scheduleSoon } from "@topicsync/lib/platform";
+import { isAtOrAfter, type ClaimedPosition, type Position } from "@topicsync/kafka";
 import { createBatchLimit, type PreparedBatch } from "./batch.ts";
 import { toPauseCause, type FailedWrite, type ReaderOptions } from "./reader-types.ts";
 

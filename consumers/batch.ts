@@ -1,13 +1,15 @@
-import { invariant } from "../src/lib/invariant.ts";
-import { repeat } from "../src/lib/platform.ts";
+import { invariant } from "@topicsync/lib/invariant";
+import { repeat } from "@topicsync/lib/platform";
 import {
   isAtOrAfter,
   type BatchStore,
   type ClaimedPosition,
   type Position,
   type PositionStep,
-} from "../src/kafka/interface/positions.ts";
-import { measureRecord, type LogRecord, type RecordBatch } from "../src/kafka/interface/records.ts";
+  measureRecord,
+  type LogRecord,
+  type RecordBatch,
+} from "@topicsync/kafka";
 import type { BatchTrace } from "./batch-trace.ts";
 
 /**

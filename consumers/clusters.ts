@@ -1,5 +1,4 @@
-import type { LogStore, Position } from "../src/kafka/interface/positions.ts";
-import type { Partition, PartitionLog } from "../src/kafka/interface/records.ts";
+import type { LogStore, Position, Partition, PartitionLog } from "@topicsync/kafka";
 
 /**
  * The stored position belongs to a log of another Kafka cluster, with other offsets. A person has to decide

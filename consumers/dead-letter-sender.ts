@@ -1,5 +1,5 @@
-import { type DeadLetterHeaders, deadLetterHeader } from "../schemas/dead-letter-record.ts";
-import { UnavailableError, type RejectionError } from "../src/lib/errors.ts";
+import { type DeadLetterHeaders, deadLetterHeader } from "../schemas/dead-letters/record.ts";
+import { UnavailableError, type RejectionError } from "@topicsync/lib/errors";
 import {
   type LogRecord,
   type OutgoingRecord,
@@ -11,7 +11,7 @@ import {
   measureRecord,
   formatRecordPosition,
   withHeaders,
-} from "../src/kafka/interface/records.ts";
+} from "@topicsync/kafka";
 
 /** A rejected record and its reason. */
 export interface OutgoingDeadLetter {

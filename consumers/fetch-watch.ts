@@ -1,4 +1,4 @@
-import { elapsed, now } from "../src/lib/platform.ts";
+import { elapsed, now } from "@topicsync/lib/platform";
 import type { ReaderStatus } from "./partition-status.ts";
 
 /** A fetch without records takes half a second. */

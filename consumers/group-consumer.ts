@@ -1,8 +1,7 @@
-import { getErrorMessage } from "../src/lib/errors.ts";
-import type { Logger } from "../src/lib/logger.ts";
-import type { LogStore } from "../src/kafka/interface/positions.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
+import type { LogStore, GroupMember, LogWatch, Partition } from "@topicsync/kafka";
 import type { ConsumerStatus } from "./partition-status.ts";
-import type { GroupMember, LogWatch, Partition } from "../src/kafka/interface/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
 import { FetchWatch } from "./fetch-watch.ts";
 import { PartitionReader } from "./partition-reader.ts";

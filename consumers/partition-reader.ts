@@ -3,14 +3,19 @@ import {
   getErrorMessage,
   KafkaUnavailableError,
   UnavailableError,
-} from "../src/lib/errors.ts";
-import { invariant, InvariantError } from "../src/lib/invariant.ts";
-import type { Logger } from "../src/lib/logger.ts";
-import { elapsed, sleep } from "../src/lib/platform.ts";
+} from "@topicsync/lib/errors";
+import { invariant, InvariantError } from "@topicsync/lib/invariant";
+import type { Logger } from "@topicsync/lib/logger";
+import { elapsed, sleep } from "@topicsync/lib/platform";
 import { OtherClusterError, requireSameCluster } from "./clusters.ts";
 import type { PauseCause, ReaderStatus } from "./partition-status.ts";
-import { isSamePosition, type Position } from "../src/kafka/interface/positions.ts";
-import type { LogRecord, PartitionLog, RecordBatch } from "../src/kafka/interface/records.ts";
+import {
+  isSamePosition,
+  type Position,
+  type LogRecord,
+  type PartitionLog,
+  type RecordBatch,
+} from "@topicsync/kafka";
 import { takeBatch, whileBeating, type PreparedBatch } from "./batch.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { logFailedClaim, logFailedWrite, toState } from "./reader-reports.ts";

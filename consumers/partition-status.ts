@@ -1,6 +1,5 @@
 import type { SyncStatus } from "../schemas/sync-status.ts";
-import type { Position, PositionStore } from "../src/kafka/interface/positions.ts";
-import type { LogObserver, ObservedBounds, Partition } from "../src/kafka/interface/records.ts";
+import type { Position, PositionStore, LogObserver, ObservedBounds, Partition } from "@topicsync/kafka";
 import { getAgeAt } from "./age.ts";
 
 /** The status of a consumer of this process. */

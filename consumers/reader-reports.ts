@@ -1,7 +1,7 @@
 /** What a reader says of itself, in its status and in the log. */
 
-import { ConfigurationError, getErrorMessage, NotLoadedError } from "../src/lib/errors.ts";
-import type { Logger } from "../src/lib/logger.ts";
+import { ConfigurationError, getErrorMessage, NotLoadedError } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
 import { OtherClusterError } from "./clusters.ts";
 import type { ReaderStatus } from "./partition-status.ts";
 import { outsideGroup, toPauseCause, type Mode } from "./reader-types.ts";

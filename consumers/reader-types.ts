@@ -1,9 +1,15 @@
-import { UnavailableError } from "../src/lib/errors.ts";
-import type { Logger } from "../src/lib/logger.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
 import { OtherClusterError } from "./clusters.ts";
 import type { PauseCause } from "./partition-status.ts";
-import { FencedError, type LogStore, type Position } from "../src/kafka/interface/positions.ts";
-import type { GroupMember, LogWatch, Partition } from "../src/kafka/interface/records.ts";
+import {
+  FencedError,
+  type LogStore,
+  type Position,
+  type GroupMember,
+  type LogWatch,
+  type Partition,
+} from "@topicsync/kafka";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
 
 export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {

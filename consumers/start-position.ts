@@ -1,14 +1,17 @@
-import { KafkaUnavailableError } from "../src/lib/errors.ts";
-import type { Logger } from "../src/lib/logger.ts";
-import { now } from "../src/lib/platform.ts";
+import { KafkaUnavailableError } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
+import { now } from "@topicsync/lib/platform";
 import { isOtherLog } from "./clusters.ts";
 import {
   isSamePosition,
   type ClaimedPosition,
   type LogStore,
   type Position,
-} from "../src/kafka/interface/positions.ts";
-import type { LogBounds, LogWatch, Partition, PartitionLog } from "../src/kafka/interface/records.ts";
+  type LogBounds,
+  type LogWatch,
+  type Partition,
+  type PartitionLog,
+} from "@topicsync/kafka";
 import type { BatchHandler } from "./batch.ts";
 import type { Reading } from "./reader-types.ts";
 

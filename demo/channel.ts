@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 
 import kafkajs from "kafkajs";
 
-import { toHeaderList } from "../src/kafka/record-format/headers.ts";
-import { stopIdleChecks } from "../src/kafka/workarounds/request-queue.ts";
-import { getHeaderText, type RecordHeaders } from "../src/kafka/interface/records.ts";
+import { toHeaderList, stopIdleChecks } from "@topicsync/kafka/internals";
+import { getHeaderText, type RecordHeaders } from "@topicsync/kafka";
 
 /** The demo's Kafka client: announces topics and reads dead letters. */
 export interface Channel {

@@ -10,9 +10,9 @@ import { Command } from "commander";
 import { MongoClient, type Db } from "mongodb";
 
 import { createProgress } from "../src/cli/output/progress.ts";
-import { createBroker } from "../src/kafka/client.ts";
-import { getErrorMessage } from "../src/lib/errors.ts";
-import { createLogger } from "../src/lib/logger.ts";
+import { createBroker } from "@topicsync/kafka/client";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import { createLogger } from "@topicsync/lib/logger";
 import { openChannel, readSampleAnnouncements, type Channel } from "./channel.ts";
 import { formatError, post, type Credentials } from "./client.ts";
 import { forwardEvent } from "./forward.ts";

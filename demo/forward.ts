@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { routedEventHeader } from "../schemas/routed-event.ts";
 import { createEgressNamingFromConfig } from "../src/service/egress-naming.ts";
-import type { KafkaConfig, RouterConfig } from "../src/kafka/interface/config.ts";
-import type { Broker } from "../src/kafka/client.ts";
-import { formatRecordPosition, getHeaderText } from "../src/kafka/interface/records.ts";
+import { type KafkaConfig, type RouterConfig, formatRecordPosition, getHeaderText } from "@topicsync/kafka";
+import type { Broker } from "@topicsync/kafka/client";
 
 /** A copy of an event, as a consumer of an egress topic reads it. */
 export interface ForwardedCopy {

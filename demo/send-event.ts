@@ -8,7 +8,7 @@ import { Command } from "commander";
 
 import { runWithContext } from "../src/cli/context.ts";
 import { formatTable } from "../src/cli/output/table.ts";
-import { getErrorMessage } from "../src/lib/errors.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
 import { forwardEvent } from "./forward.ts";
 import { printLine } from "./story.ts";
 

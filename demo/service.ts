@@ -4,9 +4,8 @@ import { fileURLToPath } from "node:url";
 
 import { buildConsole } from "../console/bundle.ts";
 import { readConfig } from "../src/config/config.ts";
-import type { KafkaConfig } from "../src/kafka/interface/config.ts";
-import { startProcess, waitUntilReady } from "../src/embedded/process.ts";
-import { startBroker, startStore } from "../src/embedded/resolve.ts";
+import type { KafkaConfig } from "@topicsync/kafka";
+import { startProcess, waitUntilReady, startBroker, startStore } from "@topicsync/embedded";
 import { printIndented } from "./story.ts";
 
 const cli = fileURLToPath(new URL("../src/cli.ts", import.meta.url));

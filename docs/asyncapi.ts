@@ -1,8 +1,8 @@
-import { deadLetterHeadersSchema } from "../schemas/dead-letter-record.ts";
+import { deadLetterHeadersSchema } from "../schemas/dead-letters/record.ts";
 import { eventDeadLetterHeadersSchema } from "../schemas/routed-event.ts";
 import { settingsSchema, type SettingName } from "../schemas/settings.ts";
-import { getSchemaName, publishSchema } from "../src/lib/published-schema.ts";
-import { version } from "../src/lib/version.ts";
+import { getSchemaName, publishSchema } from "@topicsync/lib/published-schema";
+import { version } from "../src/config/version.ts";
 import {
   announcementMessages,
   eventMessages,

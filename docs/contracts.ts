@@ -2,9 +2,9 @@
 import { format, resolveConfig } from "prettier";
 
 import { asyncApiDocument } from "./asyncapi.ts";
-import { topicFileSchema } from "../schemas/topic-file.ts";
-import { topicPlanReportSchema, topicPlanSchema } from "../schemas/topic-plan.ts";
-import { publishSchema } from "../src/lib/published-schema.ts";
+import { topicFileSchema } from "../schemas/topics/file.ts";
+import { topicPlanReportSchema, topicPlanSchema } from "../schemas/topics/plan.ts";
+import { publishSchema } from "@topicsync/lib/published-schema";
 import { listOperations } from "../http/app.ts";
 import { buildOpenApiDocument } from "../http/openapi/document.ts";
 

@@ -1,9 +1,9 @@
 import express, { type Express } from "express";
 
-import type { Audit } from "../src/lib/audit.ts";
-import type { RecordRefusal } from "../src/lib/audit-refusals.ts";
-import type { Logger } from "../src/lib/logger.ts";
-import type { Tracing } from "../src/lib/tracing.ts";
+import type { Audit } from "@topicsync/lib/audit/audit";
+import type { RecordRefusal } from "@topicsync/lib/audit/refusals";
+import type { Logger } from "@topicsync/lib/logger";
+import type { Tracing } from "@topicsync/lib/tracing";
 import type { Operation } from "../src/operations/framework/operation.ts";
 import type { OperationServices } from "../src/operations/framework/services.ts";
 import { healthOperations } from "../src/operations/health.ts";

@@ -1,6 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-import { maxTopicTextCharacters, topicBodySchema } from "./topic.ts";
+import { maxTopicTextCharacters, topicBodySchema } from "./topics/topic.ts";
 
 const { externalId, namespace, headerQuery, contentQuery } = topicBodySchema.properties;
 const count = { type: "integer", minimum: 0 } as const;

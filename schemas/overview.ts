@@ -1,6 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-import { deadLetterItemSchema } from "./dead-letter-api.ts";
+import { deadLetterItemSchema } from "./dead-letters/dead-letter.ts";
 import { readinessSchema } from "./health.ts";
 import { syncStatusSchema } from "./sync-status.ts";
 

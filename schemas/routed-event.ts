@@ -1,4 +1,4 @@
-import { deadLetterHeadersSchema } from "./dead-letter-record.ts";
+import { deadLetterHeadersSchema } from "./dead-letters/record.ts";
 
 /** The headers that a forwarded event has besides its own. */
 export const routedEventHeader = {

@@ -1,6 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-import { maxTopicTextCharacters } from "./topic.ts";
+import { maxTopicTextCharacters } from "./topics/topic.ts";
 
 const id = { type: ["string", "null"], format: "text", minLength: 1 } as const;
 const optionalText = { type: ["string", "null"], format: "text" } as const;

@@ -11,8 +11,8 @@ import {
   PlanError,
   RejectionError,
   UnavailableError,
-} from "./lib/errors.ts";
-import { version } from "./lib/version.ts";
+} from "@topicsync/lib/errors";
+import { version } from "./config/version.ts";
 
 interface CommandEntry {
   readonly name: string;
@@ -42,7 +42,7 @@ const entries: readonly CommandEntry[] = [
   {
     name: "topics",
     description: "manage topics",
-    load: async () => (await import("./cli/commands/topics.ts")).defineTopics,
+    load: async () => (await import("./cli/commands/topics/topics.ts")).defineTopics,
   },
   {
     name: "applications",

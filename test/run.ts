@@ -12,10 +12,15 @@ import { fileURLToPath } from "node:url";
 
 import { buildConsole } from "../console/bundle.ts";
 import { readEnvironment, readConfig } from "../src/config/config.ts";
-import { getErrorMessage } from "../src/lib/errors.ts";
-import { prepareKafkaJava } from "../src/embedded/kafka-java.ts";
-import { startBroker, startStore, type ResolveOptions } from "../src/embedded/resolve.ts";
-import type { Running, RunningBroker } from "../src/embedded/stack.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import {
+  prepareKafkaJava,
+  startBroker,
+  startStore,
+  type ResolveOptions,
+  type Running,
+  type RunningBroker,
+} from "@topicsync/embedded";
 import { useBroker } from "./support/broker-use.ts";
 import { startChromium } from "./support/chromium.ts";
 import { joinFiles } from "./support/joined-files.ts";
@@ -47,7 +52,7 @@ const fileTimeoutMs = 3_600_000;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** The files of both commands whose path contains one of the words, or all. */
-const matchingFiles = globSync("test/**/*.test.ts", { cwd: root })
+const matchingFiles = globSync("{test,packages/*/test}/**/*.test.ts", { cwd: root })
   .toSorted()
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
 const isLongFile = (file: string): boolean => file.endsWith(".long.test.ts");
@@ -169,8 +174,6 @@ async function runTests(files: readonly string[]): Promise<boolean> {
     TEST_LOGS: logs,
     // Without it, each of hundreds of processes would compile the same sources. It is kept for the next run.
     NODE_COMPILE_CACHE: resolve(root, ".topicsync/compile-cache"),
-    // Each would also look for symbolic links in every path that it loads: a sixth of its start.
-    NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --preserve-symlinks`.trim(),
   });
   const passed = await runFiles(joinFiles(files, folder));
   print(`The tests ran on ${broker.description} and ${store}.`);

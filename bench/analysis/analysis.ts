@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { Command } from "commander";
 
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "@topicsync/embedded";
 import { workloads } from "../picker/workload.ts";
 import { createJsonOption, parsePositives } from "../support/options.ts";
 import { printReports, reportProgress, type Report } from "../support/report.ts";

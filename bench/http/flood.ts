@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Command } from "commander";
 
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "@topicsync/embedded";
 import { httpService, serviceUser } from "./contestants.ts";
 import { findLoadGenerator, type LoadResult, type LoadGenerator } from "./load.ts";
 import { registerAll, warmUp } from "./measure.ts";

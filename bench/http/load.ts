@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { isCommandMissing, getLastLines, runCommand } from "../../src/embedded/command.ts";
+import { isCommandMissing, getLastLines, runCommand } from "@topicsync/embedded";
 import autocannonProject from "./autocannon/package.json" with { type: "json" };
 import { createRawRequest, type RequestTemplate } from "./request.ts";
 import { installPackages } from "../support/npm.ts";

@@ -7,7 +7,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-import { localhost } from "../../src/embedded/tcp-port.ts";
+import { localhost } from "@topicsync/embedded";
 
 /** The part of Parse Server's API used here. */
 interface ParseServerPackage {

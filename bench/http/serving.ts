@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
-import type { ServerProcess } from "../../src/embedded/process.ts";
+import { findFreePort, localhost, type ServerProcess } from "@topicsync/embedded";
 import { withContestant } from "../support/contestant.ts";
 import type { RegistrationServer } from "./contestants.ts";
 import { isAccepted, randomToken, register } from "./request.ts";

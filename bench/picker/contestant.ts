@@ -2,9 +2,8 @@
  * Measures one contestant in its own process:
  * `node --expose-gc bench/picker/contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON.
  */
-import { createConditionTest } from "../../src/matching/filter/match.ts";
-import { readFilters } from "../../src/matching/filter/topic-filters.ts";
-import { createPicker, type FilterTexts } from "../../src/matching/picker/index.ts";
+import { createConditionTest, readFilters } from "@topicsync/filters";
+import { createPicker, type FilterTexts } from "@topicsync/filters/picker";
 import { furtherTopics, getPlan, type ContestantResult, type Plan } from "./plan.ts";
 import { createWorkload, workloads, type BenchTopic, type Workload } from "./workload.ts";
 

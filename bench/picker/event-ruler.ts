@@ -5,9 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { text } from "node:stream/consumers";
 
-import { getLastLines } from "../../src/embedded/command.ts";
-import type { LaunchOptions } from "../../src/embedded/stack.ts";
-import { findJava } from "../../src/embedded/toolchain.ts";
+import { getLastLines, type LaunchOptions, findJava } from "@topicsync/embedded";
 import { installJars } from "../support/maven.ts";
 
 export const eventRulerVersion = "1.8.1";

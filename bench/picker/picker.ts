@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 
 import { Command } from "commander";
 
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "@topicsync/embedded";
 import { installEventRuler, type EventRuler } from "./event-ruler.ts";
 import { createJsonOption, parsePositives } from "../support/options.ts";
 import { compareWithTargets, reportFigures } from "./report.ts";

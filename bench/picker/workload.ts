@@ -1,4 +1,4 @@
-import type { FilterTexts } from "../../src/matching/picker/index.ts";
+import type { FilterTexts } from "@topicsync/filters/picker";
 import { createRandom, type Random } from "../../test/support/random.ts";
 import { createLotWorkload } from "./lot-workload.ts";
 import { createPatternWorkload } from "./pattern-workload.ts";

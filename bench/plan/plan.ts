@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { Command } from "commander";
 
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "@topicsync/embedded";
 import { createJsonOption, parsePositives } from "../support/options.ts";
 import { printReports, type Report } from "../support/report.ts";
 import type { PlanBenchResult } from "./run.ts";

@@ -11,7 +11,7 @@ import { loadTopicFiles } from "../../src/cli/input/topic-files/load.ts";
 import { createPlan } from "../../src/plans/create-plan.ts";
 import { toPlanFile } from "../../src/plans/plan-file.ts";
 import type { KnownTopic, PlanSource } from "../../src/plans/stores.ts";
-import { noDetails } from "../../src/topics/details.ts";
+import { noDetails } from "../../src/topics/details/details.ts";
 import { readMemoryMb } from "../support/process-usage.ts";
 
 export interface PlanBenchResult {

@@ -1,4 +1,4 @@
-import type { TopicBody } from "../../schemas/topic.ts";
+import type { TopicBody } from "../../schemas/topics/topic.ts";
 import { createRandom } from "../../test/support/random.ts";
 import { createEqualityWorkload } from "../picker/workload.ts";
 import { openTopic } from "../support/announcements.ts";

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import kafkajs, { type Producer, type Transaction } from "kafkajs";
 
-import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "@topicsync/kafka/internals";
 
 const [, , brokers = "", groupId = "", topic = "", egress = ""] = process.argv;
 /** As the router: the broker accepts 1 MB per record batch. */

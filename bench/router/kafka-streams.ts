@@ -2,9 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
-import { buildClassPath, kafkaVersion } from "../../src/embedded/kafka-jars.ts";
-import { findJava } from "../../src/embedded/toolchain.ts";
+import { getLastLines, runCommand, buildClassPath, kafkaVersion, findJava } from "@topicsync/embedded";
 import { eventRulerVersion } from "../picker/event-ruler.ts";
 import type { Contestant } from "../support/contestant.ts";
 import { installJars } from "../support/maven.ts";

@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { routedEventHeader } from "../../schemas/routed-event.ts";
-import type { Broker } from "../../src/kafka/client.ts";
-import { UnavailableError } from "../../src/lib/errors.ts";
-import { getHeaderText } from "../../src/kafka/interface/records.ts";
+import type { Broker } from "@topicsync/kafka/client";
+import { UnavailableError } from "@topicsync/lib/errors";
+import { getHeaderText } from "@topicsync/kafka";
 import { readCpuMicros } from "../support/process-usage.ts";
 import type { Job } from "./contestants.ts";
 import { getExternalId, parseEventNumber, type EventLog } from "./events.ts";

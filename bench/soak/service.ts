@@ -1,4 +1,4 @@
-import { startProcess, type ServerProcess } from "../../src/embedded/process.ts";
+import { startProcess, type ServerProcess } from "@topicsync/embedded";
 import { httpService } from "../http/contestants.ts";
 import { findFreeAddress, waitUntilServing } from "../http/serving.ts";
 import type { Workspace } from "../support/stack.ts";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import type { Db } from "mongodb";
 
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "@topicsync/embedded";
 import { httpService } from "../http/contestants.ts";
 import { createCommonOptions, parsePositive, type CommonOptions } from "../support/options.ts";
 import { readMemoryMb } from "../support/process-usage.ts";

@@ -1,6 +1,6 @@
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 
-import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "@topicsync/kafka/internals";
 import { createKafkaTopics } from "../../test/support/kafka-topics.ts";
 
 /** A Kafka topic filled with announcements. */

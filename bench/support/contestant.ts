@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { startProcess, type ServerCommand, type ServerProcess } from "../../src/embedded/process.ts";
+import { startProcess, type ServerCommand, type ServerProcess } from "@topicsync/embedded";
 import type { Workspace } from "./stack.ts";
 
 /** One way to bring announcements from Kafka into MongoDB. */
@@ -32,7 +32,7 @@ export const createService = (cli: string): Contestant => ({
 });
 
 /** The built service, as in production. */
-export const service: Contestant = createService(join(import.meta.dirname, "../../dist/src/cli.js"));
+export const service: Contestant = createService(join(import.meta.dirname, "../../dist/cli.js"));
 
 /** Runs a contestant until `watch` resolves. Throws its last output if it exits earlier. */
 export async function withContestant<T>(

@@ -1,9 +1,12 @@
 import { join } from "node:path";
 
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
-import { installOnce } from "../../src/embedded/install.ts";
-import type { LaunchOptions } from "../../src/embedded/stack.ts";
-import { mavenDependencyPlugin } from "../../src/embedded/kafka-jars.ts";
+import {
+  getLastLines,
+  runCommand,
+  installOnce,
+  type LaunchOptions,
+  mavenDependencyPlugin,
+} from "@topicsync/embedded";
 
 export interface Jars {
   /** For messages and the folder's name: `mongo-java-server 1.47.0`. */

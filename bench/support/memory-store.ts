@@ -1,10 +1,14 @@
 import { join } from "node:path";
 
-import { findFreePort } from "../../src/embedded/tcp-port.ts";
-import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
-import type { LaunchOptions, Running } from "../../src/embedded/stack.ts";
-import { ping } from "../../src/embedded/replica-set.ts";
-import { findJava } from "../../src/embedded/toolchain.ts";
+import {
+  findFreePort,
+  startProcess,
+  waitUntilReady,
+  type LaunchOptions,
+  type Running,
+  ping,
+  findJava,
+} from "@topicsync/embedded";
 import { installJars } from "./maven.ts";
 
 const version = "1.47.0";

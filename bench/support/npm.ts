@@ -3,9 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
-import { installOnce } from "../../src/embedded/install.ts";
-import type { LaunchOptions } from "../../src/embedded/stack.ts";
+import { getLastLines, runCommand, installOnce, type LaunchOptions } from "@topicsync/embedded";
 
 export interface Packages {
   /** For messages and the folder's name: `Parse Server 9.10.0`. */

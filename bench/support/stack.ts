@@ -5,9 +5,7 @@ import { join, resolve } from "node:path";
 import { MongoClient, type Db } from "mongodb";
 
 import { readConfig } from "../../src/config/config.ts";
-import { runCommand } from "../../src/embedded/command.ts";
-import { startBroker, startStore } from "../../src/embedded/resolve.ts";
-import type { Running } from "../../src/embedded/stack.ts";
+import { runCommand, startBroker, startStore, type Running } from "@topicsync/embedded";
 import { ensureIndexes } from "../../src/storage/indexes.ts";
 import { startMemoryStore } from "./memory-store.ts";
 import type { StoreChoice } from "./options.ts";

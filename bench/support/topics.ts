@@ -1,9 +1,9 @@
 import type { Db } from "mongodb";
 
-import type { TopicBody } from "../../schemas/topic.ts";
-import { newId } from "../../src/lib/sys-id.ts";
+import type { TopicBody } from "../../schemas/topics/topic.ts";
+import { newId } from "@topicsync/lib/sys-id";
 import { collections } from "../../src/storage/names.ts";
-import { toTopicRecord, type TopicRecord } from "../../src/storage/topic-records.ts";
+import { toTopicRecord, type TopicRecord } from "../../src/storage/topics/records.ts";
 import { toDefinition, type Topic } from "../../src/topics/topic.ts";
 import { reportProgress } from "./report.ts";
 

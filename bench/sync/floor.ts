@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import kafkajs from "kafkajs";
 import { MongoClient } from "mongodb";
 
-import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "@topicsync/kafka/internals";
 import { ensureIndexes } from "../../src/storage/indexes.ts";
 
 const [, , brokers = "", uri = "", topic = ""] = process.argv;

@@ -1,10 +1,15 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { buildClassPath, kafkaVersion, log4jVersion } from "../../src/embedded/kafka-jars.ts";
-import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
-import type { ServerCommand } from "../../src/embedded/process.ts";
-import { findJava } from "../../src/embedded/toolchain.ts";
+import {
+  buildClassPath,
+  kafkaVersion,
+  log4jVersion,
+  findFreePort,
+  localhost,
+  type ServerCommand,
+  findJava,
+} from "@topicsync/embedded";
 import { collections } from "../../src/storage/names.ts";
 import type { Contestant } from "../support/contestant.ts";
 import { installJars } from "../support/maven.ts";

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
-import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
-import { findFilterFaults } from "../../src/matching/filter/topic-filters.ts";
-import type { LogRecord } from "../../src/kafka/interface/records.ts";
+import { getErrorMessage, RejectionError } from "@topicsync/lib/errors";
+import { findFilterFaults } from "@topicsync/filters";
+import type { LogRecord } from "@topicsync/kafka";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { TopicDefinition } from "../../src/topics/topic.ts";
 import { readFramedKey, unframe } from "../envelopes/confluent.ts";

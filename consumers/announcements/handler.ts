@@ -1,4 +1,4 @@
-import type { Partition } from "../../src/kafka/interface/records.ts";
+import type { Partition } from "@topicsync/kafka";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { Decision } from "../../src/topics/decide.ts";
 import type { TopicService } from "../../src/topics/service.ts";

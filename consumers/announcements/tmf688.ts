@@ -7,7 +7,7 @@ import {
   type TopicNotification,
 } from "../../schemas/tmf688.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
-import { createValidator, type ValidationResult } from "../../src/lib/validation.ts";
+import { createValidator, type ValidationResult } from "@topicsync/lib/validation";
 import {
   createRejection,
   isObject,

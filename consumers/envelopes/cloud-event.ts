@@ -4,9 +4,9 @@ import {
   type CloudEvent,
   type ContextAttributes,
 } from "../../schemas/cloud-event.ts";
-import type { Fault } from "../../src/lib/errors.ts";
-import type { RecordHeaders } from "../../src/kafka/interface/records.ts";
-import { createValidator } from "../../src/lib/validation.ts";
+import type { Fault } from "@topicsync/lib/errors";
+import type { RecordHeaders } from "@topicsync/kafka";
+import { createValidator } from "@topicsync/lib/validation";
 import {
   cloudEventType,
   createHeaderRejection,

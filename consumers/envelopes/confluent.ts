@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
-import { RejectionError } from "../../src/lib/errors.ts";
-import { JsonStructureError } from "../../src/lib/json.ts";
+import { RejectionError } from "@topicsync/lib/errors";
+import { JsonStructureError } from "@topicsync/lib/json";
 import { createRejection, parseJson, readAs, type JsonLocation } from "./envelope.ts";
 
 /**

@@ -6,10 +6,10 @@ import {
   formatFaults,
   type Fault,
   type RejectionCode,
-} from "../../src/lib/errors.ts";
-import { parseStrictJson } from "../../src/lib/json.ts";
-import { parseEvent } from "../../src/matching/filter/numbers.ts";
-import { getHeader, getHeaderText, type RecordHeaders } from "../../src/kafka/interface/records.ts";
+} from "@topicsync/lib/errors";
+import { parseStrictJson } from "@topicsync/lib/json";
+import { parseEvent } from "@topicsync/filters";
+import { getHeader, getHeaderText, type RecordHeaders } from "@topicsync/kafka";
 
 /**
  * What the envelopes share: how a record says which envelope it has, how its JSON and its headers are read,

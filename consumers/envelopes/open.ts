@@ -1,5 +1,5 @@
-import { RejectionError } from "../../src/lib/errors.ts";
-import type { RecordHeaders, SkippedBatch } from "../../src/kafka/interface/records.ts";
+import { RejectionError } from "@topicsync/lib/errors";
+import type { RecordHeaders, SkippedBatch } from "@topicsync/kafka";
 import {
   checkFormat,
   checkHeaders,

@@ -1,12 +1,12 @@
-import { elapsed } from "../../src/lib/platform.ts";
+import { elapsed } from "@topicsync/lib/platform";
 import type { Copy, FoundTopics, RoutePlan, Undelivered } from "../../src/routing/plan.ts";
 import {
   RecordRejectedError,
   type EgressTopics,
   type RoutingTransaction,
   type RoutingTransactions,
-} from "../../src/kafka/interface/routing-transactions.ts";
-import { FencedError } from "../../src/kafka/interface/positions.ts";
+  FencedError,
+} from "@topicsync/kafka";
 import type { Step } from "../batch.ts";
 
 /** How long copies for a Kafka topic that rejected one are sent in requests of their own. */

@@ -1,12 +1,7 @@
 import { proveDeadLetters } from "../../src/dead-letters/proof.ts";
-import {
-  NotLoadedError,
-  RejectionError,
-  UnavailableError,
-  type RejectionCode,
-} from "../../src/lib/errors.ts";
-import { now } from "../../src/lib/platform.ts";
-import { withTimeout } from "../../src/lib/timeout.ts";
+import { NotLoadedError, RejectionError, UnavailableError, type RejectionCode } from "@topicsync/lib/errors";
+import { now } from "@topicsync/lib/platform";
+import { withTimeout } from "@topicsync/lib/concurrency/timeout";
 import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import {
   chooseTarget,
@@ -22,9 +17,10 @@ import type {
   RoutedRecord,
   RoutingTransaction,
   RoutingTransactions,
-} from "../../src/kafka/interface/routing-transactions.ts";
-import type { LogRecord, OutgoingRecord } from "../../src/kafka/interface/records.ts";
-import type { Tracing } from "../../src/lib/tracing.ts";
+  LogRecord,
+  OutgoingRecord,
+} from "@topicsync/kafka";
+import type { Tracing } from "@topicsync/lib/tracing";
 import type { BatchHandler, Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRejected } from "../dead-letter-sender.ts";

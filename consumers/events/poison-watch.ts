@@ -1,11 +1,5 @@
-import {
-  ConfigurationError,
-  getErrorMessage,
-  RejectionError,
-  UnavailableError,
-} from "../../src/lib/errors.ts";
-import { FencedError } from "../../src/kafka/interface/positions.ts";
-import type { LogRecord } from "../../src/kafka/interface/records.ts";
+import { ConfigurationError, getErrorMessage, RejectionError, UnavailableError } from "@topicsync/lib/errors";
+import { FencedError, type LogRecord } from "@topicsync/kafka";
 
 /**
  * After so many identical failures for no foreseen reason, an event that is alone in its batch becomes a dead

@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
-import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../../src/lib/errors.ts";
-import { parseStrictJson } from "../../src/lib/json.ts";
-import { toTime } from "../../src/lib/time.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
+import { getErrorMessage, RejectionError, formatFaults, type Fault } from "@topicsync/lib/errors";
+import { parseStrictJson } from "@topicsync/lib/json";
+import { toTime } from "@topicsync/lib/time";
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
-import { type LogRecord, getHeaderText } from "../../src/kafka/interface/records.ts";
-import { createValidator } from "../../src/lib/validation.ts";
+import { type LogRecord, getHeaderText } from "@topicsync/kafka";
+import { createValidator } from "@topicsync/lib/validation";
 import { maxValueBytes } from "../announcements/decode.ts";
 import { createBatchRejection } from "../envelopes/open.ts";
 

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "topicsync-shrinkwrap-"));
 try {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, unknown>;
-  const published = { ...manifest, devDependencies: undefined, scripts: undefined };
+  const published = { ...manifest, devDependencies: undefined, scripts: undefined, workspaces: undefined };
   writeFileSync(join(folder, "package.json"), JSON.stringify(published));
   for (const file of ["package-lock.json", ".npmrc"]) copyFileSync(join(root, file), join(folder, file));
   execFileSync(

@@ -2,8 +2,8 @@ import { parse } from "basic-auth";
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-import { OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
-import { withTimeout } from "../../src/lib/timeout.ts";
+import { OverloadedError, UnavailableError } from "@topicsync/lib/errors";
+import { withTimeout } from "@topicsync/lib/concurrency/timeout";
 import type { Sessions } from "../../src/users/session.ts";
 import { withoutHash, type Authenticate, type AuthenticateAfresh } from "../../src/users/authenticate.ts";
 import { keyPrefix } from "../../src/users/key.ts";

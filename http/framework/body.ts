@@ -2,8 +2,8 @@ import express from "express";
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 
-import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
-import { parseStrictJson } from "../../src/lib/json.ts";
+import { getErrorMessage, RejectionError } from "@topicsync/lib/errors";
+import { parseStrictJson } from "@topicsync/lib/json";
 import type { BodyBudget } from "./body-budget.ts";
 import type { Handler } from "./context.ts";
 import { HttpError } from "../../src/operations/framework/errors.ts";

@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 import { TLSSocket } from "node:tls";
 
-import type { Origin } from "../../src/lib/audit.ts";
-import type { Logger } from "../../src/lib/logger.ts";
+import type { Origin } from "@topicsync/lib/audit/audit";
+import type { Logger } from "@topicsync/lib/logger";
 import type { Session } from "../../src/users/session.ts";
 import type { User } from "../../src/users/user.ts";
 import { stripParameters } from "./accept.ts";

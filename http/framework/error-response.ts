@@ -1,6 +1,6 @@
-import { getErrorMessage } from "../../src/lib/errors.ts";
-import type { RecordRefusal, Refusal } from "../../src/lib/audit-refusals.ts";
-import type { Logger } from "../../src/lib/logger.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import type { RecordRefusal, Refusal } from "@topicsync/lib/audit/refusals";
+import type { Logger } from "@topicsync/lib/logger";
 import { toOrigin, type ErrorHandler, type Handler, type RequestContext } from "./context.ts";
 import {
   describeError,

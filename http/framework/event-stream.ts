@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { OverloadedError } from "../../src/lib/errors.ts";
+import { OverloadedError } from "@topicsync/lib/errors";
 import type { Events } from "../../src/operations/framework/operation.ts";
 
 interface Subscription {

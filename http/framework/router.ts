@@ -2,9 +2,9 @@ import { Router } from "express";
 import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 
-import type { Audit } from "../../src/lib/audit.ts";
-import type { RecordRefusal } from "../../src/lib/audit-refusals.ts";
-import { UnavailableError } from "../../src/lib/errors.ts";
+import type { Audit } from "@topicsync/lib/audit/audit";
+import type { RecordRefusal } from "@topicsync/lib/audit/refusals";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { getNamespaces, hasRight } from "../../src/users/rights.ts";
 import { nobody } from "../../src/users/user.ts";
 import {

@@ -4,9 +4,9 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
-import type { Logger } from "../../src/lib/logger.ts";
-import { oncePerMinute } from "../../src/lib/once-per-minute.ts";
-import type { TlsPair } from "../../src/lib/tls.ts";
+import type { Logger } from "@topicsync/lib/logger";
+import { oncePerMinute } from "@topicsync/lib/concurrency/once-per-minute";
+import type { TlsPair } from "@topicsync/lib/tls";
 import { toErrorBody } from "../../src/operations/framework/error-description.ts";
 import { HttpError, statuses, type ErrorCode } from "../../src/operations/framework/errors.ts";
 import { rawResponseHeaders } from "./headers.ts";

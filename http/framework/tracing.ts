@@ -1,4 +1,4 @@
-import { createClock, type Tracing } from "../../src/lib/tracing.ts";
+import { createClock, type Tracing } from "@topicsync/lib/tracing";
 import { getPath, isProbe, toKnownMethod, type Handler } from "./context.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { publishSchema, getSchemaName } from "../../src/lib/published-schema.ts";
+import { publishSchema, getSchemaName } from "@topicsync/lib/published-schema";
 
 interface Reference {
   readonly $ref: string;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 
-import { cached } from "../../src/lib/cached.ts";
+import { cached } from "@topicsync/lib/concurrency/cached";
 import { HttpError } from "../../src/operations/framework/errors.ts";
 import { ownFilesOnly } from "../framework/headers.ts";
 import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";

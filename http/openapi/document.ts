@@ -1,5 +1,5 @@
-import { publishSchema } from "../../src/lib/published-schema.ts";
-import { version } from "../../src/lib/version.ts";
+import { publishSchema } from "@topicsync/lib/published-schema";
+import { version } from "../../src/config/version.ts";
 import { createComponents, type Components } from "./components.ts";
 import { ifMatchPattern } from "../../src/operations/framework/if-match.ts";
 import { permitNulls } from "../framework/null-members.ts";

@@ -15,7 +15,7 @@ export interface ConsoleFiles {
 
 /** Next to the compiled program, or in dist/ when running from source. */
 const folder = new URL(
-  import.meta.url.endsWith(".ts") ? "../../dist/console/" : "../../console/",
+  import.meta.url.endsWith(".ts") ? "../../dist/console/" : "./console/",
   import.meta.url,
 );
 

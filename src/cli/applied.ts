@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { UnavailableError } from "../lib/errors.ts";
-import type { Position } from "../kafka/interface/positions.ts";
-import type { PartitionOffset } from "../kafka/interface/records.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import type { Position, PartitionOffset } from "@topicsync/kafka";
 
 const pollIntervalMs = 200;
 

@@ -1,15 +1,15 @@
 import { hostname, userInfo } from "node:os";
 
-import type { AuditEvent } from "../lib/audit.ts";
-import { openAuditLog } from "../lib/audit-log.ts";
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import { openAuditLog } from "@topicsync/lib/audit/log";
 import { readEnvironment, readConfig, type Config } from "../config/config.ts";
-import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
+import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import type { Services } from "../service/services.ts";
-import type { Broker } from "../kafka/client.ts";
-import { createLifecycle, type Lifecycle } from "../lib/lifecycle.ts";
-import { createLogger, type Logger } from "../lib/logger.ts";
-import type { RecordProducer } from "../kafka/interface/records.ts";
-import type { Database } from "../storage/database.ts";
+import type { Broker } from "@topicsync/kafka/client";
+import { createLifecycle, type Lifecycle } from "@topicsync/lib/lifecycle";
+import { createLogger, type Logger } from "@topicsync/lib/logger";
+import type { RecordProducer } from "@topicsync/kafka";
+import type { Database } from "../storage/database/database.ts";
 import { findServer } from "./input/server.ts";
 import { runUntilStopped } from "./until-stopped.ts";
 
@@ -119,8 +119,8 @@ async function openDatabase({
 }: ContextOptions): Promise<Database> {
   // Slow to load, and not every command needs it.
   const [{ resolveStore }, { createDatabase }] = await Promise.all([
-    import("../embedded/embedded.ts"),
-    import("../storage/database.ts"),
+    import("@topicsync/embedded"),
+    import("../storage/database/database.ts"),
   ]);
   const uri = await resolveStore(config);
   const database = createDatabase(uri, log, config.mongodbUriFile);
@@ -150,8 +150,8 @@ async function openBroker({
 }: ContextOptions): Promise<Broker> {
   // Slow to load, and most commands do not need it.
   const [{ resolveBroker }, { createBroker }] = await Promise.all([
-    import("../embedded/embedded.ts"),
-    import("../kafka/client.ts"),
+    import("@topicsync/embedded"),
+    import("@topicsync/kafka/client"),
   ]);
   const brokers = await resolveBroker(config);
   const isEmbedded = config.kafka.brokers === undefined;

@@ -1,5 +1,5 @@
 import { secretSettings, settingsSchema } from "../../schemas/settings.ts";
-import { findNearest } from "../lib/nearest.ts";
+import { findNearest } from "@topicsync/lib/nearest";
 
 const known = new Set([
   ...Object.keys(settingsSchema.properties),

@@ -1,4 +1,4 @@
-import type { Secret } from "../lib/secret.ts";
+import type { Secret } from "@topicsync/lib/secret";
 
 /** Which bearer tokens are accepted, and how users are read from them. */
 export interface OidcConfig {

@@ -1,7 +1,7 @@
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
-import { rejectionCodes, type Fault, type RejectionCode } from "../lib/errors.ts";
-import { toTime } from "../lib/time.ts";
+import { rejectionCodes, type Fault, type RejectionCode } from "@topicsync/lib/errors";
+import { toTime } from "@topicsync/lib/time";
 import {
   formatRecordPosition,
   getHeaderText,
@@ -9,7 +9,7 @@ import {
   type PartitionRecord,
   type RecordHeaders,
   type RecordPosition,
-} from "../kafka/interface/records.ts";
+} from "@topicsync/kafka";
 import { isProven } from "./proof.ts";
 
 /** Why a record was rejected; OTHER for dead letters that topicsync did not write. */

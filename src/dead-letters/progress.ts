@@ -1,7 +1,6 @@
-import { NotLoadedError, UnavailableError } from "../lib/errors.ts";
-import { elapsed, sleep } from "../lib/platform.ts";
-import type { Position, PositionStore } from "../kafka/interface/positions.ts";
-import type { LogReader, LogWatch, TopicBounds } from "../kafka/interface/records.ts";
+import { NotLoadedError, UnavailableError } from "@topicsync/lib/errors";
+import { elapsed, sleep } from "@topicsync/lib/platform";
+import type { Position, PositionStore, LogReader, LogWatch, TopicBounds } from "@topicsync/kafka";
 import type { DeadLetterReader } from "./stores.ts";
 
 export interface ProgressOptions {

@@ -1,13 +1,13 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import {
   getHeaderText,
   withHeaders,
   type LogRecord,
   type OutgoingRecord,
   type RecordProducer,
-} from "../kafka/interface/records.ts";
+} from "@topicsync/kafka";
 
 type Content = Pick<LogRecord, "key" | "value" | "headers">;
 

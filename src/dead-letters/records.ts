@@ -1,4 +1,4 @@
-import type { LogReader, LogRecord, PartitionOffset } from "../kafka/interface/records.ts";
+import type { LogReader, LogRecord, PartitionOffset } from "@topicsync/kafka";
 import { parseDeadLetter, type DeadLetter, type IdentifyTopic } from "./dead-letter.ts";
 
 /** A dead letter to read, with the size of its record in bytes. */

@@ -1,5 +1,5 @@
-import type { SkippedReplay, SkipReason } from "../../schemas/dead-letter-replay.ts";
-import { isSamePartition, type RecordPosition } from "../kafka/interface/records.ts";
+import type { SkippedReplay, SkipReason } from "../../schemas/dead-letters/replay.ts";
+import { isSamePartition, type RecordPosition } from "@topicsync/kafka";
 import { formatOutcome, type ReplayWithOutcome } from "./outcomes.ts";
 import type { Replay, TopicState } from "./stores.ts";
 import type { DeadLetterSummary } from "./summary.ts";

@@ -1,15 +1,15 @@
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
-import type { SkippedReplay } from "../../schemas/dead-letter-replay.ts";
-import type { AuditEvent } from "../lib/audit.ts";
-import { UnavailableError } from "../lib/errors.ts";
+import type { SkippedReplay } from "../../schemas/dead-letters/replay.ts";
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import { UnavailableError } from "@topicsync/lib/errors";
 import {
   withHeaders,
   type OutgoingRecord,
   type PartitionOffset,
   type RecordPosition,
   type RecordProducer,
-} from "../kafka/interface/records.ts";
+} from "@topicsync/kafka";
 import type { DeadLetter } from "./dead-letter.ts";
 import { readDeadLetters, type DeadLetterSource } from "./records.ts";
 import { addProof } from "./proof.ts";

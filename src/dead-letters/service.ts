@@ -3,10 +3,10 @@ import type {
   DeadLetterList,
   DeadLetterView,
   ReplayView,
-} from "../../schemas/dead-letter-api.ts";
-import { KafkaUnavailableError } from "../lib/errors.ts";
-import { createMutex } from "../lib/mutex.ts";
-import type { LogReader, RecordProducer } from "../kafka/interface/records.ts";
+} from "../../schemas/dead-letters/dead-letter.ts";
+import { KafkaUnavailableError } from "@topicsync/lib/errors";
+import { createMutex } from "@topicsync/lib/concurrency/mutex";
+import type { LogReader, RecordProducer } from "@topicsync/kafka";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { readPage, type PageRequest } from "./listing.ts";
 import { findReplays } from "./outcomes.ts";

@@ -1,5 +1,12 @@
-import type { BatchStore, Position, PositionKey, PositionStep } from "../kafka/interface/positions.ts";
-import type { Partition, PartitionOffset, RecordPosition } from "../kafka/interface/records.ts";
+import type {
+  BatchStore,
+  Position,
+  PositionKey,
+  PositionStep,
+  Partition,
+  PartitionOffset,
+  RecordPosition,
+} from "@topicsync/kafka";
 import type { AnnouncementSource } from "../topics/topic.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "./summary.ts";

@@ -1,4 +1,4 @@
-import { measureRecord, type PartitionRecord } from "../kafka/interface/records.ts";
+import { measureRecord, type PartitionRecord } from "@topicsync/kafka";
 import { parseDeadLetter, type DeadLetter, type FindNamespace, type ParseOptions } from "./dead-letter.ts";
 
 /** A dead letter without its bytes, as it is stored and listed. */

@@ -1,5 +1,5 @@
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
-import { NotLoadedError } from "../lib/errors.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
+import { NotLoadedError } from "@topicsync/lib/errors";
 import {
   formatRecordPosition,
   getHeaderText,
@@ -8,7 +8,7 @@ import {
   type Partition,
   type PartitionRecord,
   type RecordPosition,
-} from "../kafka/interface/records.ts";
+} from "@topicsync/kafka";
 import type { IdentifyTopic } from "./dead-letter.ts";
 import { getSentId } from "./outcomes.ts";
 import type { ReplayStore, SyncPosition, SyncState, TopicState } from "./stores.ts";

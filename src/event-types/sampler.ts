@@ -1,6 +1,6 @@
 import type { Event } from "../../schemas/pick.ts";
-import { toTime } from "../lib/time.ts";
-import { Turns } from "../lib/turns.ts";
+import { toTime } from "@topicsync/lib/time";
+import { Turns } from "@topicsync/lib/concurrency/turns";
 import { structureLimits, untyped, type EventSample, type EventType } from "./event-type.ts";
 import { EventStructure, type Room } from "./structure.ts";
 

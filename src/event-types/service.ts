@@ -1,9 +1,9 @@
-import type { FilterWarning } from "../../schemas/topic-check.ts";
-import { cached } from "../lib/cached.ts";
-import { getErrorMessage } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { waitAtMost } from "../lib/timeout.ts";
-import type { FilterTexts } from "../matching/filter/topic-filters.ts";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
+import { cached } from "@topicsync/lib/concurrency/cached";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
+import { waitAtMost } from "@topicsync/lib/concurrency/timeout";
+import type { FilterTexts } from "@topicsync/filters";
 import type { EventSample, SampleAccess } from "./event-type.ts";
 import { findFilterWarnings } from "./warnings.ts";
 

@@ -1,5 +1,4 @@
-import { toComparable } from "../matching/filter/compare.ts";
-import { isNumber, isScalar, printScalar, type Scalar } from "../matching/filter/match.ts";
+import { toComparable, isNumber, isScalar, printScalar, type Scalar } from "@topicsync/filters";
 import { structureLimits as limits, type KnownPath, type PathStatistics } from "./event-type.ts";
 import { counted, createNode, toStatistics, walk, type PathNode } from "./path-node.ts";
 

@@ -1,10 +1,12 @@
-import type { FilterWarning } from "../../schemas/topic-check.ts";
-import { toComparable } from "../matching/filter/compare.ts";
-import { isComparison } from "../matching/filter/filter.ts";
-import { createValueTest } from "../matching/filter/match.ts";
-import { parseNumber } from "../matching/filter/numbers.ts";
-import { isPatternOperator } from "../matching/filter/patterns.ts";
-import type { RootedCondition } from "../matching/filter/topic-filters.ts";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
+import {
+  toComparable,
+  isComparison,
+  createValueTest,
+  parseNumber,
+  isPatternOperator,
+  type RootedCondition,
+} from "@topicsync/filters";
 import type { EventSample, PathStatistics, ValueKind } from "./event-type.ts";
 import { rankText, suggest } from "./suggestions.ts";
 import { createWarning, formatSampled, printName, printOwn } from "./warning-text.ts";

@@ -1,6 +1,5 @@
 import type { EventTypeList, EventTypeView } from "../../schemas/event-types.ts";
-import type { FilterMember } from "../matching/filter/filter.ts";
-import { printPath } from "../matching/filter/to-text.ts";
+import { type FilterMember, printPath } from "@topicsync/filters";
 import { valueKinds, type EventSample, type EventType, type SampleAccess } from "./event-type.ts";
 import { anyName } from "./structure.ts";
 

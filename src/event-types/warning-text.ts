@@ -1,6 +1,5 @@
-import type { FilterWarning } from "../../schemas/topic-check.ts";
-import { printCondition } from "../matching/filter/to-text.ts";
-import type { RootedCondition } from "../matching/filter/topic-filters.ts";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
+import { printCondition, type RootedCondition } from "@topicsync/filters";
 import type { EventSample } from "./event-type.ts";
 import { printNames } from "./view.ts";
 

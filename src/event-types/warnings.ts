@@ -1,12 +1,13 @@
-import type { FilterWarning } from "../../schemas/topic-check.ts";
-import { Turns } from "../lib/turns.ts";
-import { createConditionTest, createValueTest } from "../matching/filter/match.ts";
-import { isPatternOperator } from "../matching/filter/patterns.ts";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
+import { Turns } from "@topicsync/lib/concurrency/turns";
 import {
+  createConditionTest,
+  createValueTest,
+  isPatternOperator,
   readValidFilters,
   type FilterTexts,
   type RootedCondition,
-} from "../matching/filter/topic-filters.ts";
+} from "@topicsync/filters";
 import {
   getEventType,
   type EventSample,

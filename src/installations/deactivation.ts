@@ -1,4 +1,4 @@
-import { tokenDigest, type AuditEvent } from "../lib/audit.ts";
+import { tokenDigest, type AuditEvent } from "@topicsync/lib/audit/audit";
 import type { InstallationKey } from "./installation.ts";
 import type { DeactivateAll, DeactivateAllRequest } from "./stores.ts";
 

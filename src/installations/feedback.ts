@@ -1,6 +1,6 @@
-import { tokenDigest, type Audit } from "../lib/audit.ts";
-import { RejectionError } from "../lib/errors.ts";
-import type { BatchStore } from "../kafka/interface/positions.ts";
+import { tokenDigest, type Audit } from "@topicsync/lib/audit/audit";
+import { RejectionError } from "@topicsync/lib/errors";
+import type { BatchStore } from "@topicsync/kafka";
 import { createUnknownApplicationError, createUnknownPlatformError } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { InstallationKey } from "./installation.ts";

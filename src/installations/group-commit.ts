@@ -6,9 +6,9 @@
  * leave in the order in which they were submitted. Invariant: while a write waits, a batch is in flight or a
  * flush is scheduled, so no write waits forever.
  */
-import { OverloadedError } from "../lib/errors.ts";
-import { invariant } from "../lib/invariant.ts";
-import { elapsed, scheduleSoon, type Cancel } from "../lib/platform.ts";
+import { OverloadedError } from "@topicsync/lib/errors";
+import { invariant } from "@topicsync/lib/invariant";
+import { elapsed, scheduleSoon, type Cancel } from "@topicsync/lib/platform";
 import { InFlightWrites } from "./in-flight-writes.ts";
 import { unfinished, type InstallationStore, type InstallationWrite } from "./stores.ts";
 

@@ -1,4 +1,4 @@
-import { invariant } from "../lib/invariant.ts";
+import { invariant } from "@topicsync/lib/invariant";
 import type { InstallationWrite } from "./stores.ts";
 
 /**

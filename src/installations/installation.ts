@@ -1,5 +1,5 @@
-import type { InstallationView } from "../../schemas/installation-view.ts";
-import { newId } from "../lib/sys-id.ts";
+import type { InstallationView } from "../../schemas/installations/view.ts";
+import { newId } from "@topicsync/lib/sys-id";
 
 /** An application on a platform. */
 export interface Scope {

@@ -1,6 +1,6 @@
-import { createCursorFormat } from "../lib/cursor.ts";
-import { RejectionError } from "../lib/errors.ts";
-import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
+import { createCursorFormat } from "@topicsync/lib/cursor";
+import { RejectionError } from "@topicsync/lib/errors";
+import { maxPageBytes, measureRecords, recordsPerRead } from "@topicsync/lib/page-bytes";
 import type { CatalogStore } from "./catalog.ts";
 import type { Installation } from "./installation.ts";
 import type { InstallationReader, InstallationSelection } from "./stores.ts";

@@ -1,4 +1,4 @@
-import { RejectionError } from "../lib/errors.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 import type { PushPlatform } from "./catalog.ts";
 
 /**

@@ -8,7 +8,7 @@ import {
   type DeadLetterChannelQuery,
   type DeadLetterList,
   type DeadLetterQuery,
-} from "../../schemas/dead-letter-api.ts";
+} from "../../schemas/dead-letters/dead-letter.ts";
 import {
   replayBodySchema,
   replayOutcomesBodySchema,
@@ -18,7 +18,7 @@ import {
   type ReplayOutcomes,
   type ReplayOutcomesBody,
   type ReplayResult,
-} from "../../schemas/dead-letter-replay.ts";
+} from "../../schemas/dead-letters/replay.ts";
 import { skip } from "../dead-letters/replay-plan.ts";
 import { toReplayEvent } from "../dead-letters/replay.ts";
 import { hideContent, hideFaults, hideMessage } from "../dead-letters/views.ts";

@@ -15,7 +15,7 @@ import {
   OverloadedError,
   RejectionError,
   type Fault,
-} from "../lib/errors.ts";
+} from "@topicsync/lib/errors";
 import type { Topic } from "../topics/topic.ts";
 import { hasRight, includesNamespace } from "../users/rights.ts";
 import { describeError, toErrorBody } from "./framework/error-description.ts";

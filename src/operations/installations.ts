@@ -3,29 +3,29 @@ import {
   deactivationSchema,
   type Deactivated,
   type DeactivationBody,
-} from "../../schemas/installation-deactivation.ts";
+} from "../../schemas/installations/deactivation.ts";
 import {
   importedInstallationsSchema,
   installationImportSchema,
   maxImportBytes,
   type InstallationImportBody,
-} from "../../schemas/installation-import.ts";
+} from "../../schemas/installations/import.ts";
 import {
   installationListSchema,
   installationQuerySchema,
   type InstallationList,
   type InstallationListQuery,
-} from "../../schemas/installation-list.ts";
-import { lookedUpSchema, lookUpSchema, type LookUpBody } from "../../schemas/installation-look-up.ts";
+} from "../../schemas/installations/list.ts";
+import { lookedUpSchema, lookUpSchema, type LookUpBody } from "../../schemas/installations/look-up.ts";
 import {
   registrationSchema,
   removalSchema,
   type Registration,
   type Removal,
-} from "../../schemas/installation.ts";
+} from "../../schemas/installations/installation.ts";
 import { toDeactivationEvents } from "../installations/deactivation.ts";
 import { toInstallationView, type InstallationKey } from "../installations/installation.ts";
-import { tokenDigest, type AuditEvent } from "../lib/audit.ts";
+import { tokenDigest, type AuditEvent } from "@topicsync/lib/audit/audit";
 import { hasRight } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";

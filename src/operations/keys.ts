@@ -7,8 +7,8 @@ import {
   type KeyQuery,
   type NewKeyBody,
 } from "../../schemas/api-key.ts";
-import { createCursorFormat } from "../lib/cursor.ts";
-import { NameTakenError } from "../lib/errors.ts";
+import { createCursorFormat } from "@topicsync/lib/cursor";
+import { NameTakenError } from "@topicsync/lib/errors";
 import { findExcess } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";

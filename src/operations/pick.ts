@@ -5,17 +5,20 @@ import {
   type PickQuery,
   type PickResponse,
 } from "../../schemas/pick.ts";
-import { RejectionError } from "../lib/errors.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 import { decodeEventText } from "../../consumers/events/decode.ts";
 import { addRecord, checkEvent, readEventRecord, type DecodedEvent } from "../routing/event.ts";
-import { FilterSyntaxError } from "../matching/filter/filter.ts";
-import type { EventRecord } from "../matching/filter/record.ts";
-import { readFilters } from "../matching/filter/topic-filters.ts";
-import { explain, type ConditionResult } from "../matching/picker/explain.ts";
+import {
+  FilterSyntaxError,
+  type EventRecord,
+  readFilters,
+  explain,
+  type ConditionResult,
+} from "@topicsync/filters";
 import { toExplanation } from "../routing/explanation.ts";
 import { pickAt } from "../topics/picking-at.ts";
-import { toEgressView } from "../kafka/interface/egress-naming.ts";
-import type { ValidationResult } from "../lib/validation.ts";
+import { toEgressView } from "@topicsync/kafka";
+import type { ValidationResult } from "@topicsync/lib/validation";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { HttpError } from "./framework/errors.ts";
 import { operation, versioned, type Operation } from "./framework/operation.ts";

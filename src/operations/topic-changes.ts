@@ -4,10 +4,10 @@ import {
   type TopicChangeBody,
   type TopicChangesBody,
   type TopicChangesReply,
-} from "../../schemas/topic-changes.ts";
-import { topicDetailSchema } from "../../schemas/topic-view.ts";
-import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
-import { RejectionError, type Fault } from "../lib/errors.ts";
+} from "../../schemas/topics/changes.ts";
+import { topicDetailSchema } from "../../schemas/topics/view.ts";
+import { topicBodySchema, type TopicBody } from "../../schemas/topics/topic.ts";
+import { RejectionError, type Fault } from "@topicsync/lib/errors";
 import type { DefinitionChange } from "../topics/definition-change.ts";
 import type { RejectedChange } from "../topics/changes.ts";
 import { ChangesRejectedError, changeTopic } from "../topics/changing.ts";

@@ -1,6 +1,6 @@
-import { topicDetailsBodySchema, type TopicDetailsBody } from "../../schemas/topic-details.ts";
-import { topicDetailSchema } from "../../schemas/topic-view.ts";
-import { toDetails } from "../topics/details.ts";
+import { topicDetailsBodySchema, type TopicDetailsBody } from "../../schemas/topics/details.ts";
+import { topicDetailSchema } from "../../schemas/topics/view.ts";
+import { toDetails } from "../topics/details/details.ts";
 import { toTopicDetail } from "../topics/topic-view.ts";
 import { bodyRules } from "./framework/body.ts";
 import { operation, type Operation } from "./framework/operation.ts";

@@ -1,6 +1,6 @@
-import type { TopicListQuery } from "../../schemas/topic-list.ts";
-import { RejectionError } from "../lib/errors.ts";
-import { parseConditions } from "../topics/details-search.ts";
+import type { TopicListQuery } from "../../schemas/topics/list.ts";
+import { RejectionError } from "@topicsync/lib/errors";
+import { parseConditions } from "../topics/details/search.ts";
 import type { TopicOrder } from "../topics/listing.ts";
 import type { TopicPageQuery } from "../topics/topic-pages.ts";
 

@@ -1,7 +1,7 @@
-import { topicRelationsSchema, type TopicRelationsView } from "../../schemas/topic-relations.ts";
-import { RejectionError } from "../lib/errors.ts";
+import { topicRelationsSchema, type TopicRelationsView } from "../../schemas/topics/relations.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 import type { PickableTopic } from "../topics/live/feed.ts";
-import { FilterSyntaxError } from "../matching/filter/filter.ts";
+import { FilterSyntaxError } from "@topicsync/filters";
 import { findContaining } from "../topics/containing.ts";
 import { maxListedTopics } from "../topics/finding.ts";
 import { operation, type Operation } from "./framework/operation.ts";

@@ -1,11 +1,11 @@
-import { forceQuerySchema, type ForceQuery } from "../../schemas/topic-sets.ts";
-import { RejectionError } from "../lib/errors.ts";
-import { isSysId } from "../lib/sys-id.ts";
-import { toEgressView, type EgressNaming } from "../kafka/interface/egress-naming.ts";
+import { forceQuerySchema, type ForceQuery } from "../../schemas/topics/sets.ts";
+import { RejectionError } from "@topicsync/lib/errors";
+import { isSysId } from "@topicsync/lib/sys-id";
+import { toEgressView, type EgressNaming } from "@topicsync/kafka";
 import { requireUnmanaged } from "../plans/guard.ts";
 import { VersionConflictError } from "../topics/definition-change.ts";
-import { addDetails, type TopicSources } from "../topics/details-search.ts";
-import { DetailsConflictError, type TopicDetailsStore } from "../topics/details-store.ts";
+import { addDetails, type TopicSources } from "../topics/details/search.ts";
+import { DetailsConflictError, type TopicDetailsStore } from "../topics/details/store.ts";
 import { UnknownTopicError } from "../topics/definition-change.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { toTopicDetail } from "../topics/topic-view.ts";

@@ -13,18 +13,18 @@ import {
   type TopicLookUpReply,
   type TopicSetDetail,
   type TopicSetQuery,
-} from "../../schemas/topic-sets.ts";
-import { PlanError, RejectionError } from "../lib/errors.ts";
-import { maxPageBytes, measureRecords } from "../lib/page-bytes.ts";
-import { createValidator } from "../lib/validation.ts";
-import { version } from "../lib/version.ts";
-import { toEgressView, type EgressNaming } from "../kafka/interface/egress-naming.ts";
+} from "../../schemas/topics/sets.ts";
+import { PlanError, RejectionError } from "@topicsync/lib/errors";
+import { maxPageBytes, measureRecords } from "@topicsync/lib/page-bytes";
+import { createValidator } from "@topicsync/lib/validation";
+import { version } from "../config/version.ts";
+import { toEgressView, type EgressNaming } from "@topicsync/kafka";
 import type { ApplyAccess } from "../plans/apply-access.ts";
 import { readDriftPage } from "../plans/drift.ts";
 import { fromChangeView } from "../plans/plan-file.ts";
 import type { KnownTopic, PlanSource } from "../plans/stores.ts";
 import { toKnownView, toSetView } from "../plans/view.ts";
-import { showVersion } from "../topics/details.ts";
+import { showVersion } from "../topics/details/details.ts";
 import { toDefinition } from "../topics/topic.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";

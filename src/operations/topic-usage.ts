@@ -1,4 +1,4 @@
-import { topicUsageSchema } from "../../schemas/topic-usage.ts";
+import { topicUsageSchema } from "../../schemas/topics/usage.ts";
 import { findUsage, toUsageView } from "../topics/usage.ts";
 import { operation, type Operation } from "./framework/operation.ts";
 import { findVisibleTopic } from "./topic-rules.ts";

@@ -7,13 +7,13 @@ import {
   type TopicAtQuery,
   type VersionList,
   type VersionQuery,
-} from "../../schemas/topic-versions.ts";
-import { topicDetailSchema } from "../../schemas/topic-view.ts";
-import { RejectionError } from "../lib/errors.ts";
+} from "../../schemas/topics/versions.ts";
+import { topicDetailSchema } from "../../schemas/topics/view.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 import { readHistoryPage, toDetailsAt, type TopicVersion } from "../topics/history.ts";
 import { restoreTopic, UnknownVersionError } from "../topics/restoring.ts";
 import { toEntryView, toPastTopicDetail } from "../topics/topic-view.ts";
-import { addDetails } from "../topics/details-search.ts";
+import { addDetails } from "../topics/details/search.ts";
 import type { ListedTopic, Topic, TopicDefinition } from "../topics/topic.ts";
 import { includesNamespace } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";

@@ -1,4 +1,4 @@
-import type { FilterWarning } from "../../schemas/topic-check.ts";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
 import type { EventTypeService } from "../event-types/service.ts";
 import type { TopicDefinition } from "../topics/topic.ts";
 import { hasRight, mayReadEvents } from "../users/rights.ts";

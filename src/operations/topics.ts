@@ -3,25 +3,25 @@ import {
   topicDraftSchema,
   type TopicCheck,
   type TopicDraft,
-} from "../../schemas/topic-check.ts";
+} from "../../schemas/topics/check.ts";
 import {
   topicListSchema,
   topicQuerySchema,
   type TopicList,
   type TopicListQuery,
-} from "../../schemas/topic-list.ts";
-import { topicDetailSchema } from "../../schemas/topic-view.ts";
+} from "../../schemas/topics/list.ts";
+import { topicDetailSchema } from "../../schemas/topics/view.ts";
 import {
   topicBodySchema,
   topicResponseSchema,
   type TopicBody,
   type TopicResponse,
-} from "../../schemas/topic.ts";
-import { createValidator } from "../lib/validation.ts";
+} from "../../schemas/topics/topic.ts";
+import { createValidator } from "@topicsync/lib/validation";
 import { changeTopic, type ChangeResult } from "../topics/changing.ts";
 import type { DefinitionChange } from "../topics/definition-change.ts";
 import { readPageAt, toDetailsAt } from "../topics/history.ts";
-import { addDetails } from "../topics/details-search.ts";
+import { addDetails } from "../topics/details/search.ts";
 import { readTopicPage } from "../topics/topic-pages.ts";
 import { toTopicView } from "../topics/topic-view.ts";
 import { addUsage, selectUnused } from "../topics/usage.ts";

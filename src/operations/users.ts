@@ -12,8 +12,8 @@ import {
   type UserQuery,
   type UserView,
 } from "../../schemas/user.ts";
-import { createCursorFormat } from "../lib/cursor.ts";
-import { RejectionError } from "../lib/errors.ts";
+import { createCursorFormat } from "@topicsync/lib/cursor";
+import { RejectionError } from "@topicsync/lib/errors";
 import { findRoleChangeFault, type ChangedUser } from "../users/administration.ts";
 import { hasRight } from "../users/rights.ts";
 import type { User } from "../users/user.ts";

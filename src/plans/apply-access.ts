@@ -1,5 +1,5 @@
-import { RejectionError, type Fault } from "../lib/errors.ts";
-import { findDetailsFaults } from "../topics/details.ts";
+import { RejectionError, type Fault } from "@topicsync/lib/errors";
+import { findDetailsFaults } from "../topics/details/details.ts";
 import type { TopicDefinition } from "../topics/topic.ts";
 import type { PlannedChange, TopicPlan } from "./plan.ts";
 import type { KnownTopic, TopicSet } from "./stores.ts";

@@ -1,18 +1,18 @@
-import type { AuditEvent } from "../lib/audit.ts";
-import { PlanError } from "../lib/errors.ts";
-import { invariant } from "../lib/invariant.ts";
-import { formatRecordPosition } from "../kafka/interface/records.ts";
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import { PlanError } from "@topicsync/lib/errors";
+import { invariant } from "@topicsync/lib/invariant";
+import { formatRecordPosition } from "@topicsync/kafka";
 import { toTopicEvent } from "../topics/audit.ts";
 import type { DefinitionChange } from "../topics/definition-change.ts";
 import { ChangesRejectedError } from "../topics/changing.ts";
-import { DetailsConflictError } from "../topics/details-store.ts";
+import { DetailsConflictError } from "../topics/details/store.ts";
 import {
   formatDetails,
   toNextDetails,
   toReplacedDetails,
   type ReplacedDetails,
   type StoredDetails,
-} from "../topics/details.ts";
+} from "../topics/details/details.ts";
 import type { TopicService } from "../topics/service.ts";
 import { isSameDefinition, type Topic } from "../topics/topic.ts";
 import {

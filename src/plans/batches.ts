@@ -1,4 +1,4 @@
-import { PlanError } from "../lib/errors.ts";
+import { PlanError } from "@topicsync/lib/errors";
 import { getCombination } from "../topics/topic.ts";
 import type { PlannedChange } from "./plan.ts";
 

@@ -1,4 +1,4 @@
-import { splitIntoBatches } from "../lib/batches.ts";
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { getCombination, type TopicDefinition } from "../topics/topic.ts";
 import type { Blocked, PlannedChange } from "./plan.ts";
 import type { PlanSource } from "./stores.ts";

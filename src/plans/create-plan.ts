@@ -1,7 +1,7 @@
-import { PlanError } from "../lib/errors.ts";
-import { splitIntoBatches } from "../lib/batches.ts";
-import { classifyChange, type FilterChange } from "../matching/filter/filter-change.ts";
-import type { EgressNaming } from "../kafka/interface/egress-naming.ts";
+import { PlanError } from "@topicsync/lib/errors";
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
+import { classifyChange, type FilterChange } from "@topicsync/filters";
+import type { EgressNaming } from "@topicsync/kafka";
 import { tryReadConditions } from "../topics/conditions.ts";
 import { isSameDefinition, type TopicDefinition } from "../topics/topic.ts";
 import { findTaken } from "./combinations.ts";

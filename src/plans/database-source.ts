@@ -1,6 +1,6 @@
 import type { EventTypeService } from "../event-types/service.ts";
-import type { TopicDetailsStore } from "../topics/details-store.ts";
-import type { StoredDetails } from "../topics/details.ts";
+import type { TopicDetailsStore } from "../topics/details/store.ts";
+import type { StoredDetails } from "../topics/details/details.ts";
 import type { TopicStore } from "../topics/stores.ts";
 import type { KnownTopic, PlanSource, TopicSetStore } from "./stores.ts";
 

@@ -1,5 +1,5 @@
-import { formatRecordPosition } from "../kafka/interface/records.ts";
-import { formatDetails, noDetails } from "../topics/details.ts";
+import { formatRecordPosition } from "@topicsync/kafka";
+import { formatDetails, noDetails } from "../topics/details/details.ts";
 import { isSameDefinition } from "../topics/topic.ts";
 import { digestDefinition, type DesiredTopic } from "./desired.ts";
 import type { Blocked, BlockedCode, Expectation, PlanAction, PlannedChange, PlannedState } from "./plan.ts";

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 
-import type { TopicEntry } from "../../schemas/topic-file.ts";
-import type { Fault } from "../lib/errors.ts";
-import { findFilterFaults } from "../matching/filter/topic-filters.ts";
-import { findDetailsFaults, formatDetails, toDetails, type TopicDetails } from "../topics/details.ts";
+import type { TopicEntry } from "../../schemas/topics/file.ts";
+import type { Fault } from "@topicsync/lib/errors";
+import { findFilterFaults } from "@topicsync/filters";
+import { findDetailsFaults, formatDetails, toDetails, type TopicDetails } from "../topics/details/details.ts";
 import type { TopicDefinition } from "../topics/topic.ts";
 
 /** Where something is in a file; line and column start at 1. */

@@ -1,6 +1,6 @@
-import type { AuditEvent } from "../lib/audit.ts";
-import { RejectionError } from "../lib/errors.ts";
-import type { TopicDetailsStore } from "../topics/details-store.ts";
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import { RejectionError } from "@topicsync/lib/errors";
+import type { TopicDetailsStore } from "../topics/details/store.ts";
 
 export interface GuardOptions {
   /** Changes the topic although its set will change it back. */

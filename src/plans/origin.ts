@@ -1,4 +1,4 @@
-import { RejectionError } from "../lib/errors.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 
 /** The rejection of files from another repository than the one that a set is applied from. */
 export const createOriginRejection = (

@@ -6,10 +6,10 @@ import {
   type PlanChangeView,
   type PlanStateView,
   type TopicPlanFile,
-} from "../../schemas/topic-plan.ts";
-import { formatFaults, PlanError } from "../lib/errors.ts";
-import { createValidator } from "../lib/validation.ts";
-import { noDetails, toDetails, toDetailsBody } from "../topics/details.ts";
+} from "../../schemas/topics/plan.ts";
+import { formatFaults, PlanError } from "@topicsync/lib/errors";
+import { createValidator } from "@topicsync/lib/validation";
+import { noDetails, toDetails, toDetailsBody } from "../topics/details/details.ts";
 import type { PlannedChange, PlannedState, TopicPlan } from "./plan.ts";
 
 const checkPlan = createValidator<TopicPlanFile>(topicPlanSchema);

@@ -1,6 +1,6 @@
-import type { FilterWarning } from "../../schemas/topic-check.ts";
-import type { FilterChange } from "../matching/filter/filter-change.ts";
-import type { TopicDetails } from "../topics/details.ts";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
+import type { FilterChange } from "@topicsync/filters";
+import type { TopicDetails } from "../topics/details/details.ts";
 import type { TopicDefinition } from "../topics/topic.ts";
 
 /**

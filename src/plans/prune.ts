@@ -1,4 +1,4 @@
-import { PlanError } from "../lib/errors.ts";
+import { PlanError } from "@topicsync/lib/errors";
 import type { PlannedChange } from "./plan.ts";
 
 /** How many topics a plan may disable: a number, or a share of the set's topics. */

@@ -1,5 +1,5 @@
-import type { FilterWarning } from "../../schemas/topic-check.ts";
-import type { ReplacedDetails, StoredDetails } from "../topics/details.ts";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
+import type { ReplacedDetails, StoredDetails } from "../topics/details/details.ts";
 import type { StoreTransaction } from "../topics/stores.ts";
 import type { Topic, TopicDefinition } from "../topics/topic.ts";
 import type { Namespaces } from "../users/rights.ts";

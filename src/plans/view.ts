@@ -1,5 +1,5 @@
-import type { KnownTopicView, TopicSetView } from "../../schemas/topic-sets.ts";
-import { toDetails, type ShownDetails } from "../topics/details.ts";
+import type { KnownTopicView, TopicSetView } from "../../schemas/topics/sets.ts";
+import { toDetails, type ShownDetails } from "../topics/details/details.ts";
 import { toDetailsView, toSourceView } from "../topics/topic-view.ts";
 import type { KnownTopic, TopicSet } from "./stores.ts";
 

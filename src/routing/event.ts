@@ -1,8 +1,6 @@
 import { eventRecordSchema, eventSchema, type Event } from "../../schemas/pick.ts";
-import type { ValidationResult } from "../lib/validation.ts";
-import { createValidator } from "../lib/validation.ts";
-import { LongNumber } from "../matching/filter/numbers.ts";
-import type { EventRecord } from "../matching/filter/record.ts";
+import { type ValidationResult, createValidator } from "@topicsync/lib/validation";
+import { LongNumber, type EventRecord } from "@topicsync/filters";
 
 const checkSchema = createValidator<Event>(eventSchema);
 const checkRecordSchema = createValidator<EventRecord>(eventRecordSchema);

@@ -1,6 +1,5 @@
 import { maxFoundValues, type PickResponse } from "../../schemas/pick.ts";
-import { printCondition } from "../matching/filter/to-text.ts";
-import type { ConditionResult } from "../matching/picker/explain.ts";
+import { printCondition, type ConditionResult } from "@topicsync/filters";
 
 /** Why a value that looks right may not match. */
 export const notATime = "not an RFC 3339 time, so it does not match";

@@ -1,7 +1,7 @@
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { isDeadLetterHeader } from "../dead-letters/dead-letter.ts";
-import { RejectionError } from "../lib/errors.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 import {
   formatRecordPosition,
   getHeaderText,
@@ -9,10 +9,12 @@ import {
   measureRecord,
   type LogRecord,
   type Partition,
-} from "../kafka/interface/records.ts";
-import type { EgressNaming, NamedTopic } from "../kafka/interface/egress-naming.ts";
+  type EgressNaming,
+  type NamedTopic,
+  type EgressObstacle,
+  type RoutedRecord,
+} from "@topicsync/kafka";
 import { keepShares, quoteNamespaces } from "./namespace-shares.ts";
-import type { EgressObstacle, RoutedRecord } from "../kafka/interface/routing-transactions.ts";
 
 /** An event, and the topics that it is forwarded to. */
 export interface RoutedEvent {

@@ -1,4 +1,4 @@
-import type { RejectionCode } from "../lib/errors.ts";
+import type { RejectionCode } from "@topicsync/lib/errors";
 import type { RoutedEvent } from "./plan.ts";
 
 /** A batch of events that was forwarded. */

@@ -1,12 +1,12 @@
 import { findNamespace, identifyTopic } from "../../consumers/announcements/decode.ts";
-import type { DeadLetterChannel } from "../../schemas/dead-letter-api.ts";
+import type { DeadLetterChannel } from "../../schemas/dead-letters/dead-letter.ts";
 import { createDeadLetterProgress } from "../dead-letters/progress.ts";
 import { createDeadLetterService, type DeadLetterService } from "../dead-letters/service.ts";
 import type { SyncState } from "../dead-letters/stores.ts";
-import type { ConsumerChannel, KafkaConfig } from "../kafka/interface/config.ts";
-import type { Broker } from "../kafka/client.ts";
-import type { Logger } from "../lib/logger.ts";
-import { DeadLetterConsumer, readToEnd } from "./dead-letter-consumer.ts";
+import type { ConsumerChannel, KafkaConfig } from "@topicsync/kafka";
+import type { Broker } from "@topicsync/kafka/client";
+import type { Logger } from "@topicsync/lib/logger";
+import { DeadLetterConsumer, readToEnd } from "./kafka/dead-letter-consumer.ts";
 import type { Services } from "./services.ts";
 
 export interface DeadLettersOptions {

@@ -1,5 +1,4 @@
-import type { KafkaConfig } from "../kafka/interface/config.ts";
-import { createEgressNaming, type EgressNaming } from "../kafka/interface/egress-naming.ts";
+import { type KafkaConfig, createEgressNaming, type EgressNaming } from "@topicsync/kafka";
 
 /** Names the Kafka topics that events are forwarded to. Returns undefined if no router is configured. */
 export function createEgressNamingFromConfig(kafka: KafkaConfig): EgressNaming | undefined {

@@ -2,7 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 
 import type { MetricsText } from "../operations/framework/services.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { cached } from "../lib/cached.ts";
+import { cached } from "@topicsync/lib/concurrency/cached";
 import type { IndexStatus } from "../topics/live/topic-index.ts";
 import type { Metrics } from "./metrics.ts";
 

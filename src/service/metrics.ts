@@ -6,7 +6,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { MeasuredRequest } from "../../http/framework/metrics.ts";
 import { statuses, type ErrorCode } from "../operations/framework/errors.ts";
 import type { StoredBatch } from "../../consumers/batch-handler.ts";
-import type { RejectionCode } from "../lib/errors.ts";
+import type { RejectionCode } from "@topicsync/lib/errors";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
 import type { RoutedBatch } from "../routing/tally.ts";
 import type { AnnouncementOutcome, Decision } from "../topics/decide.ts";

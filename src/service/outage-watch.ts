@@ -1,7 +1,7 @@
 import type { CheckReadiness } from "../operations/framework/services.ts";
-import type { Lifecycle } from "../lib/lifecycle.ts";
-import type { Logger } from "../lib/logger.ts";
-import { elapsed, repeat } from "../lib/platform.ts";
+import type { Lifecycle } from "@topicsync/lib/lifecycle";
+import type { Logger } from "@topicsync/lib/logger";
+import { elapsed, repeat } from "@topicsync/lib/platform";
 
 const intervalMs = 5_000;
 /** One late response of a busy server is not an outage. */

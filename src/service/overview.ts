@@ -1,15 +1,15 @@
 import { LRUCache } from "lru-cache";
 
-import type { DeadLetterItem } from "../../schemas/dead-letter-api.ts";
+import type { DeadLetterItem } from "../../schemas/dead-letters/dead-letter.ts";
 import type { InstallationCount, Overview, Sample } from "../../schemas/overview.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import type { DeadLetterService } from "../dead-letters/service.ts";
-import { cached } from "../lib/cached.ts";
-import { getErrorMessage } from "../lib/errors.ts";
-import type { Lifecycle } from "../lib/lifecycle.ts";
-import { withTimeout } from "../lib/timeout.ts";
+import { cached } from "@topicsync/lib/concurrency/cached";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import type { Lifecycle } from "@topicsync/lib/lifecycle";
+import { withTimeout } from "@topicsync/lib/concurrency/timeout";
 import type { Namespaces } from "../users/rights.ts";
-import { version } from "../lib/version.ts";
+import { version } from "../config/version.ts";
 
 const maxDeadLetters = 10;
 /** What was read before an idle night is not shown as if it were new. */

@@ -1,11 +1,11 @@
 import type { GroupConsumer } from "../../consumers/group-consumer.ts";
 import type { CheckResult, CheckReadiness } from "../operations/framework/services.ts";
-import { cached } from "../lib/cached.ts";
-import { getErrorMessage } from "../lib/errors.ts";
+import { cached } from "@topicsync/lib/concurrency/cached";
+import { getErrorMessage } from "@topicsync/lib/errors";
 import type { ConsumerStatus } from "../../consumers/partition-status.ts";
-import type { Broker } from "../kafka/client.ts";
-import { withTimeout } from "../lib/timeout.ts";
-import type { Database } from "../storage/database.ts";
+import type { Broker } from "@topicsync/kafka/client";
+import { withTimeout } from "@topicsync/lib/concurrency/timeout";
+import type { Database } from "../storage/database/database.ts";
 
 /** MongoDB and Kafka are pinged at most once a second, since /readyz requires no credentials. */
 const pingIntervalMs = 1_000;

@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 
-import type { Audit } from "../lib/audit.ts";
-import { getErrorMessage } from "../lib/errors.ts";
-import { currentDate, elapsed, repeat, sleep } from "../lib/platform.ts";
+import type { Audit } from "@topicsync/lib/audit/audit";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import { currentDate, elapsed, repeat, sleep } from "@topicsync/lib/platform";
 import type { Context } from "./context.ts";
 
 const dayMs = 24 * 60 * 60_000;

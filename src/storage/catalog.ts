@@ -1,10 +1,10 @@
 import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
-import { NameTakenError } from "../lib/errors.ts";
-import { newId } from "../lib/sys-id.ts";
-import type { Database } from "./database.ts";
-import { isDuplicate } from "./failures.ts";
+import { NameTakenError } from "@topicsync/lib/errors";
+import { newId } from "@topicsync/lib/sys-id";
+import type { Database } from "./database/database.ts";
+import { isDuplicate } from "./database/failures.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { maxUpdateMs } from "./client-options.ts";
+import { maxUpdateMs } from "./database/client-options.ts";
 import { changeOne } from "./update-command.ts";
 
 interface NamedRecord {

@@ -9,14 +9,13 @@ import type {
   DeadLetterWrites,
 } from "../dead-letters/stores.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
-import { TransactionConflictError } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { elapsed } from "../lib/platform.ts";
-import type { PositionStep } from "../kafka/interface/positions.ts";
-import type { RecordPosition } from "../kafka/interface/records.ts";
+import { TransactionConflictError } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
+import { elapsed } from "@topicsync/lib/platform";
+import type { PositionStep, RecordPosition } from "@topicsync/kafka";
 import type { Namespaces } from "../users/rights.ts";
-import { maxListMs, maxUpdateMs } from "./client-options.ts";
-import type { Database } from "./database.ts";
+import { maxListMs, maxUpdateMs } from "./database/client-options.ts";
+import type { Database } from "./database/database.ts";
 import { collections } from "./names.ts";
 import { toId as toPositionId, type PositionRecord } from "./position-records.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";

@@ -1,9 +1,9 @@
-import type { Position, PositionKey } from "../kafka/interface/positions.ts";
+import type { Position, PositionKey } from "@topicsync/kafka";
 import type { AnnouncementSource, Source } from "../topics/topic.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import type { LogEpochRecord } from "./logs.ts";
 import { collections } from "./names.ts";
-import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
+import type { RetiredRecord, TopicRecord } from "./topics/records.ts";
 
 const recordsPerRead = 5_000;
 

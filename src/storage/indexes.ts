@@ -7,8 +7,8 @@ import {
   type IndexDescriptionInfo,
 } from "mongodb";
 
-import { ConfigurationError, DatabaseConflictError, getErrorMessage } from "../lib/errors.ts";
-import { classify, repeatOnce } from "./failures.ts";
+import { ConfigurationError, DatabaseConflictError, getErrorMessage } from "@topicsync/lib/errors";
+import { classify, repeatOnce } from "./database/failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 
 interface DeclaredIndex {

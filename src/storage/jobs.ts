@@ -1,7 +1,7 @@
-import type { JobStore } from "../lib/jobs.ts";
-import { maxUpdateMs } from "./client-options.ts";
-import type { Database } from "./database.ts";
-import { isDuplicate } from "./failures.ts";
+import type { JobStore } from "@topicsync/lib/concurrency/jobs";
+import { maxUpdateMs } from "./database/client-options.ts";
+import type { Database } from "./database/database.ts";
+import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 
 interface JobRecord {

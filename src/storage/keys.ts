@@ -1,7 +1,7 @@
 import type { KeyStore, StoredKey } from "../users/key.ts";
-import { maxUpdateMs } from "./client-options.ts";
-import type { Database } from "./database.ts";
-import { isDuplicate } from "./failures.ts";
+import { maxUpdateMs } from "./database/client-options.ts";
+import type { Database } from "./database/database.ts";
+import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 import { findPage } from "./queries.ts";
 

@@ -1,11 +1,10 @@
-import type { KnownLog, LogStore, NewLog } from "../kafka/interface/positions.ts";
-import type { Partition } from "../kafka/interface/records.ts";
-import { invariant } from "../lib/invariant.ts";
-import { currentDate } from "../lib/platform.ts";
-import { newId } from "../lib/sys-id.ts";
-import { maxUpdateMs } from "./client-options.ts";
-import type { Database } from "./database.ts";
-import { isDuplicate } from "./failures.ts";
+import type { KnownLog, LogStore, NewLog, Partition } from "@topicsync/kafka";
+import { invariant } from "@topicsync/lib/invariant";
+import { currentDate } from "@topicsync/lib/platform";
+import { newId } from "@topicsync/lib/sys-id";
+import { maxUpdateMs } from "./database/client-options.ts";
+import type { Database } from "./database/database.ts";
+import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 import type { PositionRecord } from "./position-records.ts";
 

@@ -1,8 +1,8 @@
 import type { Binary, Filter, UUID } from "mongodb";
 
-import { currentDate } from "../lib/platform.ts";
-import { FencedError, type Position, type PositionKey } from "../kafka/interface/positions.ts";
-import type { Database } from "./database.ts";
+import { currentDate } from "@topicsync/lib/platform";
+import { FencedError, type Position, type PositionKey } from "@topicsync/kafka";
+import type { Database } from "./database/database.ts";
 import { collections } from "./names.ts";
 
 export interface PositionRecord {

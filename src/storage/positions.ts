@@ -1,10 +1,10 @@
 import { UUID, type ClientSession, type Collection } from "mongodb";
 
-import { UnavailableError } from "../lib/errors.ts";
-import { invariant } from "../lib/invariant.ts";
-import type { Logger } from "../lib/logger.ts";
-import { createLock, type Lock } from "../lib/mutex.ts";
-import { newId } from "../lib/sys-id.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import { invariant } from "@topicsync/lib/invariant";
+import type { Logger } from "@topicsync/lib/logger";
+import { createLock, type Lock } from "@topicsync/lib/concurrency/mutex";
+import { newId } from "@topicsync/lib/sys-id";
 import {
   PrimaryChangedError,
   type BatchStore,
@@ -13,9 +13,9 @@ import {
   type Position,
   type PositionKey,
   type PositionStep,
-} from "../kafka/interface/positions.ts";
-import type { Database } from "./database.ts";
-import { commit, isDuplicate } from "./failures.ts";
+} from "@topicsync/kafka";
+import type { Database } from "./database/database.ts";
+import { commit, isDuplicate } from "./database/failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 import {
   createFencedError,
@@ -29,8 +29,8 @@ import {
   toId,
   type PositionRecord,
 } from "./position-records.ts";
-import { createConflictRetry } from "./transactions.ts";
-import { maxUpdateMs } from "./client-options.ts";
+import { createConflictRetry } from "./database/transactions.ts";
+import { maxUpdateMs } from "./database/client-options.ts";
 
 /** Options of every operation in a transaction. */
 export interface SessionOptions {

@@ -1,9 +1,9 @@
 import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
 
 import type { Namespaces } from "../users/rights.ts";
-import { scheduleSoon } from "../lib/platform.ts";
-import { maxListMs } from "./client-options.ts";
-import type { Database } from "./database.ts";
+import { scheduleSoon } from "@topicsync/lib/platform";
+import { maxListMs } from "./database/client-options.ts";
+import type { Database } from "./database/database.ts";
 
 /** The value of a field that a list is sorted by. */
 export type SortValue = string | number | Date;

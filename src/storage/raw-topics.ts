@@ -1,7 +1,7 @@
 import { BSON } from "mongodb";
 
 import type { IndexedTopic } from "../topics/live/feed.ts";
-import { toIndexed, type TopicRecord } from "./topic-records.ts";
+import { toIndexed, type TopicRecord } from "./topics/records.ts";
 
 type IndexedRecord = Parameters<typeof toIndexed>[0];
 

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 
 import type { Binary } from "mongodb";
 
-import type { Database } from "./database.ts";
-import { isDuplicate } from "./failures.ts";
+import type { Database } from "./database/database.ts";
+import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 
 interface SecretRecord {

@@ -1,10 +1,10 @@
 import type { Filter } from "mongodb";
 
 import type { Replay, ReplayStore } from "../dead-letters/stores.ts";
-import type { Database } from "./database.ts";
-import { getDuplicates } from "./failures.ts";
+import type { Database } from "./database/database.ts";
+import { getDuplicates } from "./database/failures.ts";
 import { collections } from "./names.ts";
-import { maxUpdateMs } from "./client-options.ts";
+import { maxUpdateMs } from "./database/client-options.ts";
 
 interface ReplayRecord {
   letter: string;

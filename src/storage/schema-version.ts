@@ -1,9 +1,9 @@
 import type { Db } from "mongodb";
 
-import { DatabaseConflictError } from "../lib/errors.ts";
-import { currentDate } from "../lib/platform.ts";
-import { version as program } from "../lib/version.ts";
-import { isDuplicate } from "./failures.ts";
+import { DatabaseConflictError } from "@topicsync/lib/errors";
+import { currentDate } from "@topicsync/lib/platform";
+import { version as program } from "../config/version.ts";
+import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { SessionBasis, SessionStore, StoredSession } from "../users/session.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import { collections } from "./names.ts";
-import { maxUpdateMs } from "./client-options.ts";
+import { maxUpdateMs } from "./database/client-options.ts";
 
 interface SessionRecord {
   _id: string;

@@ -1,9 +1,9 @@
 import type { SyncState, TopicState } from "../dead-letters/stores.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import { collections } from "./names.ts";
 import { fromRecord, type PositionRecord } from "./position-records.ts";
 import { toNamespaceFilter } from "./queries.ts";
-import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
+import type { RetiredRecord, TopicRecord } from "./topics/records.ts";
 
 /** Reads the positions of a consumer group and the announcements that last changed topics. */
 export function createSyncState(database: Database, group: string): SyncState {

@@ -7,9 +7,9 @@ import {
   type UpdateFilter,
 } from "mongodb";
 
-import { maxUpdateMs } from "./client-options.ts";
-import type { Database } from "./database.ts";
-import { classify, isWorthRepeating, repeatOnce, type WriteError } from "./failures.ts";
+import { maxUpdateMs } from "./database/client-options.ts";
+import type { Database } from "./database/database.ts";
+import { classify, isWorthRepeating, repeatOnce, type WriteError } from "./database/failures.ts";
 
 /** Changes one record. Returns false when none matches. Omits empty operators, which some products reject. */
 export async function changeOne<T extends Document>(

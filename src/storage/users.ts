@@ -1,11 +1,11 @@
-import { NameTakenError } from "../lib/errors.ts";
-import { newId } from "../lib/sys-id.ts";
+import { NameTakenError } from "@topicsync/lib/errors";
+import { newId } from "@topicsync/lib/sys-id";
 import type { StoredUser, User, UserStore } from "../users/user.ts";
-import type { Database } from "./database.ts";
-import { isDuplicate } from "./failures.ts";
+import type { Database } from "./database/database.ts";
+import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 import { findPage, toPrefixRange } from "./queries.ts";
-import { maxUpdateMs } from "./client-options.ts";
+import { maxUpdateMs } from "./database/client-options.ts";
 import { changeOne } from "./update-command.ts";
 
 interface UserRecord {

@@ -1,4 +1,4 @@
-import type { RejectionError } from "../lib/errors.ts";
+import type { RejectionError } from "@topicsync/lib/errors";
 import type { TopicDefinition } from "./topic.ts";
 
 /** A decoded record of the announcements topic. */

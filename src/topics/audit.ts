@@ -1,5 +1,5 @@
-import type { Audit, AuditEntry, AuditEvent } from "../lib/audit.ts";
-import { formatRecordPosition } from "../kafka/interface/records.ts";
+import type { Audit, AuditEntry, AuditEvent } from "@topicsync/lib/audit/audit";
+import { formatRecordPosition } from "@topicsync/kafka";
 import type { TopicWrites } from "./snapshot.ts";
 import type { Topic } from "./topic.ts";
 

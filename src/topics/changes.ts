@@ -1,6 +1,6 @@
-import { RejectionError } from "../lib/errors.ts";
-import { getUpdateTime } from "../lib/update-time.ts";
-import { formatRecordPosition } from "../kafka/interface/records.ts";
+import { RejectionError } from "@topicsync/lib/errors";
+import { getUpdateTime } from "@topicsync/lib/update-time";
+import { formatRecordPosition } from "@topicsync/kafka";
 import {
   UnknownTopicError,
   VersionConflictError,

@@ -1,6 +1,6 @@
-import type { AuditEvent } from "../lib/audit.ts";
-import { invariant } from "../lib/invariant.ts";
-import { newId } from "../lib/sys-id.ts";
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import { invariant } from "@topicsync/lib/invariant";
+import { newId } from "@topicsync/lib/sys-id";
 import { toTopicEvent } from "./audit.ts";
 import type { DefinitionChange } from "./definition-change.ts";
 import { decideChanges, type ChangedTopic, type ChangeSet, type RejectedChange } from "./changes.ts";

@@ -1,6 +1,4 @@
-import { FilterSyntaxError } from "../matching/filter/filter.ts";
-import { TopicConditions } from "../matching/filter/implication.ts";
-import { readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
+import { FilterSyntaxError, TopicConditions, readFilters, type FilterTexts } from "@topicsync/filters";
 
 /** Undefined for filters that are invalid, which match no event. */
 export function tryReadConditions(filters: FilterTexts): TopicConditions | undefined {

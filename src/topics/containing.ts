@@ -1,10 +1,14 @@
 import type { PickableTopic } from "./live/feed.ts";
 import type { LiveTopicIndex } from "./live/live-topic-index.ts";
-import { areImplied, TopicConditions } from "../matching/filter/implication.ts";
-import { printCondition } from "../matching/filter/to-text.ts";
-import { readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
-import { elapsed } from "../lib/platform.ts";
-import { Turns } from "../lib/turns.ts";
+import {
+  areImplied,
+  TopicConditions,
+  printCondition,
+  readFilters,
+  type FilterTexts,
+} from "@topicsync/filters";
+import { elapsed } from "@topicsync/lib/platform";
+import { Turns } from "@topicsync/lib/concurrency/turns";
 import type { Namespaces } from "../users/rights.ts";
 import { tryReadConditions } from "./conditions.ts";
 

@@ -1,4 +1,4 @@
-import { RejectionError } from "../lib/errors.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 import type { Announcement } from "./announcement.ts";
 import {
   createCombinationRejection,
@@ -10,7 +10,7 @@ import {
   type Topic,
   type TopicDefinition,
 } from "./topic.ts";
-import type { Partition } from "../kafka/interface/records.ts";
+import type { Partition } from "@topicsync/kafka";
 import { TopicSnapshot, type TopicWrites } from "./snapshot.ts";
 
 export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "rejected";

@@ -1,4 +1,4 @@
-import { formatRecordPosition } from "../kafka/interface/records.ts";
+import { formatRecordPosition } from "@topicsync/kafka";
 import type { Topic, TopicDefinition } from "./topic.ts";
 
 /** What the caller has read of a topic that is to be changed. */

@@ -1,11 +1,15 @@
 import { LRUCache } from "lru-cache";
 
-import { Turns } from "../lib/turns.ts";
-import { compareTexts } from "../matching/filter/compare.ts";
-import { areImplied, TopicConditions } from "../matching/filter/implication.ts";
-import { printCondition } from "../matching/filter/to-text.ts";
-import { readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
-import { createPicker } from "../matching/picker/index.ts";
+import { Turns } from "@topicsync/lib/concurrency/turns";
+import {
+  compareTexts,
+  areImplied,
+  TopicConditions,
+  printCondition,
+  readFilters,
+  type FilterTexts,
+} from "@topicsync/filters";
+import { createPicker } from "@topicsync/filters/picker";
 import { tryReadConditions } from "./conditions.ts";
 import {
   maxListedTopics,

@@ -1,7 +1,7 @@
-import { createCursorFormat } from "../lib/cursor.ts";
-import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
-import { getDetailsId, type StoredDetails } from "./details.ts";
-import type { TopicDetailsStore } from "./details-store.ts";
+import { createCursorFormat } from "@topicsync/lib/cursor";
+import { maxPageBytes, measureRecords, recordsPerRead } from "@topicsync/lib/page-bytes";
+import { getDetailsId, type StoredDetails } from "./details/details.ts";
+import type { TopicDetailsStore } from "./details/store.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { TopicQuery } from "./listing.ts";
 import type { Source, Topic, VersionAction } from "./topic.ts";

@@ -1,7 +1,6 @@
-import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../lib/errors.ts";
-import { Turns } from "../lib/turns.ts";
-import { PatternBudget } from "../matching/filter/pattern-budget.ts";
-import { findFilterFaults } from "../matching/filter/topic-filters.ts";
+import { getErrorMessage, RejectionError, formatFaults, type Fault } from "@topicsync/lib/errors";
+import { Turns } from "@topicsync/lib/concurrency/turns";
+import { PatternBudget, findFilterFaults } from "@topicsync/filters";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
 

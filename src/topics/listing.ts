@@ -1,4 +1,4 @@
-import type { TopicView } from "../../schemas/topic-view.ts";
+import type { TopicView } from "../../schemas/topics/view.ts";
 import type { Namespaces } from "../users/rights.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 

@@ -1,9 +1,13 @@
-import { OverloadedError } from "../lib/errors.ts";
-import { elapsed } from "../lib/platform.ts";
-import { Turns } from "../lib/turns.ts";
-import { FilterSyntaxError } from "../matching/filter/filter.ts";
-import type { EventRecord } from "../matching/filter/record.ts";
-import { matches, readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
+import { OverloadedError } from "@topicsync/lib/errors";
+import { elapsed } from "@topicsync/lib/platform";
+import { Turns } from "@topicsync/lib/concurrency/turns";
+import {
+  FilterSyntaxError,
+  type EventRecord,
+  matches,
+  readFilters,
+  type FilterTexts,
+} from "@topicsync/filters";
 import type { Namespaces } from "../users/rights.ts";
 import { streamTopicsAt, type TopicHistory, type TopicVersion } from "./history.ts";
 import { maxPickedTopics } from "./live/picked-topics.ts";

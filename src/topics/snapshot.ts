@@ -1,4 +1,4 @@
-import { getUpdateTime } from "../lib/update-time.ts";
+import { getUpdateTime } from "@topicsync/lib/update-time";
 import {
   getCombination,
   type ReplacedVersion,

@@ -1,5 +1,5 @@
-import { getErrorMessage } from "../lib/errors.ts";
-import { BatchConflictError, type BatchStore } from "../kafka/interface/positions.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import { BatchConflictError, type BatchStore } from "@topicsync/kafka";
 import type { RetiredTopic, Source, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 

@@ -1,7 +1,7 @@
-import { createCursorFormat, createCursorError, type CursorFormat } from "../lib/cursor.ts";
-import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
-import { dropFound, findBySearch, type TopicSources } from "./details-search.ts";
-import type { DetailsQuery } from "./details-store.ts";
+import { createCursorFormat, createCursorError, type CursorFormat } from "@topicsync/lib/cursor";
+import { maxPageBytes, measureRecords, recordsPerRead } from "@topicsync/lib/page-bytes";
+import { dropFound, findBySearch, type TopicSources } from "./details/search.ts";
+import type { DetailsQuery } from "./details/store.ts";
 import type { TopicOrder, TopicQuery, TopicReader, TopicSortKey } from "./listing.ts";
 import type { ListedTopic } from "./topic.ts";
 

@@ -1,12 +1,21 @@
-import type { TopicDetailsView } from "../../schemas/topic-details.ts";
-import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
-import { describedMembers, type DescriptionView, type VersionView } from "../../schemas/topic-versions.ts";
-import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
-import { parseFilter } from "../matching/filter/parse.ts";
-import { PatternBudget } from "../matching/filter/pattern-budget.ts";
-import { describeFilter } from "../matching/filter/to-text.ts";
+import type { TopicDetailsView } from "../../schemas/topics/details.ts";
+import type { SourceView, TopicDetail, TopicView } from "../../schemas/topics/view.ts";
+import { describedMembers, type DescriptionView, type VersionView } from "../../schemas/topics/versions.ts";
+import {
+  FilterSyntaxError,
+  type FilterMember,
+  parseFilter,
+  PatternBudget,
+  describeFilter,
+} from "@topicsync/filters";
 import type { Description, HistoryEntry, TopicVersion } from "./history.ts";
-import { noDetails, showVersion, toDetailsBody, type ShownDetails, type StoredDetails } from "./details.ts";
+import {
+  noDetails,
+  showVersion,
+  toDetailsBody,
+  type ShownDetails,
+  type StoredDetails,
+} from "./details/details.ts";
 import type { ListedTopic, Source, TopicDefinition } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */

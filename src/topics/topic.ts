@@ -1,7 +1,7 @@
-import type { TopicBody } from "../../schemas/topic.ts";
-import { RejectionError } from "../lib/errors.ts";
-import type { RecordPosition } from "../kafka/interface/records.ts";
-import type { ShownDetails } from "./details.ts";
+import type { TopicBody } from "../../schemas/topics/topic.ts";
+import { RejectionError } from "@topicsync/lib/errors";
+import type { RecordPosition } from "@topicsync/kafka";
+import type { ShownDetails } from "./details/details.ts";
 
 /** The definition of a topic. Absent members are "", so that each definition has one form. */
 export interface TopicDefinition {

@@ -1,4 +1,4 @@
-import { invariant } from "../lib/invariant.ts";
+import { invariant } from "@topicsync/lib/invariant";
 import { getCombination, type Topic } from "./topic.ts";
 
 export interface TopicUpdate {

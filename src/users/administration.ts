@@ -1,5 +1,5 @@
-import type { AuditEvent } from "../lib/audit.ts";
-import { NameTakenError } from "../lib/errors.ts";
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import { NameTakenError } from "@topicsync/lib/errors";
 import type { SessionStore } from "./session.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
 import { everyRole, type StoredUser, type User, type UserPage, type UserStore } from "./user.ts";

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
-import { TooManyAttemptsError } from "../lib/errors.ts";
-import { createSingleFlight } from "../lib/single-flight.ts";
+import { TooManyAttemptsError } from "@topicsync/lib/errors";
+import { createSingleFlight } from "@topicsync/lib/concurrency/single-flight";
 import type { HashQueue } from "./hash-queue.ts";
 import { toNetwork, type LoginThrottle } from "./login-throttle.ts";
 import { verifyPassword } from "./password.ts";

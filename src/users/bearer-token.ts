@@ -2,10 +2,10 @@ import { hash } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type RemoteJWKSet } from "jose";
 import { LRUCache } from "lru-cache";
 
-import { cached } from "../lib/cached.ts";
-import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
+import { cached } from "@topicsync/lib/concurrency/cached";
+import { getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import type { OidcConfig } from "../config/openid-config.ts";
-import { isTrustworthy } from "../lib/trustworthy-url.ts";
+import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import { ForgedTokenError, InvalidTokenError, toUser } from "./openid.ts";
 import type { User } from "./user.ts";
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 
-import { TooManyAttemptsError } from "../lib/errors.ts";
+import { TooManyAttemptsError } from "@topicsync/lib/errors";
 import { toNetwork } from "./login-throttle.ts";
 
 /** A session id, an API key or a bearer token that a caller presents. */

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 
 import PQueue from "p-queue";
 
-import { OverloadedError } from "../lib/errors.ts";
+import { OverloadedError } from "@topicsync/lib/errors";
 
 /** A bounded queue for password hashes. */
 export interface HashQueue {

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 
-import { getErrorMessage } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { createSingleFlight } from "../lib/single-flight.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
+import { createSingleFlight } from "@topicsync/lib/concurrency/single-flight";
 import { keyUserPrefix, toKeyDigest, toKeyEnd, type KeyStore } from "./key.ts";
 import type { User, UserStore } from "./user.ts";
 

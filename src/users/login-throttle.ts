@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 
-import { TooManyAttemptsError } from "../lib/errors.ts";
+import { TooManyAttemptsError } from "@topicsync/lib/errors";
 
 export interface Attempt {
   readonly name: string;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 
-import { getErrorMessage, TooManyAttemptsError } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
+import { getErrorMessage, TooManyAttemptsError } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
 import type { OpenIdProvider, SignInSecrets } from "./openid-provider.ts";
 import type { SignInConfig } from "../config/openid-config.ts";
 import { InvalidTokenError, SignInError, toUser } from "./openid.ts";

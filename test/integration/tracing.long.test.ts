@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { toLogRecord } from "../../src/kafka/record-format/batch-reader.ts";
-import { getHeaderText } from "../../src/kafka/interface/records.ts";
+import { toLogRecord } from "@topicsync/kafka/internals";
+import { getHeaderText } from "@topicsync/kafka";
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { startReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";

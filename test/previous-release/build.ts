@@ -8,6 +8,8 @@ import { gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
 
+import { readDependencies } from "../../deploy/npm/bundle.ts";
+
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 const { outputFiles } = await build({
@@ -17,7 +19,7 @@ const { outputFiles } = await build({
   minify: true,
   platform: "node",
   format: "esm",
-  packages: "external",
+  external: readDependencies(),
   write: false,
 });
 const [program] = outputFiles;

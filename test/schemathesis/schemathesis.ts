@@ -4,10 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { installOnce } from "../../src/embedded/install.ts";
-import { installWithPip } from "../../src/embedded/secantus-package.ts";
-import { findPython } from "../../src/embedded/toolchain.ts";
-import { toolsFolder } from "../unit/embedded/local.ts";
+import { installOnce, installWithPip, findPython } from "@topicsync/embedded";
+import { toolsFolder } from "../support/local.ts";
 
 const constraints = fileURLToPath(new URL("constraints.txt", import.meta.url));
 

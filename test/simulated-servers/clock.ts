@@ -1,4 +1,4 @@
-import type { Cancel } from "../../src/lib/platform.ts";
+import type { Cancel } from "@topicsync/lib/platform";
 
 /** A simulated machine. Its events happen one after another, and none happens once it is dead. */
 export interface Host {

@@ -1,4 +1,4 @@
-import type { Platform } from "../../src/lib/platform.ts";
+import type { Platform } from "@topicsync/lib/platform";
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 import type { ISocketFactoryArgs } from "kafkajs";
 
-import type { Sockets } from "../../src/kafka/sockets.ts";
+import type { Sockets } from "@topicsync/kafka/internals";
 import type { Clock, Host } from "./clock.ts";
 import type { Random } from "./random.ts";
 import { SimulatedSocket, type Link, type Server, type SocketFault, type Wire } from "./simulated-socket.ts";
@@ -35,7 +35,7 @@ export class SocketNetwork {
     this.#servers.set(address, server);
   }
 
-  /** The connections of a process, as src/kafka/sockets.ts makes them. */
+  /** The connections of a process, as packages/kafka/sockets.ts makes them. */
   createSockets(): Sockets {
     const all = new Set<SimulatedSocket>();
     let isClosed = false;

@@ -1,4 +1,4 @@
-import { now, schedule, type Cancel } from "../../src/lib/platform.ts";
+import { now, schedule, type Cancel } from "@topicsync/lib/platform";
 import { createRandom } from "./random.ts";
 
 const maxDelayMs = 2 ** 31 - 1;

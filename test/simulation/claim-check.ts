@@ -3,7 +3,7 @@
  * wrong then.
  */
 import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
-import type { GroupMember } from "../../src/kafka/interface/records.ts";
+import type { GroupMember } from "@topicsync/kafka";
 import { Violation } from "./violation.ts";
 
 /** Creates a check for the handlers of one process. `runCheck` runs a check. */

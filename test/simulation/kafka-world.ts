@@ -1,4 +1,4 @@
-import { createBroker, type Broker } from "../../src/kafka/client.ts";
+import { createBroker, type Broker } from "@topicsync/kafka/client";
 import { Cluster, SocketNetwork, startOfTime, type ClusterOptions } from "../simulated-servers/index.ts";
 import type { ClusterAction } from "./cluster-steps.ts";
 import type { Fault } from "./steps.ts";

@@ -1,5 +1,14 @@
 /** Breaks copies of the product in known ways, and runs the simulation on each. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { spawn } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -11,7 +20,7 @@ import { recordResults, type MutantResult } from "./mutants/table.ts";
 import type { Summary } from "./run.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const copied = ["package.json", "src", "consumers", "schemas", "test"];
+const copied = ["package.json", "packages", "src", "consumers", "schemas", "test"];
 const maxSeeds = 8_000;
 const maxTries = 1_000;
 
@@ -23,7 +32,7 @@ interface Outcome extends Pick<Summary, "seeds" | "seconds"> {
 /** Breaks a copy of the product. Throws if the text to replace does not occur exactly once. */
 function breakCopy(folder: string, { name, file, replace, by }: Mutant): void {
   for (const path of copied) cpSync(join(root, path), join(folder, path), { recursive: true });
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  linkDependencies(folder);
   const path = join(folder, file);
   const source = readFileSync(path, "utf8");
   if (source.split(replace).length !== 2)
@@ -32,6 +41,18 @@ function breakCopy(folder: string, { name, file, replace, by }: Mutant): void {
     path,
     source.replace(replace, () => by),
   );
+}
+
+/** Of the packages of the project, the copies. */
+function linkDependencies(folder: string): void {
+  const installed = join(root, "node_modules");
+  const linked = join(folder, "node_modules");
+  mkdirSync(linked);
+  for (const name of readdirSync(installed))
+    if (name !== "@topicsync") symlinkSync(join(installed, name), join(linked, name));
+  mkdirSync(join(linked, "@topicsync"));
+  for (const name of readdirSync(join(folder, "packages")))
+    symlinkSync(join(folder, "packages", name), join(linked, "@topicsync", name));
 }
 
 async function run(folder: string, options: readonly string[]): Promise<string> {

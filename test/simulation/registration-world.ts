@@ -2,12 +2,12 @@
  * A world for registrations: users of several instances register and remove push tokens through the product's
  * group commit and storage, over a simulated store and network.
  */
-import { RejectionError, OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
+import { RejectionError, OverloadedError, UnavailableError } from "@topicsync/lib/errors";
 import { shareDeactivations } from "../../src/installations/deactivation.ts";
 import { GroupCommit } from "../../src/installations/group-commit.ts";
 import type { DeactivateAll } from "../../src/installations/stores.ts";
-import { createInstallationDeactivator } from "../../src/storage/installation-deactivation.ts";
-import { createInstallationStore } from "../../src/storage/installations.ts";
+import { createInstallationDeactivator } from "../../src/storage/installations/deactivation.ts";
+import { createInstallationStore } from "../../src/storage/installations/installations.ts";
 import { collections } from "../../src/storage/names.ts";
 import { RegistrationOracle, type Operation } from "./registration-oracle.ts";
 import type { RegistrationAction, Step } from "./steps.ts";

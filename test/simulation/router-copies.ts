@@ -1,7 +1,7 @@
 /**
  * What copies and dead letters of events must look like, byte by byte, and which partition they belong in.
  */
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { StoredRecord, WrittenRecord } from "../simulated-servers/index.ts";
 import type { EventContent } from "./router-versions.ts";

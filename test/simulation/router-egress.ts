@@ -2,7 +2,7 @@
  * The Kafka topics that events are forwarded to: what they are named by a rule of the world's own, which
  * existed when, how many partitions they had, and what they take.
  */
-import type { EgressTopics } from "../../src/kafka/interface/routing-transactions.ts";
+import type { EgressTopics } from "@topicsync/kafka";
 import type { EgressAction } from "./router-actions.ts";
 import type { Clock, Cluster, Host, PartitionLog, Random, Topic } from "../simulated-servers/index.ts";
 import type { Prospect } from "./router-event-check.ts";

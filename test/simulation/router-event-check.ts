@@ -1,5 +1,5 @@
 /** What a transaction has to do with one event, by the topics that its process could know. */
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { StoredRecord, WrittenRecord } from "../simulated-servers/index.ts";
 import { choosePartition, findChange, getCodeOfUnusable, getText, parseEvent } from "./router-copies.ts";

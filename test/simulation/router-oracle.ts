@@ -2,7 +2,7 @@
  * What the router has to have done whenever it commits a transaction: each event between the two offsets is
  * forwarded to each topic that matches it, exactly once, or is a dead letter that says why not.
  */
-import { deadLetterHeader } from "../../schemas/dead-letter-record.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
 import type {

@@ -2,9 +2,9 @@
  * Changes of topics where external ids move from one topic to another: what is written replaces exactly the
  * version that was read, as the product does it.
  */
-import { newId } from "../../src/lib/sys-id.ts";
-import type { Database } from "../../src/storage/database.ts";
-import { isDuplicate } from "../../src/storage/failures.ts";
+import { newId } from "@topicsync/lib/sys-id";
+import type { Database } from "../../src/storage/database/database.ts";
+import { isDuplicate } from "../../src/storage/database/failures.ts";
 import { collections } from "../../src/storage/names.ts";
 import {
   fromTopicRecord,
@@ -13,7 +13,7 @@ import {
   toTopicRecord,
   type RetiredRecord,
   type TopicRecord,
-} from "../../src/storage/topic-records.ts";
+} from "../../src/storage/topics/records.ts";
 import type { TopicWrites } from "../../src/topics/snapshot.ts";
 import type { RetiredTopic, Topic, TopicDefinition } from "../../src/topics/topic.ts";
 

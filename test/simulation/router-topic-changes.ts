@@ -1,8 +1,8 @@
 /** How processes and others change the topics of the router's world. */
-import { UnavailableError } from "../../src/lib/errors.ts";
-import { currentDate } from "../../src/lib/platform.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import { currentDate } from "@topicsync/lib/platform";
 import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
-import type { Database } from "../../src/storage/database.ts";
+import type { Database } from "../../src/storage/database/database.ts";
 import { collections } from "../../src/storage/names.ts";
 import {
   toRetiredId,
@@ -10,7 +10,7 @@ import {
   toTopicRecord,
   type RetiredRecord,
   type TopicRecord,
-} from "../../src/storage/topic-records.ts";
+} from "../../src/storage/topics/records.ts";
 import type { RetiredTopic, Topic } from "../../src/topics/topic.ts";
 import type { Clock, Host, MongoServer, Random } from "../simulated-servers/index.ts";
 import { ExactWrites } from "./router-renames.ts";

@@ -6,8 +6,8 @@ import type { Logger } from "pino";
 import type { EventHandlerOptions } from "../../consumers/events/handler.ts";
 import type { TopicFeed } from "../../src/topics/live/feed.ts";
 import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
-import type { Database } from "../../src/storage/database.ts";
-import { createTopicFeed } from "../../src/storage/topic-feed.ts";
+import type { Database } from "../../src/storage/database/database.ts";
+import { createTopicFeed } from "../../src/storage/topics/feed.ts";
 import {
   createHost,
   type Clock,

@@ -1,5 +1,5 @@
 /** The topics of the router's world, and all of their versions. */
-import { newId } from "../../src/lib/sys-id.ts";
+import { newId } from "@topicsync/lib/sys-id";
 import { collections } from "../../src/storage/names.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import type { Clock, Commit, Document, MongoServer } from "../simulated-servers/index.ts";

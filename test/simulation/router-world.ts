@@ -6,13 +6,11 @@
 import { createEventHandler } from "../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import { readConfig } from "../../src/config/config.ts";
-import type { Broker } from "../../src/kafka/client.ts";
-import { choosePartition } from "../../src/kafka/partitioner.ts";
-import { retryUntilAvailable } from "../../src/lib/retry.ts";
+import type { Broker } from "@topicsync/kafka/client";
+import { choosePartition, createEgressNaming, type Partition } from "@topicsync/kafka";
+import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
-import { createEgressNaming } from "../../src/kafka/interface/egress-naming.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
-import type { Partition } from "../../src/kafka/interface/records.ts";
 import {
   createRandom,
   withSimulatedTimers,

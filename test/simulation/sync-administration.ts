@@ -1,12 +1,12 @@
 /** What administrators of Kafka and MongoDB do in the sync's world. */
-import type { Broker } from "../../src/kafka/client.ts";
-import type { Logger } from "../../src/lib/logger.ts";
-import type { Database } from "../../src/storage/database.ts";
+import type { Broker } from "@topicsync/kafka/client";
+import type { Logger } from "@topicsync/lib/logger";
+import type { Database } from "../../src/storage/database/database.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import { collections } from "../../src/storage/names.ts";
 import type { PositionRecord } from "../../src/storage/position-records.ts";
-import { createTopicStore } from "../../src/storage/topics.ts";
-import { setPosition, type PositionedConsumer } from "../../src/service/set-positions.ts";
+import { createTopicStore } from "../../src/storage/topics/topics.ts";
+import { setPosition, type PositionedConsumer } from "../../src/service/kafka/set-positions.ts";
 import {
   startOfTime,
   creation,

@@ -3,7 +3,7 @@
  * with kafkajs itself, over simulated connections to a simulated Kafka cluster and a simulated store.
  */
 import { readConfig } from "../../src/config/config.ts";
-import { ConfigurationError } from "../../src/lib/errors.ts";
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { collections } from "../../src/storage/names.ts";
 import {
   createHost,

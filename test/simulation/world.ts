@@ -4,10 +4,10 @@
  */
 import type { Logger } from "pino";
 
-import { replacePlatform } from "../../src/lib/platform.ts";
-import { dropUnusedBytes } from "../../src/lib/sys-id.ts";
-import { clientOptions } from "../../src/storage/client-options.ts";
-import { toDatabase, type Database } from "../../src/storage/database.ts";
+import { replacePlatform } from "@topicsync/lib/platform";
+import { dropUnusedBytes } from "@topicsync/lib/sys-id";
+import { clientOptions } from "../../src/storage/database/client-options.ts";
+import { toDatabase, type Database } from "../../src/storage/database/database.ts";
 import {
   createClock,
   createHost,

@@ -7,9 +7,8 @@ import {
   type DecodedReport,
 } from "../../src/installations/feedback.ts";
 import type { Catalog } from "../../src/installations/catalog-cache.ts";
-import { createLogger } from "../../src/lib/logger.ts";
-import type { PositionStep } from "../../src/kafka/interface/positions.ts";
-import { getHeaderText, type LogRecord, type OutgoingRecord } from "../../src/kafka/interface/records.ts";
+import { createLogger } from "@topicsync/lib/logger";
+import { type PositionStep, getHeaderText, type LogRecord, type OutgoingRecord } from "@topicsync/kafka";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { Decision } from "../../src/topics/decide.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";

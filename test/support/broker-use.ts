@@ -1,6 +1,6 @@
 import kafkajs from "kafkajs";
 
-import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "@topicsync/kafka/internals";
 import { until } from "./poll.ts";
 
 const name = "used";

@@ -1,8 +1,8 @@
 import { after } from "node:test";
 
 import { readConfig } from "../../src/config/config.ts";
-import { createBroker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/lib/logger.ts";
+import { createBroker } from "@topicsync/kafka/client";
+import { createLogger } from "@topicsync/lib/logger";
 import { unique } from "./names.ts";
 import { sharedStack } from "./stack.ts";
 

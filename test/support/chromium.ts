@@ -5,9 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { BrowserServer } from "playwright-core";
 
 import { installPackages } from "../../bench/support/npm.ts";
-import { getLastLines, runCommand } from "../../src/embedded/command.ts";
-import { installOnce } from "../../src/embedded/install.ts";
-import type { LaunchOptions } from "../../src/embedded/stack.ts";
+import { getLastLines, runCommand, installOnce, type LaunchOptions } from "@topicsync/embedded";
 import { findOnPath } from "./path.ts";
 import project from "./chromium/package.json" with { type: "json" };
 

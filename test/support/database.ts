@@ -1,9 +1,9 @@
 import { after } from "node:test";
 
-import { createLogger } from "../../src/lib/logger.ts";
-import { replacePlatform, type Platform } from "../../src/lib/platform.ts";
-import { createDatabase, type Database } from "../../src/storage/database.ts";
-import { getPort } from "../unit/embedded/local.ts";
+import { createLogger } from "@topicsync/lib/logger";
+import { replacePlatform, type Platform } from "@topicsync/lib/platform";
+import { createDatabase, type Database } from "../../src/storage/database/database.ts";
+import { getPort } from "./local.ts";
 import { startMongoProxy, type MongoProxyOptions } from "./mongo-faults.ts";
 import { sharedStack, testDatabase } from "./stack.ts";
 

@@ -7,12 +7,12 @@ import { createDeadLetters, type DeadLettersOptions } from "../../src/service/de
 import { createServices } from "../../src/service/services.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
-import { createBroker } from "../../src/kafka/client.ts";
-import { toHeaderList } from "../../src/kafka/record-format/headers.ts";
-import { createLifecycle } from "../../src/lib/lifecycle.ts";
-import { createLogger } from "../../src/lib/logger.ts";
+import { createBroker } from "@topicsync/kafka/client";
+import { toHeaderList } from "@topicsync/kafka/internals";
+import { createLifecycle } from "@topicsync/lib/lifecycle";
+import { createLogger } from "@topicsync/lib/logger";
 import { createProof } from "../../src/dead-letters/proof.ts";
-import { createDatabase } from "../../src/storage/database.ts";
+import { createDatabase } from "../../src/storage/database/database.ts";
 import type { Scene } from "./scene.ts";
 
 const { signal: never } = new AbortController();

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import { formatServerProperties } from "../../src/embedded/kafka-settings.ts";
-import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
+import { formatServerProperties, findFreePort, localhost } from "@topicsync/embedded";
 import { startKafkaNode, type JavaOptions } from "./kafka-node.ts";
 
 export type WriteFile = (name: string, text: string) => string;

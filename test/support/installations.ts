@@ -1,4 +1,4 @@
-import type { InstallationRecord } from "../../src/storage/installation-records.ts";
+import type { InstallationRecord } from "../../src/storage/installations/records.ts";
 import { unique } from "./names.ts";
 
 export type { InstallationRecord };

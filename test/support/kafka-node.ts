@@ -8,10 +8,13 @@ import {
   prepareKafkaJava,
   runClass,
   type KafkaJava,
-} from "../../src/embedded/kafka-java.ts";
-import { kafkaReadyLine, loggingProperties } from "../../src/embedded/kafka-settings.ts";
-import { startProcess, waitUntilReady, type ServerProcess } from "../../src/embedded/process.ts";
-import { toolsFolder } from "../unit/embedded/local.ts";
+  kafkaReadyLine,
+  loggingProperties,
+  startProcess,
+  waitUntilReady,
+  type ServerProcess,
+} from "@topicsync/embedded";
+import { toolsFolder } from "./local.ts";
 
 /** The id of every cluster that tests start. */
 const clusterId = "AAAAAAAAAAAAAAAAAAAAAA";

@@ -1,8 +1,7 @@
 import type { Admin, ITopicConfig, Kafka } from "kafkajs";
 
-import type { Broker } from "../../src/kafka/client.ts";
-import { createRequests } from "../../src/kafka/requests.ts";
-import { createCluster } from "../../src/kafka/workarounds/clusters.ts";
+import type { Broker } from "@topicsync/kafka/client";
+import { createRequests, createCluster } from "@topicsync/kafka/internals";
 import { until } from "./poll.ts";
 
 interface Clients {

@@ -1,6 +1,6 @@
 import type { Kafka } from "kafkajs";
 
-import { createCluster } from "../../src/kafka/workarounds/clusters.ts";
+import { createCluster } from "@topicsync/kafka/internals";
 
 /** The parts of kafkajs' private classes that tests use. */
 interface PrivateCluster {

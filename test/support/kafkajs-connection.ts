@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 
 import type { ISocketFactoryArgs } from "kafkajs";
 
-import { loadPrivate } from "../../src/kafka/workarounds/patch.ts";
+import { loadPrivate } from "@topicsync/kafka/internals";
 
 /** A connection of kafkajs 2.2.4. */
 export interface Connection {

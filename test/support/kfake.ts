@@ -6,9 +6,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { getLastLines, isCommandMissing, runCommand } from "../../src/embedded/command.ts";
-import { installOnce } from "../../src/embedded/install.ts";
-import { toolsFolder } from "../unit/embedded/local.ts";
+import { getLastLines, isCommandMissing, runCommand, installOnce } from "@topicsync/embedded";
+import { toolsFolder } from "./local.ts";
 
 const sources = join(import.meta.dirname, "kfake");
 const minMinorVersion = 26;

@@ -1,4 +1,4 @@
-import { getPort } from "../unit/embedded/local.ts";
+import { getPort } from "./local.ts";
 import { startMongoProxy } from "./mongo-faults.ts";
 import { until } from "./poll.ts";
 import type { Scene } from "./scene.ts";

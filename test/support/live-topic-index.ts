@@ -1,8 +1,8 @@
-import { createLogger, type Logger } from "../../src/lib/logger.ts";
+import { createLogger, type Logger } from "@topicsync/lib/logger";
 import { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
-import { createDatabase, type Database } from "../../src/storage/database.ts";
-import { createTopicFeed } from "../../src/storage/topic-feed.ts";
-import { createTopicStore } from "../../src/storage/topics.ts";
+import { createDatabase, type Database } from "../../src/storage/database/database.ts";
+import { createTopicFeed } from "../../src/storage/topics/feed.ts";
+import { createTopicStore } from "../../src/storage/topics/topics.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { until } from "./poll.ts";
 

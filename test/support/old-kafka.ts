@@ -4,18 +4,21 @@ import { join } from "node:path";
 import { after } from "node:test";
 
 import { installJars } from "../../bench/support/maven.ts";
-import { buildClassPath } from "../../src/embedded/kafka-jars.ts";
 import {
+  buildClassPath,
   buildJavaArgs,
   prepareClassArchive,
   runClass,
   type KafkaJava,
-} from "../../src/embedded/kafka-java.ts";
-import { formatServerProperties, kafkaReadyLine } from "../../src/embedded/kafka-settings.ts";
-import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
-import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
-import { findJava } from "../../src/embedded/toolchain.ts";
-import { toolsFolder } from "../unit/embedded/local.ts";
+  formatServerProperties,
+  kafkaReadyLine,
+  startProcess,
+  waitUntilReady,
+  findFreePort,
+  localhost,
+  findJava,
+} from "@topicsync/embedded";
+import { toolsFolder } from "./local.ts";
 
 /** The first version that fetches by topic id is 3.1; this is its last release. */
 export const oldestKafka = "3.1.2";

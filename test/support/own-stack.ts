@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { after } from "node:test";
 
 import { readConfig } from "../../src/config/config.ts";
-import { startBroker, startStore } from "../../src/embedded/resolve.ts";
-import type { Running, RunningBroker } from "../../src/embedded/stack.ts";
-import { getPort, toolsFolder } from "../unit/embedded/local.ts";
+import { startBroker, startStore, type Running, type RunningBroker } from "@topicsync/embedded";
+import { getPort, toolsFolder } from "./local.ts";
 
 /** A server that only this test uses, so that it can stop and restart it. */
 export interface Restartable<R extends Running> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 import type { Kafka } from "kafkajs";
 
-import { loadPrivate } from "../../src/kafka/workarounds/patch.ts";
+import { loadPrivate } from "@topicsync/kafka/internals";
 import { withCluster } from "./kafkajs-cluster.ts";
 
 interface Encoder {

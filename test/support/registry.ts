@@ -4,10 +4,8 @@ import { join } from "node:path";
 import { after } from "node:test";
 
 import { installPackages } from "../../bench/support/npm.ts";
-import { runCommand } from "../../src/embedded/command.ts";
-import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
-import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
-import { toolsFolder } from "../unit/embedded/local.ts";
+import { runCommand, startProcess, waitUntilReady, findFreePort, localhost } from "@topicsync/embedded";
+import { toolsFolder } from "./local.ts";
 import project from "./verdaccio/package.json" with { type: "json" };
 
 const name = `Verdaccio ${project.dependencies.verdaccio}`;

@@ -4,9 +4,9 @@ import { after, before } from "node:test";
 import type { IHeaders } from "kafkajs";
 
 import { readConfig } from "../../src/config/config.ts";
-import { createBroker, type Broker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/lib/logger.ts";
-import { getHeaderText, type LogRecord } from "../../src/kafka/interface/records.ts";
+import { createBroker, type Broker } from "@topicsync/kafka/client";
+import { createLogger } from "@topicsync/lib/logger";
+import { getHeaderText, type LogRecord } from "@topicsync/kafka";
 import { call } from "./http.ts";
 import { createKafkaTopics, waitForTransactions } from "./kafka-topics.ts";
 import { unique } from "./names.ts";

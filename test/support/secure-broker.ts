@@ -4,9 +4,8 @@ import { after } from "node:test";
 
 import kafkajs, { type Kafka } from "kafkajs";
 
-import { localhost } from "../../src/embedded/tcp-port.ts";
-import { failOnError, sendRequest, type RequestTarget } from "../../src/kafka/protocol/request.ts";
-import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
+import { localhost } from "@topicsync/embedded";
+import { failOnError, sendRequest, type RequestTarget, stopIdleChecks } from "@topicsync/kafka/internals";
 import { createAuthority, type Authority } from "./authority.ts";
 import {
   createBrokerFolder,

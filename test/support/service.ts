@@ -141,8 +141,8 @@ export async function startTopicsyncHere(
   const [{ startService }, { readConfig }, { createLifecycle }, { createLogger }] = await Promise.all([
     import("../../src/service/service.ts"),
     import("../../src/config/config.ts"),
-    import("../../src/lib/lifecycle.ts"),
-    import("../../src/lib/logger.ts"),
+    import("@topicsync/lib/lifecycle"),
+    import("@topicsync/lib/logger"),
   ]);
   const config = readConfig(complete(settings));
   const { log, add } = createLog();

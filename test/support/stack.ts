@@ -6,8 +6,7 @@ import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 import { MongoClient, type Db } from "mongodb";
 
 import { readConfig } from "../../src/config/config.ts";
-import { boundFetches } from "../../src/kafka/workarounds/bounded-fetches.ts";
-import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
+import { boundFetches, stopIdleChecks } from "@topicsync/kafka/internals";
 import { unique } from "./names.ts";
 
 /** The addresses of a broker and a store. */

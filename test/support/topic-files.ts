@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import type { TopicPlanReport } from "../../schemas/topic-plan.ts";
-import type { TopicRecord } from "../../src/storage/topic-records.ts";
+import type { TopicPlanReport } from "../../schemas/topics/plan.ts";
+import type { TopicRecord } from "../../src/storage/topics/records.ts";
 import { useFolder } from "./folder.ts";
 import { unique } from "./names.ts";
 import { runCli } from "./service.ts";

@@ -1,5 +1,5 @@
-import { newId } from "../../src/lib/sys-id.ts";
-import { toTopicRecord, type TopicRecord } from "../../src/storage/topic-records.ts";
+import { newId } from "@topicsync/lib/sys-id";
+import { toTopicRecord, type TopicRecord } from "../../src/storage/topics/records.ts";
 
 /** The record of a topic that was stored before filters were validated. */
 export function createTopicRecord(definition: {

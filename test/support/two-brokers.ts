@@ -5,10 +5,8 @@ import { after } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { formatServerProperties } from "../../src/embedded/kafka-settings.ts";
-import type { ServerProcess } from "../../src/embedded/process.ts";
-import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
-import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
+import { formatServerProperties, type ServerProcess, findFreePort, localhost } from "@topicsync/embedded";
+import { stopIdleChecks } from "@topicsync/kafka/internals";
 import { startKafkaNode } from "./kafka-node.ts";
 import { until } from "./poll.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";

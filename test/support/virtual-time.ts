@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-import { replacePlatform, systemPlatform } from "../../src/lib/platform.ts";
+import { replacePlatform, systemPlatform } from "@topicsync/lib/platform";
 
 interface VirtualTime {
   /** Lets time pass: runs what is due, each action after what the former one has led to. */

@@ -10,25 +10,25 @@ import { BSON } from "mongodb";
 import { sendDeadLetters } from "../../consumers/dead-letter-sender.ts";
 import { parseDeadLetter } from "../../src/dead-letters/dead-letter.ts";
 import { fromInstallationView, toInstallationView } from "../../src/installations/installation.ts";
-import { toOffsets, toPosition } from "../../src/kafka/committed-position.ts";
-import { RejectionError } from "../../src/lib/errors.ts";
+import { toOffsets, toPosition } from "@topicsync/kafka/internals";
+import { RejectionError } from "@topicsync/lib/errors";
 import { addCopy, fromDeadLetterRecord } from "../../src/storage/dead-letters.ts";
-import { fromInstallationRecord, toInstallationRecord } from "../../src/storage/installation-records.ts";
+import { fromInstallationRecord, toInstallationRecord } from "../../src/storage/installations/records.ts";
 import { fromKeyRecord, toKeyRecord } from "../../src/storage/keys.ts";
 import { fromRecord, toFields, toId } from "../../src/storage/position-records.ts";
 import { fromReplayRecord, toReplayRecord } from "../../src/storage/replays.ts";
 import { fromSessionRecord, toSessionRecord } from "../../src/storage/sessions.ts";
-import { fromDescriptionRecord, toDescriptionRecord } from "../../src/storage/topic-descriptions.ts";
-import { fromDetailsRecord, toDetailsRecord } from "../../src/storage/topic-details-records.ts";
+import { fromDescriptionRecord, toDescriptionRecord } from "../../src/storage/topics/descriptions.ts";
+import { fromDetailsRecord, toDetailsRecord } from "../../src/storage/topics/details-records.ts";
 import {
   fromRetiredRecord,
   fromTopicRecord,
   toRetiredId,
   toRetiredRecord,
   toTopicRecord,
-} from "../../src/storage/topic-records.ts";
-import { addApply, fromSetRecord } from "../../src/storage/topic-sets.ts";
-import { fromVersionRecord, toVersionRecord } from "../../src/storage/topic-versions.ts";
+} from "../../src/storage/topics/records.ts";
+import { addApply, fromSetRecord } from "../../src/storage/topics/sets.ts";
+import { fromVersionRecord, toVersionRecord } from "../../src/storage/topics/versions.ts";
 import { toStoredUser, toUserRecord } from "../../src/storage/users.ts";
 import { parsePlan, toPlanFile } from "../../src/plans/plan-file.ts";
 import { fromKnownView, toKnownView } from "../../src/plans/view.ts";

@@ -5,20 +5,20 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const product = ["src", "http", "consumers", "schemas"];
+const product = ["packages", "src", "http", "consumers", "schemas"];
 const maxWidth = 110;
 
-const readLines = (folders: readonly string[]): [place: string, line: string][] =>
+const readLines = (folders: readonly string[], exclude: string[] = []): [place: string, line: string][] =>
   globSync(
     folders.map((folder) => `${folder}/**/*.{ts,tsx}`),
-    { cwd: root },
+    { cwd: root, exclude },
   ).flatMap((file) =>
     readFileSync(`${root}${file}`, "utf8")
       .split("\n")
       .map((line, at): [string, string] => [`${file}:${at + 1}`, line]),
   );
 
-const tests = readLines(["test"]);
+const tests = readLines(["test", "packages/*/test"]);
 
 /** The lines of tests with a pattern, except in some folders and files. */
 const findInTests = (pattern: RegExp, allowed: readonly string[]): string[] =>
@@ -39,7 +39,7 @@ describe("the sources", () => {
   });
 
   it("of the product export each name once", () => {
-    const exported = readLines(product).flatMap(([place, line]) => {
+    const exported = readLines(product, ["packages/*/test/**"]).flatMap(([place, line]) => {
       const name = /^export (?:abstract |async )?(?:const|function\*?|class|interface|type) (\w+)/.exec(
         line,
       )?.[1];
@@ -65,7 +65,7 @@ describe("the tests", () => {
       itself,
       // These are the network, or replace the clock of the product.
       ...["support/mongo-faults.ts", "support/tcp-proxy.ts", "simulated-servers/", "simulation/"],
-      ...["unit/http/framework/server.test.ts", "unit/storage/topic-feed.long.test.ts"],
+      ...["unit/http/framework/server.test.ts", "unit/storage/topics/feed.long.test.ts"],
     ]);
     const paced = findInTests(/\bpause\b.* from ".*\/poll\.ts"/, [
       itself,

@@ -1,6 +1,6 @@
 import { useAddress } from "../address.ts";
 import { CreateTopic } from "./topics/create.tsx";
-import { readDraft } from "./topics/draft.ts";
+import { readDraft } from "./topics/form/draft.ts";
 import { TopicPage } from "./topics/topic-page.tsx";
 import { TopicList } from "./topics/list.tsx";
 

@@ -1,5 +1,5 @@
-import { lazily } from "../../lib/lazily.ts";
-import { ConfigurationError, NotLoadedError, OverloadedError, RejectionError } from "../../lib/errors.ts";
+import { lazily } from "@topicsync/lib/lazily";
+import { ConfigurationError, NotLoadedError, OverloadedError, RejectionError } from "@topicsync/lib/errors";
 import { describeError } from "../../operations/framework/error-description.ts";
 import { HttpError, statuses } from "../../operations/framework/errors.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";

@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 
-import { createValidator } from "../../lib/validation.ts";
+import { createValidator } from "@topicsync/lib/validation";
 
 /** A member of a query or body, as its schema describes it. */
 interface Member {

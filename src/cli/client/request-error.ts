@@ -1,4 +1,4 @@
-import { exitCodes, UnavailableError } from "../../lib/errors.ts";
+import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 
 /** Why an operation did not do what it was asked for. */
 export interface ErrorAnswer {

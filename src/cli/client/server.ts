@@ -1,4 +1,4 @@
-import { ConfigurationError, getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import { returnsJson, type Operation } from "../../operations/framework/operation.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";
 import { findAuthorization } from "../input/credentials.ts";

@@ -1,12 +1,12 @@
-import type { TopicList } from "../../../schemas/topic-list.ts";
-import { maxLookUpIds, type TopicLookUpReply } from "../../../schemas/topic-sets.ts";
-import type { TopicView } from "../../../schemas/topic-view.ts";
-import { splitIntoBatches } from "../../lib/batches.ts";
-import { UnavailableError } from "../../lib/errors.ts";
+import type { TopicList } from "../../../schemas/topics/list.ts";
+import { maxLookUpIds, type TopicLookUpReply } from "../../../schemas/topics/sets.ts";
+import type { TopicView } from "../../../schemas/topics/view.ts";
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { listTopics } from "../../operations/topics.ts";
 import { lookUpTopics } from "../../operations/topic-sets.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";
-import type { TopicChoiceFlags } from "../commands/topic-choice.ts";
+import type { TopicChoiceFlags } from "../commands/topics/choice.ts";
 import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
 import type { OperationClient } from "./operation-client.ts";

@@ -1,14 +1,10 @@
 import type { Command } from "commander";
 
 import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
-import { exitCodes } from "../../lib/errors.ts";
-import { retryUntilAvailable } from "../../lib/retry.ts";
+import { exitCodes } from "@topicsync/lib/errors";
+import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import { waitUntilApplied } from "../applied.ts";
-import {
-  formatRecordPosition,
-  type OutgoingRecord,
-  type PartitionOffset,
-} from "../../kafka/interface/records.ts";
+import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "@topicsync/kafka";
 import { toDefinition } from "../../topics/topic.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import {

@@ -4,9 +4,9 @@ import {
   deadLetterChannels,
   type DeadLetterChannel,
   type DeadLetterList,
-} from "../../../schemas/dead-letter-api.ts";
+} from "../../../schemas/dead-letters/dead-letter.ts";
 import { deadLetterCodes } from "../../dead-letters/dead-letter.ts";
-import { UnavailableError } from "../../lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { listDeadLetters } from "../../operations/dead-letters.ts";
 import type { OperationClient, OperationRequest } from "../client/operation-client.ts";
 import { parseDuration } from "../input/options.ts";

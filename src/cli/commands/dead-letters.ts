@@ -1,6 +1,10 @@
 import { Option, type Command } from "commander";
 
-import type { DeadLetterItem, DeadLetterList, DeadLetterView } from "../../../schemas/dead-letter-api.ts";
+import type {
+  DeadLetterItem,
+  DeadLetterList,
+  DeadLetterView,
+} from "../../../schemas/dead-letters/dead-letter.ts";
 import { getDeadLetter } from "../../operations/dead-letters.ts";
 import { runWithClient } from "../client/client.ts";
 import { addOperation } from "../client/command.ts";

@@ -1,22 +1,22 @@
 import type { Command } from "commander";
 
 import type { EventTypeList } from "../../../schemas/event-types.ts";
-import type { FilterWarning } from "../../../schemas/topic-check.ts";
-import { maxLookUpDefinitions, type TopicLookUpReply } from "../../../schemas/topic-sets.ts";
-import type { TopicView } from "../../../schemas/topic-view.ts";
-import { collectBatches } from "../../lib/batches.ts";
-import { ConfigurationError, exitCodes } from "../../lib/errors.ts";
-import { canonicalize } from "../../matching/filter/canonical.ts";
+import type { FilterWarning } from "../../../schemas/topics/check.ts";
+import { maxLookUpDefinitions, type TopicLookUpReply } from "../../../schemas/topics/sets.ts";
+import type { TopicView } from "../../../schemas/topics/view.ts";
+import { collectBatches } from "@topicsync/lib/concurrency/batches";
+import { ConfigurationError, exitCodes } from "@topicsync/lib/errors";
 import {
+  canonicalize,
   FilterSyntaxError,
   mergeEquals,
   type Filter,
   type FilterMember,
-} from "../../matching/filter/filter.ts";
-import { parseFilter } from "../../matching/filter/parse.ts";
-import { printFilter } from "../../matching/filter/to-text.ts";
-import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
-import { describeFilter } from "../../matching/filter/to-text.ts";
+  parseFilter,
+  printFilter,
+  findFilterErrors,
+  describeFilter,
+} from "@topicsync/filters";
 import { listEventTypes } from "../../operations/event-types.ts";
 import { lookUpTopics } from "../../operations/topic-sets.ts";
 import { runWithClient } from "../client/client.ts";

@@ -4,9 +4,9 @@ import {
   maxImportBytes,
   maxImported,
   type ImportedInstallations,
-} from "../../../schemas/installation-import.ts";
-import { exitCodes, UnavailableError } from "../../lib/errors.ts";
-import { parseStrictJson } from "../../lib/json.ts";
+} from "../../../schemas/installations/import.ts";
+import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
+import { parseStrictJson } from "@topicsync/lib/json";
 import { importInstallations } from "../../operations/installations.ts";
 import { runWithClient } from "../client/client.ts";
 import type { OperationClient } from "../client/operation-client.ts";

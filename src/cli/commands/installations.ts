@@ -1,13 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
-import type { Deactivated } from "../../../schemas/installation-deactivation.ts";
+import type { Deactivated } from "../../../schemas/installations/deactivation.ts";
 import {
   installationQuerySchema,
   type InstallationList,
   type InstallationListQuery,
-} from "../../../schemas/installation-list.ts";
-import type { InstallationView } from "../../../schemas/installation-view.ts";
-import { UnavailableError } from "../../lib/errors.ts";
+} from "../../../schemas/installations/list.ts";
+import type { InstallationView } from "../../../schemas/installations/view.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { deactivateInstallations, listInstallations } from "../../operations/installations.ts";
 import { runWithClient } from "../client/client.ts";
 import { addOptions, listMembers } from "../client/members.ts";

@@ -1,8 +1,8 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 
-import { deadLetterChannels } from "../../../schemas/dead-letter-api.ts";
-import { listPositionedConsumers } from "../../service/positions.ts";
-import { ConfigurationError, getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import { deadLetterChannels } from "../../../schemas/dead-letters/dead-letter.ts";
+import { listPositionedConsumers } from "../../service/kafka/positions.ts";
+import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import {
   inspectPositions,
   planChanges,
@@ -11,7 +11,7 @@ import {
   type PositionChange,
   type PositionedConsumer,
   type PositionTarget,
-} from "../../service/set-positions.ts";
+} from "../../service/kafka/set-positions.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import { parseTime, type JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";

@@ -1,7 +1,7 @@
-import type { DeadLetterItem } from "../../../schemas/dead-letter-api.ts";
-import type { ReplayResult } from "../../../schemas/dead-letter-replay.ts";
+import type { DeadLetterItem } from "../../../schemas/dead-letters/dead-letter.ts";
+import type { ReplayResult } from "../../../schemas/dead-letters/replay.ts";
 import { compareOrder } from "../../dead-letters/replay-plan.ts";
-import { UnavailableError } from "../../lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { replayDeadLetters } from "../../operations/dead-letters.ts";
 import type { OperationClient } from "../client/operation-client.ts";
 import { isConfirmed } from "../input/confirm.ts";

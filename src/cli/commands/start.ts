@@ -7,12 +7,12 @@ import {
   exitCodes,
   getErrorMessage,
   UnavailableError,
-} from "../../lib/errors.ts";
-import { createLifecycle } from "../../lib/lifecycle.ts";
-import { createLogger, type Logger } from "../../lib/logger.ts";
-import { releaseMemoryWhenIdle } from "../../lib/memory.ts";
+} from "@topicsync/lib/errors";
+import { createLifecycle } from "@topicsync/lib/lifecycle";
+import { createLogger, type Logger } from "@topicsync/lib/logger";
+import { releaseMemoryWhenIdle } from "@topicsync/lib/memory";
 import { startService } from "../../service/service.ts";
-import { resolveAddresses } from "../../embedded/embedded.ts";
+import { resolveAddresses } from "@topicsync/embedded";
 import { openTracing } from "../../service/tracing/open.ts";
 
 export function defineStart(command: Command): void {

@@ -4,8 +4,8 @@ import { get as getOverTls } from "node:https";
 import { text } from "node:stream/consumers";
 
 import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
-import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
-import { createValidator } from "../../lib/validation.ts";
+import { exitCodes, getErrorMessage } from "@topicsync/lib/errors";
+import { createValidator } from "@topicsync/lib/validation";
 import { tryParseJson } from "../input/files.ts";
 
 /** A service responds within 3 s, whatever hangs, but its machine may be busy. */

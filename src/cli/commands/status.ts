@@ -2,9 +2,9 @@ import type { Command } from "commander";
 
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config/config.ts";
-import { UnavailableError } from "../../lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import type { WatchedLog } from "../../../consumers/partition-status.ts";
-import { createStatus, type StatusLimits } from "../../service/sync-status.ts";
+import { createStatus, type StatusLimits } from "../../service/kafka/sync-status.ts";
 import { findServer } from "../input/server.ts";
 import { runWithContext } from "../context.ts";
 import { printError, printLine } from "../output/output.ts";

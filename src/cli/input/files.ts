@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 
 import { InvalidArgumentError } from "commander";
 
-import { getErrorMessage } from "../../lib/errors.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
 
 /** Collects the values of a `<file...>` argument; "-", standard input, may be given once. */
 export function collectFile(file: string, previous: string[] | undefined): string[] {

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from "commander";
 import ms, { type StringValue } from "ms";
 
-import { isDateTime } from "../../lib/time.ts";
-import type { OffsetRange } from "../../kafka/interface/records.ts";
-import { durationPattern, durationRule } from "../../../schemas/topic-usage.ts";
+import { isDateTime } from "@topicsync/lib/time";
+import type { OffsetRange } from "@topicsync/kafka";
+import { durationPattern, durationRule } from "../../../schemas/topics/usage.ts";
 
 export interface JsonFlag {
   readonly json?: true | undefined;

@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 
-import type { FilterSyntaxError } from "../../matching/filter/filter.ts";
+import type { FilterSyntaxError } from "@topicsync/filters";
 import { sanitize } from "./output.ts";
 
 /** How much of a long text is shown, in columns. */

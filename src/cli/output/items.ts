@@ -1,4 +1,4 @@
-import { UnavailableError } from "../../lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { openOutput } from "./output.ts";
 import { createTableWriter, type Column } from "./table.ts";
 

@@ -1,10 +1,13 @@
-import type { DescriptionView, VersionView } from "../../../schemas/topic-versions.ts";
-import type { SourceView } from "../../../schemas/topic-view.ts";
-import { FilterSyntaxError } from "../../matching/filter/filter.ts";
-import { classifyChange, type FilterChange } from "../../matching/filter/filter-change.ts";
-import { TopicConditions } from "../../matching/filter/implication.ts";
-import { readFilters } from "../../matching/filter/topic-filters.ts";
-import { formatRecordPosition } from "../../kafka/interface/records.ts";
+import type { DescriptionView, VersionView } from "../../../schemas/topics/versions.ts";
+import type { SourceView } from "../../../schemas/topics/view.ts";
+import {
+  FilterSyntaxError,
+  classifyChange,
+  type FilterChange,
+  TopicConditions,
+  readFilters,
+} from "@topicsync/filters";
+import { formatRecordPosition } from "@topicsync/kafka";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";
 

@@ -1,4 +1,4 @@
-import { createValidator } from "../../lib/validation.ts";
+import { createValidator } from "@topicsync/lib/validation";
 import type { BodyRules } from "./operation.ts";
 
 /** Rules from the schema of a body. `Body` is the type derived from it. */

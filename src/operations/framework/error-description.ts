@@ -8,7 +8,7 @@ import {
   TooManyAttemptsError,
   UnavailableError,
   type Fault,
-} from "../../lib/errors.ts";
+} from "@topicsync/lib/errors";
 import { HttpError, type ErrorCode } from "./errors.ts";
 
 export interface ErrorDescription {

@@ -1,4 +1,4 @@
-import { NameTakenError, type Fault, type RejectionCode } from "../../lib/errors.ts";
+import { NameTakenError, type Fault, type RejectionCode } from "@topicsync/lib/errors";
 import {
   findRoleWith,
   hasRightSomewhere,

@@ -1,5 +1,5 @@
-import type { AuditEvent } from "../../lib/audit.ts";
-import type { ValidationResult } from "../../lib/validation.ts";
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import type { ValidationResult } from "@topicsync/lib/validation";
 import type { Session } from "../../users/session.ts";
 import type { Namespaces, Right } from "../../users/rights.ts";
 import type { User } from "../../users/user.ts";

@@ -1,5 +1,5 @@
-import { RejectionError } from "../../lib/errors.ts";
-import { createValidator } from "../../lib/validation.ts";
+import { RejectionError } from "@topicsync/lib/errors";
+import { createValidator } from "@topicsync/lib/validation";
 import type { QueryParameter, QueryRules } from "./operation.ts";
 
 interface QuerySchema {

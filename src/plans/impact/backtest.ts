@@ -1,4 +1,4 @@
-import { createPicker, FilterSyntaxError } from "../../matching/picker/index.ts";
+import { createPicker, FilterSyntaxError } from "@topicsync/filters/picker";
 import type { IndexedTopic } from "../../topics/live/feed.ts";
 import type { EventSink, ReadEvent } from "./events.ts";
 

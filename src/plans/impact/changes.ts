@@ -1,11 +1,15 @@
 import type { ImpactKind } from "../../../schemas/impact.ts";
-import { TopicConditions } from "../../matching/filter/implication.ts";
-import { classifyChange } from "../../matching/filter/filter-change.ts";
-import { FilterSyntaxError } from "../../matching/filter/filter.ts";
-import { findFilterFaults, readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
-import type { Fault } from "../../lib/errors.ts";
-import { Turns } from "../../lib/turns.ts";
-import { PatternBudget } from "../../matching/filter/pattern-budget.ts";
+import {
+  TopicConditions,
+  classifyChange,
+  FilterSyntaxError,
+  findFilterFaults,
+  readFilters,
+  type FilterTexts,
+  PatternBudget,
+} from "@topicsync/filters";
+import type { Fault } from "@topicsync/lib/errors";
+import { Turns } from "@topicsync/lib/concurrency/turns";
 import type { ImpactBody } from "../../../schemas/impact.ts";
 
 /** The old and the new filters of a topic; undefined where there is no such topic. */

@@ -1,7 +1,7 @@
 import type { ImpactExample, ImpactTopic, PerDay } from "../../../schemas/impact.ts";
-import { toTime } from "../../lib/time.ts";
-import { createPicker, FilterSyntaxError } from "../../matching/picker/index.ts";
-import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
+import { toTime } from "@topicsync/lib/time";
+import { createPicker, FilterSyntaxError } from "@topicsync/filters/picker";
+import type { FilterTexts } from "@topicsync/filters";
 import { classifyImpact, type ImpactChange } from "./changes.ts";
 import { findDecisive, tryReadFilters, type ConditionPair } from "./decisive.ts";
 import type { EventSink, ReadCounts, ReadEvent } from "./events.ts";

@@ -1,7 +1,11 @@
-import { FilterSyntaxError } from "../../matching/filter/filter.ts";
-import { printCondition } from "../../matching/filter/to-text.ts";
-import { readFilters, type FilterTexts, type RootedCondition } from "../../matching/filter/topic-filters.ts";
-import { explain } from "../../matching/picker/explain.ts";
+import {
+  FilterSyntaxError,
+  printCondition,
+  readFilters,
+  type FilterTexts,
+  type RootedCondition,
+  explain,
+} from "@topicsync/filters";
 import type { ImpactExample } from "../../../schemas/impact.ts";
 import type { ReadEvent } from "./events.ts";
 

@@ -1,5 +1,5 @@
-import type { RejectionCode } from "../../lib/errors.ts";
-import type { EventRecord } from "../../matching/filter/record.ts";
+import type { RejectionCode } from "@topicsync/lib/errors";
+import type { EventRecord } from "@topicsync/filters";
 
 /** Where a record is: in a partition of a Kafka topic, or on a line of a file, whose partition is 0. */
 export interface EventPlace {

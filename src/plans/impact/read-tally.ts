@@ -1,5 +1,5 @@
-import type { RejectionCode } from "../../lib/errors.ts";
-import { toTime } from "../../lib/time.ts";
+import type { RejectionCode } from "@topicsync/lib/errors";
+import { toTime } from "@topicsync/lib/time";
 import type { EventSink, ReadCounts, ReadEvent, RejectedRecord, ShownRecord } from "./events.ts";
 import { PlaceSample } from "./sample.ts";
 

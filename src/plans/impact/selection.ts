@@ -1,6 +1,6 @@
-import { RejectionError, UnavailableError } from "../../lib/errors.ts";
-import { now } from "../../lib/platform.ts";
-import type { LogBounds, LogReader, OffsetRange, TopicBounds } from "../../kafka/interface/records.ts";
+import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
+import { now } from "@topicsync/lib/platform";
+import type { LogBounds, LogReader, OffsetRange, TopicBounds } from "@topicsync/kafka";
 
 /** Which records are read. */
 export type EventSelection =

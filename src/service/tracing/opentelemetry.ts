@@ -31,12 +31,12 @@ import {
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace";
 
-import { getErrorMessage } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
-import { oncePerMinute } from "../../lib/once-per-minute.ts";
-import { version } from "../../lib/version.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
+import { oncePerMinute } from "@topicsync/lib/concurrency/once-per-minute";
+import { version } from "../../config/version.ts";
 import type { Exporter, SamplerChoice, TraceSettings } from "./settings.ts";
-import type { Span, Tracing } from "../../lib/tracing.ts";
+import type { Span, Tracing } from "@topicsync/lib/tracing";
 
 /** How long a stop waits for the last spans to be exported. */
 const closeTimeoutMs = 5_000;

@@ -1,4 +1,4 @@
-import { Turns } from "../../lib/turns.ts";
+import { Turns } from "@topicsync/lib/concurrency/turns";
 import type { IndexedTopic } from "./feed.ts";
 import type { TopicIndex } from "./topic-index.ts";
 

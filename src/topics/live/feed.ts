@@ -1,4 +1,4 @@
-import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
+import type { FilterTexts } from "@topicsync/filters";
 
 /** What the index keeps of a stored topic. */
 export interface IndexedTopic extends FilterTexts {

@@ -1,17 +1,20 @@
-import { getErrorMessage, NotLoadedError } from "../../lib/errors.ts";
-import { invariant, InvariantError } from "../../lib/invariant.ts";
-import type { Logger } from "../../lib/logger.ts";
-import { sleep } from "../../lib/platform.ts";
-import { rejectOnAbort, withTimeout } from "../../lib/timeout.ts";
-import { Turns } from "../../lib/turns.ts";
+import { getErrorMessage, NotLoadedError } from "@topicsync/lib/errors";
+import { invariant, InvariantError } from "@topicsync/lib/invariant";
+import type { Logger } from "@topicsync/lib/logger";
+import { sleep } from "@topicsync/lib/platform";
+import { rejectOnAbort, withTimeout } from "@topicsync/lib/concurrency/timeout";
+import { Turns } from "@topicsync/lib/concurrency/turns";
 import type { TopicWrites } from "../snapshot.ts";
 import { includesNamespace, type Namespaces } from "../../users/rights.ts";
 import { ApplyQueue } from "./apply-queue.ts";
 import type { Following, IndexedTopic, TopicChange, TopicFeed } from "./feed.ts";
-import type { EventRecord } from "../../matching/filter/record.ts";
-import { readFilters } from "../../matching/filter/topic-filters.ts";
-import { explain, type ConditionResult } from "../../matching/picker/explain.ts";
-import type { MatchCount } from "../../matching/picker/picker.ts";
+import {
+  type EventRecord,
+  readFilters,
+  explain,
+  type ConditionResult,
+  type MatchCount,
+} from "@topicsync/filters";
 import { OwnWrites, secondReadDelayMs } from "./own-writes.ts";
 import { readPickedTopics, type PickedTopics } from "./picked-topics.ts";
 import { RereadQueue } from "./reread-queue.ts";

@@ -1,4 +1,4 @@
-import { now } from "../../lib/platform.ts";
+import { now } from "@topicsync/lib/platform";
 import type { TopicChange } from "./feed.ts";
 
 /**

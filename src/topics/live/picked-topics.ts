@@ -1,4 +1,4 @@
-import { maxPageBytes, measureRecords, recordsPerRead } from "../../lib/page-bytes.ts";
+import { maxPageBytes, measureRecords, recordsPerRead } from "@topicsync/lib/page-bytes";
 import type { PickableTopic, TopicFeed } from "./feed.ts";
 
 /** The topics that an event belongs to. */

@@ -1,7 +1,7 @@
-import { UnavailableError } from "../../lib/errors.ts";
-import { invariant } from "../../lib/invariant.ts";
-import { sleep } from "../../lib/platform.ts";
-import { Turns } from "../../lib/turns.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import { invariant } from "@topicsync/lib/invariant";
+import { sleep } from "@topicsync/lib/platform";
+import { Turns } from "@topicsync/lib/concurrency/turns";
 import type { IndexedTopic, TopicFeed } from "./feed.ts";
 
 export interface RereadQueueOptions {

@@ -1,9 +1,7 @@
-import { getErrorMessage } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
 import type { IndexedTopic } from "./feed.ts";
-import { FilterSyntaxError } from "../../matching/filter/filter.ts";
-import type { EventRecord } from "../../matching/filter/record.ts";
-import { createCountingPicker } from "../../matching/picker/picker.ts";
+import { FilterSyntaxError, type EventRecord, createCountingPicker } from "@topicsync/filters";
 
 export interface IndexStatus {
   /** `live`: every change is known. */

@@ -7,7 +7,7 @@ import { createService } from "../../../bench/support/contestant.ts";
 import type { BenchStack } from "../../../bench/support/stack.ts";
 import { useFolder } from "../../support/folder.ts";
 import { sharedStack } from "../../support/stack.ts";
-import { toolsFolder } from "../../unit/embedded/local.ts";
+import { toolsFolder } from "../../support/local.ts";
 
 const program = createService(join(import.meta.dirname, "../../../src/cli.ts"));
 const { kafka, mongodb } = sharedStack();

@@ -11,7 +11,7 @@ import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 
 import { createProgress } from "../../../src/cli/output/progress.ts";
-import { getErrorMessage } from "../../../src/lib/errors.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
 import { randomSeed } from "../../support/random.ts";
 import { runEventChaos, type EventChaosResult } from "./events/run.ts";
 import { runChaos, type ChaosResult } from "./run.ts";

@@ -1,4 +1,4 @@
-import { getErrorMessage } from "../../../src/lib/errors.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
 import { pause } from "../../support/poll.ts";
 
 /** Waits for conditions, with one time limit for the whole run. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import type { Admin, Kafka } from "kafkajs";
 
-import type { TopicBody } from "../../../schemas/topic.ts";
+import type { TopicBody } from "../../../schemas/topics/topic.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { startCluster, type TwoBrokers } from "../../support/two-brokers.ts";
 import { connectKafka, readLogEnds } from "./log.ts";

@@ -1,10 +1,7 @@
 import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
 import { readConfig } from "../../../src/config/config.ts";
-import { toHeaderList } from "../../../src/kafka/record-format/headers.ts";
-import { boundFetches } from "../../../src/kafka/workarounds/bounded-fetches.ts";
-import { fetchByTopicId } from "../../../src/kafka/workarounds/fetches.ts";
-import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
+import { toHeaderList, boundFetches, fetchByTopicId, stopIdleChecks } from "@topicsync/kafka/internals";
 import { unique } from "../../support/names.ts";
 import type { RawRecord } from "./decoder.ts";
 

@@ -6,7 +6,7 @@ import kafkajs, {
   type RecordMetadata,
 } from "kafkajs";
 
-import { getErrorMessage } from "../../../src/lib/errors.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
 import type { GeneratedRecord } from "./generator.ts";
 import type { Random } from "../../support/random.ts";
 

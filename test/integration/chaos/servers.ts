@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 
 import { readConfig } from "../../../src/config/config.ts";
-import { startStore } from "../../../src/embedded/resolve.ts";
-import { getPort } from "../../unit/embedded/local.ts";
+import { startStore } from "@topicsync/embedded";
+import { getPort } from "../../support/local.ts";
 
 /** A server that can be killed. */
 export interface Restartable {

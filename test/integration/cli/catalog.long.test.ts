@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { newId } from "../../../src/lib/sys-id.ts";
+import { newId } from "@topicsync/lib/sys-id";
 import { runCli, runJson } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { it } from "node:test";
 
-import { getHeaderText } from "../../../src/kafka/interface/records.ts";
+import { getHeaderText } from "@topicsync/kafka";
 import { deadLetter, deadLetterStage } from "../../support/dead-letter-scene.ts";
 import { cli, environment } from "../../support/service.ts";
 

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { spawn } from "node:child_process";
 import { describe, it } from "node:test";
 
-import { exitCodes } from "../../../src/lib/errors.ts";
+import { exitCodes } from "@topicsync/lib/errors";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { useFolder } from "../../support/folder.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";

@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 
 import type { ImpactResult } from "../../../schemas/impact.ts";
 import type { PickResponse } from "../../../schemas/pick.ts";
-import { findFreePort } from "../../../src/embedded/tcp-port.ts";
-import { exitCodes } from "../../../src/lib/errors.ts";
+import { findFreePort } from "@topicsync/embedded";
+import { exitCodes } from "@topicsync/lib/errors";
 import { operations } from "../../../src/operations/index.ts";
 import { call } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";

@@ -9,7 +9,7 @@ import { createCertificate } from "../../support/certificate.ts";
 import { impatient } from "../../support/patience.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
-import { exitCodes } from "../../../src/lib/errors.ts";
+import { exitCodes } from "@topicsync/lib/errors";
 import { bootstrap, runCli, runJson } from "../../support/service.ts";
 
 const { scene } = stage();

@@ -8,14 +8,14 @@ import { describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import type { TopicPlanFile } from "../../../schemas/topic-plan.ts";
+import type { TopicPlanFile } from "../../../schemas/topics/plan.ts";
 import { nodeOptions } from "../../support/commands.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { cli, environment } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 import { entry, toActions, toFile, useTopicFiles } from "../../support/topic-files.ts";
-import { getPort } from "../../unit/embedded/local.ts";
+import { getPort } from "../../support/local.ts";
 
 const createScene = useTopicFiles();
 type Scene = ReturnType<typeof createScene>;

@@ -3,7 +3,7 @@ import { userInfo } from "node:os";
 import { describe, it } from "node:test";
 
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { parseNdjson } from "../../support/ndjson.ts";
 import { runCli, runJson } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { until } from "../../support/poll.ts";
 import { entry, toActions, toFile, useTopicFiles } from "../../support/topic-files.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";

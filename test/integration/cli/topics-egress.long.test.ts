@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { parseNdjson } from "../../support/ndjson.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { ImpactResult } from "../../../schemas/impact.ts";
-import { exitCodes } from "../../../src/lib/errors.ts";
+import { exitCodes } from "@topicsync/lib/errors";
 import { useFolder } from "../../support/folder.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";

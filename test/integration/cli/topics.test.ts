@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { useFolder } from "../../support/folder.ts";
 import { unique } from "../../support/names.ts";
 import { parseNdjson, toNdjson } from "../../support/ndjson.ts";

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 
 import { buildRedirectUri } from "../../../http/routes/openid-sign-in.ts";
-import { findFreePort } from "../../../src/embedded/tcp-port.ts";
+import { findFreePort } from "@topicsync/embedded";
 import { roles } from "../../../src/users/user.ts";
 import { assertAccessible, assertAllLooks, useConsole, viewports } from "../../support/console.ts";
 import { startOpenIdProvider } from "../../support/openid-provider.ts";

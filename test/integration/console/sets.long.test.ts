@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { assertAccessible, assertAllLooks, useConsole, viewports } from "../../support/console.ts";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";

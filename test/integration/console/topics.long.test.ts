@@ -3,8 +3,12 @@ import { describe, it } from "node:test";
 
 import type { BrowserContextOptions, Page } from "playwright-core";
 
-import type { DetailsRecord } from "../../../src/storage/topic-details-records.ts";
-import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { DetailsRecord } from "../../../src/storage/topics/details-records.ts";
+import {
+  toRetiredRecord,
+  type RetiredRecord,
+  type TopicRecord,
+} from "../../../src/storage/topics/records.ts";
 import type { Source } from "../../../src/topics/topic.ts";
 import { assertAllLooks, useConsole, viewports } from "../../support/console.ts";
 import { call } from "../../support/http.ts";

@@ -15,7 +15,10 @@ export interface LogLine {
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const levels = new Set(["warn", "error", "fatal"]);
-const texts = globSync("{src,http,consumers}/**/*.ts", { cwd: root })
+const texts = globSync("{packages,src,http,consumers}/**/*.ts", {
+  cwd: root,
+  exclude: ["packages/*/test/**"],
+})
   .toSorted()
   .map((file) => ({ file, text: readFileSync(`${root}/${file}`, "utf8") }));
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
-import { exitCodes } from "../../../src/lib/errors.ts";
+import { exitCodes } from "@topicsync/lib/errors";
 import { readAlertNames, readRunbookLinks } from "./alerts.ts";
 import { findLogLines } from "./log-lines.ts";
 

@@ -6,9 +6,9 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
-import { exitCodes } from "../../../src/lib/errors.ts";
-import { isCommandMissing, runCommand } from "../../../src/embedded/command.ts";
-import { createFolder } from "../../unit/embedded/local.ts";
+import { exitCodes } from "@topicsync/lib/errors";
+import { isCommandMissing, runCommand } from "@topicsync/embedded";
+import { createFolder } from "../../support/local.ts";
 
 const text = readFileSync(
   fileURLToPath(new URL("../../../deploy/systemd/topicsync.service", import.meta.url)),

@@ -6,14 +6,11 @@ import { delimiter, join } from "node:path";
 import { after, describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 
-import { runCommand } from "../../../src/embedded/command.ts";
-import { installOnce } from "../../../src/embedded/install.ts";
-import { installWithPip } from "../../../src/embedded/secantus-package.ts";
-import { findPython } from "../../../src/embedded/toolchain.ts";
+import { runCommand, installOnce, installWithPip, findPython } from "@topicsync/embedded";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { routerStage } from "../../support/router-scene.ts";
-import { toolsFolder } from "../../unit/embedded/local.ts";
+import { toolsFolder } from "../../support/local.ts";
 
 const { stack, admin, routerScene } = routerStage();
 const examples = join(import.meta.dirname, "../../../examples");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import { settingsSchema } from "../../../schemas/settings.ts";
-import { kafkaVersion, log4jVersion, mavenDependencyPlugin } from "../../../src/embedded/kafka-jars.ts";
+import { kafkaVersion, log4jVersion, mavenDependencyPlugin } from "@topicsync/embedded";
 import { root } from "./pages.ts";
 
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -27,7 +27,7 @@ describe("the list of what is fetched", () => {
       ...[TOPICSYNC_KAFKA_IMAGE.default, TOPICSYNC_MONGO_IMAGE.default],
     ];
     const jars = collect(
-      read("src/embedded/kafka-jars.ts"),
+      read("packages/embedded/kafka-jars.ts"),
       /<dependency>\s*(<groupId>\S+\s*<artifactId>\S+)/g,
     ).map((dependency) => {
       const [group = "", artifact = ""] = collect(dependency, />([\w.-]+)</g);
@@ -40,7 +40,7 @@ describe("the list of what is fetched", () => {
       new Set(listed()),
       new Set([
         ...[...images, ...published, ...jars, mavenDependencyPlugin],
-        ...["topicsync", "npm-shrinkwrap.json", "src/embedded/secantusdb.txt"],
+        ...["topicsync", "npm-shrinkwrap.json", "packages/embedded/secantusdb.txt"],
       ]),
     );
   });
@@ -52,12 +52,15 @@ describe("the list of what is fetched", () => {
     assert.doesNotMatch(dockerfile, /\b(?:curl|wget|apt-get|apk|git clone|ADD http)/);
     assert.deepEqual(
       new Set(collect(dockerfile, /\b(npm (?:ci|install|i|exec)\b.*)/g).map((command) => command.trim())),
-      new Set(["npm ci --omit=dev --ignore-scripts \\", "npm ci --ignore-scripts"]),
+      new Set(["npm ci --omit=dev --ignore-scripts --workspaces=false \\", "npm ci --ignore-scripts"]),
     );
   });
 
   it("has no address of another machine in the program or the console", () => {
-    const files = globSync("{src,http,consumers,schemas,console}/**/*.{ts,tsx,html,css}", { cwd: root });
+    const files = globSync("{packages,src,http,consumers,schemas,console}/**/*.{ts,tsx,html,css}", {
+      cwd: root,
+      exclude: ["packages/*/test/**"],
+    });
     const addresses = files.flatMap((file) =>
       read(file)
         .split("\n")

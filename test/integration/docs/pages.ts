@@ -6,7 +6,7 @@ export const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** The pages of the documentation, relative to the repository. */
 export const findPages = (): string[] =>
-  globSync(["*.md", "docs/**/*.md", "deploy/**/README.md", "bench/README.md", "test/*/README.md"], {
+  globSync(["*.md", "docs/**/*.md", "deploy/**/README.md", "{bench,console,packages/*,test/*}/README.md"], {
     cwd: root,
   }).toSorted();
 

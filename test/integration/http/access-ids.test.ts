@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { collections } from "../../../src/storage/names.ts";
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";

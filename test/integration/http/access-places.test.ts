@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { KnownTopicView, TopicLookUpReply } from "../../../schemas/topic-sets.ts";
+import type { KnownTopicView, TopicLookUpReply } from "../../../schemas/topics/sets.ts";
 import { operations } from "../../../docs/contracts.ts";
-import { changeKinds } from "../../../schemas/topic-changes.ts";
+import { changeKinds } from "../../../schemas/topics/changes.ts";
 import { collections } from "../../../src/storage/names.ts";
 import { digestDefinition } from "../../../src/plans/desired.ts";
 import { planActions } from "../../../src/plans/plan.ts";

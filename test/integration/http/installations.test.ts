@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
 
-import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
+import type { InstallationRecord } from "../../../src/storage/installations/records.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { bootstrap } from "../../support/service.ts";

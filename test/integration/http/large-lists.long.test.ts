@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { startOwnStore } from "../../support/own-stack.ts";

@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { describe, it } from "node:test";
 
-import { findFreePort } from "../../../src/embedded/tcp-port.ts";
+import { findFreePort } from "@topicsync/embedded";
 import { assertError, toBasicAuthorization, type HttpResponse } from "../../support/http.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";

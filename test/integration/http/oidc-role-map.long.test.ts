@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { readConfig } from "../../../src/config/config.ts";
-import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { roles } from "../../../src/users/user.ts";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
 import { readConfig } from "../../../src/config/config.ts";
-import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { roles } from "../../../src/users/user.ts";
 import { useFolder } from "../../support/folder.ts";
 import type { HttpResponse } from "../../support/http.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { pickResponseSchema, type PickResponse } from "../../../schemas/pick.ts";
-import { createValidator } from "../../../src/lib/validation.ts";
-import { getPort } from "../../unit/embedded/local.ts";
+import { createValidator } from "@topicsync/lib/validation";
+import { getPort } from "../../support/local.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";

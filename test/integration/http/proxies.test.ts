@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { readConfig } from "../../../src/config/config.ts";
-import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";

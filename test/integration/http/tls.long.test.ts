@@ -10,7 +10,7 @@ import { after, describe, it } from "node:test";
 import { connect } from "node:tls";
 
 import { readConfig } from "../../../src/config/config.ts";
-import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { createCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { TopicChangesReply } from "../../../schemas/topic-changes.ts";
-import type { VersionView } from "../../../schemas/topic-versions.ts";
+import type { TopicChangesReply } from "../../../schemas/topics/changes.ts";
+import type { VersionView } from "../../../schemas/topics/versions.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { createCursorFormat } from "../../../src/lib/cursor.ts";
-import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
+import { createCursorFormat } from "@topicsync/lib/cursor";
+import {
+  toRetiredRecord,
+  type RetiredRecord,
+  type TopicRecord,
+} from "../../../src/storage/topics/records.ts";
 import type { Source, Topic } from "../../../src/topics/topic.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
 import { useService } from "../../support/scene.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { TopicRelationsView } from "../../../schemas/topic-relations.ts";
+import type { TopicRelationsView } from "../../../schemas/topics/relations.ts";
 import { assertError, call } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { unique } from "../../support/names.ts";

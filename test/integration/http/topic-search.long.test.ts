@@ -2,10 +2,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createCursorFormat } from "../../../src/lib/cursor.ts";
-import { noDetails, toDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details.ts";
-import { toDetailsRecord, type DetailsRecord } from "../../../src/storage/topic-details-records.ts";
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import { createCursorFormat } from "@topicsync/lib/cursor";
+import {
+  noDetails,
+  toDetails,
+  toNextDetails,
+  type StoredDetails,
+} from "../../../src/topics/details/details.ts";
+import { toDetailsRecord, type DetailsRecord } from "../../../src/storage/topics/details-records.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { useService } from "../../support/scene.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 
-import type { TopicPlanReport } from "../../../schemas/topic-plan.ts";
+import type { TopicPlanReport } from "../../../schemas/topics/plan.ts";
 import { useFolder } from "../../support/folder.ts";
 import { assertError, call } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";

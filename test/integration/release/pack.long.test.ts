@@ -12,8 +12,8 @@ import { promisify } from "node:util";
 
 import { parseBlocks, root } from "../docs/pages.ts";
 import { isAsShown, runBlocks } from "../docs/shell.ts";
-import { findFreePort } from "../../../src/embedded/tcp-port.ts";
-import { mskSigner } from "../../../src/kafka/interface/config.ts";
+import { findFreePort } from "@topicsync/embedded";
+import { mskSigner } from "@topicsync/kafka";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
 import { startIamBroker } from "../../support/iam-broker.ts";
@@ -24,7 +24,7 @@ import { stage } from "../../support/scene.ts";
 import { keepLog, keepSecret } from "../../support/secrets.ts";
 import { environment, startTopicsync } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
-import { toolsFolder } from "../../unit/embedded/local.ts";
+import { toolsFolder } from "../../support/local.ts";
 
 const installation = useFolder();
 const { path: folder } = installation;
@@ -87,9 +87,9 @@ before(async () => {
 describe("the published package", () => {
   it("contains the program, its types, the console and the documents, and no sources, tests or tools", () => {
     const paths = packed.files.map(({ path }) => path);
-    for (const path of ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "dist/src/cli.js"])
+    for (const path of ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "dist/cli.js"])
       assert.ok(paths.includes(path), path);
-    assert.ok(paths.includes("dist/src/matching/picker/index.d.ts"), "the library's types");
+    assert.ok(paths.includes("dist/types/filters/picker/index.d.ts"), "the library's types");
     assert.ok(paths.includes("dist/console/index.html"), "the console");
     const ours =
       /^(?:dist|examples|deploy)\/|^docs\/.*\.(?:md|json|pml|png)$|^(?:package|npm-shrinkwrap)\.json$|^(?:.*\/)?[A-Z]+(?:\.md)?$/;
@@ -177,11 +177,11 @@ describe("the published package", () => {
 
   it("has what the embedded stack compares its downloads with", () => {
     for (const name of ["kafka.sha256", "secantusdb.txt"])
-      assert.equal(read(join(installed, "dist/src/embedded", name)), read(join(root, "src/embedded", name)));
+      assert.equal(read(join(installed, "dist", name)), read(join(root, "packages/embedded", name)));
   });
 
   it("syncs announcements and serves the console", async () => {
-    const service = await startTopicsync(own.settings, join(installed, "dist/src/cli.js"));
+    const service = await startTopicsync(own.settings, join(installed, "dist/cli.js"));
     await service.ready();
     await own.announce(0, 10);
     await own.inStep();
@@ -192,7 +192,7 @@ describe("the published package", () => {
   });
 
   describe("with AWS MSK's signer next to it", () => {
-    const program = join(installed, "dist/src/cli.js");
+    const program = join(installed, "dist/cli.js");
 
     it("logs in with AWS credentials: the sync, the router and dead letters work", async () => {
       const at = routerScene(iamBroker.settings);

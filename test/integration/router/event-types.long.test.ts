@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { EventTypeList, EventTypeView } from "../../../schemas/event-types.ts";
-import type { TopicCheck } from "../../../schemas/topic-check.ts";
+import type { TopicCheck } from "../../../schemas/topics/check.ts";
 import { assertError, call } from "../../support/http.ts";
 import { createKey } from "../../support/keys.ts";
 import { createEvent, defineTopic, routerStage, sampled } from "../../support/router-scene.ts";

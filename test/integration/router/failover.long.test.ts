@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { toIHeaders } from "../../../src/kafka/record-format/headers.ts";
+import { toIHeaders } from "@topicsync/kafka/internals";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { startOwnBroker } from "../../support/own-stack.ts";
 import { until } from "../../support/poll.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import type { ImpactResult } from "../../../schemas/impact.ts";
-import type { TopicPlanReport } from "../../../schemas/topic-plan.ts";
+import type { TopicPlanReport } from "../../../schemas/topics/plan.ts";
 import { useFolder } from "../../support/folder.ts";
 import { unique } from "../../support/names.ts";
 import { createEvent, routerStage } from "../../support/router-scene.ts";

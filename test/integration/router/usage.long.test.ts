@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { TopicUsageView } from "../../../schemas/topic-usage.ts";
-import { getPort } from "../../unit/embedded/local.ts";
+import type { TopicUsageView } from "../../../schemas/topics/usage.ts";
+import { getPort } from "../../support/local.ts";
 import { call } from "../../support/http.ts";
 import { apiKeys, startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";

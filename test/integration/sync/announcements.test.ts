@@ -3,8 +3,8 @@ import { after, before, describe, it } from "node:test";
 
 import kafkajs, { type IHeaders } from "kafkajs";
 
-import { toLogRecord } from "../../../src/kafka/record-format/batch-reader.ts";
-import { getHeaderText, type LogRecord } from "../../../src/kafka/interface/records.ts";
+import { toLogRecord } from "@topicsync/kafka/internals";
+import { getHeaderText, type LogRecord } from "@topicsync/kafka";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";

@@ -10,7 +10,7 @@ import { toBasicAuthorization } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, waitUntilNotReady, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
-import { exitCodes } from "../../../src/lib/errors.ts";
+import { exitCodes } from "@topicsync/lib/errors";
 import {
   bootstrap,
   runCli,

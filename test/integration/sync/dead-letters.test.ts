@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import { NotLoadedError } from "../../../src/lib/errors.ts";
-import { replacePlatform, type Platform } from "../../../src/lib/platform.ts";
+import { NotLoadedError } from "@topicsync/lib/errors";
+import { replacePlatform, type Platform } from "@topicsync/lib/platform";
 import { connectDeadLetters, deadLetterMessage, prove } from "../../support/dead-letters.ts";
 import { call } from "../../support/http.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { PickResponse } from "../../../schemas/pick.ts";
-import { getPort } from "../../unit/embedded/local.ts";
+import { getPort } from "../../support/local.ts";
 import { call } from "../../support/http.ts";
 import { dialects, type Dialect } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";

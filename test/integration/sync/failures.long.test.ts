@@ -3,7 +3,7 @@ import { before, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { getPort } from "../../unit/embedded/local.ts";
+import { getPort } from "../../support/local.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { getMetric, getSyncStatus, waitUntilNotReady, waitUntilReady, stage } from "../../support/scene.ts";

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { ConfigurationError } from "../../../src/lib/errors.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
+import { ConfigurationError } from "@topicsync/lib/errors";
+import { createDatabase } from "../../../src/storage/database/database.ts";
 import { createAuthority } from "../../support/authority.ts";
 import { call } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
@@ -14,7 +14,7 @@ import { until } from "../../support/poll.ts";
 import { definition, getMetric, stage } from "../../support/scene.ts";
 import { sharedStack } from "../../support/stack.ts";
 import { startTlsProxy } from "../../support/tls-proxy.ts";
-import { createFolder, getPort } from "../../unit/embedded/local.ts";
+import { createFolder, getPort } from "../../support/local.ts";
 
 const { scene } = stage();
 const former = await createAuthority("former authority");

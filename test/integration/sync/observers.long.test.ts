@@ -8,7 +8,7 @@ import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { getSyncStatus, stage } from "../../support/scene.ts";
 import type { TestService } from "../../support/service.ts";
-import { getPort } from "../../unit/embedded/local.ts";
+import { getPort } from "../../support/local.ts";
 
 const { stack, scene } = stage();
 

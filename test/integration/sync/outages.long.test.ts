@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, before, describe, it } from "node:test";
 
-import { getPort } from "../../unit/embedded/local.ts";
+import { getPort } from "../../support/local.ts";
 import { call, type Call } from "../../support/http.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";

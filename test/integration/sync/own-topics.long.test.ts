@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { findDurabilityFaults } from "../../../src/kafka/admin/topic-checks.ts";
+import { findDurabilityFaults } from "@topicsync/kafka/internals";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
 

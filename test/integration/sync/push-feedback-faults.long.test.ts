@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { getPort } from "../../unit/embedded/local.ts";
+import { getPort } from "../../support/local.ts";
 import { createReport, feedbackStage } from "../../support/feedback-scene.ts";
 import { installation } from "../../support/installations.ts";
 import { killAt, type Moment } from "../../support/kill-at.ts";

@@ -5,8 +5,8 @@ import kafkajs from "kafkajs";
 import type { ChangeStreamDocument, Collection } from "mongodb";
 
 import { readConfig } from "../../../src/config/config.ts";
-import { createBroker } from "../../../src/kafka/client.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
+import { createBroker } from "@topicsync/kafka/client";
+import { createLogger } from "@topicsync/lib/logger";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, stage, type PositionRecord, type Scene } from "../../support/scene.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
-import { createValidator } from "../../../src/lib/validation.ts";
+import { createValidator } from "@topicsync/lib/validation";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";

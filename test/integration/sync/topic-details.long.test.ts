@@ -4,11 +4,11 @@ import { before, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { createTopicDetailsStore } from "../../../src/storage/topic-details.ts";
-import { createTopicReader } from "../../../src/storage/topic-reader.ts";
-import { toDetails } from "../../../src/topics/details.ts";
-import { createDetailsService } from "../../../src/topics/details-service.ts";
-import { getPort } from "../../unit/embedded/local.ts";
+import { createTopicDetailsStore } from "../../../src/storage/topics/details.ts";
+import { createTopicReader } from "../../../src/storage/topics/reader.ts";
+import { toDetails } from "../../../src/topics/details/details.ts";
+import { createDetailsService } from "../../../src/topics/details/service.ts";
+import { getPort } from "../../support/local.ts";
 import { allowAll } from "../../support/allow-all.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { call } from "../../support/http.ts";

@@ -4,10 +4,12 @@ import { after, before, it } from "node:test";
 
 import { Partitioners, type Producer } from "kafkajs";
 
-import type { RequestTarget } from "../../../src/kafka/protocol/request.ts";
-import { requestOpenPartitions } from "../../../src/kafka/protocol/transactions.ts";
-import { createRequests } from "../../../src/kafka/requests.ts";
-import { createCluster } from "../../../src/kafka/workarounds/clusters.ts";
+import {
+  type RequestTarget,
+  requestOpenPartitions,
+  createRequests,
+  createCluster,
+} from "@topicsync/kafka/internals";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { withCluster } from "../../support/kafkajs-cluster.ts";
 import { until } from "../../support/poll.ts";

@@ -4,8 +4,7 @@ import { after, before, describe, it } from "node:test";
 
 import kafkajs, { type Kafka } from "kafkajs";
 
-import { findDenial } from "../../../src/kafka/errors.ts";
-import { throwGroupDenials } from "../../../src/kafka/workarounds/denied-groups.ts";
+import { findDenial, throwGroupDenials } from "@topicsync/kafka/internals";
 import { aclPassword, startAclBroker } from "../../support/acl-broker.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { testKafka } from "../../support/stack.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import type { GroupMember } from "../../../src/kafka/interface/records.ts";
+import type { GroupMember } from "@topicsync/kafka";
 import { startOfTime } from "../platform.ts";
 import type { InjectedError } from "../kafka/connections.ts";
 import type { MessageName } from "../wire/messages.ts";

@@ -1,5 +1,5 @@
 /** How members share partitions, and what happens to the batches in their hands. */
-import type { RecordBatch } from "../../../src/kafka/interface/records.ts";
+import type { RecordBatch } from "@topicsync/kafka";
 import {
   readOtherPartition,
   startReader,

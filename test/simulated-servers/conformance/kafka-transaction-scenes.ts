@@ -1,6 +1,6 @@
 /** What the router's transactions leave behind, and how they fail. */
-import { getErrorMessage } from "../../../src/lib/errors.ts";
-import type { RoutedRecord, RoutingTransactions } from "../../../src/kafka/interface/routing-transactions.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import type { RoutedRecord, RoutingTransactions } from "@topicsync/kafka";
 
 /** A Kafka whose transactions are under test. */
 export interface TransactionsUnderTest {

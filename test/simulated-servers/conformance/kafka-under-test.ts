@@ -1,13 +1,7 @@
 /**
  * What a scene needs of a Kafka, real or simulated, and what it observes through the ports of the product.
  */
-import type {
-  GroupMember,
-  LogWatch,
-  OutgoingRecord,
-  RecordBatch,
-  RecordProducer,
-} from "../../../src/kafka/interface/records.ts";
+import type { GroupMember, LogWatch, OutgoingRecord, RecordBatch, RecordProducer } from "@topicsync/kafka";
 
 /** What a real and a simulated Kafka must play alike: it returns what the product would see. */
 export interface Scene {

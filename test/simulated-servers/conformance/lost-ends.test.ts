@@ -4,7 +4,7 @@ import { it } from "node:test";
 
 import { pino } from "pino";
 
-import type { RoutedRecord } from "../../../src/kafka/interface/routing-transactions.ts";
+import type { RoutedRecord } from "@topicsync/kafka";
 import { nameFetching } from "../kafka/lookups.ts";
 import { onStage, type Stage } from "./simulated-kafka.ts";
 

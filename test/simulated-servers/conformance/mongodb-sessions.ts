@@ -1,7 +1,7 @@
 /** What the scenes of transactions do in a session. */
 import type { ClientSession } from "mongodb";
 
-import { createLogger } from "../../../src/lib/logger.ts";
+import { createLogger } from "@topicsync/lib/logger";
 import type { Stage } from "./mongodb-stores.ts";
 import { topic } from "./mongodb-statements.ts";
 

@@ -2,8 +2,8 @@
 
 import { BSON, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 
-import { clientOptions } from "../../../src/storage/client-options.ts";
-import { classify, getWriteErrors, type FailureKind } from "../../../src/storage/failures.ts";
+import { clientOptions } from "../../../src/storage/database/client-options.ts";
+import { classify, getWriteErrors, type FailureKind } from "../../../src/storage/database/failures.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { collections } from "../../../src/storage/names.ts";
 import type { PositionRecord } from "../../../src/storage/position-records.ts";

@@ -1,7 +1,7 @@
 /** Scenes of transactions and sessions. */
 import { UUID } from "mongodb";
 
-import { toDatabase } from "../../../src/storage/database.ts";
+import { toDatabase } from "../../../src/storage/database/database.ts";
 import { killSessions, readAll, type Scene } from "./mongodb-stores.ts";
 import {
   log,

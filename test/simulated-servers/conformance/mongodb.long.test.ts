@@ -3,11 +3,11 @@ import { after, describe, it } from "node:test";
 
 import { MongoClient } from "mongodb";
 
-import { clientOptions } from "../../../src/storage/client-options.ts";
+import { clientOptions } from "../../../src/storage/database/client-options.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
-import { getPort } from "../../unit/embedded/local.ts";
+import { getPort } from "../../support/local.ts";
 import { statementScenes } from "./mongodb-statements.ts";
 import { playEmbedded, playSimulated, type Note, type Scene } from "./mongodb-stores.ts";
 import { streamScenes } from "./mongodb-streams.ts";

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import kafkajs, { type Producer, type ProducerConfig } from "kafkajs";
 
 import { readConfig } from "../../../src/config/config.ts";
-import { createBroker } from "../../../src/kafka/client.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import type { LogWatch } from "../../../src/kafka/interface/records.ts";
+import { createBroker } from "@topicsync/kafka/client";
+import { createLogger } from "@topicsync/lib/logger";
+import type { LogWatch } from "@topicsync/kafka";
 import { connectBroker } from "../../support/broker.ts";
 import { apiKeys, startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { createKafkaTopics, recreateKafkaTopic } from "../../support/kafka-topics.ts";

@@ -3,10 +3,10 @@
  */
 import type { Kafka } from "kafkajs";
 
-import { prepareKafkaJava, runClass } from "../../../src/embedded/kafka-java.ts";
-import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
+import { prepareKafkaJava, runClass } from "@topicsync/embedded";
+import { loadPrivate } from "@topicsync/kafka/internals";
 import { withCluster } from "../../support/kafkajs-cluster.ts";
-import { toolsFolder } from "../../unit/embedded/local.ts";
+import { toolsFolder } from "../../support/local.ts";
 
 type Encode = (body: object) => object;
 

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
+import { loadPrivate } from "@topicsync/kafka/internals";
 import { codes } from "../kafka/errors.ts";
 
 type Row =
@@ -64,7 +64,7 @@ export const treatedErrors: Readonly<Record<string, Row>> = {
 };
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const sources = "{src/{kafka,app,cli,dead-letters,routing,sync},consumers}/**/*.ts";
+const sources = "{packages/kafka/!(test),src/{service,cli,dead-letters,routing},consumers}/**/*.ts";
 
 /** The names of Kafka's errors in the code of the product, as texts or as keys. */
 export function findTreatedErrors(): readonly string[] {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
+import { loadPrivate } from "@topicsync/kafka/internals";
 import { readRequest, writeResponse } from "../wire/frames.ts";
 import { messages, type MessageName, type Response } from "../wire/messages.ts";
 

@@ -1,5 +1,5 @@
 /** What brokers answer to fetches: by name, or by topic id. */
-import type { Cancel } from "../../../src/lib/platform.ts";
+import type { Cancel } from "@topicsync/lib/platform";
 import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
 import type { Response } from "../wire/messages.ts";

@@ -1,5 +1,5 @@
 /** The members of one consumer group, by the classic protocol (Kafka's GroupCoordinator, before KIP-848). */
-import type { Cancel } from "../../../src/lib/platform.ts";
+import type { Cancel } from "@topicsync/lib/platform";
 import type { Clock, Host } from "../clock.ts";
 import type { Request, Response } from "../wire/messages.ts";
 import { codes } from "./errors.ts";

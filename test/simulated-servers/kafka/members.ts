@@ -1,5 +1,5 @@
 /** A member of a consumer group, and how it is refused. */
-import type { Cancel } from "../../../src/lib/platform.ts";
+import type { Cancel } from "@topicsync/lib/platform";
 import type { Request, Response } from "../wire/messages.ts";
 import { codes } from "./errors.ts";
 

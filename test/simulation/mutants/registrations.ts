@@ -1,9 +1,9 @@
 import type { Mutant } from "./mutant.ts";
 
 const groupCommit = "src/installations/group-commit.ts";
-const installations = "src/storage/installations.ts";
-const targets = "src/storage/installation-targets.ts";
-const deactivation = "src/storage/installation-deactivation.ts";
+const installations = "src/storage/installations/installations.ts";
+const targets = "src/storage/installations/targets.ts";
+const deactivation = "src/storage/installations/deactivation.ts";
 const updateCommand = "src/storage/update-command.ts";
 
 export const registrationsMutants: readonly Mutant[] = [
@@ -53,7 +53,7 @@ export const registrationsMutants: readonly Mutant[] = [
   {
     name: "the time of a record goes back when it is deactivated",
     world: "registrations",
-    file: "src/storage/installation-records.ts",
+    file: "src/storage/installations/records.ts",
     replace: "deactivated_reason: reason },\n  $max: { sys_updated_on: updatedOn },",
     by: "deactivated_reason: reason, sys_updated_on: updatedOn },",
     schedule: "late registration undoes a removal by a process whose clock is behind",
@@ -68,7 +68,7 @@ export const registrationsMutants: readonly Mutant[] = [
   {
     name: "a removal that finds nothing does not wait for a majority",
     world: "registrations",
-    file: "src/storage/database.ts",
+    file: "src/storage/database/database.ts",
     replace: "names.map((name) =>",
     by: "names.slice(names.length).map((name) =>",
   },
@@ -82,7 +82,7 @@ export const registrationsMutants: readonly Mutant[] = [
   {
     name: "an administrator's removal is not repeated after an election",
     world: "registrations",
-    file: "src/storage/database.ts",
+    file: "src/storage/database/database.ts",
     replace: "return primary === topology.getPrimary();",
     by: "return true;",
     schedule: "removal of all spares a token that an election reactivates",
@@ -139,7 +139,7 @@ export const registrationsMutants: readonly Mutant[] = [
   {
     name: "registrations do not wait for a majority",
     world: "registrations",
-    file: "src/storage/client-options.ts",
+    file: "src/storage/database/client-options.ts",
     replace: 'w: "majority"',
     by: "w: 1",
   },

@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const plan = "src/routing/plan.ts";
-const egressTopics = "src/kafka/admin/egress-topics.ts";
+const egressTopics = "packages/kafka/admin/egress-topics.ts";
 
 export const routerEgressMutants: readonly Mutant[] = [
   {
@@ -77,7 +77,7 @@ export const routerEgressMutants: readonly Mutant[] = [
   {
     name: "a Kafka topic that the router may not create pauses it",
     world: "router",
-    file: "src/kafka/admin/topic-creation.ts",
+    file: "packages/kafka/admin/topic-creation.ts",
     replace: '  "TOPIC_AUTHORIZATION_FAILED",\n',
     by: "",
   },
@@ -91,7 +91,7 @@ export const routerEgressMutants: readonly Mutant[] = [
   {
     name: "Kafka topics are not counted if the response to their creation is lost",
     world: "router",
-    file: "src/kafka/admin/topic-creation.ts",
+    file: "packages/kafka/admin/topic-creation.ts",
     replace: "mayHaveCreated && error === errorCodes.topicAlreadyExists ? 0 : error",
     by: "error",
     schedule: "egress topic created with a lost response",

@@ -2,8 +2,8 @@ import type { Mutant } from "./mutant.ts";
 
 const index = "src/topics/live/live-topic-index.ts";
 const rereads = "src/topics/live/reread-queue.ts";
-const streams = "src/storage/topic-streams.ts";
-const poll = "src/storage/topic-poll.ts";
+const streams = "src/storage/topics/streams.ts";
+const poll = "src/storage/topics/poll.ts";
 
 /** Of how the router follows the topics. */
 export const routerIndexMutants: readonly Mutant[] = [

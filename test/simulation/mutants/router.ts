@@ -1,17 +1,17 @@
 import type { Mutant } from "./mutant.ts";
 
-const transactions = "src/kafka/transactions.ts";
-const routedRequests = "src/kafka/routed-requests.ts";
+const transactions = "packages/kafka/transactions.ts";
+const routedRequests = "packages/kafka/routed-requests.ts";
 const events = "consumers/events/handler.ts";
 const reader = "consumers/partition-reader.ts";
 const startPosition = "consumers/start-position.ts";
-const lostEnds = "src/kafka/lost-ends.ts";
+const lostEnds = "packages/kafka/lost-ends.ts";
 
 export const routerMutants: readonly Mutant[] = [
   {
     name: "a partition without a leader keeps others from being read",
     world: "router",
-    file: "src/kafka/client.ts",
+    file: "packages/kafka/client.ts",
     replace: "  keepLeaderlessPartitions();\n",
     by: "",
   },
@@ -39,7 +39,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "stable offsets are not asked for",
     world: "router",
-    file: "src/kafka/protocol/offset-fetch.ts",
+    file: "packages/kafka/protocol/offset-fetch.ts",
     replace: ".boolean(true)",
     by: ".boolean(false)",
   },
@@ -109,21 +109,21 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "markers of commits and aborts are confused",
     world: "router",
-    file: "src/kafka/workarounds/aborted-transactions.ts",
+    file: "packages/kafka/workarounds/aborted-transactions.ts",
     replace: "const abortType = 0;",
     by: "const abortType = 1;",
   },
   {
     name: "the error of a partition in OffsetFetch is not looked at",
     world: "router",
-    file: "src/kafka/protocol/offset-fetch.ts",
+    file: "packages/kafka/protocol/offset-fetch.ts",
     replace: "            failOnError(reader.int16());\n            reader.end();",
     by: "            reader.int16();\n            reader.end();",
   },
   {
     name: "a member that lost the response with its partitions keeps its generation",
     world: "router",
-    file: "src/kafka/workarounds/joins.ts",
+    file: "packages/kafka/workarounds/joins.ts",
     replace: "          this.generationId = noGeneration;\n",
     by: "",
     schedule: "member that lost the response with its partitions",
@@ -131,14 +131,14 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "offsets are committed without their epoch and topic id",
     world: "router",
-    file: "src/kafka/committed-position.ts",
+    file: "packages/kafka/committed-position.ts",
     replace: "metadata: JSON.stringify(metadata)",
     by: "metadata: JSON.stringify({ by: metadata.by })",
   },
   {
     name: "offsets are committed without the topic id",
     world: "router",
-    file: "src/kafka/committed-position.ts",
+    file: "packages/kafka/committed-position.ts",
     replace: "...(topicId !== undefined && { topicId }), ",
     by: "",
   },
@@ -181,7 +181,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "a partition that is closed while its last transaction is looked up gets a producer",
     world: "router",
-    file: "src/kafka/transactions.ts",
+    file: "packages/kafka/transactions.ts",
     replace: "      this.#requireOpen();\n      await this.#initialise();",
     by: "      await this.#initialise();",
     schedule: "partition closed before its producer is created",
@@ -211,7 +211,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "a position that was set by hand is ignored",
     world: "router",
-    file: "src/kafka/committed-position.ts",
+    file: "packages/kafka/committed-position.ts",
     replace: "if (offset < 0) return undefined;",
     by: 'if (offset < 0 || metadata === "") return undefined;',
   },

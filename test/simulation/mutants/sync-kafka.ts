@@ -1,11 +1,11 @@
 /** Mistakes around Kafka: what its responses say, and the workarounds for kafkajs. */
 import type { Mutant } from "./mutant.ts";
 
-const client = "src/kafka/client.ts";
-const logRequests = "src/kafka/log-requests.ts";
-const fetches = "src/kafka/workarounds/fetches.ts";
-const member = "src/kafka/member-errors.ts";
-const aborted = "src/kafka/workarounds/aborted-transactions.ts";
+const client = "packages/kafka/client.ts";
+const logRequests = "packages/kafka/log-requests.ts";
+const fetches = "packages/kafka/workarounds/fetches.ts";
+const member = "packages/kafka/member-errors.ts";
+const aborted = "packages/kafka/workarounds/aborted-transactions.ts";
 
 const world = "sync";
 
@@ -21,7 +21,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
   {
     name: "a member without an id is not told to join",
     world,
-    file: "src/kafka/workarounds/joins.ts",
+    file: "packages/kafka/workarounds/joins.ts",
     replace: "!joins.has(this)",
     by: "joins.has(this)",
     schedule: "member that cannot join after its group forgot it",
@@ -95,7 +95,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
   {
     name: "the end of a compacted batch is not marked",
     world,
-    file: "src/kafka/record-format/batch-reader.ts",
+    file: "packages/kafka/record-format/batch-reader.ts",
     replace: "if (messages.at(-1)?.offset !== String(batch.lastOffset)) messages.push(markEnd(batch));",
     by: "",
   },
@@ -123,7 +123,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
   {
     name: "denials of groups are not recognised",
     world,
-    file: "src/kafka/consumer.ts",
+    file: "packages/kafka/consumer.ts",
     replace: "  throwGroupDenials(kafka);\n",
     by: "",
   },

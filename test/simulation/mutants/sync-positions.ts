@@ -216,7 +216,7 @@ export const syncPositionMutants: readonly Mutant[] = [
   {
     name: "writes do not wait for a majority",
     world: "sync",
-    file: "src/storage/client-options.ts",
+    file: "src/storage/database/client-options.ts",
     replace: 'w: "majority"',
     by: "w: 1",
   },

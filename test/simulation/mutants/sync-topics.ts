@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const handler = "consumers/batch-handler.ts";
 const stores = "src/topics/stores.ts";
 const service = "src/topics/service.ts";
-const topicWrites = "src/storage/topic-writes.ts";
+const topicWrites = "src/storage/topics/writes.ts";
 
 export const syncTopicMutants: readonly Mutant[] = [
   {
@@ -47,7 +47,7 @@ export const syncTopicMutants: readonly Mutant[] = [
   {
     name: "a topic is disabled although the channel adopted it",
     world: "sync",
-    file: "src/storage/topic-records.ts",
+    file: "src/storage/topics/records.ts",
     replace:
       "export const toExactFilter = (topic: Topic): Filter<TopicRecord> => ({\n  ...toVersionFilter(topic),\n",
     by: "export const toExactFilter = (topic: Topic): Filter<TopicRecord> => ({\n  _id: topic.id,\n",
@@ -56,7 +56,7 @@ export const syncTopicMutants: readonly Mutant[] = [
   {
     name: "errors around an election count as unforeseen",
     world: "sync",
-    file: "src/storage/failures.ts",
+    file: "src/storage/database/failures.ts",
     replace: "      175, 211, 217, 225,\n",
     by: "",
   },

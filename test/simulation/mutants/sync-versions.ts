@@ -1,8 +1,8 @@
 /** Mistakes in versions, in their history, and in what users change. */
 import type { Mutant } from "./mutant.ts";
 
-const topicWrites = "src/storage/topic-writes.ts";
-const topicChanges = "src/storage/topic-changes.ts";
+const topicWrites = "src/storage/topics/writes.ts";
+const topicChanges = "src/storage/topics/changes.ts";
 
 export const syncVersionMutants: readonly Mutant[] = [
   {
@@ -45,7 +45,7 @@ export const syncVersionMutants: readonly Mutant[] = [
   {
     name: "versions: the first retirement of a topic counts as its last",
     world: "sync",
-    file: "src/storage/topics.ts",
+    file: "src/storage/topics/topics.ts",
     replace: "sort: { retired_on: -1, version: -1, sys_id: -1 }",
     by: "sort: { retired_on: 1, version: 1, sys_id: 1 }",
   },

@@ -6,7 +6,7 @@ import { after, describe, it } from "node:test";
 
 import { settingsSchema } from "../../../schemas/settings.ts";
 import { readEnvironment, readConfig } from "../../../src/config/config.ts";
-import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { getFaults } from "./setting-faults.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "topicsync-config-"));

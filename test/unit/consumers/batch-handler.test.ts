@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { pino } from "pino";
 
 import { createBatchHandler } from "../../../consumers/batch-handler.ts";
-import { replacePlatform, systemPlatform } from "../../../src/lib/platform.ts";
+import { replacePlatform, systemPlatform } from "@topicsync/lib/platform";
 
 const unused = () => Promise.reject(new Error("is not called"));
 

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { noTrace, traceBatch } from "../../../consumers/batch-trace.ts";
-import { UnavailableError } from "../../../src/lib/errors.ts";
-import { FencedError } from "../../../src/kafka/interface/positions.ts";
-import type { LogRecord } from "../../../src/kafka/interface/records.ts";
-import type { Span, Tracing } from "../../../src/lib/tracing.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import { FencedError, type LogRecord } from "@topicsync/kafka";
+import type { Span, Tracing } from "@topicsync/lib/tracing";
 
 const sampled = "sampled";
 const record = (offset: number, traceparent?: string | Buffer): LogRecord => ({

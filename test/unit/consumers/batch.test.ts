@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createBatchLimit, takeBatch } from "../../../consumers/batch.ts";
-import type { LogRecord } from "../../../src/kafka/interface/records.ts";
+import type { LogRecord } from "@topicsync/kafka";
 
 const [fastMs, slowMs] = [100, 3_000];
 

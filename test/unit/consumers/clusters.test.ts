@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { findOtherCluster, OtherClusterError, requireSameCluster } from "../../../consumers/clusters.ts";
-import type { Position } from "../../../src/kafka/interface/positions.ts";
-import type { PartitionLog } from "../../../src/kafka/interface/records.ts";
+import type { Position, PartitionLog } from "@topicsync/kafka";
 
 const partition = { topic: "announcements", partition: 0 };
 const log: PartitionLog = {

@@ -3,11 +3,11 @@ import { after, before, describe, it } from "node:test";
 
 import { sendDeadLetters, type OutgoingDeadLetter } from "../../../consumers/dead-letter-sender.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { RejectionError, UnavailableError } from "../../../src/lib/errors.ts";
-import { createBroker } from "../../../src/kafka/client.ts";
-import { toLogRecord } from "../../../src/kafka/record-format/batch-reader.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import { getHeaderText, type LogRecord } from "../../../src/kafka/interface/records.ts";
+import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
+import { createBroker } from "@topicsync/kafka/client";
+import { toLogRecord } from "@topicsync/kafka/internals";
+import { createLogger } from "@topicsync/lib/logger";
+import { getHeaderText, type LogRecord } from "@topicsync/kafka";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";

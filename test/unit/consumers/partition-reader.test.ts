@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
-import { KafkaUnavailableError } from "../../../src/lib/errors.ts";
-import { invariant } from "../../../src/lib/invariant.ts";
-import { replacePlatform, systemPlatform } from "../../../src/lib/platform.ts";
+import { KafkaUnavailableError } from "@topicsync/lib/errors";
+import { invariant } from "@topicsync/lib/invariant";
+import { replacePlatform, systemPlatform } from "@topicsync/lib/platform";
 import { until } from "../../support/poll.ts";
-import type { Position } from "../../../src/kafka/interface/positions.ts";
+import type { Position } from "@topicsync/kafka";
 import { createBatch, createRecords, createScene } from "./reader-scene.ts";
 
 describe("the reader of a partition", () => {

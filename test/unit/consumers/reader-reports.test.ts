@@ -3,8 +3,8 @@ import { it } from "node:test";
 
 import { OtherClusterError } from "../../../consumers/clusters.ts";
 import { logFailedClaim } from "../../../consumers/reader-reports.ts";
-import { ConfigurationError, NotLoadedError, UnavailableError } from "../../../src/lib/errors.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
+import { ConfigurationError, NotLoadedError, UnavailableError } from "@topicsync/lib/errors";
+import { createLogger } from "@topicsync/lib/logger";
 
 const lines: string[] = [];
 const log = await createLogger("info", { write: (line: string) => void lines.push(line) });

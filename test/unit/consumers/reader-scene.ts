@@ -4,8 +4,7 @@ import { pino } from "pino";
 
 import type { BatchHandler } from "../../../consumers/batch.ts";
 import { PartitionReader } from "../../../consumers/partition-reader.ts";
-import type { Position } from "../../../src/kafka/interface/positions.ts";
-import type { PartitionLog, RecordBatch } from "../../../src/kafka/interface/records.ts";
+import type { Position, PartitionLog, RecordBatch } from "@topicsync/kafka";
 import { until } from "../../support/poll.ts";
 
 export const partition = { topic: "announcements", partition: 0 };

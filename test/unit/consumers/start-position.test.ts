@@ -4,9 +4,8 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { findStart, identifyLog, requireSameTopic } from "../../../consumers/start-position.ts";
-import { KafkaUnavailableError, UnavailableError } from "../../../src/lib/errors.ts";
-import type { LogStore, Position } from "../../../src/kafka/interface/positions.ts";
-import type { LogWatch, PartitionLog } from "../../../src/kafka/interface/records.ts";
+import { KafkaUnavailableError, UnavailableError } from "@topicsync/lib/errors";
+import type { LogStore, Position, LogWatch, PartitionLog } from "@topicsync/kafka";
 
 const partition = { topic: "announcements", partition: 0 };
 const clusterId = "cluster";

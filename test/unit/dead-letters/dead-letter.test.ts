@@ -9,7 +9,7 @@ import { toDeadLetterView } from "../../../src/dead-letters/views.ts";
 import { findLater } from "../../../src/dead-letters/replay-plan.ts";
 import type { Replay } from "../../../src/dead-letters/stores.ts";
 import { summarize } from "../../../src/dead-letters/summary.ts";
-import type { LogRecord } from "../../../src/kafka/interface/records.ts";
+import type { LogRecord } from "@topicsync/kafka";
 import { toHeaders, type NamedHeaders } from "../../support/records.ts";
 
 const secret = Buffer.alloc(32, "a key");

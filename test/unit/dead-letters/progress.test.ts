@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
 import { createDeadLetterProgress } from "../../../src/dead-letters/progress.ts";
-import { UnavailableError } from "../../../src/lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
-import type { Position } from "../../../src/kafka/interface/positions.ts";
+import type { Position } from "@topicsync/kafka";
 import { connectBroker } from "../../support/broker.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { deadLetterMessage, proofKey, proveOne } from "../../support/dead-letters.ts";

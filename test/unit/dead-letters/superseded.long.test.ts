@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import { NotLoadedError } from "../../../src/lib/errors.ts";
+import { NotLoadedError } from "@topicsync/lib/errors";
 import { connectDeadLetters } from "../../support/dead-letters.ts";
 import { definition, stage } from "../../support/scene.ts";
 

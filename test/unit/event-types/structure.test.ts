@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { structureLimits, type PathStatistics } from "../../../src/event-types/event-type.ts";
 import { EventStructure } from "../../../src/event-types/structure.ts";
-import { parseEvent } from "../../../src/matching/filter/numbers.ts";
+import { parseEvent } from "@topicsync/filters";
 import { createRandom, type Random } from "../../support/random.ts";
 
 const create = (): EventStructure => new EventStructure({ paths: Infinity });

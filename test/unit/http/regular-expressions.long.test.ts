@@ -15,7 +15,10 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 /** What parses requests: our own code, and what Express and we use of others. */
 const sources = [
   "{http,schemas}/**/*.ts",
-  "src/{operations,users,lib,topics,installations,dead-letters,matching}/**/*.ts",
+  "src/{operations,users,topics,installations,dead-letters}/**/*.ts",
+  "packages/lib/!(test)/*.ts",
+  "packages/lib/*.ts",
+  "packages/filters/{filter,patterns,implication,picker}/*.ts",
   "node_modules/{accepts,basic-auth,content-type,cookie,forwarded,media-typer,negotiator,parseurl,proxy-addr,type-is}/**/*.js",
 ];
 

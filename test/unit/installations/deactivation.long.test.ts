@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 
-import { UnavailableError } from "../../../src/lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { GroupCommit } from "../../../src/installations/group-commit.ts";
 import { shareDeactivations } from "../../../src/installations/deactivation.ts";
 import type { DeactivateAllRequest } from "../../../src/installations/stores.ts";
-import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
-import { createInstallationStore } from "../../../src/storage/installations.ts";
+import { createInstallationDeactivator } from "../../../src/storage/installations/deactivation.ts";
+import { createInstallationStore } from "../../../src/storage/installations/installations.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { mongoErrors } from "../../support/mongo-faults.ts";

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { RejectionError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 import {
   decideFeedback,
   type DecodedReport,
   type SeenInstallation,
 } from "../../../src/installations/feedback.ts";
-import { FencedError } from "../../../src/kafka/interface/positions.ts";
-import { createFeedbackStore } from "../../../src/storage/push-feedback.ts";
+import { FencedError } from "@topicsync/kafka";
+import { createFeedbackStore } from "../../../src/storage/installations/push-feedback.ts";
 import { applyFeedback } from "../../support/apply-batch.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { installation as record, type InstallationRecord } from "../../support/installations.ts";

@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { OverloadedError, UnavailableError } from "../../../src/lib/errors.ts";
+import { OverloadedError, UnavailableError } from "@topicsync/lib/errors";
 import { GroupCommit } from "../../../src/installations/group-commit.ts";
 import type { InstallationWrite } from "../../../src/installations/stores.ts";
-import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
-import { createInstallationStore } from "../../../src/storage/installations.ts";
-import { getPort } from "../embedded/local.ts";
+import type { InstallationRecord } from "../../../src/storage/installations/records.ts";
+import { createInstallationStore } from "../../../src/storage/installations/installations.ts";
+import { getPort } from "../../support/local.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";

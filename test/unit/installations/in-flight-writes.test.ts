@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { InFlightWrites } from "../../../src/installations/in-flight-writes.ts";
 import type { InstallationWrite } from "../../../src/installations/stores.ts";
-import { InvariantError } from "../../../src/lib/invariant.ts";
+import { InvariantError } from "@topicsync/lib/invariant";
 
 const scope = { application: "agent", platform: "ios" } as const;
 const register = (token: string, previousToken?: string): InstallationWrite => ({

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { RejectionError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 import { abbreviateToken } from "../../../src/installations/installation.ts";
 import { createInstallationListing, type InstallationQuery } from "../../../src/installations/listing.ts";
-import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
+import { createInstallationReader } from "../../../src/storage/installations/reader.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 

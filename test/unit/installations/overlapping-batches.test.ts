@@ -7,7 +7,7 @@ import {
   type InstallationStore,
   type InstallationWrite,
 } from "../../../src/installations/stores.ts";
-import { OverloadedError } from "../../../src/lib/errors.ts";
+import { OverloadedError } from "@topicsync/lib/errors";
 import { createRandom, type Random } from "../../support/random.ts";
 import { applyInOrder, type Model } from "./model.ts";
 

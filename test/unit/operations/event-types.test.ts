@@ -5,7 +5,7 @@ import type { Call } from "../../../src/operations/framework/operation.ts";
 import type { OperationServices } from "../../../src/operations/framework/services.ts";
 import { eventTypeOperations } from "../../../src/operations/event-types.ts";
 import type { EventTypeService } from "../../../src/event-types/service.ts";
-import { ConfigurationError, UnavailableError } from "../../../src/lib/errors.ts";
+import { ConfigurationError, UnavailableError } from "@topicsync/lib/errors";
 
 /** Lists the event types. */
 const list = async (getSample: EventTypeService["getSample"]) =>

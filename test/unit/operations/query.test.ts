@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { queryRules } from "../../../src/operations/framework/query.ts";
 import { pageSize, trueOrFalse } from "../../../schemas/query.ts";
-import { RejectionError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "@topicsync/lib/errors";
 
 interface Query {
   readonly limit: number;

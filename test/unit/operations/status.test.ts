@@ -5,8 +5,8 @@ import type { Overview } from "../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import type { OperationServices } from "../../../src/operations/framework/services.ts";
 import { statusOperations } from "../../../src/operations/status.ts";
-import { createTopicReader } from "../../../src/storage/topic-reader.ts";
-import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import { createTopicReader } from "../../../src/storage/topics/reader.ts";
+import type { TopicRecord } from "../../../src/storage/topics/records.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
 

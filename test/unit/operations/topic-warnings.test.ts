@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 
 import { findWarningHeaders } from "../../../src/operations/topic-warnings.ts";
 import type { EventTypeService } from "../../../src/event-types/service.ts";
-import type { FilterWarning } from "../../../schemas/topic-check.ts";
+import type { FilterWarning } from "../../../schemas/topics/check.ts";
 
 const definition = { externalId: "a", name: "a", namespace: "", headerQuery: "", contentQuery: "b=1" };
 const toWarning = (message: string): FilterWarning => ({

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { PlanError, RejectionError } from "../../../src/lib/errors.ts";
+import { PlanError, RejectionError } from "@topicsync/lib/errors";
 import { createApply } from "../../../src/plans/apply.ts";
 import type { ApplyAccess } from "../../../src/plans/apply-access.ts";
 import { digestDefinition } from "../../../src/plans/desired.ts";
 import type { PlannedChange, PlannedState } from "../../../src/plans/plan.ts";
-import { noDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details.ts";
+import { noDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details/details.ts";
 import type { Topic, TopicDefinition } from "../../../src/topics/topic.ts";
 import { createDefinition } from "../topics/model.ts";
 import { createMemorySets } from "./memory-sets.ts";

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { AuditEvent } from "../../../src/lib/audit.ts";
-import { PlanError, RejectionError, UnavailableError } from "../../../src/lib/errors.ts";
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import { PlanError, RejectionError, UnavailableError } from "@topicsync/lib/errors";
 import { createApply } from "../../../src/plans/apply.ts";
 import type { PlannedChange } from "../../../src/plans/plan.ts";
 import type { SetWrites } from "../../../src/plans/stores.ts";
 import { ChangesRejectedError } from "../../../src/topics/changing.ts";
-import { DetailsConflictError } from "../../../src/topics/details-store.ts";
-import { noDetails, toNextDetails } from "../../../src/topics/details.ts";
+import { DetailsConflictError } from "../../../src/topics/details/store.ts";
+import { noDetails, toNextDetails } from "../../../src/topics/details/details.ts";
 import { createDesired, createMemorySets, everywhere, toDesiredSet } from "./memory-sets.ts";
 
 /** How an attempt fails: an election loses what was read, or something happens before the write. */

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { allowAll } from "../../support/allow-all.ts";
-import { PlanError } from "../../../src/lib/errors.ts";
+import { PlanError } from "@topicsync/lib/errors";
 import { createApply } from "../../../src/plans/apply.ts";
 import type { ApplyAccess } from "../../../src/plans/apply-access.ts";
 import type { DesiredTopic } from "../../../src/plans/desired.ts";
 import { findDrift, readDriftPage } from "../../../src/plans/drift.ts";
-import { DetailsConflictError } from "../../../src/topics/details-store.ts";
-import { noDetails, toNextDetails } from "../../../src/topics/details.ts";
+import { DetailsConflictError } from "../../../src/topics/details/store.ts";
+import { noDetails, toNextDetails } from "../../../src/topics/details/details.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
 import type { Source, Topic, TopicDefinition } from "../../../src/topics/topic.ts";
 import { createDesired, createMemorySets, everywhere, toDesiredSet } from "./memory-sets.ts";

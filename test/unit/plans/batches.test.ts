@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { toBatches } from "../../../src/plans/batches.ts";
 import type { PlannedChange, PlannedState } from "../../../src/plans/plan.ts";
-import { noDetails } from "../../../src/topics/details.ts";
+import { noDetails } from "../../../src/topics/details/details.ts";
 import { createRandom } from "../../support/random.ts";
 
 const toState = (externalId: string, name: string): PlannedState => ({

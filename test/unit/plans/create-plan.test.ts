@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { allowAll } from "../../support/allow-all.ts";
-import { PlanError, RejectionError } from "../../../src/lib/errors.ts";
-import { createEgressNaming } from "../../../src/kafka/interface/egress-naming.ts";
+import { PlanError, RejectionError } from "@topicsync/lib/errors";
+import { createEgressNaming } from "@topicsync/kafka";
 import type { SetPlanOptions } from "../../../src/plans/create-plan.ts";
 import type { DesiredTopic } from "../../../src/plans/desired.ts";
 import { parsePlan, toPlanFile } from "../../../src/plans/plan-file.ts";
 import type { PlanResult } from "../../../src/plans/plan.ts";
-import { toDetails } from "../../../src/topics/details.ts";
+import { toDetails } from "../../../src/topics/details/details.ts";
 import { createDesired, createMemorySets, toDesiredSet } from "./memory-sets.ts";
 
 /** Topics that are stored as members of the set. */

@@ -9,11 +9,11 @@ import {
   type OwnershipOptions,
 } from "../../../src/plans/decide-change.ts";
 import { digestDefinition, type DesiredTopic } from "../../../src/plans/desired.ts";
-import type { KnownTopicView } from "../../../schemas/topic-sets.ts";
+import type { KnownTopicView } from "../../../schemas/topics/sets.ts";
 import type { Blocked, PlannedChange } from "../../../src/plans/plan.ts";
 import type { KnownTopic } from "../../../src/plans/stores.ts";
 import { fromKnownView, toKnownView } from "../../../src/plans/view.ts";
-import { noDetails, toNextDetails } from "../../../src/topics/details.ts";
+import { noDetails, toNextDetails } from "../../../src/topics/details/details.ts";
 import type { Source, Topic } from "../../../src/topics/topic.ts";
 import { createDesired } from "./memory-sets.ts";
 

@@ -12,13 +12,13 @@ import { createDatabaseSource } from "../../../src/plans/database-source.ts";
 import { digestManaged, type DesiredSet, type DesiredTopic } from "../../../src/plans/desired.ts";
 import type { PlanResult } from "../../../src/plans/plan.ts";
 import type { SetWrites, TopicSet } from "../../../src/plans/stores.ts";
-import { DetailsConflictError } from "../../../src/topics/details-store.ts";
+import { DetailsConflictError } from "../../../src/topics/details/store.ts";
 import {
   noDetails,
   toRenamedDetails,
   type StoredDetails,
   type TopicDetails,
-} from "../../../src/topics/details.ts";
+} from "../../../src/topics/details/details.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import { includesNamespace } from "../../../src/users/rights.ts";

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { allowAll } from "../../support/allow-all.ts";
-import { PlanError } from "../../../src/lib/errors.ts";
+import { PlanError } from "@topicsync/lib/errors";
 import { toBatches } from "../../../src/plans/batches.ts";
 import type { SetPlanOptions } from "../../../src/plans/create-plan.ts";
 import type { DesiredTopic } from "../../../src/plans/desired.ts";
@@ -13,7 +13,7 @@ import { findDrift, readDriftPage, type Drift } from "../../../src/plans/drift.t
 import type { PlannedChange, PlanResult } from "../../../src/plans/plan.ts";
 import { ChangesRejectedError } from "../../../src/topics/changing.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
-import { formatDetails, noDetails, toNextDetails } from "../../../src/topics/details.ts";
+import { formatDetails, noDetails, toNextDetails } from "../../../src/topics/details/details.ts";
 import {
   getCombination,
   isSameDefinition,

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createEgressNaming } from "../../../src/kafka/interface/egress-naming.ts";
+import { createEgressNaming, type EgressObstacle, type LogRecord } from "@topicsync/kafka";
 import { RoutePlan, toRoutedEvent, type RouteOptions, type RoutedEvent } from "../../../src/routing/plan.ts";
 import { toRejections } from "../../../src/routing/rejections.ts";
-import type { EgressObstacle } from "../../../src/kafka/interface/routing-transactions.ts";
-import type { LogRecord } from "../../../src/kafka/interface/records.ts";
 import { toHeaders } from "../../support/records.ts";
 
 const partition = { topic: "events", partition: 5 };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import { createLogger } from "../../../src/lib/logger.ts";
+import { createLogger } from "@topicsync/lib/logger";
 import { createTopicIndex } from "../../../src/topics/live/topic-index.ts";
 import { startUsageRecorder } from "../../../src/routing/usage-recorder.ts";
 import { useVirtualTime } from "../../support/virtual-time.ts";

@@ -3,7 +3,7 @@ import { after, describe, it, mock } from "node:test";
 
 import { createTopicIndex } from "../../../src/topics/live/topic-index.ts";
 import { startUsageRecorder } from "../../../src/routing/usage-recorder.ts";
-import { createTopicUsageStore } from "../../../src/storage/topic-usage.ts";
+import { createTopicUsageStore } from "../../../src/storage/topics/usage.ts";
 import type { CountingSpan, TopicUsageStore } from "../../../src/topics/usage.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { until } from "../../support/poll.ts";

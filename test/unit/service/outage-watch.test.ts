@@ -4,9 +4,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type { CheckResult } from "../../../src/operations/framework/services.ts";
 import { watchOutages } from "../../../src/service/outage-watch.ts";
-import { createLifecycle } from "../../../src/lib/lifecycle.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import { replacePlatform } from "../../../src/lib/platform.ts";
+import { createLifecycle } from "@topicsync/lib/lifecycle";
+import { createLogger } from "@topicsync/lib/logger";
+import { replacePlatform } from "@topicsync/lib/platform";
 
 describe("the watch of outages", () => {
   it("logs one line when a server goes, and one when it is back", async () => {

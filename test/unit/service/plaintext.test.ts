@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { warnAboutPlaintext } from "../../../src/service/plaintext.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
+import { createLogger } from "@topicsync/lib/logger";
 
 /** The first word of each warning about these settings. */
 async function findWarnings(settings: Readonly<Record<string, string>>): Promise<(string | undefined)[]> {

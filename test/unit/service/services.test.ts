@@ -4,8 +4,8 @@ import { it } from "node:test";
 import { createServices } from "../../../src/service/services.ts";
 import { createSignIn } from "../../../src/service/sign-in.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { OverloadedError } from "../../../src/lib/errors.ts";
-import { createLifecycle } from "../../../src/lib/lifecycle.ts";
+import { OverloadedError } from "@topicsync/lib/errors";
+import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
 

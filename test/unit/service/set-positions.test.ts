@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { UnavailableError } from "../../../src/lib/errors.ts";
-import type { LogStore, Position } from "../../../src/kafka/interface/positions.ts";
-import { setPosition } from "../../../src/service/set-positions.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import type { LogStore, Position } from "@topicsync/kafka";
+import { setPosition } from "../../../src/service/kafka/set-positions.ts";
 
 const log = {
   ...{

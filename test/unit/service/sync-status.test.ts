@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, it, mock } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-import { createStatus } from "../../../src/service/sync-status.ts";
+import { createStatus } from "../../../src/service/kafka/sync-status.ts";
 import type { WatchedLog } from "../../../consumers/partition-status.ts";
 
 /** The contract's 3 s, less what a request takes besides. */

@@ -3,20 +3,20 @@ import { describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { replacePlatform, systemPlatform } from "../../../src/lib/platform.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
+import { replacePlatform, systemPlatform } from "@topicsync/lib/platform";
+import { newId } from "@topicsync/lib/sys-id";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
+import { createDatabase } from "../../../src/storage/database/database.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
-import { createInstallationImportStore } from "../../../src/storage/installation-import.ts";
-import { fromInstallationRecord } from "../../../src/storage/installation-records.ts";
-import { createInstallationStore } from "../../../src/storage/installations.ts";
+import { createInstallationImportStore } from "../../../src/storage/installations/import.ts";
+import { fromInstallationRecord } from "../../../src/storage/installations/records.ts";
+import { createInstallationStore } from "../../../src/storage/installations/installations.ts";
 import { createKeyStore } from "../../../src/storage/keys.ts";
 import { createLogStore } from "../../../src/storage/logs.ts";
 import { collections, type CollectionName } from "../../../src/storage/names.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
-import { createTopicDetailsStore } from "../../../src/storage/topic-details.ts";
-import { createTopicStore } from "../../../src/storage/topics.ts";
+import { createTopicDetailsStore } from "../../../src/storage/topics/details.ts";
+import { createTopicStore } from "../../../src/storage/topics/topics.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { allowAll } from "../../support/allow-all.ts";

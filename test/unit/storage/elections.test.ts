@@ -4,9 +4,9 @@ import { before, describe, it } from "node:test";
 
 import { ObjectId, type MongoClient } from "mongodb";
 
-import { PrimaryChangedError, type PositionStep } from "../../../src/kafka/interface/positions.ts";
-import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
-import { toDatabase } from "../../../src/storage/database.ts";
+import { PrimaryChangedError, type PositionStep } from "@topicsync/kafka";
+import { createInstallationDeactivator } from "../../../src/storage/installations/deactivation.ts";
+import { toDatabase } from "../../../src/storage/database/database.ts";
 import { openPositions } from "../../support/positions.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import type { ClientSession } from "mongodb";
 
-import type { Database } from "../../../src/storage/database.ts";
+import type { Database } from "../../../src/storage/database/database.ts";
 import { openPositions } from "../../support/positions.ts";
 
 const key = { group: "group", topic: "announcements", partition: 0 };

@@ -3,12 +3,12 @@ import { afterEach, describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
+import { createDatabase } from "../../../src/storage/database/database.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { getPort } from "../embedded/local.ts";
+import { getPort } from "../../support/local.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";

@@ -3,18 +3,18 @@ import { describe, it, mock } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { socketTimeoutMs } from "../../../src/storage/client-options.ts";
+import { socketTimeoutMs } from "../../../src/storage/database/client-options.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
-import type { Database } from "../../../src/storage/database.ts";
+import type { Database } from "../../../src/storage/database/database.ts";
 import { unfinished } from "../../../src/installations/stores.ts";
-import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
-import { createInstallationImportStore } from "../../../src/storage/installation-import.ts";
-import { fromInstallationRecord } from "../../../src/storage/installation-records.ts";
+import { createInstallationDeactivator } from "../../../src/storage/installations/deactivation.ts";
+import { createInstallationImportStore } from "../../../src/storage/installations/import.ts";
+import { fromInstallationRecord } from "../../../src/storage/installations/records.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
 import { createSessionStore } from "../../../src/storage/sessions.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { createInstallationStore } from "../../../src/storage/installations.ts";
-import { createTopicStore } from "../../../src/storage/topics.ts";
+import { createInstallationStore } from "../../../src/storage/installations/installations.ts";
+import { createTopicStore } from "../../../src/storage/topics/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";

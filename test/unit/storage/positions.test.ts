@@ -12,8 +12,8 @@ import {
   type PositionStep,
   type PositionStore,
   type PositionKey,
-} from "../../../src/kafka/interface/positions.ts";
-import type { Database } from "../../../src/storage/database.ts";
+} from "@topicsync/kafka";
+import type { Database } from "../../../src/storage/database/database.ts";
 import { collections } from "../../../src/storage/names.ts";
 import type { PositionRecord } from "../../../src/storage/position-records.ts";
 import type { SessionOptions } from "../../../src/storage/positions.ts";

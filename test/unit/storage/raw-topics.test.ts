@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { BSON } from "mongodb";
 
 import { readIndexed } from "../../../src/storage/raw-topics.ts";
-import { toIndexed } from "../../../src/storage/topic-records.ts";
+import { toIndexed } from "../../../src/storage/topics/records.ts";
 
 const text = fc.oneof(fc.string(), fc.string({ unit: "grapheme", maxLength: 300 }), fc.constant("\u{fffd}"));
 const records = fc.record({ topic_id: text, header_query: text, content_query: text, namespace: text });

@@ -5,10 +5,10 @@ import { beforeEach, describe, it } from "node:test";
 import type { Document } from "mongodb";
 
 import { collections } from "../../../src/storage/names.ts";
-import { createTopicHistory } from "../../../src/storage/topic-history.ts";
-import { createTopicReader } from "../../../src/storage/topic-reader.ts";
-import { toRetiredId, toRetiredRecord, type RetiredRecord } from "../../../src/storage/topic-records.ts";
-import { createTopicStore } from "../../../src/storage/topics.ts";
+import { createTopicHistory } from "../../../src/storage/topics/history.ts";
+import { createTopicReader } from "../../../src/storage/topics/reader.ts";
+import { toRetiredId, toRetiredRecord, type RetiredRecord } from "../../../src/storage/topics/records.ts";
+import { createTopicStore } from "../../../src/storage/topics/topics.ts";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { RetiredTopic } from "../../../src/topics/topic.ts";

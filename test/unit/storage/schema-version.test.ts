@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { DatabaseConflictError } from "../../../src/lib/errors.ts";
-import { version as program } from "../../../src/lib/version.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
+import { DatabaseConflictError } from "@topicsync/lib/errors";
+import { version as program } from "../../../src/config/version.ts";
+import { createDatabase } from "../../../src/storage/database/database.ts";
 import { schemaVersion } from "../../../src/storage/schema-version.ts";
 import { runCli } from "../../support/service.ts";
 import { testDatabase } from "../../support/stack.ts";

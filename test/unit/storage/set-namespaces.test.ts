@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addApply } from "../../../src/storage/topic-sets.ts";
+import { addApply } from "../../../src/storage/topics/sets.ts";
 
 const write = (namespaces: readonly string[]) => ({
   ...{ set: "tickets", origin: undefined, on: new Date(), namespaces, applied: 1 },

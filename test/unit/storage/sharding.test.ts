@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
+import { createInstallationDeactivator } from "../../../src/storage/installations/deactivation.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { dialects } from "../../support/mongo-dialects.ts";

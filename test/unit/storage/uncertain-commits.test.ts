@@ -3,11 +3,11 @@ import { afterEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { UnavailableError } from "../../../src/lib/errors.ts";
-import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import { createInstallationReader } from "../../../src/storage/installations/reader.ts";
 import { collections } from "../../../src/storage/names.ts";
-import { createTopicStore } from "../../../src/storage/topics.ts";
-import type { PositionKey } from "../../../src/kafka/interface/positions.ts";
+import { createTopicStore } from "../../../src/storage/topics/topics.ts";
+import type { PositionKey } from "@topicsync/kafka";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { allowAll } from "../../support/allow-all.ts";

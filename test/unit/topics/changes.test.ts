@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { newId } from "../../../src/lib/sys-id.ts";
+import { newId } from "@topicsync/lib/sys-id";
 import { UnknownTopicError, type DefinitionChange } from "../../../src/topics/definition-change.ts";
 import { decideChanges, type ChangeDecision, type ChangeSet } from "../../../src/topics/changes.ts";
 import type { RetiredTopic, Source, Topic, TopicDefinition } from "../../../src/topics/topic.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { topicDetailsBodySchema, type TopicDetailsBody } from "../../../schemas/topic-details.ts";
-import { createValidator } from "../../../src/lib/validation.ts";
+import { topicDetailsBodySchema, type TopicDetailsBody } from "../../../schemas/topics/details.ts";
+import { createValidator } from "@topicsync/lib/validation";
 import {
   findDetailsFaults,
   formatDetails,
@@ -11,7 +11,7 @@ import {
   toDetailsWords,
   toNextDetails,
   toWords,
-} from "../../../src/topics/details.ts";
+} from "../../../src/topics/details/details.ts";
 
 const check = createValidator<TopicDetailsBody>(topicDetailsBodySchema);
 

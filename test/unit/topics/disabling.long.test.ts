@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 
-import { RejectionError } from "../../../src/lib/errors.ts";
-import type { Database } from "../../../src/storage/database.ts";
-import { createTopicReader } from "../../../src/storage/topic-reader.ts";
-import { createTopicStore } from "../../../src/storage/topics.ts";
+import { RejectionError } from "@topicsync/lib/errors";
+import type { Database } from "../../../src/storage/database/database.ts";
+import { createTopicReader } from "../../../src/storage/topics/reader.ts";
+import { createTopicStore } from "../../../src/storage/topics/topics.ts";
 import type { TopicStore } from "../../../src/topics/stores.ts";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";

@@ -3,8 +3,7 @@ import { Readable } from "node:stream";
 import { before, describe, it } from "node:test";
 
 import type { PickableTopic } from "../../../src/topics/live/feed.ts";
-import { TopicConditions } from "../../../src/matching/filter/implication.ts";
-import { readFilters } from "../../../src/matching/filter/topic-filters.ts";
+import { TopicConditions, readFilters } from "@topicsync/filters";
 import { findingKinds, type Finding } from "../../../src/topics/finding.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../../../src/topics/findings.ts";
 import { createRandom } from "../../support/random.ts";

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { maxPageBytes } from "../../../src/lib/page-bytes.ts";
-import { noDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details.ts";
+import { maxPageBytes } from "@topicsync/lib/page-bytes";
+import { noDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details/details.ts";
 import {
   readHistoryPage,
   readPageAt,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { allowAll } from "../../support/allow-all.ts";
-import { UnavailableError } from "../../../src/lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { TopicGoneError, UniqueViolationError, type TopicStore } from "../../../src/topics/stores.ts";
 import type { TopicWrites } from "../../../src/topics/snapshot.ts";

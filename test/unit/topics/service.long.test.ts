@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { FencedError } from "../../../src/kafka/interface/positions.ts";
-import { createTopicStore } from "../../../src/storage/topics.ts";
+import { FencedError } from "@topicsync/kafka";
+import { createTopicStore } from "../../../src/storage/topics/topics.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import type { Decision } from "../../../src/topics/decide.ts";
 import { createTopicService } from "../../../src/topics/service.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 
-import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
+import { TooManyAttemptsError } from "@topicsync/lib/errors";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { createAuthenticate } from "../../../src/users/authenticate.ts";
 import { createHashQueue } from "../../../src/users/hash-queue.ts";

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 
-import { UnavailableError } from "../../../src/lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { createVerifyToken } from "../../../src/users/bearer-token.ts";
 import { InvalidTokenError } from "../../../src/users/openid.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
+import { TooManyAttemptsError } from "@topicsync/lib/errors";
 import { createForgeryThrottle, maxForgeries } from "../../../src/users/forgery-throttle.ts";
 
 it("rejects further secrets of a network after a hundred failures, except those that it accepted", async () => {

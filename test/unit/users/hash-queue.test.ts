@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { OverloadedError } from "../../../src/lib/errors.ts";
+import { OverloadedError } from "@topicsync/lib/errors";
 import { createHashQueue } from "../../../src/users/hash-queue.ts";
 import { until } from "../../support/poll.ts";
 

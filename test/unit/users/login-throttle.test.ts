@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
+import { TooManyAttemptsError } from "@topicsync/lib/errors";
 import {
   createLoginThrottle,
   toNetwork,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { createLogger } from "../../../src/lib/logger.ts";
+import { createLogger } from "@topicsync/lib/logger";
 import { createOpenIdSignIn } from "../../../src/users/openid-sign-in.ts";
 import type { OpenIdProvider } from "../../../src/users/openid-provider.ts";
 import { SignInError } from "../../../src/users/openid.ts";

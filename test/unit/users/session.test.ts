@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { createSessions, type SessionStore } from "../../../src/users/session.ts";
 import { createSessionStore } from "../../../src/storage/sessions.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
+import { newId } from "@topicsync/lib/sys-id";
 import { createUserAdministration } from "../../../src/users/administration.ts";
 import type { StoredUser } from "../../../src/users/user.ts";
 import { connectDatabase } from "../../support/database.ts";

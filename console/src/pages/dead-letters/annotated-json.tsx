@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 
-import type { DeadLetterView } from "../../../../schemas/dead-letter-api.ts";
+import type { DeadLetterView } from "../../../../schemas/dead-letters/dead-letter.ts";
 import { formatCount } from "../../components/format.ts";
 import { escapeInvisible } from "./bytes.ts";
 import type { JsonLine } from "./json-lines.ts";

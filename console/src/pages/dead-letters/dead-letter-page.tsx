@@ -1,6 +1,6 @@
 import { Link } from "wouter-preact";
 
-import type { DeadLetterChannel, DeadLetterView } from "../../../../schemas/dead-letter-api.ts";
+import type { DeadLetterChannel, DeadLetterView } from "../../../../schemas/dead-letters/dead-letter.ts";
 import { useQuery } from "../../query.ts";
 import { Page } from "../../components/page.tsx";
 import { ErrorMessage } from "../../components/error-message.tsx";

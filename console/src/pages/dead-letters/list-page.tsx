@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 
-import type { DeadLetterChannel, DeadLetterList } from "../../../../schemas/dead-letter-api.ts";
+import type { DeadLetterChannel, DeadLetterList } from "../../../../schemas/dead-letters/dead-letter.ts";
 import { useQuery } from "../../query.ts";
 import { Page } from "../../components/page.tsx";
 import { ErrorMessage } from "../../components/error-message.tsx";

@@ -1,6 +1,6 @@
 import { useSearchParams } from "wouter-preact";
 
-import type { DeadLetterChannel } from "../../../../schemas/dead-letter-api.ts";
+import type { DeadLetterChannel } from "../../../../schemas/dead-letters/dead-letter.ts";
 
 export const deadLettersPath = "/api/topicsync/v1/dead-letters";
 export const replaysPath = `${deadLettersPath}/replays`;

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 
-import type { DeadLetterChannel, ReplayView } from "../../../../schemas/dead-letter-api.ts";
-import type { ReplayOutcomes, ReplayResult } from "../../../../schemas/dead-letter-replay.ts";
+import type { DeadLetterChannel, ReplayView } from "../../../../schemas/dead-letters/dead-letter.ts";
+import type { ReplayOutcomes, ReplayResult } from "../../../../schemas/dead-letters/replay.ts";
 import { api } from "../../api.ts";
 import { isSessionExpired } from "../../query.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { DeadLetterChannel } from "../../../../schemas/dead-letter-api.ts";
-import type { ReplayBody, ReplayResult } from "../../../../schemas/dead-letter-replay.ts";
+import type { DeadLetterChannel } from "../../../../schemas/dead-letters/dead-letter.ts";
+import type { ReplayBody, ReplayResult } from "../../../../schemas/dead-letters/replay.ts";
 import { api } from "../../api.ts";
 import { useRight } from "../../session.ts";
 import { useAction } from "../../query.ts";

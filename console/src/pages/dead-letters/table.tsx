@@ -1,6 +1,6 @@
 import { Link } from "wouter-preact";
 
-import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letter-api.ts";
+import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letters/dead-letter.ts";
 import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
 import { toDeadLetterHref } from "./paths.ts";

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 
-import type { DeadLetterView } from "../../../../schemas/dead-letter-api.ts";
+import type { DeadLetterView } from "../../../../schemas/dead-letters/dead-letter.ts";
 import { formatCount } from "../../components/format.ts";
 import { decodeBase64, formatHexDump, decodeUtf8, escapeInvisible } from "./bytes.ts";
 import { formatJsonLines, type JsonLine } from "./json-lines.ts";

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { Link } from "wouter-preact";
 
-import type { DeadLetterList } from "../../../../schemas/dead-letter-api.ts";
+import type { DeadLetterList } from "../../../../schemas/dead-letters/dead-letter.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { useQuery } from "../../query.ts";
 import { useRight } from "../../session.ts";

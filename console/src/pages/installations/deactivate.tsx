@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import type { Deactivated, DeactivationBody } from "../../../../schemas/installation-deactivation.ts";
+import type { Deactivated, DeactivationBody } from "../../../../schemas/installations/deactivation.ts";
 import { api } from "../../api.ts";
 import { ActionDialog } from "../../components/confirm-dialog.tsx";
 import { TextField } from "../../components/text-field.tsx";

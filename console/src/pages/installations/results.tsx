@@ -1,4 +1,4 @@
-import type { InstallationView } from "../../../../schemas/installation-view.ts";
+import type { InstallationView } from "../../../../schemas/installations/view.ts";
 import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
 

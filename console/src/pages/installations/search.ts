@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import type { InstallationList } from "../../../../schemas/installation-list.ts";
+import type { InstallationList } from "../../../../schemas/installations/list.ts";
 import { api } from "../../api.ts";
 import { isSessionExpired } from "../../query.ts";
 import { useSession } from "../../session.ts";

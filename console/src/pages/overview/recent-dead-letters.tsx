@@ -1,6 +1,6 @@
 import { Link } from "wouter-preact";
 
-import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letter-api.ts";
+import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letters/dead-letter.ts";
 import type { Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { formatCount } from "../../components/format.ts";

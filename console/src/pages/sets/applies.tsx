@@ -1,4 +1,4 @@
-import type { TopicSetView } from "../../../../schemas/topic-sets.ts";
+import type { TopicSetView } from "../../../../schemas/topics/sets.ts";
 import { formatCount } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";

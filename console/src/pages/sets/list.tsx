@@ -1,6 +1,6 @@
 import { Link } from "wouter-preact";
 
-import type { TopicSetView } from "../../../../schemas/topic-sets.ts";
+import type { TopicSetView } from "../../../../schemas/topics/sets.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";
 import { Table } from "../../components/table.tsx";

@@ -1,8 +1,8 @@
 import { Link } from "wouter-preact";
 
-import type { TopicList } from "../../../../schemas/topic-list.ts";
-import type { TopicSetView } from "../../../../schemas/topic-sets.ts";
-import type { TopicView } from "../../../../schemas/topic-view.ts";
+import type { TopicList } from "../../../../schemas/topics/list.ts";
+import type { TopicSetView } from "../../../../schemas/topics/sets.ts";
+import type { TopicView } from "../../../../schemas/topics/view.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";
 import { Pager, usePaging } from "../../components/pager.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { api } from "../../api.ts";
 import { ActionDialog } from "../../components/confirm-dialog.tsx";
 import { Managed, withForce } from "./managed.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import type { Draft } from "./draft.ts";
+import type { Draft } from "./form/draft.ts";
 
 interface AnnouncementProps {
   readonly definition: Draft;

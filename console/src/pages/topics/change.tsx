@@ -1,10 +1,10 @@
 import { useMemo, useState } from "preact/hooks";
 
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { api } from "../../api.ts";
 import { Announcement } from "./announcement.tsx";
-import { Conflict, useVersionedSave } from "./conflict.tsx";
-import { DefinitionForm } from "./definition-form.tsx";
+import { Conflict, useVersionedSave } from "./form/conflict.tsx";
+import { DefinitionForm } from "./form/definition-form.tsx";
 import {
   DefinitionDifference,
   definitionMembers,
@@ -14,7 +14,7 @@ import {
   type Definition,
   type DefinitionMember,
 } from "./difference.tsx";
-import type { Draft, DraftMember } from "./draft.ts";
+import type { Draft, DraftMember } from "./form/draft.ts";
 import { describeEffect } from "./effect.ts";
 import { PreviewPanel } from "./impact.tsx";
 import { Managed, withForce } from "./managed.tsx";

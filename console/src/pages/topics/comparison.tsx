@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import type { VersionView } from "../../../../schemas/topic-versions.ts";
+import type { VersionView } from "../../../../schemas/topics/versions.ts";
 import { SelectField } from "../../components/select-field.tsx";
 import { DefinitionDifference, isSameDefinition } from "./difference.tsx";
 import { describeEffect } from "./effect.ts";

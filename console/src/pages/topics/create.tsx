@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 
-import type { TopicResponse } from "../../../../schemas/topic.ts";
+import type { TopicResponse } from "../../../../schemas/topics/topic.ts";
 import { api } from "../../api.ts";
 import { Page } from "../../components/page.tsx";
 import { useAction } from "../../query.ts";
-import { DefinitionForm, type DefinitionField } from "./definition-form.tsx";
-import type { Draft } from "./draft.ts";
+import { DefinitionForm, type DefinitionField } from "./form/definition-form.tsx";
+import type { Draft } from "./form/draft.ts";
 import { findFilterError } from "./filter.tsx";
 import { PreviewPanel } from "./impact.tsx";
 import { getTopicPath } from "./source.ts";

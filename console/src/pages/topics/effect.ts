@@ -1,8 +1,12 @@
-import { classifyChange, type FilterChange } from "../../../../src/matching/filter/filter-change.ts";
-import { FilterSyntaxError } from "../../../../src/matching/filter/filter.ts";
-import { TopicConditions } from "../../../../src/matching/filter/implication.ts";
-import { printCondition } from "../../../../src/matching/filter/to-text.ts";
-import { readFilters, type FilterTexts } from "../../../../src/matching/filter/topic-filters.ts";
+import {
+  classifyChange,
+  type FilterChange,
+  FilterSyntaxError,
+  TopicConditions,
+  printCondition,
+  readFilters,
+  type FilterTexts,
+} from "@topicsync/filters";
 
 /** What a change of filters does to the events of a topic, in words. */
 interface Effect {

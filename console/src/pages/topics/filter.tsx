@@ -1,6 +1,4 @@
-import { FilterSyntaxError, type FilterMember } from "../../../../src/matching/filter/filter.ts";
-import { parseFilter } from "../../../../src/matching/filter/parse.ts";
-import { describeFilter } from "../../../../src/matching/filter/to-text.ts";
+import { FilterSyntaxError, type FilterMember, parseFilter, describeFilter } from "@topicsync/filters";
 import { Caret } from "../../components/caret.tsx";
 
 /** Validates a filter with the parser of the service. */

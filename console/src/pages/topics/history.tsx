@@ -6,15 +6,15 @@ import type {
   DescriptionView,
   VersionList,
   VersionView,
-} from "../../../../schemas/topic-versions.ts";
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+} from "../../../../schemas/topics/versions.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { api } from "../../api.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { formatTime, formatTimeRange, TimeAgo } from "../../components/time-ago.tsx";
 import { useAction } from "../../query.ts";
 import { useRight } from "../../session.ts";
 import { Comparison } from "./comparison.tsx";
-import { detailsNames } from "./details-form.tsx";
+import { detailsNames } from "./form/details-form.tsx";
 import { DefinitionDifference, isSameDefinition, Text } from "./difference.tsx";
 import { describeEffect } from "./effect.ts";
 import { RestoreButton } from "./restore.tsx";

@@ -1,7 +1,7 @@
 import { Link } from "wouter-preact";
 
-import type { TopicList as TopicListBody } from "../../../../schemas/topic-list.ts";
-import type { TopicView } from "../../../../schemas/topic-view.ts";
+import type { TopicList as TopicListBody } from "../../../../schemas/topics/list.ts";
+import type { TopicView } from "../../../../schemas/topics/view.ts";
 import { useAddress } from "../../address.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";

@@ -1,6 +1,6 @@
 import { Link } from "wouter-preact";
 
-import type { TopicDetailsView } from "../../../../schemas/topic-details.ts";
+import type { TopicDetailsView } from "../../../../schemas/topics/details.ts";
 import { getSetPath } from "../sets/paths.ts";
 
 /** A path of an operation, for a topic that is changed although a set owns it. */

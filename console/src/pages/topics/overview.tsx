@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { TimeAgo } from "../../components/time-ago.tsx";
 import { useRight } from "../../session.ts";
 import { getSetPath } from "../sets/paths.ts";

@@ -1,7 +1,7 @@
 import { Link } from "wouter-preact";
 
-import type { TopicRelationsView } from "../../../../schemas/topic-relations.ts";
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { TopicRelationsView } from "../../../../schemas/topics/relations.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { formatCount } from "../../components/format.ts";
 import { useQuery } from "../../query.ts";

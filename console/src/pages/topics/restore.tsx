@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
-import type { VersionView } from "../../../../schemas/topic-versions.ts";
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { VersionView } from "../../../../schemas/topics/versions.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { api } from "../../api.ts";
 import { ActionDialog } from "../../components/confirm-dialog.tsx";
 import { DefinitionDifference } from "./difference.tsx";

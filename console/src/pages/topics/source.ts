@@ -1,4 +1,4 @@
-import type { SourceView, TopicView } from "../../../../schemas/topic-view.ts";
+import type { SourceView, TopicView } from "../../../../schemas/topics/view.ts";
 
 /** A source as a phrase: "by admin". */
 export const describeSource = (source: SourceView): string =>

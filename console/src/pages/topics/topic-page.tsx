@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { useAddress } from "../../address.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";
@@ -11,7 +11,7 @@ import { TimeAgo } from "../../components/time-ago.tsx";
 import { useQuery } from "../../query.ts";
 import { useRight } from "../../session.ts";
 import { Change } from "./change.tsx";
-import { DetailsForm } from "./details-form.tsx";
+import { DetailsForm } from "./form/details-form.tsx";
 import { History } from "./history.tsx";
 import { Overview } from "./overview.tsx";
 import { Relations } from "./relations.tsx";

@@ -1,5 +1,5 @@
-import type { TopicUsageView } from "../../../../schemas/topic-usage.ts";
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { TopicUsageView } from "../../../../schemas/topics/usage.ts";
+import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Figure, Figures } from "../../components/figure.tsx";
 import { formatCount } from "../../components/format.ts";

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from "yaml";
 
-import { getErrorMessage } from "../../../lib/errors.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
 import { formatPlace, type FilePlace } from "../../../plans/desired.ts";
 
 /** Something that is wrong in a file. */

@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { extname, join, relative, resolve, sep } from "node:path";
 
-import { getErrorMessage } from "../../../lib/errors.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
 import type { PlacedFault } from "./document.ts";
 
 const formats = { ".yaml": "document", ".yml": "document", ".json": "document", ".ndjson": "lines" } as const;

@@ -1,4 +1,4 @@
-import { setNameSchema } from "../../../../schemas/topic-file.ts";
+import { setNameSchema } from "../../../../schemas/topics/file.ts";
 import {
   digestManaged,
   findDesiredFaults,

@@ -6,10 +6,10 @@ import {
   topicFileHeaderSchema,
   type TopicEntry,
   type TopicFileHeader,
-} from "../../../../schemas/topic-file.ts";
-import { getErrorMessage, type Fault } from "../../../lib/errors.ts";
-import { parseStrictJson } from "../../../lib/json.ts";
-import { createValidator } from "../../../lib/validation.ts";
+} from "../../../../schemas/topics/file.ts";
+import { getErrorMessage, type Fault } from "@topicsync/lib/errors";
+import { parseStrictJson } from "@topicsync/lib/json";
+import { createValidator } from "@topicsync/lib/validation";
 import { splitLines, tryParseJson } from "../files.ts";
 import type { FilePlace } from "../../../plans/desired.ts";
 import { parsePlaced, type PlacedFault } from "./document.ts";

@@ -6,9 +6,8 @@ import { fileURLToPath } from "node:url";
 import { parseAllDocuments, stringify } from "yaml";
 
 import { installJars } from "../../../../bench/support/maven.ts";
-import { getLastLines, runCommand } from "../../../../src/embedded/command.ts";
-import { findJava } from "../../../../src/embedded/toolchain.ts";
-import { toolsFolder } from "../../../unit/embedded/local.ts";
+import { getLastLines, runCommand, findJava } from "@topicsync/embedded";
+import { toolsFolder } from "../../../support/local.ts";
 
 /** Helm 3.21 as a Java library: building its own program takes minutes. */
 const version = "0.0.21";

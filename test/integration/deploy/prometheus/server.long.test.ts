@@ -6,8 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { findFreePort } from "../../../../src/embedded/tcp-port.ts";
-import { startProcess, type ServerProcess } from "../../../../src/embedded/process.ts";
+import { findFreePort, startProcess, type ServerProcess } from "@topicsync/embedded";
 import { parseBlocks, root } from "../../docs/pages.ts";
 import { useFolder } from "../../../support/folder.ts";
 import { call } from "../../../support/http.ts";

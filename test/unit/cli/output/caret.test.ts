@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { formatCaret, formatFilterError } from "../../../../src/cli/output/caret.ts";
-import { FilterSyntaxError } from "../../../../src/matching/filter/filter.ts";
+import { FilterSyntaxError } from "@topicsync/filters";
 
 describe("the caret below a filter", () => {
   it("marks the error", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { decodeEvent } from "../../../../consumers/events/decode.ts";
-import type { LogRecord } from "../../../../src/kafka/interface/records.ts";
+import type { LogRecord } from "@topicsync/kafka";
 
 const maxBytes = 1_000;
 

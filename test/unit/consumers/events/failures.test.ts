@@ -2,24 +2,20 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { createEventHandler } from "../../../../consumers/events/handler.ts";
-import { ConfigurationError, UnavailableError } from "../../../../src/lib/errors.ts";
-import { createEgressNaming } from "../../../../src/kafka/interface/egress-naming.ts";
+import { ConfigurationError, UnavailableError } from "@topicsync/lib/errors";
 import {
+  createEgressNaming,
   RecordRejectedError,
   type RoutedRecord,
   type RoutingTransaction,
   type RoutingTransactions,
-} from "../../../../src/kafka/interface/routing-transactions.ts";
-import {
   FencedError,
   type ClaimedPosition,
   type Position,
-} from "../../../../src/kafka/interface/positions.ts";
-import {
   getHeaderText,
   type LogRecord,
   type SendRejection,
-} from "../../../../src/kafka/interface/records.ts";
+} from "@topicsync/kafka";
 import { createRandom, type Random } from "../../../support/random.ts";
 
 const partition = { topic: "events", partition: 0 };

@@ -4,22 +4,20 @@ import { describe, it } from "node:test";
 import { createProof } from "../../../../src/dead-letters/proof.ts";
 import type { Event } from "../../../../schemas/pick.ts";
 import { createEventHandler } from "../../../../consumers/events/handler.ts";
-import { ConfigurationError, KafkaUnavailableError } from "../../../../src/lib/errors.ts";
-import { createEgressNaming } from "../../../../src/kafka/interface/egress-naming.ts";
+import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
 import {
+  createEgressNaming,
   RecordRejectedError,
   type EgressObstacle,
   type EgressTopics,
   type RoutedRecord,
   type RoutingTransactions,
-} from "../../../../src/kafka/interface/routing-transactions.ts";
-import type { RoutedBatch } from "../../../../src/routing/tally.ts";
-import { FencedError } from "../../../../src/kafka/interface/positions.ts";
-import {
+  FencedError,
   getHeaderText,
   type LogRecord,
   type SendRejection,
-} from "../../../../src/kafka/interface/records.ts";
+} from "@topicsync/kafka";
+import type { RoutedBatch } from "../../../../src/routing/tally.ts";
 import { toHeaders, type NamedHeaders } from "../../../support/records.ts";
 
 const partition = { topic: "events", partition: 0 };

@@ -11,7 +11,7 @@ import { createBodyBudget } from "../../../../http/framework/body-budget.ts";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import { listen } from "../../../../http/framework/server.ts";
-import { createLogger } from "../../../../src/lib/logger.ts";
+import { createLogger } from "@topicsync/lib/logger";
 import { until } from "../../../support/poll.ts";
 import { send } from "../../../support/raw-http.ts";
 

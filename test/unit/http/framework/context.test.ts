@@ -8,7 +8,7 @@ import express from "express";
 
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { listen } from "../../../../http/framework/server.ts";
-import { createLogger } from "../../../../src/lib/logger.ts";
+import { createLogger } from "@topicsync/lib/logger";
 import { createCertificate } from "../../../support/certificate.ts";
 
 import { send } from "../../../support/raw-http.ts";

@@ -8,7 +8,7 @@ import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import { apiSecurityHeaders } from "../../../../http/framework/headers.ts";
 import { listen } from "../../../../http/framework/server.ts";
-import { serializeError } from "../../../../src/lib/logger.ts";
+import { serializeError } from "@topicsync/lib/logger";
 import { send } from "../../../support/raw-http.ts";
 
 const lines: string[] = [];

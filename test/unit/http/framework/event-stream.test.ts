@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { createEventStreams } from "../../../../http/framework/event-stream.ts";
 import type { Events } from "../../../../src/operations/framework/operation.ts";
-import { OverloadedError } from "../../../../src/lib/errors.ts";
+import { OverloadedError } from "@topicsync/lib/errors";
 import { until } from "../../../support/poll.ts";
 
 const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { limitAuthentication } from "../../../../http/framework/auth.ts";
 import { healthOperations } from "../../../../src/operations/health.ts";
 import { statusOperations } from "../../../../src/operations/status.ts";
-import { UnavailableError } from "../../../../src/lib/errors.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
 import { nobody } from "../../../../src/users/user.ts";
 
 const request = new IncomingMessage(new Socket());

@@ -11,7 +11,7 @@ import {
   deletedTopicSchema,
   topicNotificationSchema,
 } from "../../../../schemas/tmf688.ts";
-import { topicBodySchema } from "../../../../schemas/topic.ts";
+import { topicBodySchema } from "../../../../schemas/topics/topic.ts";
 
 interface OptionalMember {
   readonly name: string;

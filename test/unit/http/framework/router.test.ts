@@ -15,7 +15,7 @@ import {
 import type { OperationServices } from "../../../../src/operations/framework/services.ts";
 import { createRouter } from "../../../../http/framework/router.ts";
 import { listen } from "../../../../http/framework/server.ts";
-import { createLogger } from "../../../../src/lib/logger.ts";
+import { createLogger } from "@topicsync/lib/logger";
 import type { User } from "../../../../src/users/user.ts";
 
 const log = await createLogger("silent");

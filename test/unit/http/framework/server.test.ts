@@ -15,7 +15,7 @@ import {
   type HttpServer,
   type ListenOptions,
 } from "../../../../http/framework/server.ts";
-import { createLogger } from "../../../../src/lib/logger.ts";
+import { createLogger } from "@topicsync/lib/logger";
 import { exchange, send, type RawResponse } from "../../../support/raw-http.ts";
 
 const log = await createLogger("silent");

@@ -5,12 +5,10 @@ import fc from "fast-check";
 
 import { ImpactCounts } from "../../../../src/plans/impact/counts.ts";
 import type { ReadCounts, ReadEvent } from "../../../../src/plans/impact/events.ts";
-import { FilterSyntaxError } from "../../../../src/matching/filter/filter.ts";
-import { parseEvent } from "../../../../src/matching/filter/numbers.ts";
-import { readFilters } from "../../../../src/matching/filter/topic-filters.ts";
+import { FilterSyntaxError, parseEvent, readFilters } from "@topicsync/filters";
 import { createRandom } from "../../../support/random.ts";
-import { eventRecords, events, topicFilters } from "../../matching/filter/arbitraries.ts";
-import { satisfiesAll } from "../../matching/filter/model.ts";
+import { eventRecords, events, topicFilters } from "../../../../packages/filters/test/filter/arbitraries.ts";
+import { satisfiesAll } from "../../../../packages/filters/test/filter/model.ts";
 
 const hourMs = 3_600_000;
 const counted = (first: number, last: number): ReadCounts => ({

@@ -8,7 +8,7 @@ import {
   type EventSelection,
   type OffsetSource,
 } from "../../../../src/plans/impact/selection.ts";
-import { RejectionError, UnavailableError } from "../../../../src/lib/errors.ts";
+import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
 
 interface ModelPartition {
   readonly low: number;

@@ -5,7 +5,7 @@ import { pino } from "pino";
 
 import type { FeedListener, PickableTopic } from "../../../../src/topics/live/feed.ts";
 import { LiveTopicIndex } from "../../../../src/topics/live/live-topic-index.ts";
-import { replacePlatform, type Platform } from "../../../../src/lib/platform.ts";
+import { replacePlatform, type Platform } from "@topicsync/lib/platform";
 import { createPickableTopic as topic } from "../../../support/pickable-topic.ts";
 import { until } from "../../../support/poll.ts";
 

@@ -3,12 +3,12 @@ import { after, before, describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { NotLoadedError } from "../../../../src/lib/errors.ts";
-import type { TopicRecord } from "../../../../src/storage/topic-records.ts";
-import { createTopicStore } from "../../../../src/storage/topics.ts";
+import { NotLoadedError } from "@topicsync/lib/errors";
+import type { TopicRecord } from "../../../../src/storage/topics/records.ts";
+import { createTopicStore } from "../../../../src/storage/topics/topics.ts";
 import { changeTopic } from "../../../../src/topics/changing.ts";
 import { createTopicService } from "../../../../src/topics/service.ts";
-import { getPort } from "../../embedded/local.ts";
+import { getPort } from "../../../support/local.ts";
 import { allowAll } from "../../../support/allow-all.ts";
 import { applyAnnouncements } from "../../../support/apply-batch.ts";
 import {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
-import { UnavailableError } from "../../../../src/lib/errors.ts";
-import { replacePlatform, type Platform } from "../../../../src/lib/platform.ts";
+import { UnavailableError } from "@topicsync/lib/errors";
+import { replacePlatform, type Platform } from "@topicsync/lib/platform";
 import { RereadQueue } from "../../../../src/topics/live/reread-queue.ts";
 import { createPickableTopic as topic } from "../../../support/pickable-topic.ts";
 import { until } from "../../../support/poll.ts";

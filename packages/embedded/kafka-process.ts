@@ -1,0 +1,144 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { getErrorMessage } from "@topicsync/lib/errors";
+import {
+  prepareClassArchive,
+  buildJavaArgs,
+  prepareKafkaJava,
+  runClass,
+  type KafkaJava,
+} from "./kafka-java.ts";
+import { kafkaVersion } from "./kafka-jars.ts";
+import { kafkaReadyLine, loggingProperties, formatServerProperties } from "./kafka-settings.ts";
+import { findFreePort, localhost, withFreePort } from "./tcp-port.ts";
+import { startProcess, waitUntilReady, type ServerProcess } from "./process.ts";
+import type { Launcher, RunningBroker } from "./stack.ts";
+import { findJava, explainMissing } from "./toolchain.ts";
+
+const name = `Apache Kafka ${kafkaVersion}`;
+
+/** Runs a Kafka broker and controller as a Java process; Maven downloads it. */
+export const kafkaProcess: Launcher<RunningBroker> = {
+  name: `${name} process`,
+  findMissing: () => explainMissing(findJava),
+  start: async (options) => {
+    const java = await prepareKafkaJava(options);
+    const files = await prepareFiles(options.dataFolder);
+    options.report(`starting ${name}`);
+    return withFreePort(options.port, (port) => startBroker(java, files, port));
+  },
+};
+
+interface Files {
+  readonly logs: string;
+  readonly metadata: string;
+  readonly settings: string;
+  readonly logging: string;
+  readonly output: string;
+}
+
+async function prepareFiles(dataFolder: string): Promise<Files> {
+  const folder = join(dataFolder, "kafka");
+  const files = {
+    logs: join(folder, "logs"),
+    metadata: join(folder, "metadata"),
+    settings: join(folder, "server.properties"),
+    logging: join(folder, "log4j2.properties"),
+    output: join(folder, "kafka.log"),
+  };
+  await mkdir(folder, { recursive: true });
+  await writeFile(files.logging, loggingProperties);
+  return files;
+}
+
+const toLoggingFlag = (files: Files): string => `-Dlog4j2.configurationFile=${files.logging}`;
+
+async function startBroker(java: KafkaJava, files: Files, port: number): Promise<RunningBroker> {
+  const settings = { ...files, port, controllerPort: await findFreePort() };
+  await writeFile(files.settings, formatServerProperties(settings));
+  await formatStorage(java, files);
+
+  const { server, ended } = await launch(java, files);
+  const address = `${localhost}:${port}`;
+  return {
+    description: `${name} (process)`,
+    address,
+    pid: server.pid,
+    ended,
+    stop: async () => {
+      await server.stop();
+      await ended;
+    },
+    runTool: (tool, args, input) => runTool(java, tool, ["--bootstrap-server", address, ...args], input),
+  };
+}
+
+async function launch(
+  java: KafkaJava,
+  files: Files,
+): Promise<{ server: ServerProcess; ended: Promise<string> }> {
+  const archive = prepareClassArchive(java);
+  const flags = ["-Xmx512m", "-XX:+ExitOnOutOfMemoryError", ...archive.flags, toLoggingFlag(files)];
+  const server = await startProcess({
+    command: java.command,
+    args: [...buildJavaArgs(java, "kafka.Kafka", flags), files.settings],
+    logFile: files.output,
+  });
+  try {
+    await waitUntilReady(server, async () => (await server.readLastOutput()).includes(kafkaReadyLine), {
+      name,
+    });
+  } catch (error) {
+    await archive.discard();
+    throw error;
+  }
+  const ended = server.ended.then(async (how) => {
+    await archive.keep();
+    return how;
+  });
+  return { server, ended };
+}
+
+/**
+ * Formats the folders that are not formatted yet; an earlier run may have been interrupted between the two.
+ */
+async function formatStorage(java: KafkaJava, files: Files): Promise<void> {
+  const markers = [files.logs, files.metadata].map((folder) => join(folder, "meta.properties"));
+  const formatted = markers.filter((marker) => existsSync(marker));
+  if (formatted.length === markers.length) return;
+  const known = formatted[0] === undefined ? "" : await readFile(formatted[0], "utf8");
+  const clusterId = /^cluster\.id=(\S+)$/m.exec(known)?.[1] ?? createClusterId();
+  await runClass(java, {
+    mainClass: "kafka.tools.StorageTool",
+    args: ["format", "--ignore-formatted", "--cluster-id", clusterId, "--config", files.settings],
+    flags: [toLoggingFlag(files)],
+  });
+}
+
+function createClusterId(): string {
+  const bytes = randomBytes(16);
+  // Otherwise one in 64 would begin with a hyphen and be parsed as an option.
+  bytes[0] = 0;
+  return bytes.toString("base64url");
+}
+
+const toolClasses = {
+  "kafka-console-producer": "org.apache.kafka.tools.ConsoleProducer",
+  "kafka-topics": "org.apache.kafka.tools.TopicCommand",
+} as const;
+
+async function runTool(
+  java: KafkaJava,
+  tool: keyof typeof toolClasses,
+  args: readonly string[],
+  input: Uint8Array,
+): Promise<string> {
+  try {
+    return await runClass(java, { mainClass: toolClasses[tool], args, input });
+  } catch (error) {
+    throw new Error(`${tool} failed: ${getErrorMessage(error)}`, { cause: error });
+  }
+}

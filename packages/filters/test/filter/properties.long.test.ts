@@ -1,0 +1,4 @@
+import { manyRuns } from "../../../../test/support/runs.ts";
+import { testFilterProperties } from "./properties-tests.ts";
+
+testFilterProperties(manyRuns);

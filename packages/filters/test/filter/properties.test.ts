@@ -1,0 +1,4 @@
+import { fewRuns } from "../../../../test/support/runs.ts";
+import { testFilterProperties } from "./properties-tests.ts";
+
+testFilterProperties(fewRuns);

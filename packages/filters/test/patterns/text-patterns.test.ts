@@ -1,0 +1,4 @@
+import { fewRuns } from "../../../../test/support/runs.ts";
+import { testTextPatterns } from "./text-patterns-tests.ts";
+
+testTextPatterns(fewRuns);

@@ -1,0 +1,4 @@
+import { manyRuns } from "../../../../test/support/runs.ts";
+import { testPicker } from "./picker-tests.ts";
+
+testPicker(manyRuns);

@@ -1,0 +1,125 @@
+import type { Message } from "kafkajs";
+
+import { invariant } from "@topicsync/lib/invariant";
+import { now } from "@topicsync/lib/platform";
+import { headerBytes, writeBatchHeader } from "./batch-header.ts";
+import { toHeaderList } from "./headers.ts";
+import { getVarintBytes, writeVarint } from "./varint.ts";
+
+/** The messages of one batch, and what their encoding takes. */
+interface MeasuredBatch {
+  readonly messages: readonly Message[];
+  readonly bytes: number;
+  readonly firstTimestamp: string;
+  readonly maxTimestamp: string;
+  /** Of each record, relative to the first timestamp. */
+  readonly timestampDeltas: readonly number[];
+  /** Of each record, without its length. */
+  readonly bodyBytes: readonly number[];
+}
+
+/** What a batch says of its producer. */
+export interface BatchProducer {
+  readonly id: bigint;
+  readonly epoch: number;
+  readonly isTransactional: boolean;
+}
+
+/** Measures a batch, so that one buffer can be allocated for the whole request. */
+export function measureBatch(messages: readonly Message[]): MeasuredBatch {
+  const sentOn = String(now());
+  let firstTimestamp = messages[0]?.timestamp ?? sentOn;
+  let maxTimestamp = firstTimestamp;
+  for (const { timestamp = sentOn } of messages) {
+    if (Number(timestamp) < Number(firstTimestamp)) firstTimestamp = timestamp;
+    if (Number(timestamp) > Number(maxTimestamp)) maxTimestamp = timestamp;
+  }
+  const timestampDeltas: number[] = [];
+  const bodyBytes: number[] = [];
+  let bytes = headerBytes;
+  for (const [index, message] of messages.entries()) {
+    const delta = Number(message.timestamp ?? sentOn) - Number(firstTimestamp);
+    const body = getBodyBytes(message, delta, index);
+    timestampDeltas.push(delta);
+    bodyBytes.push(body);
+    bytes += getVarintBytes(body) + body;
+  }
+  return { messages, bytes, firstTimestamp, maxTimestamp, timestampDeltas, bodyBytes };
+}
+
+/** Writes an uncompressed batch into a buffer of its size. */
+export function writeBatch(
+  buffer: Buffer,
+  batch: MeasuredBatch,
+  { producer, firstSequence }: { readonly producer: BatchProducer; readonly firstSequence: number },
+): void {
+  const { messages, timestampDeltas, bodyBytes } = batch;
+  let at = headerBytes;
+  for (const [index, message] of messages.entries()) {
+    at = writeVarint(buffer, bodyBytes[index] ?? 0, at);
+    at = writeBody(buffer, message, { timestampDelta: timestampDeltas[index] ?? 0, offsetDelta: index }, at);
+  }
+  invariant(at === buffer.length, "a batch takes exactly the bytes that were measured");
+  writeBatchHeader(buffer, {
+    isTransactional: producer.isTransactional,
+    firstTimestamp: BigInt(batch.firstTimestamp),
+    maxTimestamp: BigInt(batch.maxTimestamp),
+    producerId: producer.id,
+    producerEpoch: producer.epoch,
+    firstSequence,
+    count: messages.length,
+  });
+}
+
+const attributesBytes = 1;
+
+function getBodyBytes(
+  { key, value, headers: given }: Message,
+  timestampDelta: number,
+  offsetDelta: number,
+): number {
+  const headers = toHeaderList(given);
+  let bytes =
+    attributesBytes +
+    getVarintBytes(timestampDelta) +
+    getVarintBytes(offsetDelta) +
+    getFieldBytes(key) +
+    getFieldBytes(value) +
+    getVarintBytes(headers.length);
+  for (const [name, text] of headers) bytes += getFieldBytes(name) + getFieldBytes(text);
+  return bytes;
+}
+
+function writeBody(
+  buffer: Buffer,
+  { key, value, headers: given }: Message,
+  { timestampDelta, offsetDelta }: { readonly timestampDelta: number; readonly offsetDelta: number },
+  start: number,
+): number {
+  const headers = toHeaderList(given);
+  let at = buffer.writeInt8(0, start);
+  at = writeVarint(buffer, timestampDelta, at);
+  at = writeVarint(buffer, offsetDelta, at);
+  at = writeField(buffer, key, at);
+  at = writeField(buffer, value, at);
+  at = writeVarint(buffer, headers.length, at);
+  for (const [name, text] of headers) at = writeField(buffer, text, writeField(buffer, name, at));
+  return at;
+}
+
+type Field = Buffer | string | null | undefined;
+
+const getBytes = (field: Buffer | string): number =>
+  typeof field === "string" ? Buffer.byteLength(field) : field.length;
+
+function getFieldBytes(field: Field): number {
+  if (field === null || field === undefined) return getVarintBytes(-1);
+  const bytes = getBytes(field);
+  return getVarintBytes(bytes) + bytes;
+}
+
+function writeField(buffer: Buffer, field: Field, start: number): number {
+  if (field === null || field === undefined) return writeVarint(buffer, -1, start);
+  const at = writeVarint(buffer, getBytes(field), start);
+  return at + (typeof field === "string" ? buffer.write(field, at) : field.copy(buffer, at));
+}

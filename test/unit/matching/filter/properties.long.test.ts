@@ -1,4 +1,0 @@
-import { manyRuns } from "../../../support/runs.ts";
-import { testFilterProperties } from "./properties-tests.ts";
-
-testFilterProperties(manyRuns);

@@ -1,4 +1,0 @@
-import { fewRuns } from "../../../support/runs.ts";
-import { testFilterProperties } from "./properties-tests.ts";
-
-testFilterProperties(fewRuns);

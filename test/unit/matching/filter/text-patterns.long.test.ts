@@ -1,4 +1,0 @@
-import { manyRuns } from "../../../support/runs.ts";
-import { testTextPatterns } from "./text-patterns-tests.ts";
-
-testTextPatterns(manyRuns);

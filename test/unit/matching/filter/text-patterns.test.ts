@@ -1,4 +1,0 @@
-import { fewRuns } from "../../../support/runs.ts";
-import { testTextPatterns } from "./text-patterns-tests.ts";
-
-testTextPatterns(fewRuns);

@@ -1,4 +1,0 @@
-import { manyRuns } from "../../../support/runs.ts";
-import { testPicker } from "./picker-tests.ts";
-
-testPicker(manyRuns);

@@ -1,4 +1,0 @@
-import { fewRuns } from "../../../support/runs.ts";
-import { testPicker } from "./picker-tests.ts";
-
-testPicker(fewRuns);
