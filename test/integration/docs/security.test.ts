@@ -22,12 +22,14 @@ describe("docs/security.md", () => {
     for (const row of columns) {
       const named = [...getTests(row).matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
       assert.ok(named.length > 0, row);
-      for (const name of named) assert.match(name, /^test\/.*\.test\.ts$/, row);
+      for (const name of named) assert.match(name, /^(?:test|packages\/\w+\/test)\/.*\.test\.ts$/, row);
     }
   });
 
   it("names existing files, and titles of tests in them", () => {
-    for (const [, file = "", titles = ""] of text.matchAll(/`(test\/[^`]*)`(?:: ((?:"[^"]+"(?:, )?)+))?/g)) {
+    for (const [, file = "", titles = ""] of text.matchAll(
+      /`((?:test|packages)\/[^`]*)`(?:: ((?:"[^"]+"(?:, )?)+))?/g,
+    )) {
       assert.ok(existsSync(join(root, file)), file);
       const source = titles === "" ? "" : readFileSync(join(root, file), "utf8");
       for (const [, title = ""] of titles.matchAll(/"([^"]+)"/g)) assert.ok(source.includes(title), title);

@@ -295,7 +295,7 @@ describe("the dead letters of events", () => {
       [[`${scene.events}-0-0`, "NO_EGRESS_TOPIC"]],
     );
     await createKafkaTopics(admin, { topic: `${prefix}.missing`, numPartitions: 1 });
-    const { code } = await scene.cli("dead-letters", "replay", "--events", "--all", "--yes");
+    const { code } = await scene.cli("dead-letters", "replay", "--channel", "events", "--all", "--yes");
     assert.equal(code, 0);
     await scene.routed();
     assert.equal((await scene.readAll(`${prefix}.there`)).length, 1);
