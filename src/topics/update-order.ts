@@ -1,5 +1,5 @@
-import { invariant } from "@topicsync/lib/invariant";
-import { getCombination, type Topic } from "./topic.ts";
+import { exchange, findRings, type Exchange } from "./rings.ts";
+import { getCombination, type Topic, type TopicDefinition } from "./topic.ts";
 
 export interface TopicUpdate {
   readonly from: Topic;
@@ -9,7 +9,7 @@ export interface TopicUpdate {
 /** Updates in an order in which each finds its unique values free. */
 interface OrderedUpdates {
   readonly updated: readonly TopicUpdate[];
-  /** One topic of each ring that exchanged values: removed first and inserted again last. */
+  /** Topics of rings that exchanged values: removed first and inserted again last. */
   readonly reinserted: readonly TopicUpdate[];
 }
 
@@ -19,62 +19,28 @@ interface OrderedUpdates {
  * inserting it again at the end.
  */
 export function orderUpdates(updates: readonly TopicUpdate[]): OrderedUpdates {
-  const holders = new Map(updates.flatMap((one) => getUniqueValues(one.from).map((value) => [value, one])));
-  const getBlockers = (update: TopicUpdate): TopicUpdate[] =>
-    getUniqueValues(update.to)
-      .flatMap((value) => holders.get(value) ?? [])
-      .filter((holder) => holder !== update);
-
-  /** How many values each update still waits for. */
-  const waiting = new Map<TopicUpdate, number>();
-  const waiters = new Map<TopicUpdate, TopicUpdate[]>();
-  const ready: TopicUpdate[] = [];
+  const updated: TopicUpdate[] = [];
   const reinserted: TopicUpdate[] = [];
-
-  /** The values of an update are free: others may take them. */
-  function release(update: TopicUpdate): void {
-    for (const waiter of waiters.get(update) ?? []) {
-      const count = waiting.get(waiter);
-      if (count === undefined) continue;
-      if (count > 1) waiting.set(waiter, count - 1);
-      else {
-        waiting.delete(waiter);
-        ready.push(waiter);
-      }
-    }
-  }
-
-  /** Follows what blocks an update until it comes back to a member of a ring. */
-  function findRingMember(start: TopicUpdate): TopicUpdate {
-    const seen = new Set<TopicUpdate>();
-    let update = start;
-    while (!seen.has(update)) {
-      seen.add(update);
-      const blocker = getBlockers(update).find((one) => waiting.has(one));
-      invariant(blocker !== undefined, "an update waits for another that waits");
-      update = blocker;
-    }
-    return update;
-  }
-
-  for (const update of updates) {
-    const blockers = getBlockers(update);
-    if (blockers.length === 0) ready.push(update);
-    else waiting.set(update, blockers.length);
-    for (const one of blockers) waiters.set(one, [...(waiters.get(one) ?? []), update]);
-  }
-  for (let placed = 0; ;) {
-    for (; placed < ready.length; placed += 1) release(ready[placed] as TopicUpdate);
-    const [first] = waiting.keys();
-    if (first === undefined) return { updated: ready, reinserted };
-    const member = findRingMember(first);
-    waiting.delete(member);
-    reinserted.push(member);
-    release(member);
-  }
+  const place = (some: readonly ExchangingUpdate[]): void => {
+    for (const [first, ...others] of findRings(some))
+      if (first !== undefined && others.length > 0) {
+        reinserted.push(first.update);
+        place(others);
+      } else if (first !== undefined) updated.push(first.update);
+  };
+  place(updates.map((update) => ({ update, ...toExchange(update) })));
+  return { updated, reinserted };
 }
 
-const getUniqueValues = (topic: Topic): readonly [string, string] => [
+interface ExchangingUpdate extends Exchange {
+  readonly update: TopicUpdate;
+}
+
+const toExchange = ({ from, to }: TopicUpdate): Exchange =>
+  exchange(getUniqueValues(from), getUniqueValues(to));
+
+/** The values that no two topics may have. */
+export const getUniqueValues = (topic: TopicDefinition): readonly string[] => [
   `id ${topic.externalId}`,
   `combination ${getCombination(topic)}`,
 ];
