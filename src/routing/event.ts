@@ -11,9 +11,6 @@ export interface DecodedEvent {
   readonly record: EventRecord;
 }
 
-/** Reads the text of an event as the router reads the value of a record. Throws a RejectionError. */
-export type DecodeEventText = (text: string) => DecodedEvent;
-
 /** Checks what `parseEvent` returned. */
 export function checkEvent(json: unknown): ValidationResult<Event> {
   // To a JSON Schema, a LongNumber is an object.
