@@ -108,11 +108,12 @@ describe("GET /metrics", () => {
     assert.equal(await metric(`topicsync_partition_log_end_offset{${labels}}`), 1);
     assert.equal(await metric(`topicsync_partition_lag_records{${labels}}`), 0);
     assert.equal(await metric(`topicsync_partition_lag_seconds{${labels}}`), 0);
-    assert.equal(await metric(`topicsync_partition_assigned{${labels}}`), 1);
-    // The position is looked up again after the other member left.
+    // After the other member left, the partitions are assigned again, and the positions looked up.
     await until(
-      "the partition is read",
-      async () => (await metric(`topicsync_partition_paused{${labels}}`)) === 0,
+      "the partition is assigned and read",
+      async () =>
+        (await metric(`topicsync_partition_assigned{${labels}}`)) === 1 &&
+        (await metric(`topicsync_partition_paused{${labels}}`)) === 0,
     );
     assert.equal(await metric(`topicsync_ready{check="consumer"}`), 1);
     assert.equal(await metric(`topicsync_rejections_total{code="MALFORMED_JSON"}`), 2);
