@@ -138,15 +138,27 @@ indexes in the database, 69 broker, store or service unavailable, 70 the consume
 }
 
 ignoreBrokenPipe();
+// The command is the first word, or the second after "help".
+const program = await createProgram(process.argv.slice(2, 4));
 try {
-  // The command is the first word, or the second after "help".
-  const program = await createProgram(process.argv.slice(2, 4));
   await program.parseAsync();
 } catch (error) {
   process.exitCode = toExitCode(error);
+  if (error instanceof CommanderError) suggestOptions(error);
   // The message may quote stored text, so each line is sanitized.
   if (!(error instanceof CommanderError))
     for (const line of `topicsync: ${getErrorMessage(error)}`.split("\n")) printError(sanitize(line));
+}
+
+/** Commander suggests what is spelled alike, but not what begins alike: --content for --content-query. */
+function suggestOptions({ message }: CommanderError): void {
+  const [, given] = /unknown option '(--[^']+)'$/.exec(message) ?? [];
+  if (given === undefined) return;
+  const command = process.argv
+    .slice(2)
+    .reduce((found, word) => found.commands.find((one) => one.name() === word) ?? found, program);
+  const longer = command.options.flatMap(({ long }) => (long?.startsWith(given) ? [long] : []));
+  if (longer.length > 0) printError(`(Did you mean ${longer.join(" or ")}?)`);
 }
 
 function toExitCode(error: unknown): number {

@@ -102,6 +102,8 @@ function createContext(options: ContextOptions): CommandContext {
 }
 
 function openAudit({ config, log, lifecycle }: ContextOptions): RecordChange {
+  // Nobody collects what a terminal shows, and there the command says in a sentence what it did.
+  if (config.auditLog === "stdout" && process.stderr.isTTY) return () => undefined;
   const audit = openAuditLog(config.auditLog, log);
   lifecycle.onStop("audit", () => audit.close());
   const origin = { via: "cli", by: getSystemUser(), from: hostname() } as const;

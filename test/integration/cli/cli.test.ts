@@ -146,6 +146,12 @@ describe("the command line", () => {
     assert.equal((await spawnCli(["users", "add"], settings)).code, 64);
   });
 
+  it("suggests options that begin like an unknown one", async () => {
+    const { code, errors } = await runCli(["topics", "list", "--own", "ann"], {});
+    assert.equal(code, 64);
+    assert.match(errors, /unknown option '--own'\n\(Did you mean --owner\?\)/);
+  });
+
   it("exits with 78 and lists every fault if the settings are invalid", async () => {
     const { code, errors } = await spawnCli(["start"], { HTTP_PORT: "x", LOG_LEVEL: "y" });
     assert.equal(code, 78);
