@@ -22,8 +22,8 @@ interface Visit<T> {
 }
 
 /**
- * Groups those that wait for each other to give up a value, which are a ring; most are alone. What a group waits
- * for comes before it (Tarjan's strongly connected components, without recursion).
+ * Groups those that wait for each other to give up a value, which are a ring; most are alone. What a group
+ * waits for comes before it (Tarjan's strongly connected components, without recursion).
  */
 export function* findRings<T extends Exchange>(items: readonly T[]): Generator<T[]> {
   const holders = new Map(items.flatMap((one) => one.freed.map((value) => [value, one])));

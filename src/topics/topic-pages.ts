@@ -1,5 +1,5 @@
 import { createCursorFormat, createCursorError, type CursorFormat } from "@topicsync/lib/cursor";
-import { maxPageBytes, measureRecords, recordsPerRead } from "@topicsync/lib/page-bytes";
+import { getNextRead, maxPageBytes, measureRecords, recordsPerRead } from "@topicsync/lib/page-bytes";
 import { dropFound, findBySearch, type TopicSources } from "./details/search.ts";
 import type { DetailsQuery } from "./details/store.ts";
 import type { TopicOrder, TopicQuery, TopicReader, TopicSortKey } from "./listing.ts";
@@ -57,7 +57,9 @@ export async function readTopicPage(
     for (let hasMore = true; hasMore && !isFull();) {
       // Fetch one extra row to know whether there is a next page.
       const drops = dropRepeated !== undefined || select !== undefined;
-      const wanted = drops ? recordsPerRead : Math.min(limit + 1 - found.length, recordsPerRead);
+      const wanted = drops
+        ? recordsPerRead
+        : Math.min(limit + 1 - found.length, getNextRead(found.length, bytes));
       const topics = await read(after, wanted);
       const others = (await dropRepeated?.(topics)) ?? topics;
       const kept = (await select?.(others)) ?? others;

@@ -22,7 +22,7 @@ export async function countSteps<T>(run: () => T): Promise<{ result: T; steps: n
   const result = run();
   const { result: scripts } = await session.post("Profiler.takePreciseCoverage");
   const steps = scripts
-    .filter(({ url }) => /\/src\/matching\/(?:picker|filter)\//.test(url))
+    .filter(({ url }) => /\/packages\/filters\/(?!test\/)/.test(url))
     .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
     .reduce((sum, { count }) => sum + count, 0);
   return { result, steps };

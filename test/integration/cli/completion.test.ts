@@ -22,17 +22,10 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
   [["st"], ["start", "status"]],
   [["top"], ["topics"]],
   [
-    ["topics", ""],
-    [
-      ...["list", "show", "usage", "add", "disable", "enable", "change", "history", "diff"],
-      ...["restore", "describe", "export", "import", "egress", "analyze", "impact"],
-      ...["plan", "apply", "sets", "adopt", "release", "help"],
-    ],
+    ["keys", ""],
+    ["create", "list", "delete", "help"],
   ],
-  [
-    ["topics", "e"],
-    ["enable", "export", "egress"],
-  ],
+  [["users", "a"], ["add"]],
   [["topics", "list", "--so"], ["--source"]],
   [
     ["topics", "list", "--source", ""],
