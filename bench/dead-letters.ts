@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import { MongoClient, type Db } from "mongodb";
 
-import { sendDeadLetters, type OutgoingDeadLetter } from "../consumers/dead-letter-sender.ts";
 import { RejectionError } from "@topicsync/lib/errors";
+import type { OutgoingRecord, SendResult } from "@topicsync/kafka";
+import { sendDeadLetters, type OutgoingDeadLetter } from "../consumers/dead-letter-sender.ts";
 import type { DeadLetterRecord } from "../src/storage/dead-letters.ts";
 import { ensureIndexes } from "../src/storage/indexes.ts";
 import { collections } from "../src/storage/names.ts";
-import type { OutgoingRecord, SendResult } from "@topicsync/kafka";
 import { httpService } from "./http/contestants.ts";
 import { withServing } from "./http/serving.ts";
 import { createAnnouncement, openTopic } from "./support/announcements.ts";

@@ -1,6 +1,6 @@
+import { createLogger } from "@topicsync/lib/logger";
 import { Command } from "commander";
 import type { TopicBody } from "../schemas/topics/topic.ts";
-import { createLogger } from "@topicsync/lib/logger";
 import { createDatabase } from "../src/storage/database/database.ts";
 import { createTopicDetailsStore } from "../src/storage/topics/details.ts";
 import { createTopicReader } from "../src/storage/topics/reader.ts";

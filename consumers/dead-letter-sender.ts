@@ -1,4 +1,3 @@
-import { type DeadLetterHeaders, deadLetterHeader } from "../schemas/dead-letters/record.ts";
 import { UnavailableError, type RejectionError } from "@topicsync/lib/errors";
 import {
   type LogRecord,
@@ -12,6 +11,7 @@ import {
   formatRecordPosition,
   withHeaders,
 } from "@topicsync/kafka";
+import { type DeadLetterHeaders, deadLetterHeader } from "../schemas/dead-letters/record.ts";
 
 /** A rejected record and its reason. */
 export interface OutgoingDeadLetter {

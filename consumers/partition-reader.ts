@@ -7,8 +7,6 @@ import {
 import { invariant, InvariantError } from "@topicsync/lib/invariant";
 import type { Logger } from "@topicsync/lib/logger";
 import { elapsed, sleep } from "@topicsync/lib/platform";
-import { OtherClusterError, requireSameCluster } from "./clusters.ts";
-import type { PauseCause, ReaderStatus } from "./partition-status.ts";
 import {
   isSamePosition,
   type Position,
@@ -16,6 +14,8 @@ import {
   type PartitionLog,
   type RecordBatch,
 } from "@topicsync/kafka";
+import { OtherClusterError, requireSameCluster } from "./clusters.ts";
+import type { PauseCause, ReaderStatus } from "./partition-status.ts";
 import { takeBatch, whileBeating, type PreparedBatch } from "./batch.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { logFailedClaim, logFailedWrite, toState } from "./reader-reports.ts";

@@ -1,5 +1,5 @@
-import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Position, PositionStore, LogObserver, ObservedBounds, Partition } from "@topicsync/kafka";
+import type { SyncStatus } from "../schemas/sync-status.ts";
 import { getAgeAt } from "./age.ts";
 
 /** The status of a consumer of this process. */

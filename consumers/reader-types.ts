@@ -1,7 +1,5 @@
 import { UnavailableError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
-import { OtherClusterError } from "./clusters.ts";
-import type { PauseCause } from "./partition-status.ts";
 import {
   FencedError,
   type LogStore,
@@ -10,6 +8,8 @@ import {
   type LogWatch,
   type Partition,
 } from "@topicsync/kafka";
+import { OtherClusterError } from "./clusters.ts";
+import type { PauseCause } from "./partition-status.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
 
 export interface ReaderOptions<Prepared extends PreparedBatch, Outcome> {

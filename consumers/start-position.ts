@@ -1,7 +1,6 @@
 import { KafkaUnavailableError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import { now } from "@topicsync/lib/platform";
-import { isOtherLog } from "./clusters.ts";
 import {
   isSamePosition,
   type ClaimedPosition,
@@ -12,6 +11,7 @@ import {
   type Partition,
   type PartitionLog,
 } from "@topicsync/kafka";
+import { isOtherLog } from "./clusters.ts";
 import type { BatchHandler } from "./batch.ts";
 import type { Reading } from "./reader-types.ts";
 

@@ -9,10 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import { MongoClient, type Db } from "mongodb";
 
-import { createProgress } from "../src/cli/output/progress.ts";
 import { createBroker } from "@topicsync/kafka/client";
 import { getErrorMessage } from "@topicsync/lib/errors";
 import { createLogger } from "@topicsync/lib/logger";
+import { createProgress } from "../src/cli/output/progress.ts";
 import { openChannel, readSampleAnnouncements, type Channel } from "./channel.ts";
 import { formatError, post, type Credentials } from "./client.ts";
 import { forwardEvent } from "./forward.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { routedEventHeader } from "../schemas/routed-event.ts";
-import { createEgressNamingFromConfig } from "../src/service/egress-naming.ts";
 import { type KafkaConfig, type RouterConfig, formatRecordPosition, getHeaderText } from "@topicsync/kafka";
 import type { Broker } from "@topicsync/kafka/client";
+import { routedEventHeader } from "../schemas/routed-event.ts";
+import { createEgressNamingFromConfig } from "../src/service/egress-naming.ts";
 
 /** A copy of an event, as a consumer of an egress topic reads it. */
 export interface ForwardedCopy {

@@ -6,9 +6,9 @@ import { readFileSync } from "node:fs";
 
 import { Command } from "commander";
 
+import { getErrorMessage } from "@topicsync/lib/errors";
 import { runWithContext } from "../src/cli/context.ts";
 import { formatTable } from "../src/cli/output/table.ts";
-import { getErrorMessage } from "@topicsync/lib/errors";
 import { forwardEvent } from "./forward.ts";
 import { printLine } from "./story.ts";
 

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { buildConsole } from "../console/bundle.ts";
-import { readConfig } from "../src/config/config.ts";
 import type { KafkaConfig } from "@topicsync/kafka";
 import { startProcess, waitUntilReady, startBroker, startStore } from "@topicsync/embedded";
+import { buildConsole } from "../console/bundle.ts";
+import { readConfig } from "../src/config/config.ts";
 import { printIndented } from "./story.ts";
 
 const cli = fileURLToPath(new URL("../src/cli.ts", import.meta.url));

@@ -1,10 +1,10 @@
+import { publishSchema } from "@topicsync/lib/published-schema";
 import { cloudEventSchema, contextAttributesSchema } from "../schemas/cloud-event.ts";
 import { pushFeedbackSchema } from "../schemas/push-feedback.ts";
 import { eventSchema } from "../schemas/pick.ts";
 import { forwardedHeadersSchema, unmatchedHeadersSchema } from "../schemas/routed-event.ts";
 import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
 import { topicBodySchema } from "../schemas/topics/topic.ts";
-import { publishSchema } from "@topicsync/lib/published-schema";
 import { attributePrefix } from "../consumers/envelopes/cloud-event.ts";
 
 /** A kind of record of a Kafka topic. Its schemas have an `$id`. */

@@ -1,7 +1,7 @@
+import { getSchemaName, publishSchema } from "@topicsync/lib/published-schema";
 import { deadLetterHeadersSchema } from "../schemas/dead-letters/record.ts";
 import { eventDeadLetterHeadersSchema } from "../schemas/routed-event.ts";
 import { settingsSchema, type SettingName } from "../schemas/settings.ts";
-import { getSchemaName, publishSchema } from "@topicsync/lib/published-schema";
 import { version } from "../src/config/version.ts";
 import {
   announcementMessages,

@@ -1,10 +1,10 @@
 /** The contracts as they are committed in this folder. */
 import { format, resolveConfig } from "prettier";
 
+import { publishSchema } from "@topicsync/lib/published-schema";
 import { asyncApiDocument } from "./asyncapi.ts";
 import { topicFileSchema } from "../schemas/topics/file.ts";
 import { topicPlanReportSchema, topicPlanSchema } from "../schemas/topics/plan.ts";
-import { publishSchema } from "@topicsync/lib/published-schema";
 import { listOperations } from "../http/app.ts";
 import { buildOpenApiDocument } from "../http/openapi/document.ts";
 

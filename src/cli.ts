@@ -1,8 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=100
 import { Command, CommanderError } from "commander";
 
-import { RequestError } from "./cli/client/request-error.ts";
-import { ignoreBrokenPipe, printError, sanitize } from "./cli/output/output.ts";
 import {
   ConfigurationError,
   DatabaseConflictError,
@@ -12,6 +10,8 @@ import {
   RejectionError,
   UnavailableError,
 } from "@topicsync/lib/errors";
+import { RequestError } from "./cli/client/request-error.ts";
+import { ignoreBrokenPipe, printError, sanitize } from "./cli/output/output.ts";
 import { version } from "./config/version.ts";
 
 interface CommandEntry {

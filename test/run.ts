@@ -10,8 +10,6 @@ import { pipeline } from "node:stream/promises";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
-import { buildConsole } from "../console/bundle.ts";
-import { readEnvironment, readConfig } from "../src/config/config.ts";
 import { getErrorMessage } from "@topicsync/lib/errors";
 import {
   prepareKafkaJava,
@@ -21,6 +19,8 @@ import {
   type Running,
   type RunningBroker,
 } from "@topicsync/embedded";
+import { buildConsole } from "../console/bundle.ts";
+import { readEnvironment, readConfig } from "../src/config/config.ts";
 import { useBroker } from "./support/broker-use.ts";
 import { startChromium } from "./support/chromium.ts";
 import { joinFiles } from "./support/joined-files.ts";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 
 import { MongoClient } from "mongodb";
 
-import { collections } from "../../src/storage/names.ts";
 import type { ServerCommand } from "@topicsync/embedded";
+import { collections } from "../../src/storage/names.ts";
 import { service } from "../support/contestant.ts";
 import { toBasicAuthorization, type RequestTemplate } from "./request.ts";
 import { installPackages } from "../support/npm.ts";

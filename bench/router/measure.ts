@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { Broker } from "@topicsync/kafka/client";
 import { UnavailableError } from "@topicsync/lib/errors";
 import { getHeaderText } from "@topicsync/kafka";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { readCpuMicros } from "../support/process-usage.ts";
 import type { Job } from "./contestants.ts";
 import { getExternalId, parseEventNumber, type EventLog } from "./events.ts";

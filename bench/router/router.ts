@@ -1,10 +1,10 @@
 import { Command, Option } from "commander";
 import kafkajs from "kafkajs";
 
-import { createLongProgress } from "../../src/cli/output/progress.ts";
-import { readConfig } from "../../src/config/config.ts";
 import { createBroker, type Broker } from "@topicsync/kafka/client";
 import { createLogger } from "@topicsync/lib/logger";
+import { createLongProgress } from "../../src/cli/output/progress.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { openTopic } from "../support/announcements.ts";
 import { service, withContestant, type Contestant } from "../support/contestant.ts";
 import { createJsonOption, parsePositive, parsePositives } from "../support/options.ts";

@@ -1,8 +1,8 @@
 import type { Db } from "mongodb";
 
+import { newId } from "@topicsync/lib/sys-id";
 import { toInstallationRecord } from "../../src/storage/installations/records.ts";
 import { collections } from "../../src/storage/names.ts";
-import { newId } from "@topicsync/lib/sys-id";
 import { application, httpService, platform, serviceUser } from "../http/contestants.ts";
 import { findLoadGenerator, type LoadResult } from "../http/load.ts";
 import { randomToken } from "../http/request.ts";

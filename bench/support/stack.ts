@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 
 import { MongoClient, type Db } from "mongodb";
 
-import { readConfig } from "../../src/config/config.ts";
 import { runCommand, startBroker, startStore, type Running } from "@topicsync/embedded";
+import { readConfig } from "../../src/config/config.ts";
 import { ensureIndexes } from "../../src/storage/indexes.ts";
 import { startMemoryStore } from "./memory-store.ts";
 import type { StoreChoice } from "./options.ts";

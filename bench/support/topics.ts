@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 
-import type { TopicBody } from "../../schemas/topics/topic.ts";
 import { newId } from "@topicsync/lib/sys-id";
+import type { TopicBody } from "../../schemas/topics/topic.ts";
 import { collections } from "../../src/storage/names.ts";
 import { toTopicRecord, type TopicRecord } from "../../src/storage/topics/records.ts";
 import { toDefinition, type Topic } from "../../src/topics/topic.ts";

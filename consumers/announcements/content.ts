@@ -1,5 +1,5 @@
-import { topicBodySchema, type TopicBody } from "../../schemas/topics/topic.ts";
 import { createValidator } from "@topicsync/lib/validation";
+import { topicBodySchema, type TopicBody } from "../../schemas/topics/topic.ts";
 import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
 import { createRejection, type JsonLocation } from "../envelopes/envelope.ts";
 

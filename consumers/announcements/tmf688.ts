@@ -1,3 +1,4 @@
+import { createValidator, type ValidationResult } from "@topicsync/lib/validation";
 import {
   definedTopicSchema,
   deletedTopicSchema,
@@ -7,7 +8,6 @@ import {
   type TopicNotification,
 } from "../../schemas/tmf688.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
-import { createValidator, type ValidationResult } from "@topicsync/lib/validation";
 import {
   createRejection,
   isObject,

@@ -1,8 +1,8 @@
+import type { Logger } from "@topicsync/lib/logger";
+import type { PositionKey, LogRecord, Partition } from "@topicsync/kafka";
 import type { FindNamespace, IdentifyTopic } from "../../src/dead-letters/dead-letter.ts";
 import type { DeadLetterStore } from "../../src/dead-letters/stores.ts";
 import { summarize, type DeadLetterSummary } from "../../src/dead-letters/summary.ts";
-import type { Logger } from "@topicsync/lib/logger";
-import type { PositionKey, LogRecord, Partition } from "@topicsync/kafka";
 import { noTrace } from "../batch-trace.ts";
 import { storeBatch, type BatchHandler } from "../batch.ts";
 

@@ -1,12 +1,12 @@
+import type { Fault } from "@topicsync/lib/errors";
+import type { RecordHeaders } from "@topicsync/kafka";
+import { createValidator } from "@topicsync/lib/validation";
 import {
   cloudEventSchema,
   contextAttributesSchema,
   type CloudEvent,
   type ContextAttributes,
 } from "../../schemas/cloud-event.ts";
-import type { Fault } from "@topicsync/lib/errors";
-import type { RecordHeaders } from "@topicsync/kafka";
-import { createValidator } from "@topicsync/lib/validation";
 import {
   cloudEventType,
   createHeaderRejection,

@@ -1,5 +1,4 @@
 import { elapsed } from "@topicsync/lib/platform";
-import type { Copy, FoundTopics, RoutePlan, Undelivered } from "../../src/routing/plan.ts";
 import {
   RecordRejectedError,
   type EgressTopics,
@@ -7,6 +6,7 @@ import {
   type RoutingTransactions,
   FencedError,
 } from "@topicsync/kafka";
+import type { Copy, FoundTopics, RoutePlan, Undelivered } from "../../src/routing/plan.ts";
 import type { Step } from "../batch.ts";
 
 /** How long copies for a Kafka topic that rejected one are sent in requests of their own. */

@@ -1,7 +1,7 @@
 import { getErrorMessage, RejectionError } from "@topicsync/lib/errors";
-import { checkEvent, type DecodedEvent } from "../../src/routing/event.ts";
 import type { EventRecord } from "@topicsync/filters";
 import type { LogRecord, RecordHeaders } from "@topicsync/kafka";
+import { checkEvent, type DecodedEvent } from "../../src/routing/event.ts";
 import { createRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
 

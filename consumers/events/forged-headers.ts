@@ -1,5 +1,5 @@
-import { isProvenReplay } from "../../src/dead-letters/proof.ts";
 import type { LogRecord, Partition, RecordHeader } from "@topicsync/kafka";
+import { isProvenReplay } from "../../src/dead-letters/proof.ts";
 
 /** Removes headers of ours, unless we have written them. Without a key nothing proves that. */
 export function removeForgedHeaders(

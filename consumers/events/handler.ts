@@ -1,7 +1,16 @@
-import { proveDeadLetters } from "../../src/dead-letters/proof.ts";
 import { NotLoadedError, RejectionError, UnavailableError, type RejectionCode } from "@topicsync/lib/errors";
 import { now } from "@topicsync/lib/platform";
 import { withTimeout } from "@topicsync/lib/concurrency/timeout";
+import type {
+  EgressTopics,
+  RoutedRecord,
+  RoutingTransaction,
+  RoutingTransactions,
+  LogRecord,
+  OutgoingRecord,
+} from "@topicsync/kafka";
+import type { Tracing } from "@topicsync/lib/tracing";
+import { proveDeadLetters } from "../../src/dead-letters/proof.ts";
 import type { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import {
   chooseTarget,
@@ -12,15 +21,6 @@ import {
 } from "../../src/routing/plan.ts";
 import { toRejections, type EventRejection } from "../../src/routing/rejections.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
-import type {
-  EgressTopics,
-  RoutedRecord,
-  RoutingTransaction,
-  RoutingTransactions,
-  LogRecord,
-  OutgoingRecord,
-} from "@topicsync/kafka";
-import type { Tracing } from "@topicsync/lib/tracing";
 import type { BatchHandler, Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRejected } from "../dead-letter-sender.ts";

@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 
-import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
-import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { getErrorMessage, RejectionError, formatFaults, type Fault } from "@topicsync/lib/errors";
 import { parseStrictJson } from "@topicsync/lib/json";
 import { toTime } from "@topicsync/lib/time";
-import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { type LogRecord, getHeaderText } from "@topicsync/kafka";
 import { createValidator } from "@topicsync/lib/validation";
+import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
+import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { maxValueBytes } from "../announcements/decode.ts";
 import { createBatchRejection } from "../envelopes/open.ts";
 

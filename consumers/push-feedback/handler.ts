@@ -1,5 +1,5 @@
-import type { DecodedReport, FeedbackDecision, FeedbackService } from "../../src/installations/feedback.ts";
 import type { Partition } from "@topicsync/kafka";
+import type { DecodedReport, FeedbackDecision, FeedbackService } from "../../src/installations/feedback.ts";
 import { createBatchHandler, type BatchOutputs, type DecodedBatch } from "../batch-handler.ts";
 import type { BatchHandler } from "../batch.ts";
 import { decodeReport } from "./decode.ts";

@@ -5,8 +5,9 @@ import kafkajs, {
   type RetryOptions,
 } from "kafkajs";
 
-import type { KafkaConfig, NewEgress } from "./interface/config.ts";
 import type { Logger } from "@topicsync/lib/logger";
+import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
+import type { KafkaConfig, NewEgress } from "./interface/config.ts";
 import type { RoutingTransactions } from "./interface/routing-transactions.ts";
 import type { Position } from "./interface/positions.ts";
 import type {
@@ -17,7 +18,6 @@ import type {
   Partition,
   RecordProducer,
 } from "./interface/records.ts";
-import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import { replaceConnections } from "./certificate-rotation.ts";
 import { createSasl, followTls } from "./credentials.ts";
 import { reportAuthentication } from "./workarounds/authentication.ts";

@@ -2,11 +2,11 @@ import type { ConnectionOptions } from "node:tls";
 
 import type { KafkaConfig as KafkaJsConfig, Mechanism, SASLOptions } from "kafkajs";
 
-import type { KafkaSaslConfig, KafkaTlsConfig } from "./interface/config.ts";
 import type { Logger } from "@topicsync/lib/logger";
 import { Rotated } from "@topicsync/lib/concurrency/rotated";
 import { followSecret, readSecretFile } from "@topicsync/lib/secret";
 import { readClientTls } from "@topicsync/lib/tls";
+import type { KafkaSaslConfig, KafkaTlsConfig } from "./interface/config.ts";
 import { LoginError } from "./errors.ts";
 import { createGetToken, type GetToken } from "./tokens.ts";
 

@@ -5,8 +5,8 @@
  * The test in test/integration/two-brokers/lost-ends.ts shows it.
  */
 
-import type { RouterConfig } from "./interface/config.ts";
 import { elapsed, sleep } from "@topicsync/lib/platform";
+import type { RouterConfig } from "./interface/config.ts";
 import { createEgressNaming } from "./interface/egress-naming.ts";
 import { hasType } from "./errors.ts";
 import { fetchMetadata, findBroker, type Cluster } from "./log-requests.ts";

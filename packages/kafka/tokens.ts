@@ -1,10 +1,10 @@
-import { mskSigner, type ClientCredentials, type KafkaSaslConfig } from "./interface/config.ts";
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import { oncePerMinute } from "@topicsync/lib/concurrency/once-per-minute";
 import { now } from "@topicsync/lib/platform";
 import { followSecret, type Secret } from "@topicsync/lib/secret";
 import { createSingleFlight } from "@topicsync/lib/concurrency/single-flight";
+import { mskSigner, type ClientCredentials, type KafkaSaslConfig } from "./interface/config.ts";
 import { LoginError } from "./errors.ts";
 
 /** A bearer token. */

@@ -2,13 +2,13 @@ import { hostname, userInfo } from "node:os";
 
 import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import { openAuditLog } from "@topicsync/lib/audit/log";
-import { readEnvironment, readConfig, type Config } from "../config/config.ts";
 import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
-import type { Services } from "../service/services.ts";
 import type { Broker } from "@topicsync/kafka/client";
 import { createLifecycle, type Lifecycle } from "@topicsync/lib/lifecycle";
 import { createLogger, type Logger } from "@topicsync/lib/logger";
 import type { RecordProducer } from "@topicsync/kafka";
+import { readEnvironment, readConfig, type Config } from "../config/config.ts";
+import type { Services } from "../service/services.ts";
 import type { Database } from "../storage/database/database.ts";
 import { findServer } from "./input/server.ts";
 import { runUntilStopped } from "./until-stopped.ts";

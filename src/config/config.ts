@@ -4,20 +4,20 @@ import { parseEnv } from "node:util";
 
 import ipaddr from "ipaddr.js";
 
-import { roleMapSchema, type RoleMap } from "../../schemas/role-map.ts";
-import { settingsSchema, type SettingName, type Settings } from "../../schemas/settings.ts";
 import { ConfigurationError, getErrorMessage } from "@topicsync/lib/errors";
 import { parseStrictJson } from "@topicsync/lib/json";
 import { readTlsPair, type TlsFiles, type TlsPair } from "@topicsync/lib/tls";
 import { requireTrusted } from "@topicsync/lib/trusted-path";
 import type { KafkaConfig } from "@topicsync/kafka";
+import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
+import { createValidator } from "@topicsync/lib/validation";
+import { roleMapSchema, type RoleMap } from "../../schemas/role-map.ts";
+import { settingsSchema, type SettingName, type Settings } from "../../schemas/settings.ts";
 import { readNamedFile, toKafkaConfig } from "./kafka-config.ts";
 import { findSecretFiles, toSecret, type SecretFiles } from "./kafka-security.ts";
 import { findMisspelledSettings } from "./misspelled-settings.ts";
 import { describeSettingFault } from "./setting-faults.ts";
-import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import type { OidcConfig, SignInConfig } from "./openid-config.ts";
-import { createValidator } from "@topicsync/lib/validation";
 
 export interface HttpConfig {
   readonly host: string;

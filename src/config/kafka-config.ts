@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
-import type { Settings } from "../../schemas/settings.ts";
 import type { ConsumerChannel, KafkaConfig, RouterConfig } from "@topicsync/kafka";
-import { toKafkaSasl, toKafkaTls, type SecretFiles } from "./kafka-security.ts";
 import { getErrorMessage } from "@topicsync/lib/errors";
+import type { Settings } from "../../schemas/settings.ts";
+import { toKafkaSasl, toKafkaTls, type SecretFiles } from "./kafka-security.ts";
 
 /** Adds what is wrong to `faults`. */
 export function toKafkaConfig(settings: Settings, files: SecretFiles, faults: string[]): KafkaConfig {

@@ -1,9 +1,9 @@
-import { secretSettings, type SecretSettingName, type Settings } from "../../schemas/settings.ts";
 import { mskSigner, type KafkaSaslConfig, type KafkaTlsConfig } from "@topicsync/kafka";
 import { getErrorMessage } from "@topicsync/lib/errors";
 import { readSecretFile, type Secret } from "@topicsync/lib/secret";
 import { readClientTls, type ClientTlsFiles } from "@topicsync/lib/tls";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
+import { secretSettings, type SecretSettingName, type Settings } from "../../schemas/settings.ts";
 
 /** The files that secrets were read from. */
 export type SecretFiles = Readonly<Partial<Record<SecretSettingName, string>>>;

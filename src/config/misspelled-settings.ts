@@ -1,5 +1,5 @@
-import { secretSettings, settingsSchema } from "../../schemas/settings.ts";
 import { findNearest } from "@topicsync/lib/nearest";
+import { secretSettings, settingsSchema } from "../../schemas/settings.ts";
 
 const known = new Set([
   ...Object.keys(settingsSchema.properties),

@@ -1,5 +1,5 @@
-import { settingsSchema, type SettingName } from "../../schemas/settings.ts";
 import type { Fault } from "@topicsync/lib/errors";
+import { settingsSchema, type SettingName } from "../../schemas/settings.ts";
 import { isServiceLink } from "./misspelled-settings.ts";
 
 /** A fault in the words of somebody who sets environment variables, with causes that nobody sees. */

@@ -1,5 +1,3 @@
-import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
-import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { rejectionCodes, type Fault, type RejectionCode } from "@topicsync/lib/errors";
 import { toTime } from "@topicsync/lib/time";
 import {
@@ -10,6 +8,8 @@ import {
   type RecordHeaders,
   type RecordPosition,
 } from "@topicsync/kafka";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { isProven } from "./proof.ts";
 
 /** Why a record was rejected; OTHER for dead letters that topicsync did not write. */

@@ -1,5 +1,5 @@
-import type { DeadLetterItem } from "../../schemas/dead-letters/dead-letter.ts";
 import { createCursorFormat } from "@topicsync/lib/cursor";
+import type { DeadLetterItem } from "../../schemas/dead-letters/dead-letter.ts";
 import { findReplays, type ReplaySources } from "./outcomes.ts";
 import type { DeadLetterFilter, DeadLetterKey, DeadLetterReader, SyncPosition } from "./stores.ts";
 import type { StoredDeadLetter } from "./summary.ts";

@@ -1,5 +1,5 @@
-import type { ReplayView } from "../../schemas/dead-letters/dead-letter.ts";
 import { formatRecordPosition } from "@topicsync/kafka";
+import type { ReplayView } from "../../schemas/dead-letters/dead-letter.ts";
 import type { DeadLetterCode } from "./dead-letter.ts";
 import type { DeadLetterReader, Replay, ReplayStore, SyncPosition } from "./stores.ts";
 

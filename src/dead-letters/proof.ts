@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import {
   getHeaderText,
   withHeaders,
@@ -8,6 +7,7 @@ import {
   type OutgoingRecord,
   type RecordProducer,
 } from "@topicsync/kafka";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 
 type Content = Pick<LogRecord, "key" | "value" | "headers">;
 

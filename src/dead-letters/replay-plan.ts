@@ -1,5 +1,5 @@
-import type { SkippedReplay, SkipReason } from "../../schemas/dead-letters/replay.ts";
 import { isSamePartition, type RecordPosition } from "@topicsync/kafka";
+import type { SkippedReplay, SkipReason } from "../../schemas/dead-letters/replay.ts";
 import { formatOutcome, type ReplayWithOutcome } from "./outcomes.ts";
 import type { Replay, TopicState } from "./stores.ts";
 import type { DeadLetterSummary } from "./summary.ts";

@@ -1,6 +1,3 @@
-import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
-import { routedEventHeader } from "../../schemas/routed-event.ts";
-import type { SkippedReplay } from "../../schemas/dead-letters/replay.ts";
 import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import { UnavailableError } from "@topicsync/lib/errors";
 import {
@@ -10,6 +7,9 @@ import {
   type RecordPosition,
   type RecordProducer,
 } from "@topicsync/kafka";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
+import type { SkippedReplay } from "../../schemas/dead-letters/replay.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import { readDeadLetters, type DeadLetterSource } from "./records.ts";
 import { addProof } from "./proof.ts";

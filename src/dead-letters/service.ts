@@ -1,12 +1,12 @@
+import { KafkaUnavailableError } from "@topicsync/lib/errors";
+import { createMutex } from "@topicsync/lib/concurrency/mutex";
+import type { LogReader, RecordProducer } from "@topicsync/kafka";
 import type {
   DeadLetterChannel,
   DeadLetterList,
   DeadLetterView,
   ReplayView,
 } from "../../schemas/dead-letters/dead-letter.ts";
-import { KafkaUnavailableError } from "@topicsync/lib/errors";
-import { createMutex } from "@topicsync/lib/concurrency/mutex";
-import type { LogReader, RecordProducer } from "@topicsync/kafka";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { readPage, type PageRequest } from "./listing.ts";
 import { findReplays } from "./outcomes.ts";

@@ -1,4 +1,3 @@
-import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { NotLoadedError } from "@topicsync/lib/errors";
 import {
   formatRecordPosition,
@@ -9,6 +8,7 @@ import {
   type PartitionRecord,
   type RecordPosition,
 } from "@topicsync/kafka";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import type { IdentifyTopic } from "./dead-letter.ts";
 import { getSentId } from "./outcomes.ts";
 import type { ReplayStore, SyncPosition, SyncState, TopicState } from "./stores.ts";

@@ -1,6 +1,6 @@
-import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letters/dead-letter.ts";
 import type { RejectionCode } from "@topicsync/lib/errors";
 import { formatRecordPosition, measureRecord, type RecordHeaders } from "@topicsync/kafka";
+import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letters/dead-letter.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import type { ReplayWithOutcome } from "./outcomes.ts";
 import type { DeadLetterSummary } from "./summary.ts";

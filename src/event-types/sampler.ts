@@ -1,6 +1,6 @@
-import type { Event } from "../../schemas/pick.ts";
 import { toTime } from "@topicsync/lib/time";
 import { Turns } from "@topicsync/lib/concurrency/turns";
+import type { Event } from "../../schemas/pick.ts";
 import { structureLimits, untyped, type EventSample, type EventType } from "./event-type.ts";
 import { EventStructure, type Room } from "./structure.ts";
 

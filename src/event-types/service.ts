@@ -1,9 +1,9 @@
-import type { FilterWarning } from "../../schemas/topics/check.ts";
 import { cached } from "@topicsync/lib/concurrency/cached";
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import { waitAtMost } from "@topicsync/lib/concurrency/timeout";
 import type { FilterTexts } from "@topicsync/filters";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
 import type { EventSample, SampleAccess } from "./event-type.ts";
 import { findFilterWarnings } from "./warnings.ts";
 

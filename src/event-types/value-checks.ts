@@ -1,4 +1,3 @@
-import type { FilterWarning } from "../../schemas/topics/check.ts";
 import {
   toComparable,
   isComparison,
@@ -7,6 +6,7 @@ import {
   isPatternOperator,
   type RootedCondition,
 } from "@topicsync/filters";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
 import type { EventSample, PathStatistics, ValueKind } from "./event-type.ts";
 import { rankText, suggest } from "./suggestions.ts";
 import { createWarning, formatSampled, printName, printOwn } from "./warning-text.ts";

@@ -1,5 +1,5 @@
-import type { EventTypeList, EventTypeView } from "../../schemas/event-types.ts";
 import { type FilterMember, printPath } from "@topicsync/filters";
+import type { EventTypeList, EventTypeView } from "../../schemas/event-types.ts";
 import { valueKinds, type EventSample, type EventType, type SampleAccess } from "./event-type.ts";
 import { anyName } from "./structure.ts";
 

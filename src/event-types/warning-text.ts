@@ -1,5 +1,5 @@
-import type { FilterWarning } from "../../schemas/topics/check.ts";
 import { printCondition, type RootedCondition } from "@topicsync/filters";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
 import type { EventSample } from "./event-type.ts";
 import { printNames } from "./view.ts";
 

@@ -1,4 +1,3 @@
-import type { FilterWarning } from "../../schemas/topics/check.ts";
 import { Turns } from "@topicsync/lib/concurrency/turns";
 import {
   createConditionTest,
@@ -8,6 +7,7 @@ import {
   type FilterTexts,
   type RootedCondition,
 } from "@topicsync/filters";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
 import {
   getEventType,
   type EventSample,

@@ -1,6 +1,6 @@
-import type { ApplicationView, PlatformView } from "../../schemas/catalog.ts";
 import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import { RejectionError } from "@topicsync/lib/errors";
+import type { ApplicationView, PlatformView } from "../../schemas/catalog.ts";
 
 /** A push application (specification 2.1), identified by the name in the path of a request. */
 export interface PushApplication {

@@ -1,7 +1,7 @@
-import type { ImportedInstallations } from "../../schemas/installations/import.ts";
-import { installationViewSchema, type InstallationView } from "../../schemas/installations/view.ts";
 import { formatFaults, type Fault } from "@topicsync/lib/errors";
 import { createValidator } from "@topicsync/lib/validation";
+import type { ImportedInstallations } from "../../schemas/installations/import.ts";
+import { installationViewSchema, type InstallationView } from "../../schemas/installations/view.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import { fromInstallationView, toKeyText, type Installation } from "./installation.ts";
 import type { InstallationImportStore, Replacement } from "./stores.ts";

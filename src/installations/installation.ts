@@ -1,5 +1,5 @@
-import type { InstallationView } from "../../schemas/installations/view.ts";
 import { newId } from "@topicsync/lib/sys-id";
+import type { InstallationView } from "../../schemas/installations/view.ts";
 
 /** An application on a platform. */
 export interface Scope {

@@ -1,5 +1,5 @@
-import type { LookedUp, LookUpBody } from "../../schemas/installations/look-up.ts";
 import { createCursorFormat } from "@topicsync/lib/cursor";
+import type { LookedUp, LookUpBody } from "../../schemas/installations/look-up.ts";
 import { createUnknownApplicationError, createUnknownPlatformError, type CatalogStore } from "./catalog.ts";
 import type { InstallationReader } from "./stores.ts";
 

@@ -1,5 +1,5 @@
-import type { Registration, Removal } from "../../schemas/installations/installation.ts";
 import { RejectionError } from "@topicsync/lib/errors";
+import type { Registration, Removal } from "../../schemas/installations/installation.ts";
 import type { User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";

@@ -1,4 +1,11 @@
 import {
+  ConfigurationError,
+  getErrorMessage,
+  OverloadedError,
+  RejectionError,
+  type Fault,
+} from "@topicsync/lib/errors";
+import {
   impactBodySchema,
   impactResultSchema,
   maxImpactEvents,
@@ -9,13 +16,6 @@ import { findChangeFaults, toImpactChange, type ProposedTopic } from "../plans/i
 import type { ImpactJob, ImpactPreview, ImpactProgress } from "../plans/impact/preview.ts";
 import { toReadEvent } from "../plans/impact/result.ts";
 import type { EventSelection } from "../plans/impact/selection.ts";
-import {
-  ConfigurationError,
-  getErrorMessage,
-  OverloadedError,
-  RejectionError,
-  type Fault,
-} from "@topicsync/lib/errors";
 import type { Topic } from "../topics/topic.ts";
 import { hasRight, includesNamespace } from "../users/rights.ts";
 import { describeError, toErrorBody } from "./framework/error-description.ts";

@@ -1,3 +1,4 @@
+import { tokenDigest, type AuditEvent } from "@topicsync/lib/audit/audit";
 import {
   deactivatedSchema,
   deactivationSchema,
@@ -25,7 +26,6 @@ import {
 } from "../../schemas/installations/installation.ts";
 import { toDeactivationEvents } from "../installations/deactivation.ts";
 import { toInstallationView, type InstallationKey } from "../installations/installation.ts";
-import { tokenDigest, type AuditEvent } from "@topicsync/lib/audit/audit";
 import { hasRight } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";

@@ -1,3 +1,5 @@
+import { createCursorFormat } from "@topicsync/lib/cursor";
+import { NameTakenError } from "@topicsync/lib/errors";
 import {
   createdKeySchema,
   keyListSchema,
@@ -7,8 +9,6 @@ import {
   type KeyQuery,
   type NewKeyBody,
 } from "../../schemas/api-key.ts";
-import { createCursorFormat } from "@topicsync/lib/cursor";
-import { NameTakenError } from "@topicsync/lib/errors";
 import { findExcess } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";

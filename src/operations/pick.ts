@@ -1,13 +1,4 @@
-import {
-  eventSchema,
-  pickQuerySchema,
-  pickResponseSchema,
-  type PickQuery,
-  type PickResponse,
-} from "../../schemas/pick.ts";
 import { RejectionError } from "@topicsync/lib/errors";
-import { decodeEventText } from "../../consumers/events/decode.ts";
-import { addRecord, checkEvent, readEventRecord, type DecodedEvent } from "../routing/event.ts";
 import {
   FilterSyntaxError,
   type EventRecord,
@@ -15,10 +6,19 @@ import {
   explain,
   type ConditionResult,
 } from "@topicsync/filters";
-import { toExplanation } from "../routing/explanation.ts";
-import { pickAt } from "../topics/picking-at.ts";
 import { toEgressView } from "@topicsync/kafka";
 import type { ValidationResult } from "@topicsync/lib/validation";
+import {
+  eventSchema,
+  pickQuerySchema,
+  pickResponseSchema,
+  type PickQuery,
+  type PickResponse,
+} from "../../schemas/pick.ts";
+import { decodeEventText } from "../../consumers/events/decode.ts";
+import { addRecord, checkEvent, readEventRecord, type DecodedEvent } from "../routing/event.ts";
+import { toExplanation } from "../routing/explanation.ts";
+import { pickAt } from "../topics/picking-at.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { HttpError } from "./framework/errors.ts";
 import { operation, versioned, type Operation } from "./framework/operation.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { overviewSchema, type Overview } from "../../schemas/overview.ts";
-import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
 import { UnavailableError } from "@topicsync/lib/errors";
 import { withTimeout } from "@topicsync/lib/concurrency/timeout";
+import { overviewSchema, type Overview } from "../../schemas/overview.ts";
+import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
 import { getNamespaces, hasRight } from "../users/rights.ts";
 import type { User } from "../users/user.ts";
 import { hideReasons } from "./health.ts";

@@ -1,3 +1,4 @@
+import { RejectionError, type Fault } from "@topicsync/lib/errors";
 import {
   topicChangesBodySchema,
   topicChangesReplySchema,
@@ -7,7 +8,6 @@ import {
 } from "../../schemas/topics/changes.ts";
 import { topicDetailSchema } from "../../schemas/topics/view.ts";
 import { topicBodySchema, type TopicBody } from "../../schemas/topics/topic.ts";
-import { RejectionError, type Fault } from "@topicsync/lib/errors";
 import type { DefinitionChange } from "../topics/definition-change.ts";
 import type { RejectedChange } from "../topics/changes.ts";
 import { ChangesRejectedError, changeTopic } from "../topics/changing.ts";

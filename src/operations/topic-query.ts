@@ -1,5 +1,5 @@
-import type { TopicListQuery } from "../../schemas/topics/list.ts";
 import { RejectionError } from "@topicsync/lib/errors";
+import type { TopicListQuery } from "../../schemas/topics/list.ts";
 import { parseConditions } from "../topics/details/search.ts";
 import type { TopicOrder } from "../topics/listing.ts";
 import type { TopicPageQuery } from "../topics/topic-pages.ts";

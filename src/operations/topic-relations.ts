@@ -1,7 +1,7 @@
-import { topicRelationsSchema, type TopicRelationsView } from "../../schemas/topics/relations.ts";
 import { RejectionError } from "@topicsync/lib/errors";
-import type { PickableTopic } from "../topics/live/feed.ts";
 import { FilterSyntaxError } from "@topicsync/filters";
+import { topicRelationsSchema, type TopicRelationsView } from "../../schemas/topics/relations.ts";
+import type { PickableTopic } from "../topics/live/feed.ts";
 import { findContaining } from "../topics/containing.ts";
 import { maxListedTopics } from "../topics/finding.ts";
 import { operation, type Operation } from "./framework/operation.ts";

@@ -1,7 +1,7 @@
-import { forceQuerySchema, type ForceQuery } from "../../schemas/topics/sets.ts";
 import { RejectionError } from "@topicsync/lib/errors";
 import { isSysId } from "@topicsync/lib/sys-id";
 import { toEgressView, type EgressNaming } from "@topicsync/kafka";
+import { forceQuerySchema, type ForceQuery } from "../../schemas/topics/sets.ts";
 import { requireUnmanaged } from "../plans/guard.ts";
 import { VersionConflictError } from "../topics/definition-change.ts";
 import { addDetails, type TopicSources } from "../topics/details/search.ts";

@@ -1,3 +1,7 @@
+import { PlanError, RejectionError } from "@topicsync/lib/errors";
+import { maxPageBytes, measureRecords } from "@topicsync/lib/page-bytes";
+import { createValidator } from "@topicsync/lib/validation";
+import { toEgressView, type EgressNaming } from "@topicsync/kafka";
 import {
   databaseSchema,
   setChangesReplySchema,
@@ -14,11 +18,7 @@ import {
   type TopicSetDetail,
   type TopicSetQuery,
 } from "../../schemas/topics/sets.ts";
-import { PlanError, RejectionError } from "@topicsync/lib/errors";
-import { maxPageBytes, measureRecords } from "@topicsync/lib/page-bytes";
-import { createValidator } from "@topicsync/lib/validation";
 import { version } from "../config/version.ts";
-import { toEgressView, type EgressNaming } from "@topicsync/kafka";
 import type { ApplyAccess } from "../plans/apply-access.ts";
 import { readDriftPage } from "../plans/drift.ts";
 import { fromChangeView } from "../plans/plan-file.ts";

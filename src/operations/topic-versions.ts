@@ -1,3 +1,4 @@
+import { RejectionError } from "@topicsync/lib/errors";
 import {
   restoreBodySchema,
   topicAtQuerySchema,
@@ -9,7 +10,6 @@ import {
   type VersionQuery,
 } from "../../schemas/topics/versions.ts";
 import { topicDetailSchema } from "../../schemas/topics/view.ts";
-import { RejectionError } from "@topicsync/lib/errors";
 import { readHistoryPage, toDetailsAt, type TopicVersion } from "../topics/history.ts";
 import { restoreTopic, UnknownVersionError } from "../topics/restoring.ts";
 import { toEntryView, toPastTopicDetail } from "../topics/topic-view.ts";

@@ -1,3 +1,4 @@
+import { createValidator } from "@topicsync/lib/validation";
 import {
   topicCheckSchema,
   topicDraftSchema,
@@ -17,7 +18,6 @@ import {
   type TopicBody,
   type TopicResponse,
 } from "../../schemas/topics/topic.ts";
-import { createValidator } from "@topicsync/lib/validation";
 import { changeTopic, type ChangeResult } from "../topics/changing.ts";
 import type { DefinitionChange } from "../topics/definition-change.ts";
 import { readPageAt, toDetailsAt } from "../topics/history.ts";

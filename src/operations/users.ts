@@ -1,3 +1,5 @@
+import { createCursorFormat } from "@topicsync/lib/cursor";
+import { RejectionError } from "@topicsync/lib/errors";
 import {
   newPasswordSchema,
   newUserSchema,
@@ -12,8 +14,6 @@ import {
   type UserQuery,
   type UserView,
 } from "../../schemas/user.ts";
-import { createCursorFormat } from "@topicsync/lib/cursor";
-import { RejectionError } from "@topicsync/lib/errors";
 import { findRoleChangeFault, type ChangedUser } from "../users/administration.ts";
 import { hasRight } from "../users/rights.ts";
 import type { User } from "../users/user.ts";

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 
-import type { TopicEntry } from "../../schemas/topics/file.ts";
 import type { Fault } from "@topicsync/lib/errors";
 import { findFilterFaults } from "@topicsync/filters";
+import type { TopicEntry } from "../../schemas/topics/file.ts";
 import { findDetailsFaults, formatDetails, toDetails, type TopicDetails } from "../topics/details/details.ts";
 import type { TopicDefinition } from "../topics/topic.ts";
 

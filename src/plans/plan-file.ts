@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
 
+import { formatFaults, PlanError } from "@topicsync/lib/errors";
+import { createValidator } from "@topicsync/lib/validation";
 import {
   planFormat,
   topicPlanSchema,
@@ -7,8 +9,6 @@ import {
   type PlanStateView,
   type TopicPlanFile,
 } from "../../schemas/topics/plan.ts";
-import { formatFaults, PlanError } from "@topicsync/lib/errors";
-import { createValidator } from "@topicsync/lib/validation";
 import { noDetails, toDetails, toDetailsBody } from "../topics/details/details.ts";
 import type { PlannedChange, PlannedState, TopicPlan } from "./plan.ts";
 

@@ -1,5 +1,5 @@
-import type { FilterWarning } from "../../schemas/topics/check.ts";
 import type { FilterChange } from "@topicsync/filters";
+import type { FilterWarning } from "../../schemas/topics/check.ts";
 import type { TopicDetails } from "../topics/details/details.ts";
 import type { TopicDefinition } from "../topics/topic.ts";
 

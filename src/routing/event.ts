@@ -1,6 +1,6 @@
-import { eventRecordSchema, eventSchema, type Event } from "../../schemas/pick.ts";
 import { type ValidationResult, createValidator } from "@topicsync/lib/validation";
 import { LongNumber, type EventRecord } from "@topicsync/filters";
+import { eventRecordSchema, eventSchema, type Event } from "../../schemas/pick.ts";
 
 const checkSchema = createValidator<Event>(eventSchema);
 const checkRecordSchema = createValidator<EventRecord>(eventRecordSchema);

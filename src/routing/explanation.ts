@@ -1,5 +1,5 @@
-import { maxFoundValues, type PickResponse } from "../../schemas/pick.ts";
 import { printCondition, type ConditionResult } from "@topicsync/filters";
+import { maxFoundValues, type PickResponse } from "../../schemas/pick.ts";
 
 /** Why a value that looks right may not match. */
 export const notATime = "not an RFC 3339 time, so it does not match";

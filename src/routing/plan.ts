@@ -1,6 +1,3 @@
-import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
-import { routedEventHeader } from "../../schemas/routed-event.ts";
-import { isDeadLetterHeader } from "../dead-letters/dead-letter.ts";
 import { RejectionError } from "@topicsync/lib/errors";
 import {
   formatRecordPosition,
@@ -14,6 +11,9 @@ import {
   type EgressObstacle,
   type RoutedRecord,
 } from "@topicsync/kafka";
+import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
+import { isDeadLetterHeader } from "../dead-letters/dead-letter.ts";
 import { keepShares, quoteNamespaces } from "./namespace-shares.ts";
 
 /** An event, and the topics that it is forwarded to. */

@@ -1,5 +1,5 @@
-import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { RejectionError } from "@topicsync/lib/errors";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { Undelivered } from "./plan.ts";
 
 /** A longer list would make the dead letter too large. Its replay then goes to all topics. */

@@ -1,8 +1,8 @@
 import type { Logger } from "@topicsync/lib/logger";
 import { currentDate, elapsed, schedule, sleep, type Cancel } from "@topicsync/lib/platform";
 import { waitAtMost } from "@topicsync/lib/concurrency/timeout";
-import type { LiveTopicIndex } from "../topics/live/live-topic-index.ts";
 import type { MatchCount } from "@topicsync/filters";
+import type { LiveTopicIndex } from "../topics/live/live-topic-index.ts";
 import type { TopicUsageStore } from "../topics/usage.ts";
 
 /** Stores how many events topics have had. */

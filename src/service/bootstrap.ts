@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
 
 import type { Audit, Origin } from "@topicsync/lib/audit/audit";
+import type { Logger } from "@topicsync/lib/logger";
 import type { Config } from "../config/config.ts";
 import type { CatalogStore } from "../installations/catalog.ts";
-import type { Logger } from "@topicsync/lib/logger";
 import { addBootstrapUser, resetBootstrapUser } from "../users/administration.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
 

@@ -1,12 +1,12 @@
 import { readFileSync, statSync, type Stats } from "node:fs";
 
-import type { HttpServer } from "../../http/framework/server.ts";
-import type { Config } from "../config/config.ts";
 import type { Lifecycle } from "@topicsync/lib/lifecycle";
 import type { Logger } from "@topicsync/lib/logger";
 import { repeat } from "@topicsync/lib/platform";
 import { Rotated } from "@topicsync/lib/concurrency/rotated";
 import { findExpiries, readTlsPair, type NamedFile, type TlsFiles, type TlsPair } from "@topicsync/lib/tls";
+import type { HttpServer } from "../../http/framework/server.ts";
+import type { Config } from "../config/config.ts";
 import { listTlsFiles } from "../storage/database/client-options.ts";
 
 interface Certificate {

@@ -1,11 +1,11 @@
-import type { Config } from "../config/config.ts";
 import type { Broker } from "@topicsync/kafka/client";
 import type { AuditLog } from "@topicsync/lib/audit/log";
 import type { Lifecycle } from "@topicsync/lib/lifecycle";
 import type { Logger } from "@topicsync/lib/logger";
+import type { Tracing } from "@topicsync/lib/tracing";
+import type { Config } from "../config/config.ts";
 import type { Database } from "../storage/database/database.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
-import type { Tracing } from "@topicsync/lib/tracing";
 import type { Metrics } from "./metrics.ts";
 import type { Services } from "./services.ts";
 

@@ -1,11 +1,11 @@
+import type { ConsumerChannel, KafkaConfig } from "@topicsync/kafka";
+import type { Broker } from "@topicsync/kafka/client";
+import type { Logger } from "@topicsync/lib/logger";
 import { findNamespace, identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letters/dead-letter.ts";
 import { createDeadLetterProgress } from "../dead-letters/progress.ts";
 import { createDeadLetterService, type DeadLetterService } from "../dead-letters/service.ts";
 import type { SyncState } from "../dead-letters/stores.ts";
-import type { ConsumerChannel, KafkaConfig } from "@topicsync/kafka";
-import type { Broker } from "@topicsync/kafka/client";
-import type { Logger } from "@topicsync/lib/logger";
 import { DeadLetterConsumer, readToEnd } from "./kafka/dead-letter-consumer.ts";
 import type { Services } from "./services.ts";
 

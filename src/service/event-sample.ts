@@ -1,12 +1,12 @@
+import { measureRecord, type LogBounds, type LogReader, type OffsetRange } from "@topicsync/kafka";
+import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
+import { waitAtMost } from "@topicsync/lib/concurrency/timeout";
+import { Turns } from "@topicsync/lib/concurrency/turns";
 import { decodeEvent } from "../../consumers/events/decode.ts";
 import type { Config } from "../config/config.ts";
 import type { EventSample } from "../event-types/event-type.ts";
 import { EventSampler } from "../event-types/sampler.ts";
 import type { ReadSample } from "../event-types/service.ts";
-import { measureRecord, type LogBounds, type LogReader, type OffsetRange } from "@topicsync/kafka";
-import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
-import { waitAtMost } from "@topicsync/lib/concurrency/timeout";
-import { Turns } from "@topicsync/lib/concurrency/turns";
 
 /** Where the last events are read. */
 export type SampleSource = Pick<LogReader, "fetchBounds" | "readRanges">;

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from "prom-client";
 
+import { cached } from "@topicsync/lib/concurrency/cached";
 import type { MetricsText } from "../operations/framework/services.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { cached } from "@topicsync/lib/concurrency/cached";
 import type { IndexStatus } from "../topics/live/topic-index.ts";
 import type { Metrics } from "./metrics.ts";
 

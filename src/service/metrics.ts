@@ -3,10 +3,10 @@ import { getHeapStatistics } from "node:v8";
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
+import type { RejectionCode } from "@topicsync/lib/errors";
 import type { MeasuredRequest } from "../../http/framework/metrics.ts";
 import { statuses, type ErrorCode } from "../operations/framework/errors.ts";
 import type { StoredBatch } from "../../consumers/batch-handler.ts";
-import type { RejectionCode } from "@topicsync/lib/errors";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
 import type { RoutedBatch } from "../routing/tally.ts";
 import type { AnnouncementOutcome, Decision } from "../topics/decide.ts";

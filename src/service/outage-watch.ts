@@ -1,7 +1,7 @@
-import type { CheckReadiness } from "../operations/framework/services.ts";
 import type { Lifecycle } from "@topicsync/lib/lifecycle";
 import type { Logger } from "@topicsync/lib/logger";
 import { elapsed, repeat } from "@topicsync/lib/platform";
+import type { CheckReadiness } from "../operations/framework/services.ts";
 
 const intervalMs = 5_000;
 /** One late response of a busy server is not an outage. */

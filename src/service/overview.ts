@@ -1,13 +1,13 @@
 import { LRUCache } from "lru-cache";
 
-import type { DeadLetterItem } from "../../schemas/dead-letters/dead-letter.ts";
-import type { InstallationCount, Overview, Sample } from "../../schemas/overview.ts";
-import type { SyncStatus } from "../../schemas/sync-status.ts";
-import type { DeadLetterService } from "../dead-letters/service.ts";
 import { cached } from "@topicsync/lib/concurrency/cached";
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { Lifecycle } from "@topicsync/lib/lifecycle";
 import { withTimeout } from "@topicsync/lib/concurrency/timeout";
+import type { DeadLetterItem } from "../../schemas/dead-letters/dead-letter.ts";
+import type { InstallationCount, Overview, Sample } from "../../schemas/overview.ts";
+import type { SyncStatus } from "../../schemas/sync-status.ts";
+import type { DeadLetterService } from "../dead-letters/service.ts";
 import type { Namespaces } from "../users/rights.ts";
 import { version } from "../config/version.ts";
 

@@ -1,9 +1,9 @@
 import { isIPv6 } from "node:net";
 
-import type { Config } from "../config/config.ts";
 import type { Logger } from "@topicsync/lib/logger";
-import { sendsUnprotectedCredentials } from "../storage/database/client-options.ts";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
+import type { Config } from "../config/config.ts";
+import { sendsUnprotectedCredentials } from "../storage/database/client-options.ts";
 
 /** Warns about settings with which passwords and push tokens can be read on the network. */
 export function warnAboutPlaintext({ http, kafka, mongodbUri }: Config, log: Logger): void {

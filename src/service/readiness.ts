@@ -1,10 +1,10 @@
-import type { GroupConsumer } from "../../consumers/group-consumer.ts";
-import type { CheckResult, CheckReadiness } from "../operations/framework/services.ts";
 import { cached } from "@topicsync/lib/concurrency/cached";
 import { getErrorMessage } from "@topicsync/lib/errors";
-import type { ConsumerStatus } from "../../consumers/partition-status.ts";
 import type { Broker } from "@topicsync/kafka/client";
 import { withTimeout } from "@topicsync/lib/concurrency/timeout";
+import type { GroupConsumer } from "../../consumers/group-consumer.ts";
+import type { CheckResult, CheckReadiness } from "../operations/framework/services.ts";
+import type { ConsumerStatus } from "../../consumers/partition-status.ts";
 import type { Database } from "../storage/database/database.ts";
 
 /** MongoDB and Kafka are pinged at most once a second, since /readyz requires no credentials. */

@@ -1,7 +1,7 @@
+import type { Logger } from "@topicsync/lib/logger";
 import type { AppOptions } from "../../http/app.ts";
 import { buildRedirectUri, type OpenIdOptions } from "../../http/routes/openid-sign-in.ts";
 import type { Config } from "../config/config.ts";
-import type { Logger } from "@topicsync/lib/logger";
 import { createOpenIdSignIn } from "../users/openid-sign-in.ts";
 import { createAuthenticate } from "../users/authenticate.ts";
 import { createForgeryThrottle } from "../users/forgery-throttle.ts";

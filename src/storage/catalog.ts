@@ -1,6 +1,6 @@
-import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
 import { NameTakenError } from "@topicsync/lib/errors";
 import { newId } from "@topicsync/lib/sys-id";
+import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
 import type { Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections, type CollectionName } from "./names.ts";

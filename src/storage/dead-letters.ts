@@ -1,6 +1,10 @@
 import { LRUCache } from "lru-cache";
 import type { Filter } from "mongodb";
 
+import { TransactionConflictError } from "@topicsync/lib/errors";
+import type { Logger } from "@topicsync/lib/logger";
+import { elapsed } from "@topicsync/lib/platform";
+import type { PositionStep, RecordPosition } from "@topicsync/kafka";
 import type { DeadLetterCode } from "../dead-letters/dead-letter.ts";
 import type {
   DeadLetterFilter,
@@ -9,10 +13,6 @@ import type {
   DeadLetterWrites,
 } from "../dead-letters/stores.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
-import { TransactionConflictError } from "@topicsync/lib/errors";
-import type { Logger } from "@topicsync/lib/logger";
-import { elapsed } from "@topicsync/lib/platform";
-import type { PositionStep, RecordPosition } from "@topicsync/kafka";
 import type { Namespaces } from "../users/rights.ts";
 import { maxListMs, maxUpdateMs } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";

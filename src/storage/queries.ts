@@ -1,7 +1,7 @@
 import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
 
-import type { Namespaces } from "../users/rights.ts";
 import { scheduleSoon } from "@topicsync/lib/platform";
+import type { Namespaces } from "../users/rights.ts";
 import { maxListMs } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 

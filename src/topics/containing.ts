@@ -1,5 +1,3 @@
-import type { PickableTopic } from "./live/feed.ts";
-import type { LiveTopicIndex } from "./live/live-topic-index.ts";
 import {
   areImplied,
   TopicConditions,
@@ -9,6 +7,8 @@ import {
 } from "@topicsync/filters";
 import { elapsed } from "@topicsync/lib/platform";
 import { Turns } from "@topicsync/lib/concurrency/turns";
+import type { PickableTopic } from "./live/feed.ts";
+import type { LiveTopicIndex } from "./live/live-topic-index.ts";
 import type { Namespaces } from "../users/rights.ts";
 import { tryReadConditions } from "./conditions.ts";
 

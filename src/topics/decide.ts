@@ -1,4 +1,5 @@
 import { RejectionError } from "@topicsync/lib/errors";
+import type { Partition } from "@topicsync/kafka";
 import type { Announcement } from "./announcement.ts";
 import {
   createCombinationRejection,
@@ -10,7 +11,6 @@ import {
   type Topic,
   type TopicDefinition,
 } from "./topic.ts";
-import type { Partition } from "@topicsync/kafka";
 import { TopicSnapshot, type TopicWrites } from "./snapshot.ts";
 
 export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "rejected";

@@ -1,9 +1,9 @@
-import type { TopicBody } from "../../schemas/topics/topic.ts";
 import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import type { Fault } from "@topicsync/lib/errors";
 import { currentDate } from "@topicsync/lib/platform";
 import { newId } from "@topicsync/lib/sys-id";
 import { findFilterFaults } from "@topicsync/filters";
+import type { TopicBody } from "../../schemas/topics/topic.ts";
 import type { Announcement } from "./announcement.ts";
 import { toTopicEvent } from "./audit.ts";
 import { changeStoredTopics, type ChangedTopics, type ChangeOptions } from "./changing.ts";

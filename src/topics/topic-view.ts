@@ -1,6 +1,3 @@
-import type { TopicDetailsView } from "../../schemas/topics/details.ts";
-import type { SourceView, TopicDetail, TopicView } from "../../schemas/topics/view.ts";
-import { describedMembers, type DescriptionView, type VersionView } from "../../schemas/topics/versions.ts";
 import {
   FilterSyntaxError,
   type FilterMember,
@@ -8,6 +5,9 @@ import {
   PatternBudget,
   describeFilter,
 } from "@topicsync/filters";
+import type { TopicDetailsView } from "../../schemas/topics/details.ts";
+import type { SourceView, TopicDetail, TopicView } from "../../schemas/topics/view.ts";
+import { describedMembers, type DescriptionView, type VersionView } from "../../schemas/topics/versions.ts";
 import type { Description, HistoryEntry, TopicVersion } from "./history.ts";
 import {
   noDetails,

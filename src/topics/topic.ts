@@ -1,6 +1,6 @@
-import type { TopicBody } from "../../schemas/topics/topic.ts";
 import { RejectionError } from "@topicsync/lib/errors";
 import type { RecordPosition } from "@topicsync/kafka";
+import type { TopicBody } from "../../schemas/topics/topic.ts";
 import type { ShownDetails } from "./details/details.ts";
 
 /** The definition of a topic. Absent members are "", so that each definition has one form. */

@@ -1,5 +1,5 @@
-import type { TopicUsageView } from "../../schemas/topics/usage.ts";
 import { currentDate } from "@topicsync/lib/platform";
+import type { TopicUsageView } from "../../schemas/topics/usage.ts";
 import type { ListedTopic, Topic } from "./topic.ts";
 
 /** The events that matched a topic. */

@@ -4,8 +4,8 @@ import { LRUCache } from "lru-cache";
 
 import { cached } from "@topicsync/lib/concurrency/cached";
 import { getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
-import type { OidcConfig } from "../config/openid-config.ts";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
+import type { OidcConfig } from "../config/openid-config.ts";
 import { ForgedTokenError, InvalidTokenError, toUser } from "./openid.ts";
 import type { User } from "./user.ts";
 

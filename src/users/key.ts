@@ -1,9 +1,9 @@
 import { hash, randomBytes } from "node:crypto";
 
-import type { CreatedKeyView, KeyView } from "../../schemas/api-key.ts";
 import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import { NameTakenError, RejectionError } from "@topicsync/lib/errors";
 import { newId } from "@topicsync/lib/sys-id";
+import type { CreatedKeyView, KeyView } from "../../schemas/api-key.ts";
 import type { User } from "./user.ts";
 
 /** An API key as stored: the key itself is not. */

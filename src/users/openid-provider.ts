@@ -1,12 +1,12 @@
 import * as client from "openid-client";
 
-import type { SignInFailureReason } from "../../schemas/session.ts";
 import { cached } from "@topicsync/lib/concurrency/cached";
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import { followSecret } from "@topicsync/lib/secret";
-import type { SignInConfig } from "../config/openid-config.ts";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
+import type { SignInFailureReason } from "../../schemas/session.ts";
+import type { SignInConfig } from "../config/openid-config.ts";
 import { getClaim, SignInError, type TokenClaims } from "./openid.ts";
 
 /** Values that bind a callback to the browser that began the sign-in. */

@@ -2,8 +2,8 @@
  * What must hold when a process claims a partition. Positions and transactions hide most of what it does
  * wrong then.
  */
-import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
 import type { GroupMember } from "@topicsync/kafka";
+import type { BatchHandler, PreparedBatch } from "../../consumers/batch.ts";
 import { Violation } from "./violation.ts";
 
 /** Creates a check for the handlers of one process. `runCheck` runs a check. */

@@ -1,7 +1,7 @@
 /** What must hold for dead letters: one before each rejection is stored, and none that nothing calls for. */
+import { getHeaderText, type OutgoingRecord } from "@topicsync/kafka";
 import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import { collections } from "../../src/storage/names.ts";
-import { getHeaderText, type OutgoingRecord } from "@topicsync/kafka";
 import type { Host, Read, StoredRecord } from "../simulated-servers/index.ts";
 import { beginning, epochSize, format, isAt, toPosition, type Position } from "./sync-changes.ts";
 import {

@@ -3,12 +3,12 @@
  * transactions unchanged, with kafkajs itself, over simulated connections to a simulated Kafka cluster and a
  * simulated store of topics.
  */
-import { createEventHandler } from "../../consumers/events/handler.ts";
-import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
-import { readConfig } from "../../src/config/config.ts";
 import type { Broker } from "@topicsync/kafka/client";
 import { choosePartition, createEgressNaming, type Partition } from "@topicsync/kafka";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
+import { createEventHandler } from "../../consumers/events/handler.ts";
+import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { LiveTopicIndex } from "../../src/topics/live/live-topic-index.ts";
 import { createLogStore } from "../../src/storage/logs.ts";
 import {

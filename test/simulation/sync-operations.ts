@@ -1,6 +1,6 @@
 /** What users do over HTTP in the sync's world. */
-import { allowAll } from "../support/allow-all.ts";
 import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
+import { allowAll } from "../support/allow-all.ts";
 import { UnknownTopicError, type DefinitionChange } from "../../src/topics/definition-change.ts";
 import { ChangesRejectedError, changeTopic } from "../../src/topics/changing.ts";
 import type { TopicStore } from "../../src/topics/stores.ts";

@@ -1,12 +1,12 @@
 /** The product in a process of the sync's world. */
+import type { Broker } from "@topicsync/kafka/client";
+import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
+import type { RecordProducer } from "@topicsync/kafka";
 import { createAnnouncementHandler } from "../../consumers/announcements/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
 import { readConfig } from "../../src/config/config.ts";
-import type { Broker } from "@topicsync/kafka/client";
-import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import { createLogStore } from "../../src/storage/logs.ts";
 import { createTopicStore } from "../../src/storage/topics/topics.ts";
-import type { RecordProducer } from "@topicsync/kafka";
 import type { TopicStore } from "../../src/topics/stores.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { createClaimCheck } from "./claim-check.ts";

@@ -2,8 +2,8 @@
  * A world for the sync: processes that run the product's reader, service, storage and Kafka client unchanged,
  * with kafkajs itself, over simulated connections to a simulated Kafka cluster and a simulated store.
  */
-import { readConfig } from "../../src/config/config.ts";
 import { ConfigurationError } from "@topicsync/lib/errors";
+import { readConfig } from "../../src/config/config.ts";
 import { collections } from "../../src/storage/names.ts";
 import {
   createHost,

@@ -1,3 +1,5 @@
+import { createLogger } from "@topicsync/lib/logger";
+import { type PositionStep, getHeaderText, type LogRecord, type OutgoingRecord } from "@topicsync/kafka";
 import { createAnnouncementHandler, type AnnouncementBatch } from "../../consumers/announcements/handler.ts";
 import { noTrace } from "../../consumers/batch-trace.ts";
 import { createFeedbackHandler, type FeedbackBatch } from "../../consumers/push-feedback/handler.ts";
@@ -7,8 +9,6 @@ import {
   type DecodedReport,
 } from "../../src/installations/feedback.ts";
 import type { Catalog } from "../../src/installations/catalog-cache.ts";
-import { createLogger } from "@topicsync/lib/logger";
-import { type PositionStep, getHeaderText, type LogRecord, type OutgoingRecord } from "@topicsync/kafka";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { Decision } from "../../src/topics/decide.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";

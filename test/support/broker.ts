@@ -1,8 +1,8 @@
 import { after } from "node:test";
 
-import { readConfig } from "../../src/config/config.ts";
 import { createBroker } from "@topicsync/kafka/client";
 import { createLogger } from "@topicsync/lib/logger";
+import { readConfig } from "../../src/config/config.ts";
 import { unique } from "./names.ts";
 import { sharedStack } from "./stack.ts";
 

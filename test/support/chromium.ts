@@ -4,8 +4,8 @@ import { pathToFileURL } from "node:url";
 
 import type { BrowserServer } from "playwright-core";
 
-import { installPackages } from "../../bench/support/npm.ts";
 import { getLastLines, runCommand, installOnce, type LaunchOptions } from "@topicsync/embedded";
+import { installPackages } from "../../bench/support/npm.ts";
 import { findOnPath } from "./path.ts";
 import project from "./chromium/package.json" with { type: "json" };
 

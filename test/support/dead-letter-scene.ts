@@ -4,11 +4,11 @@ import { after, before } from "node:test";
 
 import type { Message } from "kafkajs";
 
-import type { DeadLetterItem, DeadLetterView } from "../../schemas/dead-letters/dead-letter.ts";
-import { readConfig } from "../../src/config/config.ts";
 import { createBroker } from "@topicsync/kafka/client";
 import { createLogger } from "@topicsync/lib/logger";
 import type { LogRecord } from "@topicsync/kafka";
+import type { DeadLetterItem, DeadLetterView } from "../../schemas/dead-letters/dead-letter.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { deadLetterMessage, prove } from "./dead-letters.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
 import { parseNdjson } from "./ndjson.ts";

@@ -3,14 +3,14 @@ import type { TestContext } from "node:test";
 import type { Message } from "kafkajs";
 import type { Binary, Db } from "mongodb";
 
-import { createDeadLetters, type DeadLettersOptions } from "../../src/service/dead-letters.ts";
-import { createServices } from "../../src/service/services.ts";
-import { readConfig } from "../../src/config/config.ts";
-import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
 import { createBroker } from "@topicsync/kafka/client";
 import { toHeaderList } from "@topicsync/kafka/internals";
 import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { createLogger } from "@topicsync/lib/logger";
+import { createDeadLetters, type DeadLettersOptions } from "../../src/service/dead-letters.ts";
+import { createServices } from "../../src/service/services.ts";
+import { readConfig } from "../../src/config/config.ts";
+import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
 import { createProof } from "../../src/dead-letters/proof.ts";
 import { createDatabase } from "../../src/storage/database/database.ts";
 import type { Scene } from "./scene.ts";

@@ -1,12 +1,12 @@
+import { rejectionCodes, type Fault } from "@topicsync/lib/errors";
+import type { Position, RecordPosition } from "@topicsync/kafka";
 import fc from "fast-check";
 import type { TopicLifecycle } from "../../schemas/topics/details.ts";
 import type { DeadLetterCode } from "../../src/dead-letters/dead-letter.ts";
 import type { Replay } from "../../src/dead-letters/stores.ts";
 import type { StoredDeadLetter } from "../../src/dead-letters/summary.ts";
 import type { Installation } from "../../src/installations/installation.ts";
-import { rejectionCodes, type Fault } from "@topicsync/lib/errors";
 import type { SessionBasis, StoredSession } from "../../src/users/session.ts";
-import type { Position, RecordPosition } from "@topicsync/kafka";
 import type { PlannedChange, PlannedState, TopicPlan } from "../../src/plans/plan.ts";
 import type { KnownTopic, SetApply, TopicSet } from "../../src/plans/stores.ts";
 import type {

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import { installJars } from "../../bench/support/maven.ts";
 import {
   buildClassPath,
   buildJavaArgs,
@@ -18,6 +17,7 @@ import {
   localhost,
   findJava,
 } from "@topicsync/embedded";
+import { installJars } from "../../bench/support/maven.ts";
 import { toolsFolder } from "./local.ts";
 
 /** The first version that fetches by topic id is 3.1; this is its last release. */

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import { readConfig } from "../../src/config/config.ts";
 import { startBroker, startStore, type Running, type RunningBroker } from "@topicsync/embedded";
+import { readConfig } from "../../src/config/config.ts";
 import { getPort, toolsFolder } from "./local.ts";
 
 /** A server that only this test uses, so that it can stop and restart it. */

@@ -1,7 +1,7 @@
 import { createLogger } from "@topicsync/lib/logger";
+import type { BatchStore } from "@topicsync/kafka";
 import type { Database } from "../../src/storage/database/database.ts";
 import { createPositions, type SessionOptions } from "../../src/storage/positions.ts";
-import type { BatchStore } from "@topicsync/kafka";
 
 const log = await createLogger("silent");
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 
-import { decode } from "../../consumers/announcements/decode.ts";
 import type { RejectionError } from "@topicsync/lib/errors";
 import type { RecordHeader, RecordHeaders } from "@topicsync/kafka";
+import { decode } from "../../consumers/announcements/decode.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 
 /** Headers by name; a list stands for a header that occurs more than once. */

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import { installPackages } from "../../bench/support/npm.ts";
 import { runCommand, startProcess, waitUntilReady, findFreePort, localhost } from "@topicsync/embedded";
+import { installPackages } from "../../bench/support/npm.ts";
 import { toolsFolder } from "./local.ts";
 import project from "./verdaccio/package.json" with { type: "json" };
 

@@ -3,10 +3,10 @@ import { after, before } from "node:test";
 
 import type { IHeaders } from "kafkajs";
 
-import { readConfig } from "../../src/config/config.ts";
 import { createBroker, type Broker } from "@topicsync/kafka/client";
 import { createLogger } from "@topicsync/lib/logger";
 import { getHeaderText, type LogRecord } from "@topicsync/kafka";
+import { readConfig } from "../../src/config/config.ts";
 import { call } from "./http.ts";
 import { createKafkaTopics, waitForTransactions } from "./kafka-topics.ts";
 import { unique } from "./names.ts";

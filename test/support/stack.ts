@@ -5,8 +5,8 @@ import { after } from "node:test";
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 import { MongoClient, type Db } from "mongodb";
 
-import { readConfig } from "../../src/config/config.ts";
 import { boundFetches, stopIdleChecks } from "@topicsync/kafka/internals";
+import { readConfig } from "../../src/config/config.ts";
 import { unique } from "./names.ts";
 
 /** The addresses of a broker and a store. */

@@ -2,6 +2,8 @@
  * What is stored or sent is read as it was: every pair of conversions, with every optional member set, with
  * none, and with any. A member that is new in a type does not compile until it is generated here.
  */
+import { toOffsets, toPosition } from "@topicsync/kafka/internals";
+import { RejectionError } from "@topicsync/lib/errors";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
@@ -10,8 +12,6 @@ import { BSON } from "mongodb";
 import { sendDeadLetters } from "../../consumers/dead-letter-sender.ts";
 import { parseDeadLetter } from "../../src/dead-letters/dead-letter.ts";
 import { fromInstallationView, toInstallationView } from "../../src/installations/installation.ts";
-import { toOffsets, toPosition } from "@topicsync/kafka/internals";
-import { RejectionError } from "@topicsync/lib/errors";
 import { addCopy, fromDeadLetterRecord } from "../../src/storage/dead-letters.ts";
 import { fromInstallationRecord, toInstallationRecord } from "../../src/storage/installations/records.ts";
 import { fromKeyRecord, toKeyRecord } from "../../src/storage/keys.ts";

@@ -9,8 +9,8 @@ import { describe, it, type TestContext } from "node:test";
 import { Kafka, logLevel } from "kafkajs";
 import { MongoClient } from "mongodb";
 
-import { settingsSchema } from "../../../schemas/settings.ts";
 import { stopIdleChecks } from "@topicsync/kafka/internals";
+import { settingsSchema } from "../../../schemas/settings.ts";
 import { connectEngine } from "../container-engine.ts";
 import { runContainer } from "../container-run.ts";
 import { createKafkaLauncher, createMongoLauncher, type ContainerLauncher } from "../containers.ts";

@@ -3,9 +3,9 @@ import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { it } from "node:test";
 
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { readConfig } from "../../../src/config/config.ts";
 import { resolveStore } from "../embedded.ts";
-import { ConfigurationError } from "@topicsync/lib/errors";
 import { runCli } from "../../../test/support/service.ts";
 import { databaseUri, sharedStack } from "../../../test/support/stack.ts";
 import { createFolder } from "../../../test/support/local.ts";

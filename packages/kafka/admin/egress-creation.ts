@@ -1,5 +1,5 @@
-import type { NewEgress } from "../interface/config.ts";
 import type { Logger } from "@topicsync/lib/logger";
+import type { NewEgress } from "../interface/config.ts";
 import type { KafkaRequests } from "../requests.ts";
 
 /** A request of this size takes the broker less than its time limit. */

@@ -1,7 +1,7 @@
-import type { NewEgress } from "../interface/config.ts";
 import { KafkaUnavailableError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import { elapsed, sleep } from "@topicsync/lib/platform";
+import type { NewEgress } from "../interface/config.ts";
 import type { EgressObstacle, EgressTopics } from "../interface/routing-transactions.ts";
 import { toKafkaError } from "../errors.ts";
 import { errorCodes } from "../protocol/error-codes.ts";

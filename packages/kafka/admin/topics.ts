@@ -1,8 +1,8 @@
 import type { Admin } from "kafkajs";
 
-import type { KafkaConfig, RouterConfig } from "../interface/config.ts";
 import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
+import type { KafkaConfig, RouterConfig } from "../interface/config.ts";
 import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
 import { createError } from "../protocol/request.ts";

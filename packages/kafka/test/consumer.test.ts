@@ -3,12 +3,12 @@ import { it } from "node:test";
 
 import kafkajs, { type Consumer } from "kafkajs";
 
-import { KafkaMember } from "../consumer.ts";
-import { loadPrivate } from "../workarounds/patch.ts";
-import type { GroupListener, Partition } from "../interface/records.ts";
 import { ConfigurationError } from "@topicsync/lib/errors";
 import { InvariantError } from "@topicsync/lib/invariant";
 import { createLogger } from "@topicsync/lib/logger";
+import { KafkaMember } from "../consumer.ts";
+import { loadPrivate } from "../workarounds/patch.ts";
+import type { GroupListener, Partition } from "../interface/records.ts";
 import { until } from "../../../test/support/poll.ts";
 
 type LockClass = new (options: { readonly timeout: number }) => { acquire(): Promise<void> };

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { createLibraryLog } from "../library-log.ts";
 import { createLogger } from "@topicsync/lib/logger";
+import { createLibraryLog } from "../library-log.ts";
 
 /** Returns what is logged at "warn" for these messages of kafkajs. */
 async function listWarnings(messages: readonly string[], brokers = ["a:1", "b:1"]): Promise<string[]> {

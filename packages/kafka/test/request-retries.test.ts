@@ -4,10 +4,10 @@ import { describe, it, type TestContext } from "node:test";
 
 import kafkajs from "kafkajs";
 
+import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
 import { errorCodes } from "../protocol/error-codes.ts";
 import { createError } from "../protocol/request.ts";
 import { createRequests } from "../requests.ts";
-import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
 import { useVirtualTime } from "../../../test/support/virtual-time.ts";
 
 const closed = new kafkajs.KafkaJSConnectionError("Closed connection");

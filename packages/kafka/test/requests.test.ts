@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { KafkaUnavailableError } from "@topicsync/lib/errors";
 import { createRequests } from "../requests.ts";
 import { requestFetch } from "../protocol/fetch.ts";
 import { requestStableOffset } from "../protocol/offset-fetch.ts";
 import { requestMetadata } from "../protocol/metadata.ts";
 import type { RequestTarget } from "../protocol/request.ts";
 import { createCluster } from "../workarounds/clusters.ts";
-import { KafkaUnavailableError } from "@topicsync/lib/errors";
 import { connectBroker } from "../../../test/support/broker.ts";
 import { createKafkaTopics, recreateKafkaTopic } from "../../../test/support/kafka-topics.ts";
 import { unique } from "../../../test/support/names.ts";

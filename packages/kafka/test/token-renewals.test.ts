@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { createGetToken } from "../tokens.ts";
 import { createLogger } from "@topicsync/lib/logger";
+import { createGetToken } from "../tokens.ts";
 import { startIssuer } from "../../../test/support/issuer.ts";
 import { createFolder } from "../../../test/support/local.ts";
 

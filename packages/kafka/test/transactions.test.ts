@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
-import { createEventHandler } from "../../../consumers/events/handler.ts";
 import { InvariantError } from "@topicsync/lib/invariant";
+import { createEventHandler } from "../../../consumers/events/handler.ts";
 import { createEgressNaming } from "../interface/egress-naming.ts";
 import type { RoutedRecord, RoutingTransactions } from "../interface/routing-transactions.ts";
 import { getHeaderText, type LogRecord } from "../interface/records.ts";

@@ -1,8 +1,8 @@
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
+import { UnavailableError } from "@topicsync/lib/errors";
 import type { TopicList } from "../../../schemas/topics/list.ts";
 import { maxLookUpIds, type TopicLookUpReply } from "../../../schemas/topics/sets.ts";
 import type { TopicView } from "../../../schemas/topics/view.ts";
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
-import { UnavailableError } from "@topicsync/lib/errors";
 import { listTopics } from "../../operations/topics.ts";
 import { lookUpTopics } from "../../operations/topic-sets.ts";
 import type { TopicDefinition } from "../../topics/topic.ts";

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 
-import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
 import { exitCodes } from "@topicsync/lib/errors";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
-import { waitUntilApplied } from "../applied.ts";
 import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "@topicsync/kafka";
+import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
+import { waitUntilApplied } from "../applied.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import {

@@ -1,12 +1,12 @@
 import { Option, type Command } from "commander";
 
+import { UnavailableError } from "@topicsync/lib/errors";
 import {
   deadLetterChannels,
   type DeadLetterChannel,
   type DeadLetterList,
 } from "../../../schemas/dead-letters/dead-letter.ts";
 import { deadLetterCodes } from "../../dead-letters/dead-letter.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import { listDeadLetters } from "../../operations/dead-letters.ts";
 import type { OperationClient, OperationRequest } from "../client/operation-client.ts";
 import { parseDuration } from "../input/options.ts";

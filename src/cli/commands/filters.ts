@@ -1,9 +1,5 @@
 import type { Command } from "commander";
 
-import type { EventTypeList } from "../../../schemas/event-types.ts";
-import type { FilterWarning } from "../../../schemas/topics/check.ts";
-import { maxLookUpDefinitions, type TopicLookUpReply } from "../../../schemas/topics/sets.ts";
-import type { TopicView } from "../../../schemas/topics/view.ts";
 import { collectBatches } from "@topicsync/lib/concurrency/batches";
 import { ConfigurationError, exitCodes } from "@topicsync/lib/errors";
 import {
@@ -17,6 +13,10 @@ import {
   findFilterErrors,
   describeFilter,
 } from "@topicsync/filters";
+import type { EventTypeList } from "../../../schemas/event-types.ts";
+import type { FilterWarning } from "../../../schemas/topics/check.ts";
+import { maxLookUpDefinitions, type TopicLookUpReply } from "../../../schemas/topics/sets.ts";
+import type { TopicView } from "../../../schemas/topics/view.ts";
 import { listEventTypes } from "../../operations/event-types.ts";
 import { lookUpTopics } from "../../operations/topic-sets.ts";
 import { runWithClient } from "../client/client.ts";

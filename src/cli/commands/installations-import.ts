@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 
+import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
+import { parseStrictJson } from "@topicsync/lib/json";
 import {
   maxImportBytes,
   maxImported,
   type ImportedInstallations,
 } from "../../../schemas/installations/import.ts";
-import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
-import { parseStrictJson } from "@topicsync/lib/json";
 import { importInstallations } from "../../operations/installations.ts";
 import { runWithClient } from "../client/client.ts";
 import type { OperationClient } from "../client/operation-client.ts";

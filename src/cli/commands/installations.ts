@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
+import { UnavailableError } from "@topicsync/lib/errors";
 import type { Deactivated } from "../../../schemas/installations/deactivation.ts";
 import {
   installationQuerySchema,
@@ -7,7 +8,6 @@ import {
   type InstallationListQuery,
 } from "../../../schemas/installations/list.ts";
 import type { InstallationView } from "../../../schemas/installations/view.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import { deactivateInstallations, listInstallations } from "../../operations/installations.ts";
 import { runWithClient } from "../client/client.ts";
 import { addOptions, listMembers } from "../client/members.ts";

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from "commander";
 
-import type { PickResponse } from "../../../schemas/pick.ts";
 import { exitCodes, formatFaults, UnavailableError } from "@topicsync/lib/errors";
+import type { PickResponse } from "../../../schemas/pick.ts";
 import { pickTopics } from "../../operations/pick.ts";
 import { readEventRecord } from "../../routing/event.ts";
 import { runWithClient } from "../client/client.ts";

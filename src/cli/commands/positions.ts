@@ -1,8 +1,8 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 
+import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import { deadLetterChannels } from "../../../schemas/dead-letters/dead-letter.ts";
 import { listPositionedConsumers } from "../../service/kafka/positions.ts";
-import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import {
   inspectPositions,
   planChanges,

@@ -1,7 +1,7 @@
+import { UnavailableError } from "@topicsync/lib/errors";
 import type { DeadLetterItem } from "../../../schemas/dead-letters/dead-letter.ts";
 import type { ReplayResult } from "../../../schemas/dead-letters/replay.ts";
 import { compareOrder } from "../../dead-letters/replay-plan.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import { replayDeadLetters } from "../../operations/dead-letters.ts";
 import type { OperationClient } from "../client/operation-client.ts";
 import { isConfirmed } from "../input/confirm.ts";

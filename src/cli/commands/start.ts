@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 
-import { readEnvironment, readConfig, type Environment } from "../../config/config.ts";
 import {
   ConfigurationError,
   DatabaseConflictError,
@@ -11,8 +10,9 @@ import {
 import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { createLogger, type Logger } from "@topicsync/lib/logger";
 import { releaseMemoryWhenIdle } from "@topicsync/lib/memory";
-import { startService } from "../../service/service.ts";
 import { resolveAddresses } from "@topicsync/embedded";
+import { readEnvironment, readConfig, type Environment } from "../../config/config.ts";
+import { startService } from "../../service/service.ts";
 import { openTracing } from "../../service/tracing/open.ts";
 
 export function defineStart(command: Command): void {

@@ -3,9 +3,9 @@ import { get as getOverHttp, type IncomingMessage } from "node:http";
 import { get as getOverTls } from "node:https";
 import { text } from "node:stream/consumers";
 
-import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
 import { exitCodes, getErrorMessage } from "@topicsync/lib/errors";
 import { createValidator } from "@topicsync/lib/validation";
+import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
 import { tryParseJson } from "../input/files.ts";
 
 /** A service responds within 3 s, whatever hangs, but its machine may be busy. */

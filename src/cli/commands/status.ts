@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
+import { UnavailableError } from "@topicsync/lib/errors";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config/config.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import type { WatchedLog } from "../../../consumers/partition-status.ts";
 import { createStatus, type StatusLimits } from "../../service/kafka/sync-status.ts";
 import { findServer } from "../input/server.ts";

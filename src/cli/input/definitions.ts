@@ -3,11 +3,11 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
-import { topicBodySchema, type TopicBody } from "../../../schemas/topics/topic.ts";
 import { collectBatches } from "@topicsync/lib/concurrency/batches";
 import { formatFaults } from "@topicsync/lib/errors";
 import { createValidator } from "@topicsync/lib/validation";
 import { findFilterFaults } from "@topicsync/filters";
+import { topicBodySchema, type TopicBody } from "../../../schemas/topics/topic.ts";
 import { getCombination, toDefinition } from "../../topics/topic.ts";
 import { printError, sanitize } from "../output/output.ts";
 import { tryParseJson, splitLines } from "./files.ts";

@@ -1,8 +1,8 @@
+import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 import { readRecord } from "../../service/impact/read-events.ts";
 import type { EventSink } from "../../plans/impact/events.ts";
 import { ReadTally } from "../../plans/impact/read-tally.ts";
 import type { ReadResult } from "../../plans/impact/result.ts";
-import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
 import { createLongProgress } from "../output/progress.ts";

@@ -1,5 +1,5 @@
-import { newPasswordSchema, type NewPasswordBody } from "../../../schemas/user.ts";
 import { createValidator } from "@topicsync/lib/validation";
+import { newPasswordSchema, type NewPasswordBody } from "../../../schemas/user.ts";
 
 const checkNewPassword = createValidator<NewPasswordBody>(newPasswordSchema);
 

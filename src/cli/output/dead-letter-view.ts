@@ -2,9 +2,9 @@ import { isUtf8 } from "node:buffer";
 
 import ms from "ms";
 
+import { formatRecordPosition } from "@topicsync/kafka";
 import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letters/dead-letter.ts";
 import { formatOutcome } from "../../dead-letters/outcomes.ts";
-import { formatRecordPosition } from "@topicsync/kafka";
 import { formatMinute } from "./format.ts";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";

@@ -1,3 +1,4 @@
+import type { OffsetRange } from "@topicsync/kafka";
 import type {
   ImpactExample,
   ImpactRead,
@@ -7,7 +8,6 @@ import type {
 } from "../../../schemas/impact.ts";
 import type { Backtest } from "../../plans/impact/backtest.ts";
 import { toImpactRead, type ReadResult } from "../../plans/impact/result.ts";
-import type { OffsetRange } from "@topicsync/kafka";
 import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";
 import { createTableWriter } from "./table.ts";

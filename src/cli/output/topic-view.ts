@@ -1,5 +1,5 @@
-import type { SourceView, TopicDetail, TopicView } from "../../../schemas/topics/view.ts";
 import { formatRecordPosition } from "@topicsync/kafka";
+import type { SourceView, TopicDetail, TopicView } from "../../../schemas/topics/view.ts";
 import { formatFilterError } from "./caret.ts";
 import { formatMinute } from "./format.ts";
 import { sanitize } from "./output.ts";

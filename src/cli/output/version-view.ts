@@ -1,5 +1,3 @@
-import type { DescriptionView, VersionView } from "../../../schemas/topics/versions.ts";
-import type { SourceView } from "../../../schemas/topics/view.ts";
 import {
   FilterSyntaxError,
   classifyChange,
@@ -8,6 +6,8 @@ import {
   readFilters,
 } from "@topicsync/filters";
 import { formatRecordPosition } from "@topicsync/kafka";
+import type { DescriptionView, VersionView } from "../../../schemas/topics/versions.ts";
+import type { SourceView } from "../../../schemas/topics/view.ts";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";
 

@@ -1,4 +1,3 @@
-import type { ErrorBody } from "../../../schemas/error.ts";
 import {
   formatFaults,
   KafkaUnavailableError,
@@ -9,6 +8,7 @@ import {
   UnavailableError,
   type Fault,
 } from "@topicsync/lib/errors";
+import type { ErrorBody } from "../../../schemas/error.ts";
 import { HttpError, type ErrorCode } from "./errors.ts";
 
 export interface ErrorDescription {

@@ -1,3 +1,4 @@
+import type { EgressNaming } from "@topicsync/kafka";
 import type { Overview } from "../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import type { DeadLetterChannel } from "../../../schemas/dead-letters/dead-letter.ts";
@@ -9,7 +10,6 @@ import type { InstallationListing } from "../../installations/listing.ts";
 import type { LookUpTokens } from "../../installations/look-up.ts";
 import type { InstallationService } from "../../installations/service.ts";
 import type { InstallationDeactivator, InstallationReader } from "../../installations/stores.ts";
-import type { EgressNaming } from "@topicsync/kafka";
 import type { ApplyChanges } from "../../plans/apply.ts";
 import type { ImpactPreview } from "../../plans/impact/preview.ts";
 import type { PlanSource, TopicSetStore } from "../../plans/stores.ts";

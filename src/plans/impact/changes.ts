@@ -1,4 +1,3 @@
-import type { ImpactKind } from "../../../schemas/impact.ts";
 import {
   TopicConditions,
   classifyChange,
@@ -10,6 +9,7 @@ import {
 } from "@topicsync/filters";
 import type { Fault } from "@topicsync/lib/errors";
 import { Turns } from "@topicsync/lib/concurrency/turns";
+import type { ImpactKind } from "../../../schemas/impact.ts";
 import type { ImpactBody } from "../../../schemas/impact.ts";
 
 /** The old and the new filters of a topic; undefined where there is no such topic. */

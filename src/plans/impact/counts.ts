@@ -1,7 +1,7 @@
-import type { ImpactExample, ImpactTopic, PerDay } from "../../../schemas/impact.ts";
 import { toTime } from "@topicsync/lib/time";
 import { createPicker, FilterSyntaxError } from "@topicsync/filters/picker";
 import type { FilterTexts } from "@topicsync/filters";
+import type { ImpactExample, ImpactTopic, PerDay } from "../../../schemas/impact.ts";
 import { classifyImpact, type ImpactChange } from "./changes.ts";
 import { findDecisive, tryReadFilters, type ConditionPair } from "./decisive.ts";
 import type { EventSink, ReadCounts, ReadEvent } from "./events.ts";

@@ -1,7 +1,7 @@
-import type { ImpactRead, ImpactResult } from "../../../schemas/impact.ts";
 import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import { toTime } from "@topicsync/lib/time";
 import type { OffsetRange } from "@topicsync/kafka";
+import type { ImpactRead, ImpactResult } from "../../../schemas/impact.ts";
 import { toPerDay, type ImpactCounts } from "./counts.ts";
 import type { ReadCounts } from "./events.ts";
 import type { ImpactJob } from "./preview.ts";

@@ -1,13 +1,6 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
-import { maxImpactEvents, type ImpactResult } from "../../../schemas/impact.ts";
-import type {
-  ImpactJob,
-  ImpactPreview,
-  ImpactProgress,
-  PreviewListener,
-} from "../../plans/impact/preview.ts";
 import type { KafkaConfig } from "@topicsync/kafka";
 import {
   ConfigurationError,
@@ -19,6 +12,13 @@ import {
   type RejectionCode,
 } from "@topicsync/lib/errors";
 import { now, schedule } from "@topicsync/lib/platform";
+import { maxImpactEvents, type ImpactResult } from "../../../schemas/impact.ts";
+import type {
+  ImpactJob,
+  ImpactPreview,
+  ImpactProgress,
+  PreviewListener,
+} from "../../plans/impact/preview.ts";
 
 interface PreviewOptions {
   readonly kafka: KafkaConfig & { readonly brokers: readonly string[] };

@@ -1,12 +1,12 @@
 /** A preview in a thread of its own; see impact-preview.ts. */
 import { parentPort, workerData } from "node:worker_threads";
 
-import { ImpactCounts } from "../../plans/impact/counts.ts";
-import { toImpactResult } from "../../plans/impact/result.ts";
 import { createBroker } from "@topicsync/kafka/client";
 import { ConfigurationError, getErrorMessage, RejectionError, UnavailableError } from "@topicsync/lib/errors";
 import { createLogger } from "@topicsync/lib/logger";
 import { elapsed, now } from "@topicsync/lib/platform";
+import { ImpactCounts } from "../../plans/impact/counts.ts";
+import { toImpactResult } from "../../plans/impact/result.ts";
 import type { ImpactResult } from "../../../schemas/impact.ts";
 import type { PreviewError, PreviewMessage, WorkerInput } from "./impact-preview.ts";
 import { nameRecord, readEvents } from "./read-events.ts";

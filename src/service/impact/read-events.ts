@@ -1,3 +1,12 @@
+import { RejectionError } from "@topicsync/lib/errors";
+import {
+  formatRecordPosition,
+  measureRecord,
+  type FetchedPart,
+  type LogReader,
+  type LogRecord,
+  type OffsetRange,
+} from "@topicsync/kafka";
 import { decodeEvent } from "../../../consumers/events/decode.ts";
 import { removeForgedHeaders } from "../../../consumers/events/forged-headers.ts";
 import type { ReadEvent, RejectedRecord, EventSink } from "../../plans/impact/events.ts";
@@ -9,16 +18,7 @@ import {
   type EventSelection,
   type OffsetSource,
 } from "../../plans/impact/selection.ts";
-import { RejectionError } from "@topicsync/lib/errors";
 import { readUndelivered } from "../../routing/plan.ts";
-import {
-  formatRecordPosition,
-  measureRecord,
-  type FetchedPart,
-  type LogReader,
-  type LogRecord,
-  type OffsetRange,
-} from "@topicsync/kafka";
 
 /** How records are read as events. */
 export interface DecodingOptions {

@@ -1,14 +1,14 @@
-import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
-import { createGroupConsumer } from "../../../consumers/group-consumer.ts";
-import type { FindNamespace, IdentifyTopic } from "../../dead-letters/dead-letter.ts";
-import { createNotStoredError, type DeadLetterProgress } from "../../dead-letters/progress.ts";
-import type { DeadLetterStore } from "../../dead-letters/stores.ts";
 import type { Broker } from "@topicsync/kafka/client";
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import { elapsed, repeat, sleep } from "@topicsync/lib/platform";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import type { LogStore } from "@topicsync/kafka";
+import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
+import { createGroupConsumer } from "../../../consumers/group-consumer.ts";
+import type { FindNamespace, IdentifyTopic } from "../../dead-letters/dead-letter.ts";
+import { createNotStoredError, type DeadLetterProgress } from "../../dead-letters/progress.ts";
+import type { DeadLetterStore } from "../../dead-letters/stores.ts";
 
 export interface DeadLetterConsumerOptions {
   /** The dead-letter topic, and the group that reads it into the database. */

@@ -1,6 +1,6 @@
-import { deadLetterChannels } from "../../../schemas/dead-letters/dead-letter.ts";
 import { type KafkaConfig, FencedError, type Position, type PositionKey } from "@topicsync/kafka";
 import type { Broker } from "@topicsync/kafka/client";
+import { deadLetterChannels } from "../../../schemas/dead-letters/dead-letter.ts";
 import type { PositionedConsumer } from "./set-positions.ts";
 import type { Services } from "../services.ts";
 

@@ -1,6 +1,6 @@
+import { type RouterConfig, choosePartition, type EgressNaming } from "@topicsync/kafka";
 import { createEventHandler } from "../../../consumers/events/handler.ts";
 import { createGroupConsumer, type GroupConsumer } from "../../../consumers/group-consumer.ts";
-import { type RouterConfig, choosePartition, type EgressNaming } from "@topicsync/kafka";
 import { createRouterTally } from "../../routing/tally.ts";
 import { startUsageRecorder } from "../../routing/usage-recorder.ts";
 import type { WatchedRouter } from "./sync-status.ts";

@@ -1,6 +1,6 @@
 import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
-import { findOtherCluster, isOtherLog } from "../../../consumers/clusters.ts";
 import type { LogStore, Position, LogObserver, LogWatch, PartitionLog } from "@topicsync/kafka";
+import { findOtherCluster, isOtherLog } from "../../../consumers/clusters.ts";
 
 /** A consumer group in a Kafka topic, whose positions a person looks at and sets. */
 export interface PositionedConsumer {

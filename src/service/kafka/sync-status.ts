@@ -1,6 +1,6 @@
-import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import { rejectOnAbort } from "@topicsync/lib/concurrency/timeout";
+import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import {
   readPartitionStatuses,
   type Ask,

@@ -1,3 +1,5 @@
+import type { ConsumerChannel, BatchStore, Partition } from "@topicsync/kafka";
+import type { Logger } from "@topicsync/lib/logger";
 import {
   createAnnouncementHandler,
   type AnnouncementBatch,
@@ -8,9 +10,7 @@ import { createGroupConsumer, type GroupConsumer } from "../../../consumers/grou
 import { createFeedbackHandler, type FeedbackBatch } from "../../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { proveDeadLetters } from "../../dead-letters/proof.ts";
-import type { ConsumerChannel, BatchStore, Partition } from "@topicsync/kafka";
 import { auditFeedback, type FeedbackDecision } from "../../installations/feedback.ts";
-import type { Logger } from "@topicsync/lib/logger";
 import type { WatchedLog } from "../../../consumers/partition-status.ts";
 import { createStatus, type WatchedRouter } from "./sync-status.ts";
 import { createFeedbackTally, createTally } from "./sync-tally.ts";

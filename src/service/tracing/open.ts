@@ -1,7 +1,7 @@
-import type { Environment } from "../../config/config.ts";
 import type { Logger } from "@topicsync/lib/logger";
-import { readTraceSettings } from "./settings.ts";
 import type { Tracing } from "@topicsync/lib/tracing";
+import type { Environment } from "../../config/config.ts";
+import { readTraceSettings } from "./settings.ts";
 
 /**
  * Sets up tracing as configured by OpenTelemetry's variables. Returns undefined, without loading its SDK,

@@ -34,9 +34,9 @@ import {
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import { oncePerMinute } from "@topicsync/lib/concurrency/once-per-minute";
+import type { Span, Tracing } from "@topicsync/lib/tracing";
 import { version } from "../../config/version.ts";
 import type { Exporter, SamplerChoice, TraceSettings } from "./settings.ts";
-import type { Span, Tracing } from "@topicsync/lib/tracing";
 
 /** How long a stop waits for the last spans to be exported. */
 const closeTimeoutMs = 5_000;

@@ -1,9 +1,9 @@
 import type { Collection, Filter } from "mongodb";
 
 import { currentDate } from "@topicsync/lib/platform";
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { InstallationKey } from "../../installations/installation.ts";
 import type { DeactivateAllRequest, InstallationDeactivator } from "../../installations/stores.ts";
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { Database } from "../database/database.ts";
 import { toDeactivation, type InstallationRecord } from "./records.ts";
 import { collections } from "../names.ts";

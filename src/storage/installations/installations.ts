@@ -5,6 +5,7 @@ import { currentDate, sleep } from "@topicsync/lib/platform";
 import { newId } from "@topicsync/lib/sys-id";
 import { getUpdateTime } from "@topicsync/lib/update-time";
 import { compareTexts } from "@topicsync/filters";
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { toKeyText } from "../../installations/installation.ts";
 import {
   unfinished,
@@ -12,7 +13,6 @@ import {
   type InstallationWrite,
   type RegisterWrite,
 } from "../../installations/stores.ts";
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { Database } from "../database/database.ts";
 import { classify, translateErrors } from "../database/failures.ts";
 import { toDeactivation, type InstallationRecord } from "./records.ts";

@@ -1,9 +1,9 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
-import type { Deactivation, FeedbackStore, SeenInstallation } from "../../installations/feedback.ts";
 import { compareTexts } from "@topicsync/filters";
 import type { Logger } from "@topicsync/lib/logger";
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
+import type { Deactivation, FeedbackStore, SeenInstallation } from "../../installations/feedback.ts";
 import type { Database } from "../database/database.ts";
 import { toDeactivation, type InstallationRecord } from "./records.ts";
 import { collections } from "../names.ts";

@@ -1,8 +1,8 @@
 import type { Collection, Filter } from "mongodb";
 
+import { UnavailableError } from "@topicsync/lib/errors";
 import type { InstallationCount } from "../../../schemas/overview.ts";
 import type { InstallationReader, InstallationSelection } from "../../installations/stores.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import type { Database } from "../database/database.ts";
 import { isTimeLimitExceeded } from "../database/failures.ts";
 import { fromInstallationRecord, type InstallationRecord } from "./records.ts";

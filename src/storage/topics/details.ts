@@ -1,9 +1,9 @@
 import type { Collection } from "mongodb";
 
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { ReplacedDetails, StoredDetails } from "../../topics/details/details.ts";
 import { DetailsConflictError, type TopicDetailsStore } from "../../topics/details/store.ts";
 import { maxUpdateMs } from "../database/client-options.ts";
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { Database } from "../database/database.ts";
 import { isDuplicate } from "../database/failures.ts";
 import { collections } from "../names.ts";

@@ -1,9 +1,9 @@
 import type { Collection, Filter } from "mongodb";
 
+import { isSysId } from "@topicsync/lib/sys-id";
 import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } from "../../topics/listing.ts";
 import type { TopicStore } from "../../topics/stores.ts";
 import type { ListedTopic, RetiredTopic } from "../../topics/topic.ts";
-import { isSysId } from "@topicsync/lib/sys-id";
 import { parseRange } from "../../users/rights.ts";
 import type { Database } from "../database/database.ts";
 import { collections } from "../names.ts";

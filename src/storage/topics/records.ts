@@ -1,9 +1,9 @@
 import type { Collection, Filter, FindOptions } from "mongodb";
 
-import type { IndexedTopic, PickableTopic, TopicChange } from "../../topics/live/feed.ts";
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
-import type { Database } from "../database/database.ts";
 import { formatRecordPosition } from "@topicsync/kafka";
+import type { IndexedTopic, PickableTopic, TopicChange } from "../../topics/live/feed.ts";
+import type { Database } from "../database/database.ts";
 import type { StoredDefinition } from "../../topics/stores.ts";
 import type { PreviousTopic, RetiredTopic, Source, Topic, TopicDefinition } from "../../topics/topic.ts";
 

@@ -1,9 +1,9 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import { compareTexts } from "@topicsync/filters";
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { TopicUsageStore } from "../../topics/usage.ts";
 import { maxUpdateMs } from "../database/client-options.ts";
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { Database } from "../database/database.ts";
 import { classify, getWriteErrors } from "../database/failures.ts";
 import { collections } from "../names.ts";

@@ -1,10 +1,10 @@
 import type { Collection, Filter } from "mongodb";
 
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { TopicWrites } from "../../topics/snapshot.ts";
 import { TopicGoneError, UniqueViolationError } from "../../topics/stores.ts";
 import type { Topic } from "../../topics/topic.ts";
 import { maxUpdateMs } from "../database/client-options.ts";
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { Database } from "../database/database.ts";
 import { isDuplicate } from "../database/failures.ts";
 import { collections } from "../names.ts";

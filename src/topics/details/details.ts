@@ -1,5 +1,5 @@
-import type { TopicLifecycle, TopicDetailsBody } from "../../../schemas/topics/details.ts";
 import type { Fault } from "@topicsync/lib/errors";
+import type { TopicLifecycle, TopicDetailsBody } from "../../../schemas/topics/details.ts";
 
 interface DeclaredConsumer {
   readonly name: string;

@@ -4,10 +4,6 @@ import type { Logger } from "@topicsync/lib/logger";
 import { sleep } from "@topicsync/lib/platform";
 import { rejectOnAbort, withTimeout } from "@topicsync/lib/concurrency/timeout";
 import { Turns } from "@topicsync/lib/concurrency/turns";
-import type { TopicWrites } from "../snapshot.ts";
-import { includesNamespace, type Namespaces } from "../../users/rights.ts";
-import { ApplyQueue } from "./apply-queue.ts";
-import type { Following, IndexedTopic, TopicChange, TopicFeed } from "./feed.ts";
 import {
   type EventRecord,
   readFilters,
@@ -15,6 +11,10 @@ import {
   type ConditionResult,
   type MatchCount,
 } from "@topicsync/filters";
+import type { TopicWrites } from "../snapshot.ts";
+import { includesNamespace, type Namespaces } from "../../users/rights.ts";
+import { ApplyQueue } from "./apply-queue.ts";
+import type { Following, IndexedTopic, TopicChange, TopicFeed } from "./feed.ts";
 import { OwnWrites, secondReadDelayMs } from "./own-writes.ts";
 import { readPickedTopics, type PickedTopics } from "./picked-topics.ts";
 import { RereadQueue } from "./reread-queue.ts";

@@ -1,7 +1,7 @@
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
-import type { IndexedTopic } from "./feed.ts";
 import { FilterSyntaxError, type EventRecord, createCountingPicker } from "@topicsync/filters";
+import type { IndexedTopic } from "./feed.ts";
 
 export interface IndexStatus {
   /** `live`: every change is known. */

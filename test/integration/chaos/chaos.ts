@@ -10,8 +10,8 @@ import { join } from "node:path";
 import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 
-import { createProgress } from "../../../src/cli/output/progress.ts";
 import { getErrorMessage } from "@topicsync/lib/errors";
+import { createProgress } from "../../../src/cli/output/progress.ts";
 import { randomSeed } from "../../support/random.ts";
 import { runEventChaos, type EventChaosResult } from "./events/run.ts";
 import { runChaos, type ChaosResult } from "./run.ts";

@@ -1,7 +1,7 @@
 import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { toHeaderList, boundFetches, fetchByTopicId, stopIdleChecks } from "@topicsync/kafka/internals";
+import { readConfig } from "../../../src/config/config.ts";
 import { unique } from "../../support/names.ts";
 import type { RawRecord } from "./decoder.ts";
 

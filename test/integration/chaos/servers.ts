@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { startStore } from "@topicsync/embedded";
+import { readConfig } from "../../../src/config/config.ts";
 import { getPort } from "../../support/local.ts";
 
 /** A server that can be killed. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import { exitCodes } from "@topicsync/lib/errors";
+import { createSchemaCompiler } from "@topicsync/lib/validation";
 import { keyListSchema } from "../../../schemas/api-key.ts";
 import { applicationListSchema, platformListSchema, platformSchema } from "../../../schemas/catalog.ts";
 import { deadLetterItemSchema, deadLetterSchema } from "../../../schemas/dead-letters/dead-letter.ts";
@@ -9,8 +11,6 @@ import { syncStatusSchema } from "../../../schemas/sync-status.ts";
 import { topicSetListSchema } from "../../../schemas/topics/sets.ts";
 import { topicDetailSchema, topicViewSchema } from "../../../schemas/topics/view.ts";
 import { userListSchema, userSchema } from "../../../schemas/user.ts";
-import { exitCodes } from "@topicsync/lib/errors";
-import { createSchemaCompiler } from "@topicsync/lib/validation";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { deadLetterMessage, prove } from "../../support/dead-letters.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { it, type TestContext } from "node:test";
 
-import type { ReplayBody, SkippedReplay } from "../../../schemas/dead-letters/replay.ts";
 import { exitCodes } from "@topicsync/lib/errors";
+import type { ReplayBody, SkippedReplay } from "../../../schemas/dead-letters/replay.ts";
 import { runCli } from "../../support/service.ts";
 
 const topic = "announcements";

@@ -4,10 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 
-import type { ImpactResult } from "../../../schemas/impact.ts";
-import type { PickResponse } from "../../../schemas/pick.ts";
 import { findFreePort } from "@topicsync/embedded";
 import { exitCodes } from "@topicsync/lib/errors";
+import type { ImpactResult } from "../../../schemas/impact.ts";
+import type { PickResponse } from "../../../schemas/pick.ts";
 import { operations } from "../../../src/operations/index.ts";
 import { call } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";

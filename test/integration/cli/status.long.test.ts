@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { exitCodes } from "@topicsync/lib/errors";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { impatient } from "../../support/patience.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
-import { exitCodes } from "@topicsync/lib/errors";
 import { bootstrap, runCli, runJson } from "../../support/service.ts";
 
 const { scene } = stage();

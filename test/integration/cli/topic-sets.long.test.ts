@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
-import { topicApplySchema, topicPlanReportSchema, topicPlanSchema } from "../../../schemas/topics/plan.ts";
 import { createValidator } from "@topicsync/lib/validation";
+import { topicApplySchema, topicPlanReportSchema, topicPlanSchema } from "../../../schemas/topics/plan.ts";
 import { entry, toFile, useTopicFiles } from "../../support/topic-files.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { ImpactResult } from "../../../schemas/impact.ts";
 import { exitCodes } from "@topicsync/lib/errors";
+import type { ImpactResult } from "../../../schemas/impact.ts";
 import { useFolder } from "../../support/folder.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";

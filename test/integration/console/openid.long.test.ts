@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 
 import type { Page } from "playwright-core";
 
-import { buildRedirectUri } from "../../../http/routes/openid-sign-in.ts";
 import { findFreePort } from "@topicsync/embedded";
+import { buildRedirectUri } from "../../../http/routes/openid-sign-in.ts";
 import { roles } from "../../../src/users/user.ts";
 import { assertAccessible, assertAllLooks, useConsole, viewports } from "../../support/console.ts";
 import { startOpenIdProvider } from "../../support/openid-provider.ts";

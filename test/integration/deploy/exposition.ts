@@ -1,5 +1,5 @@
-import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { RejectionError } from "@topicsync/lib/errors";
+import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { createMetricsText } from "../../../src/service/metrics-text.ts";
 import { createMetrics } from "../../../src/service/metrics.ts";
 

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
 import { exitCodes } from "@topicsync/lib/errors";
 import { isCommandMissing, runCommand } from "@topicsync/embedded";
+import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
 import { createFolder } from "../../support/local.ts";
 
 const text = readFileSync(

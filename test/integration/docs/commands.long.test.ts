@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { findFreePort } from "@topicsync/embedded";
+import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { importCheapHashes } from "../../support/cheap-hashes.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { until } from "../../support/poll.ts";

@@ -4,8 +4,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { settingsSchema } from "../../../schemas/settings.ts";
 import { kafkaVersion, log4jVersion, mavenDependencyPlugin } from "@topicsync/embedded";
+import { settingsSchema } from "../../../schemas/settings.ts";
 import { root } from "./pages.ts";
 
 const read = (file: string): string => readFileSync(join(root, file), "utf8");

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { ImpactResult } from "../../../schemas/impact.ts";
 import { exitCodes } from "@topicsync/lib/errors";
+import type { ImpactResult } from "../../../schemas/impact.ts";
 import { roles } from "../../../src/users/user.ts";
 import { assertError, call, type Call, type HttpResponse } from "../../support/http.ts";
 import { deleteKafkaTopic, deleteRecordsBefore } from "../../support/kafka-topics.ts";

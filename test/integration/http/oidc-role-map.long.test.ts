@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "@topicsync/lib/errors";
+import { readConfig } from "../../../src/config/config.ts";
 import { roles } from "../../../src/users/user.ts";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "@topicsync/lib/errors";
+import { readConfig } from "../../../src/config/config.ts";
 import { InvalidTokenError } from "../../../src/users/openid.ts";
 import { createVerifyToken } from "../../../src/users/bearer-token.ts";
 import { roles } from "../../../src/users/user.ts";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "@topicsync/lib/errors";
+import { readConfig } from "../../../src/config/config.ts";
 import { roles } from "../../../src/users/user.ts";
 import { useFolder } from "../../support/folder.ts";
 import type { HttpResponse } from "../../support/http.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { pickResponseSchema, type PickResponse } from "../../../schemas/pick.ts";
 import { createValidator } from "@topicsync/lib/validation";
+import { pickResponseSchema, type PickResponse } from "../../../schemas/pick.ts";
 import { getPort } from "../../support/local.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { connect } from "node:tls";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "@topicsync/lib/errors";
+import { readConfig } from "../../../src/config/config.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";

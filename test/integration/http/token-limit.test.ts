@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { expireTokens } from "../../../src/service/token-expiry.ts";
-import { createServices } from "../../../src/service/services.ts";
-import { readConfig } from "../../../src/config/config.ts";
 import type { AuditEntry } from "@topicsync/lib/audit/audit";
 import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { createLogger } from "@topicsync/lib/logger";
+import { expireTokens } from "../../../src/service/token-expiry.ts";
+import { createServices } from "../../../src/service/services.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { createDatabase } from "../../../src/storage/database/database.ts";
 import { call } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";

@@ -7,12 +7,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { RejectionError } from "@topicsync/lib/errors";
 import type { ImpactResult } from "../../../schemas/impact.ts";
 import { nameRecord, readEvents } from "../../../src/service/impact/read-events.ts";
 import { Backtest } from "../../../src/plans/impact/backtest.ts";
 import { ImpactCounts } from "../../../src/plans/impact/counts.ts";
 import { toImpactResult } from "../../../src/plans/impact/result.ts";
-import { RejectionError } from "@topicsync/lib/errors";
 import { connectBroker } from "../../support/broker.ts";
 import { useFolder } from "../../support/folder.ts";
 import { createKafkaTopics, waitForTransactions } from "../../support/kafka-topics.ts";

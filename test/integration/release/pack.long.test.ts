@@ -10,10 +10,10 @@ import { dirname, join, relative } from "node:path";
 import { before, describe, it } from "node:test";
 import { promisify } from "node:util";
 
-import { parseBlocks, root } from "../docs/pages.ts";
-import { isAsShown, runBlocks } from "../docs/shell.ts";
 import { findFreePort } from "@topicsync/embedded";
 import { mskSigner } from "@topicsync/kafka";
+import { parseBlocks, root } from "../docs/pages.ts";
+import { isAsShown, runBlocks } from "../docs/shell.ts";
 import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
 import { startIamBroker } from "../../support/iam-broker.ts";

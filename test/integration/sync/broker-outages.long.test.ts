@@ -4,13 +4,13 @@ import { describe, it } from "node:test";
 
 import kafkajs from "kafkajs";
 
+import { exitCodes } from "@topicsync/lib/errors";
 import { deleteKafkaTopic } from "../../support/kafka-topics.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { toBasicAuthorization } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, waitUntilNotReady, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
-import { exitCodes } from "@topicsync/lib/errors";
 import {
   bootstrap,
   runCli,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { createBroker, type Broker } from "@topicsync/kafka/client";
+import { createLogger } from "@topicsync/lib/logger";
 import { readConfig } from "../../../src/config/config.ts";
 import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter, type DeadLetter } from "../../../src/dead-letters/dead-letter.ts";
-import { createBroker, type Broker } from "@topicsync/kafka/client";
-import { createLogger } from "@topicsync/lib/logger";
 import { definition, stage } from "../../support/scene.ts";
 
 const dayMs = 86_400_000;

@@ -4,9 +4,9 @@ import { after, before, describe, it } from "node:test";
 import kafkajs from "kafkajs";
 import type { ChangeStreamDocument, Collection } from "mongodb";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { createBroker } from "@topicsync/kafka/client";
 import { createLogger } from "@topicsync/lib/logger";
+import { readConfig } from "../../../src/config/config.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, stage, type PositionRecord, type Scene } from "../../support/scene.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
 import { createValidator } from "@topicsync/lib/validation";
+import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";

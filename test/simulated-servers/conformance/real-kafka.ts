@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 
 import kafkajs, { type Producer, type ProducerConfig } from "kafkajs";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { createBroker } from "@topicsync/kafka/client";
 import { createLogger } from "@topicsync/lib/logger";
 import type { LogWatch } from "@topicsync/kafka";
+import { readConfig } from "../../../src/config/config.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { apiKeys, startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { createKafkaTopics, recreateKafkaTopic } from "../../support/kafka-topics.ts";

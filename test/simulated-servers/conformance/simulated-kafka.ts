@@ -1,7 +1,7 @@
-import { readConfig } from "../../../src/config/config.ts";
 import { createBroker, type Broker } from "@topicsync/kafka/client";
 import { createLogger, type Logger } from "@topicsync/lib/logger";
 import { replacePlatform } from "@topicsync/lib/platform";
+import { readConfig } from "../../../src/config/config.ts";
 import { createClock, createHost, type Clock, type Host } from "../clock.ts";
 import { Cluster, type ClusterOptions } from "../kafka/cluster.ts";
 import { createRandom } from "../random.ts";

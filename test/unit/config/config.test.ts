@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
+import { ConfigurationError } from "@topicsync/lib/errors";
 import { settingsSchema } from "../../../schemas/settings.ts";
 import { readEnvironment, readConfig } from "../../../src/config/config.ts";
-import { ConfigurationError } from "@topicsync/lib/errors";
 import { getFaults } from "./setting-faults.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "topicsync-config-"));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
-import { readConfig } from "../../../src/config/config.ts";
 import { ConfigurationError } from "@topicsync/lib/errors";
+import { readConfig } from "../../../src/config/config.ts";
 
 /** The message with which the settings are rejected. */
 export function getFaults(environment: Record<string, string>): string {

@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { pino } from "pino";
 
-import { createBatchHandler } from "../../../consumers/batch-handler.ts";
 import { replacePlatform, systemPlatform } from "@topicsync/lib/platform";
+import { createBatchHandler } from "../../../consumers/batch-handler.ts";
 
 const unused = () => Promise.reject(new Error("is not called"));
 

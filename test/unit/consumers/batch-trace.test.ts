@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { noTrace, traceBatch } from "../../../consumers/batch-trace.ts";
 import { UnavailableError } from "@topicsync/lib/errors";
 import { FencedError, type LogRecord } from "@topicsync/kafka";
 import type { Span, Tracing } from "@topicsync/lib/tracing";
+import { noTrace, traceBatch } from "../../../consumers/batch-trace.ts";
 
 const sampled = "sampled";
 const record = (offset: number, traceparent?: string | Buffer): LogRecord => ({

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createBatchLimit, takeBatch } from "../../../consumers/batch.ts";
 import type { LogRecord } from "@topicsync/kafka";
+import { createBatchLimit, takeBatch } from "../../../consumers/batch.ts";
 
 const [fastMs, slowMs] = [100, 3_000];
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { findOtherCluster, OtherClusterError, requireSameCluster } from "../../../consumers/clusters.ts";
 import type { Position, PartitionLog } from "@topicsync/kafka";
+import { findOtherCluster, OtherClusterError, requireSameCluster } from "../../../consumers/clusters.ts";
 
 const partition = { topic: "announcements", partition: 0 };
 const log: PartitionLog = {

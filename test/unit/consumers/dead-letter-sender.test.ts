@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { sendDeadLetters, type OutgoingDeadLetter } from "../../../consumers/dead-letter-sender.ts";
-import { readConfig } from "../../../src/config/config.ts";
 import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
 import { createBroker } from "@topicsync/kafka/client";
 import { toLogRecord } from "@topicsync/kafka/internals";
 import { createLogger } from "@topicsync/lib/logger";
 import { getHeaderText, type LogRecord } from "@topicsync/kafka";
+import { sendDeadLetters, type OutgoingDeadLetter } from "../../../consumers/dead-letter-sender.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";

@@ -5,8 +5,8 @@ import { setImmediate } from "node:timers/promises";
 import { KafkaUnavailableError } from "@topicsync/lib/errors";
 import { invariant } from "@topicsync/lib/invariant";
 import { replacePlatform, systemPlatform } from "@topicsync/lib/platform";
-import { until } from "../../support/poll.ts";
 import type { Position } from "@topicsync/kafka";
+import { until } from "../../support/poll.ts";
 import { createBatch, createRecords, createScene } from "./reader-scene.ts";
 
 describe("the reader of a partition", () => {

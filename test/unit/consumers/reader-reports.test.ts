@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { OtherClusterError } from "../../../consumers/clusters.ts";
-import { logFailedClaim } from "../../../consumers/reader-reports.ts";
 import { ConfigurationError, NotLoadedError, UnavailableError } from "@topicsync/lib/errors";
 import { createLogger } from "@topicsync/lib/logger";
+import { OtherClusterError } from "../../../consumers/clusters.ts";
+import { logFailedClaim } from "../../../consumers/reader-reports.ts";
 
 const lines: string[] = [];
 const log = await createLogger("info", { write: (line: string) => void lines.push(line) });

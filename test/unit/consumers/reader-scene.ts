@@ -2,9 +2,9 @@ import { type TestContext } from "node:test";
 
 import { pino } from "pino";
 
+import type { Position, PartitionLog, RecordBatch } from "@topicsync/kafka";
 import type { BatchHandler } from "../../../consumers/batch.ts";
 import { PartitionReader } from "../../../consumers/partition-reader.ts";
-import type { Position, PartitionLog, RecordBatch } from "@topicsync/kafka";
 import { until } from "../../support/poll.ts";
 
 export const partition = { topic: "announcements", partition: 0 };

@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { findStart, identifyLog, requireSameTopic } from "../../../consumers/start-position.ts";
 import { KafkaUnavailableError, UnavailableError } from "@topicsync/lib/errors";
 import type { LogStore, Position, LogWatch, PartitionLog } from "@topicsync/kafka";
+import { findStart, identifyLog, requireSameTopic } from "../../../consumers/start-position.ts";
 
 const partition = { topic: "announcements", partition: 0 };
 const clusterId = "cluster";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import type { LogRecord } from "@topicsync/kafka";
 import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter } from "../../../src/dead-letters/dead-letter.ts";
 import { findReplays } from "../../../src/dead-letters/outcomes.ts";
@@ -9,7 +10,6 @@ import { toDeadLetterView } from "../../../src/dead-letters/views.ts";
 import { findLater } from "../../../src/dead-letters/replay-plan.ts";
 import type { Replay } from "../../../src/dead-letters/stores.ts";
 import { summarize } from "../../../src/dead-letters/summary.ts";
-import type { LogRecord } from "@topicsync/kafka";
 import { toHeaders, type NamedHeaders } from "../../support/records.ts";
 
 const secret = Buffer.alloc(32, "a key");

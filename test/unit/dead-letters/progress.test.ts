@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { UnavailableError } from "@topicsync/lib/errors";
+import type { Position } from "@topicsync/kafka";
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
 import { createDeadLetterProgress } from "../../../src/dead-letters/progress.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
-import type { Position } from "@topicsync/kafka";
 import { connectBroker } from "../../support/broker.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { deadLetterMessage, proofKey, proveOne } from "../../support/dead-letters.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { readDeadLetters, type WantedDeadLetter } from "../../../src/dead-letters/records.ts";
 import type { LogReader } from "@topicsync/kafka";
+import { readDeadLetters, type WantedDeadLetter } from "../../../src/dead-letters/records.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { deadLetterMessage, proofKey, proveOne } from "../../support/dead-letters.ts";
 import { createKafkaTopics, deleteRecordsBefore } from "../../support/kafka-topics.ts";

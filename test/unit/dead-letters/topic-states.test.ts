@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { createTopicStates, type TopicStatesOptions } from "../../../src/dead-letters/topic-states.ts";
 import type { LogRecord } from "@topicsync/kafka";
+import { createTopicStates, type TopicStatesOptions } from "../../../src/dead-letters/topic-states.ts";
 
 const count = 2_000;
 const record: LogRecord = { offset: 0, timestamp: "0", key: null, value: Buffer.from("{}"), headers: [] };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
+import { UnavailableError } from "@topicsync/lib/errors";
 import type { EventSample } from "../../../src/event-types/event-type.ts";
 import { createEventTypeService } from "../../../src/event-types/service.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import { sampleEvents } from "../../support/event-sample.ts";
 
 const sample = await sampleEvents([{ eventType: "A", event: { state: "on" } }]);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { parseEvent } from "@topicsync/filters";
 import { structureLimits, type PathStatistics } from "../../../src/event-types/event-type.ts";
 import { EventStructure } from "../../../src/event-types/structure.ts";
-import { parseEvent } from "@topicsync/filters";
 import { createRandom, type Random } from "../../support/random.ts";
 
 const create = (): EventStructure => new EventStructure({ paths: Infinity });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { createLogger } from "@topicsync/lib/logger";
+import { readValues, printCondition, matches, readFilters, type FilterTexts } from "@topicsync/filters";
 import type { Event } from "../../../schemas/pick.ts";
 import { structureLimits } from "../../../src/event-types/event-type.ts";
 import { createEventTypeService } from "../../../src/event-types/service.ts";
 import { findFilterWarnings } from "../../../src/event-types/warnings.ts";
-import { createLogger } from "@topicsync/lib/logger";
-import { readValues, printCondition, matches, readFilters, type FilterTexts } from "@topicsync/filters";
 import { sampleEvents } from "../../support/event-sample.ts";
 import { createRandom, type Random } from "../../support/random.ts";
 import { createTmfEvent } from "../../support/tmf-events.ts";

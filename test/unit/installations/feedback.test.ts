@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { RejectionError } from "@topicsync/lib/errors";
+import { FencedError } from "@topicsync/kafka";
 import {
   decideFeedback,
   type DecodedReport,
   type SeenInstallation,
 } from "../../../src/installations/feedback.ts";
-import { FencedError } from "@topicsync/kafka";
 import { createFeedbackStore } from "../../../src/storage/installations/push-feedback.ts";
 import { applyFeedback } from "../../support/apply-batch.ts";
 import { connectDatabase } from "../../support/database.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { InvariantError } from "@topicsync/lib/invariant";
 import { InFlightWrites } from "../../../src/installations/in-flight-writes.ts";
 import type { InstallationWrite } from "../../../src/installations/stores.ts";
-import { InvariantError } from "@topicsync/lib/invariant";
 
 const scope = { application: "agent", platform: "ios" } as const;
 const register = (token: string, previousToken?: string): InstallationWrite => ({

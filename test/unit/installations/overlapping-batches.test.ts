@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
+import { OverloadedError } from "@topicsync/lib/errors";
 import { GroupCommit } from "../../../src/installations/group-commit.ts";
 import {
   unfinished,
   type InstallationStore,
   type InstallationWrite,
 } from "../../../src/installations/stores.ts";
-import { OverloadedError } from "@topicsync/lib/errors";
 import { createRandom, type Random } from "../../support/random.ts";
 import { applyInOrder, type Model } from "./model.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
+import { ConfigurationError, UnavailableError } from "@topicsync/lib/errors";
 import type { Call } from "../../../src/operations/framework/operation.ts";
 import type { OperationServices } from "../../../src/operations/framework/services.ts";
 import { eventTypeOperations } from "../../../src/operations/event-types.ts";
 import type { EventTypeService } from "../../../src/event-types/service.ts";
-import { ConfigurationError, UnavailableError } from "@topicsync/lib/errors";
 
 /** Lists the event types. */
 const list = async (getSample: EventTypeService["getSample"]) =>

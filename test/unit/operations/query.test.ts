@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { RejectionError } from "@topicsync/lib/errors";
 import { queryRules } from "../../../src/operations/framework/query.ts";
 import { pageSize, trueOrFalse } from "../../../schemas/query.ts";
-import { RejectionError } from "@topicsync/lib/errors";
 
 interface Query {
   readonly limit: number;

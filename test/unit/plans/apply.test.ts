@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { allowAll } from "../../support/allow-all.ts";
 import { PlanError } from "@topicsync/lib/errors";
+import { allowAll } from "../../support/allow-all.ts";
 import { createApply } from "../../../src/plans/apply.ts";
 import type { ApplyAccess } from "../../../src/plans/apply-access.ts";
 import type { DesiredTopic } from "../../../src/plans/desired.ts";

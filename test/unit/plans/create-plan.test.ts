@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { allowAll } from "../../support/allow-all.ts";
 import { PlanError, RejectionError } from "@topicsync/lib/errors";
 import { createEgressNaming } from "@topicsync/kafka";
+import { allowAll } from "../../support/allow-all.ts";
 import type { SetPlanOptions } from "../../../src/plans/create-plan.ts";
 import type { DesiredTopic } from "../../../src/plans/desired.ts";
 import { parsePlan, toPlanFile } from "../../../src/plans/plan-file.ts";

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { allowAll } from "../../support/allow-all.ts";
 import { PlanError } from "@topicsync/lib/errors";
+import { allowAll } from "../../support/allow-all.ts";
 import { toBatches } from "../../../src/plans/batches.ts";
 import type { SetPlanOptions } from "../../../src/plans/create-plan.ts";
 import type { DesiredTopic } from "../../../src/plans/desired.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { DeadLetterConsumer } from "../../../src/service/kafka/dead-letter-consumer.ts";
 import { KafkaUnavailableError } from "@topicsync/lib/errors";
 import { replacePlatform } from "@topicsync/lib/platform";
+import type { GroupListener, GroupMember } from "@topicsync/kafka";
+import { DeadLetterConsumer } from "../../../src/service/kafka/dead-letter-consumer.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { createDeadLetterProgress } from "../../../src/dead-letters/progress.ts";
 import { createLogStore } from "../../../src/storage/logs.ts";
-import type { GroupListener, GroupMember } from "@topicsync/kafka";
 import { connectBroker } from "../../support/broker.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { readConfig } from "../../../src/config/config.ts";
 import type { FetchedPart, LogBounds, LogRecord } from "@topicsync/kafka";
+import { readConfig } from "../../../src/config/config.ts";
 import { createSampleReader, type SampleSource } from "../../../src/service/event-sample.ts";
 
 const config = readConfig({ KAFKA_EVENTS_TOPIC: "events", KAFKA_EGRESS_TOPIC: "egress" });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-import type { CheckResult } from "../../../src/operations/framework/services.ts";
-import { watchOutages } from "../../../src/service/outage-watch.ts";
 import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { createLogger } from "@topicsync/lib/logger";
 import { replacePlatform } from "@topicsync/lib/platform";
+import type { CheckResult } from "../../../src/operations/framework/services.ts";
+import { watchOutages } from "../../../src/service/outage-watch.ts";
 
 describe("the watch of outages", () => {
   it("logs one line when a server goes, and one when it is back", async () => {

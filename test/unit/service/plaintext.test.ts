@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { createLogger } from "@topicsync/lib/logger";
 import { warnAboutPlaintext } from "../../../src/service/plaintext.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { createLogger } from "@topicsync/lib/logger";
 
 /** The first word of each warning about these settings. */
 async function findWarnings(settings: Readonly<Record<string, string>>): Promise<(string | undefined)[]> {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
+import { OverloadedError } from "@topicsync/lib/errors";
+import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { createServices } from "../../../src/service/services.ts";
 import { createSignIn } from "../../../src/service/sign-in.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { OverloadedError } from "@topicsync/lib/errors";
-import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { createLogger } from "@topicsync/lib/logger";
 import { warnAboutSharedEgress } from "../../../src/service/kafka/shared-egress.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { createLogger } from "@topicsync/lib/logger";
 
 async function countWarnings(
   settings: Readonly<Record<string, string>>,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { FencedError, type Position, type LogRecord } from "@topicsync/kafka";
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
 import { addProof } from "../../../src/dead-letters/proof.ts";
 import type { DeadLetterFilter, DeadLetterKey } from "../../../src/dead-letters/stores.ts";
 import type { Database } from "../../../src/storage/database/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
-import { FencedError, type Position, type LogRecord } from "@topicsync/kafka";
 import { connectDatabase, connectProxiedDatabase } from "../../support/database.ts";
 import { deadLetterMessage, proofKey } from "../../support/dead-letters.ts";
 import { dialects } from "../../support/mongo-dialects.ts";

@@ -3,12 +3,12 @@ import { afterEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
+import { newId } from "@topicsync/lib/sys-id";
 import type { Installation } from "../../../src/installations/installation.ts";
 import { createInstallationImportStore } from "../../../src/storage/installations/import.ts";
 import { createInstallationStore } from "../../../src/storage/installations/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
-import { newId } from "@topicsync/lib/sys-id";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";

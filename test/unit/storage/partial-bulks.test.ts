@@ -3,10 +3,10 @@ import { afterEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
+import { UnavailableError } from "@topicsync/lib/errors";
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
 import { addProof } from "../../../src/dead-letters/proof.ts";
 import type { Replay } from "../../../src/dead-letters/stores.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { createInstallationStore } from "../../../src/storage/installations/installations.ts";
 import { createInstallationImportStore } from "../../../src/storage/installations/import.ts";

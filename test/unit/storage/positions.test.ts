@@ -3,8 +3,6 @@ import { describe, it } from "node:test";
 
 import { UUID, type Binary } from "mongodb";
 
-import { storeBatch } from "../../../consumers/batch.ts";
-import { noTrace } from "../../../consumers/batch-trace.ts";
 import {
   FencedError,
   type BatchStore,
@@ -13,6 +11,8 @@ import {
   type PositionStore,
   type PositionKey,
 } from "@topicsync/kafka";
+import { storeBatch } from "../../../consumers/batch.ts";
+import { noTrace } from "../../../consumers/batch-trace.ts";
 import type { Database } from "../../../src/storage/database/database.ts";
 import { collections } from "../../../src/storage/names.ts";
 import type { PositionRecord } from "../../../src/storage/position-records.ts";

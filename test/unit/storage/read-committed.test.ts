@@ -4,9 +4,9 @@ import { describe, it } from "node:test";
 
 import type { Collection, Document } from "mongodb";
 
+import { TransactionConflictError } from "@topicsync/lib/errors";
 import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
 import { addProof } from "../../../src/dead-letters/proof.ts";
-import { TransactionConflictError } from "@topicsync/lib/errors";
 import type { Database } from "../../../src/storage/database/database.ts";
 import { createDeadLetterReader, createDeadLetterStore } from "../../../src/storage/dead-letters.ts";
 import { collections, type CollectionName } from "../../../src/storage/names.ts";

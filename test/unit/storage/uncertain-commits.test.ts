@@ -4,10 +4,10 @@ import { afterEach, describe, it } from "node:test";
 import type { Document } from "mongodb";
 
 import { UnavailableError } from "@topicsync/lib/errors";
+import type { PositionKey } from "@topicsync/kafka";
 import { createInstallationReader } from "../../../src/storage/installations/reader.ts";
 import { collections } from "../../../src/storage/names.ts";
 import { createTopicStore } from "../../../src/storage/topics/topics.ts";
-import type { PositionKey } from "@topicsync/kafka";
 import { changeTopic } from "../../../src/topics/changing.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { allowAll } from "../../support/allow-all.ts";

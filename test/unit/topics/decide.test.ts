@@ -4,10 +4,10 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { RejectionError } from "@topicsync/lib/errors";
+import { newId } from "@topicsync/lib/sys-id";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import { decide, type Decision } from "../../../src/topics/decide.ts";
 import type { Source, Topic } from "../../../src/topics/topic.ts";
-import { newId } from "@topicsync/lib/sys-id";
 import { noWrites } from "../../../src/topics/snapshot.ts";
 import { applyWrites } from "./apply-writes.ts";
 import { applyToModel, createDefinition, createModel, sortById, toModelTopic } from "./model.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { topicDetailsBodySchema, type TopicDetailsBody } from "../../../schemas/topics/details.ts";
 import { createValidator } from "@topicsync/lib/validation";
+import { topicDetailsBodySchema, type TopicDetailsBody } from "../../../schemas/topics/details.ts";
 import {
   findDetailsFaults,
   formatDetails,

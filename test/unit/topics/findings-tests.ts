@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { before, describe, it } from "node:test";
 
-import type { PickableTopic } from "../../../src/topics/live/feed.ts";
 import { TopicConditions, readFilters } from "@topicsync/filters";
+import type { PickableTopic } from "../../../src/topics/live/feed.ts";
 import { findingKinds, type Finding } from "../../../src/topics/finding.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../../../src/topics/findings.ts";
 import { createRandom } from "../../support/random.ts";

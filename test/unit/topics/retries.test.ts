@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { allowAll } from "../../support/allow-all.ts";
 import { UnavailableError } from "@topicsync/lib/errors";
+import { allowAll } from "../../support/allow-all.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { TopicGoneError, UniqueViolationError, type TopicStore } from "../../../src/topics/stores.ts";
 import type { TopicWrites } from "../../../src/topics/snapshot.ts";

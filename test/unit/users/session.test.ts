@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { newId } from "@topicsync/lib/sys-id";
 import { createSessions, type SessionStore } from "../../../src/users/session.ts";
 import { createSessionStore } from "../../../src/storage/sessions.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { newId } from "@topicsync/lib/sys-id";
 import { createUserAdministration } from "../../../src/users/administration.ts";
 import type { StoredUser } from "../../../src/users/user.ts";
 import { connectDatabase } from "../../support/database.ts";

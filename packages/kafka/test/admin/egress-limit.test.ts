@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
-import { EgressTopicsDirectory } from "../../admin/egress-topics.ts";
-import type { KafkaRequests } from "../../requests.ts";
 import { KafkaUnavailableError, UnavailableError } from "@topicsync/lib/errors";
 import { createLogger } from "@topicsync/lib/logger";
 import { replacePlatform, type Platform } from "@topicsync/lib/platform";
+import { EgressTopicsDirectory } from "../../admin/egress-topics.ts";
+import type { KafkaRequests } from "../../requests.ts";
 import { createRandom, type Random } from "../../../../test/support/random.ts";
 
 const log = await createLogger("silent");

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
-import { EgressTopicsDirectory, type EgressTopicsOptions } from "../../admin/egress-topics.ts";
-import type { Metadata } from "../../protocol/metadata.ts";
 import { UnavailableError } from "@topicsync/lib/errors";
 import { createLogger } from "@topicsync/lib/logger";
 import { replacePlatform, type Platform } from "@topicsync/lib/platform";
+import { EgressTopicsDirectory, type EgressTopicsOptions } from "../../admin/egress-topics.ts";
+import type { Metadata } from "../../protocol/metadata.ts";
 import { connectBroker } from "../../../../test/support/broker.ts";
 import { createKafkaTopics } from "../../../../test/support/kafka-topics.ts";
 import { unique } from "../../../../test/support/names.ts";

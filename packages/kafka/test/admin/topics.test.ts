@@ -4,11 +4,11 @@ import { it } from "node:test";
 import type { Admin } from "kafkajs";
 import { pino } from "pino";
 
+import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
 import { readConfig } from "../../../../src/config/config.ts";
 import type { TopicCreation } from "../../admin/topic-creation.ts";
 import { ensureTopics } from "../../admin/topics.ts";
 import { createError } from "../../protocol/request.ts";
-import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
 
 const { kafka: config } = readConfig({});
 const partition = { error: 0, partition: 0, leader: 1, leaderEpoch: 0, replicas: [1], isr: [1] };

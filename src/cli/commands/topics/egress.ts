@@ -1,7 +1,7 @@
 import { ConfigurationError, exitCodes } from "@topicsync/lib/errors";
+import type { EgressNaming } from "@topicsync/kafka";
 import { createEgressNamingFromConfig } from "../../../service/egress-naming.ts";
 import type { TopicView } from "../../../../schemas/topics/view.ts";
-import type { EgressNaming } from "@topicsync/kafka";
 import { createLocalClient } from "../../client/local.ts";
 import { readTopics } from "../../client/topics.ts";
 import type { CommandContext } from "../../context.ts";

@@ -1,8 +1,8 @@
-import { maxImpactChanges, type ImpactResult } from "../../../../schemas/impact.ts";
-import { kafkaSettings } from "../../../../schemas/kafka-settings.ts";
 import { ConfigurationError, formatFaults, PlanError, RejectionError } from "@topicsync/lib/errors";
 import { invariant } from "@topicsync/lib/invariant";
 import type { OffsetRange } from "@topicsync/kafka";
+import { maxImpactChanges, type ImpactResult } from "../../../../schemas/impact.ts";
+import { kafkaSettings } from "../../../../schemas/kafka-settings.ts";
 import { previewImpact } from "../../../operations/impact.ts";
 import type { ImpactChange } from "../../../plans/impact/changes.ts";
 import { ImpactCounts } from "../../../plans/impact/counts.ts";

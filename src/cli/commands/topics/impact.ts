@@ -1,6 +1,6 @@
+import { exitCodes } from "@topicsync/lib/errors";
 import { Backtest } from "../../../plans/impact/backtest.ts";
 import { toImpactClient } from "../../../service/impact/impact-preview.ts";
-import { exitCodes } from "@topicsync/lib/errors";
 import { runWithClient } from "../../client/client.ts";
 import { readTopics, warnInvalidFilters } from "../../client/topics.ts";
 import type { JsonFlag } from "../../input/options.ts";

@@ -1,6 +1,6 @@
+import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 import type { TopicChangesReply } from "../../../../schemas/topics/changes.ts";
 import type { TopicLookUpReply } from "../../../../schemas/topics/sets.ts";
-import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 import { changeTopics } from "../../../operations/topic-changes.ts";
 import { lookUpTopics } from "../../../operations/topic-sets.ts";
 import {

@@ -1,7 +1,7 @@
-import type { TopicList } from "../../../../schemas/topics/list.ts";
-import type { TopicView } from "../../../../schemas/topics/view.ts";
 import { RejectionError } from "@topicsync/lib/errors";
 import { FilterSyntaxError, parseFilter, type FilterTexts, hasUse } from "@topicsync/filters";
+import type { TopicList } from "../../../../schemas/topics/list.ts";
+import type { TopicView } from "../../../../schemas/topics/view.ts";
 import { runWithClient } from "../../client/client.ts";
 import { maxPageSize, readTopics } from "../../client/topics.ts";
 import type { ServerFlag } from "../../input/server.ts";

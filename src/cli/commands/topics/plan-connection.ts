@@ -1,3 +1,4 @@
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import {
   maxLookUpDefinitions,
   maxLookUpIds,
@@ -6,7 +7,6 @@ import {
   type TopicLookUpReply,
   type TopicSetView,
 } from "../../../../schemas/topics/sets.ts";
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { changeSet, getDatabase, listSets, lookUpTopics } from "../../../operations/topic-sets.ts";
 import type { ApplyBatch } from "../../../plans/apply.ts";
 import { toChangeView } from "../../../plans/plan-file.ts";

@@ -1,5 +1,5 @@
-import { createEgressNamingFromConfig } from "../../../service/egress-naming.ts";
 import type { EgressNaming } from "@topicsync/kafka";
+import { createEgressNamingFromConfig } from "../../../service/egress-naming.ts";
 import { runWithClient } from "../../client/client.ts";
 import { getCommandLineUser } from "../../context.ts";
 import type { ServerFlag } from "../../input/server.ts";

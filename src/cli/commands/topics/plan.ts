@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 
-import type { ImpactResult } from "../../../../schemas/impact.ts";
-import type { TopicPlanReport } from "../../../../schemas/topics/plan.ts";
 import { exitCodes, getErrorMessage } from "@topicsync/lib/errors";
 import { currentDate } from "@topicsync/lib/platform";
+import type { ImpactResult } from "../../../../schemas/impact.ts";
+import type { TopicPlanReport } from "../../../../schemas/topics/plan.ts";
 import { createPlan } from "../../../plans/create-plan.ts";
 import { formatPlace, type DesiredSet } from "../../../plans/desired.ts";
 import { toPlanFile } from "../../../plans/plan-file.ts";

@@ -1,6 +1,6 @@
+import { exitCodes } from "@topicsync/lib/errors";
 import type { DescriptionView, VersionList, VersionView } from "../../../../schemas/topics/versions.ts";
 import type { TopicDetail } from "../../../../schemas/topics/view.ts";
-import { exitCodes } from "@topicsync/lib/errors";
 import { putTopic } from "../../../operations/topic-changes.ts";
 import { getTopic, listVersions } from "../../../operations/topic-versions.ts";
 import { runWithClient } from "../../client/client.ts";

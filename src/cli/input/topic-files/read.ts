@@ -1,15 +1,15 @@
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 
+import { getErrorMessage, type Fault } from "@topicsync/lib/errors";
+import { parseStrictJson } from "@topicsync/lib/json";
+import { createValidator } from "@topicsync/lib/validation";
 import {
   topicEntrySchema,
   topicFileHeaderSchema,
   type TopicEntry,
   type TopicFileHeader,
 } from "../../../../schemas/topics/file.ts";
-import { getErrorMessage, type Fault } from "@topicsync/lib/errors";
-import { parseStrictJson } from "@topicsync/lib/json";
-import { createValidator } from "@topicsync/lib/validation";
 import { splitLines, tryParseJson } from "../files.ts";
 import type { FilePlace } from "../../../plans/desired.ts";
 import { parsePlaced, type PlacedFault } from "./document.ts";

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 
 import { parseAllDocuments, stringify } from "yaml";
 
-import { installJars } from "../../../../bench/support/maven.ts";
 import { getLastLines, runCommand, findJava } from "@topicsync/embedded";
+import { installJars } from "../../../../bench/support/maven.ts";
 import { toolsFolder } from "../../../support/local.ts";
 
 /** Helm 3.21 as a Java library: building its own program takes minutes. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { formatCaret, formatFilterError } from "../../../../src/cli/output/caret.ts";
 import { FilterSyntaxError } from "@topicsync/filters";
+import { formatCaret, formatFilterError } from "../../../../src/cli/output/caret.ts";
 
 describe("the caret below a filter", () => {
   it("marks the error", () => {

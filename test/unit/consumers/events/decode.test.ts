@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { decodeEvent } from "../../../../consumers/events/decode.ts";
 import type { LogRecord } from "@topicsync/kafka";
+import { decodeEvent } from "../../../../consumers/events/decode.ts";
 
 const maxBytes = 1_000;
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { decodeEvent, decodeEventText } from "../../../../consumers/events/decode.ts";
-import { readRecord } from "../../../../src/service/impact/read-events.ts";
 import { RejectionError } from "@topicsync/lib/errors";
 import type { LogRecord } from "@topicsync/kafka";
+import { decodeEvent, decodeEventText } from "../../../../consumers/events/decode.ts";
+import { readRecord } from "../../../../src/service/impact/read-events.ts";
 
 const createRecord = (value: Buffer): LogRecord => ({
   ...{ offset: 5, timestamp: "0", key: null, value, headers: [] },

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { ConfigurationError, UnavailableError } from "@topicsync/lib/errors";
 import {
   createEgressNaming,
@@ -16,6 +15,7 @@ import {
   type LogRecord,
   type SendRejection,
 } from "@topicsync/kafka";
+import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { createRandom, type Random } from "../../../support/random.ts";
 
 const partition = { topic: "events", partition: 0 };

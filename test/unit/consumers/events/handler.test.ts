@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createProof } from "../../../../src/dead-letters/proof.ts";
-import type { Event } from "../../../../schemas/pick.ts";
-import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { ConfigurationError, KafkaUnavailableError } from "@topicsync/lib/errors";
 import {
   createEgressNaming,
@@ -17,6 +14,9 @@ import {
   type LogRecord,
   type SendRejection,
 } from "@topicsync/kafka";
+import { createProof } from "../../../../src/dead-letters/proof.ts";
+import type { Event } from "../../../../schemas/pick.ts";
+import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import type { RoutedBatch } from "../../../../src/routing/tally.ts";
 import { toHeaders, type NamedHeaders } from "../../../support/records.ts";
 

@@ -6,12 +6,12 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 
 import express from "express";
 
+import { createLogger } from "@topicsync/lib/logger";
 import { readBody } from "../../../../http/framework/body.ts";
 import { createBodyBudget } from "../../../../http/framework/body-budget.ts";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import { listen } from "../../../../http/framework/server.ts";
-import { createLogger } from "@topicsync/lib/logger";
 import { until } from "../../../support/poll.ts";
 import { send } from "../../../support/raw-http.ts";
 

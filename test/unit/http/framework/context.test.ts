@@ -6,9 +6,9 @@ import { after, it } from "node:test";
 
 import express from "express";
 
+import { createLogger } from "@topicsync/lib/logger";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { listen } from "../../../../http/framework/server.ts";
-import { createLogger } from "@topicsync/lib/logger";
 import { createCertificate } from "../../../support/certificate.ts";
 
 import { send } from "../../../support/raw-http.ts";

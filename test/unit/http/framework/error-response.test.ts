@@ -4,11 +4,11 @@ import { after, it, mock } from "node:test";
 import express from "express";
 import { pino } from "pino";
 
+import { serializeError } from "@topicsync/lib/logger";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import { apiSecurityHeaders } from "../../../../http/framework/headers.ts";
 import { listen } from "../../../../http/framework/server.ts";
-import { serializeError } from "@topicsync/lib/logger";
 import { send } from "../../../support/raw-http.ts";
 
 const lines: string[] = [];

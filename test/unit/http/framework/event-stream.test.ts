@@ -5,9 +5,9 @@ import { connect, Socket, type AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
+import { OverloadedError } from "@topicsync/lib/errors";
 import { createEventStreams } from "../../../../http/framework/event-stream.ts";
 import type { Events } from "../../../../src/operations/framework/operation.ts";
-import { OverloadedError } from "@topicsync/lib/errors";
 import { until } from "../../../support/poll.ts";
 
 const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

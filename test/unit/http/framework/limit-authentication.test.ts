@@ -3,10 +3,10 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, it } from "node:test";
 
+import { UnavailableError } from "@topicsync/lib/errors";
 import { limitAuthentication } from "../../../../http/framework/auth.ts";
 import { healthOperations } from "../../../../src/operations/health.ts";
 import { statusOperations } from "../../../../src/operations/status.ts";
-import { UnavailableError } from "@topicsync/lib/errors";
 import { nobody } from "../../../../src/users/user.ts";
 
 const request = new IncomingMessage(new Socket());

@@ -3,6 +3,7 @@ import { after, describe, it } from "node:test";
 
 import express from "express";
 
+import { createLogger } from "@topicsync/lib/logger";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import { HttpError } from "../../../../src/operations/framework/errors.ts";
@@ -15,7 +16,6 @@ import {
 import type { OperationServices } from "../../../../src/operations/framework/services.ts";
 import { createRouter } from "../../../../http/framework/router.ts";
 import { listen } from "../../../../http/framework/server.ts";
-import { createLogger } from "@topicsync/lib/logger";
 import type { User } from "../../../../src/users/user.ts";
 
 const log = await createLogger("silent");

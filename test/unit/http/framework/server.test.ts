@@ -5,6 +5,7 @@ import { after, describe, it } from "node:test";
 
 import express from "express";
 
+import { createLogger } from "@topicsync/lib/logger";
 import { readBody } from "../../../../http/framework/body.ts";
 import { createBodyBudget } from "../../../../http/framework/body-budget.ts";
 import { createRequestContext } from "../../../../http/framework/context.ts";
@@ -15,7 +16,6 @@ import {
   type HttpServer,
   type ListenOptions,
 } from "../../../../http/framework/server.ts";
-import { createLogger } from "@topicsync/lib/logger";
 import { exchange, send, type RawResponse } from "../../../support/raw-http.ts";
 
 const log = await createLogger("silent");

@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
+import { FilterSyntaxError, parseEvent, readFilters } from "@topicsync/filters";
 import { ImpactCounts } from "../../../../src/plans/impact/counts.ts";
 import type { ReadCounts, ReadEvent } from "../../../../src/plans/impact/events.ts";
-import { FilterSyntaxError, parseEvent, readFilters } from "@topicsync/filters";
 import { createRandom } from "../../../support/random.ts";
 import { eventRecords, events, topicFilters } from "../../../../packages/filters/test/filter/arbitraries.ts";
 import { satisfiesAll } from "../../../../packages/filters/test/filter/model.ts";

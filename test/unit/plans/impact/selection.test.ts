@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
+import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
 import {
   selectRanges,
   type EventSelection,
   type OffsetSource,
 } from "../../../../src/plans/impact/selection.ts";
-import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
 
 interface ModelPartition {
   readonly low: number;

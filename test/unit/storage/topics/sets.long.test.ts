@@ -4,9 +4,10 @@ import { beforeEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
+import { PlanError } from "@topicsync/lib/errors";
+import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { createServices } from "../../../../src/service/services.ts";
 import { readConfig } from "../../../../src/config/config.ts";
-import { PlanError } from "@topicsync/lib/errors";
 import { collections } from "../../../../src/storage/names.ts";
 import { toBatches } from "../../../../src/plans/batches.ts";
 import { createPlan } from "../../../../src/plans/create-plan.ts";
@@ -14,7 +15,6 @@ import { digestManaged, type DesiredSet } from "../../../../src/plans/desired.ts
 import type { TopicPlan } from "../../../../src/plans/plan.ts";
 import { noDetails } from "../../../../src/topics/details/details.ts";
 import { restoreTopic } from "../../../../src/topics/restoring.ts";
-import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { allowAll } from "../../../support/allow-all.ts";
 import { applyAnnouncements } from "../../../support/apply-batch.ts";
 import { connectDatabase, repeatWithoutLimit } from "../../../support/database.ts";

@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 
 import { pino } from "pino";
 
+import { replacePlatform, type Platform } from "@topicsync/lib/platform";
 import type { FeedListener, PickableTopic } from "../../../../src/topics/live/feed.ts";
 import { LiveTopicIndex } from "../../../../src/topics/live/live-topic-index.ts";
-import { replacePlatform, type Platform } from "@topicsync/lib/platform";
 import { createPickableTopic as topic } from "../../../support/pickable-topic.ts";
 import { until } from "../../../support/poll.ts";
 

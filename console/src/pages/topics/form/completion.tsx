@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { EventTypeList, EventTypeView } from "../../../../../schemas/event-types.ts";
 import { type FilterMember, printCondition } from "@topicsync/filters";
+import type { EventTypeList, EventTypeView } from "../../../../../schemas/event-types.ts";
 import { api } from "../../../api.ts";
 import { eventTypesPath } from "../../event-types/list.tsx";
 
