@@ -70,7 +70,7 @@ export const pickQuerySchema = {
       type: "string",
       format: "date-time",
       description:
-        "Pick from the topics as they were at this time (RFC 3339), and explain the topic as it was. All topics are read: with so many that it takes more than ten seconds, the response is 503 `OVERLOADED`.",
+        "Pick from the topics as they were at this time (RFC 3339), and explain the topic as it was. This reads all topics. If it takes more than ten seconds, the response is 503 `OVERLOADED`.",
     },
   },
 } as const;

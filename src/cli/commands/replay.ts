@@ -1,3 +1,4 @@
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { UnavailableError } from "@topicsync/lib/errors";
 import type { DeadLetterItem } from "../../../schemas/dead-letters/dead-letter.ts";
 import type { ReplayResult } from "../../../schemas/dead-letters/replay.ts";
@@ -29,7 +30,7 @@ export async function replay(
 ): Promise<void> {
   const body = { channel: filter.channel, again, force };
   // A single request puts ids in order that are given in any order.
-  const wanted = ids.length > 0 ? [ids] : split(await findIds(client, filter));
+  const wanted = ids.length > 0 ? [ids] : splitIntoBatches(await findIds(client, filter), idsPerRequest);
   const plan = createResult();
   await send(client, wanted, { ...body, dryRun: true }, plan);
   const missing = plan.skipped.filter(({ reason }) => reason === "missing").map(({ id }) => id);
@@ -45,7 +46,7 @@ export async function replay(
     const progress = createProgress("replaying", count);
     const result = createResult();
     try {
-      await send(client, split(plan.sent), body, result, (done) => {
+      await send(client, splitIntoBatches(plan.sent, idsPerRequest), body, result, (done) => {
         progress.at(done);
       });
       progress.end(`sent ${result.sent.length} of ${planned} to ${plan.topic}`);
@@ -75,11 +76,6 @@ async function findIds(client: OperationClient, filter: FilterFlags): Promise<re
 
 /** Ids of 300 characters fit into a body of 100 kB. */
 const idsPerRequest = 300;
-
-const split = (ids: readonly string[]): string[][] =>
-  Array.from({ length: Math.ceil(ids.length / idsPerRequest) }, (_, i) =>
-    ids.slice(i * idsPerRequest, (i + 1) * idsPerRequest),
-  );
 
 const createResult = (): ReplayResult => ({ topic: "", sent: [], skipped: [] });
 
