@@ -11,7 +11,7 @@ import { requireTrusted } from "@topicsync/lib/trusted-path";
 import type { KafkaConfig } from "@topicsync/kafka";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import { createValidator } from "@topicsync/lib/validation";
-import { roleMapSchema, type RoleMap } from "../../schemas/role-map.ts";
+import { roleMapSchema, type RoleMap } from "../../schemas/rights.ts";
 import { settingsSchema, type SettingName, type Settings } from "../../schemas/settings.ts";
 import { readNamedFile, toKafkaConfig } from "./kafka-config.ts";
 import { findSecretFiles, toSecret, type SecretFiles } from "./kafka-security.ts";
