@@ -4,7 +4,7 @@ import { getHeapStatistics } from "node:v8";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import type { RejectionCode } from "@topicsync/lib/errors";
-import type { MeasuredRequest } from "../../http/framework/metrics.ts";
+import type { MeasuredRequest } from "../../http/framework/observation.ts";
 import { statuses, type ErrorCode } from "../operations/framework/errors.ts";
 import type { StoredBatch } from "../../consumers/batch-handler.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
