@@ -38,7 +38,7 @@ SwaggerUIBundle({
 `;
 
 const resolve = createRequire(import.meta.url).resolve;
-const fromPackage = (file: string) => cached(() => readFile(resolve(`swagger-ui-dist/${file}`)), {});
+const fromPackage = (file: string) => cached(() => readFile(resolve(`swagger-ui-dist/${file}`)));
 
 interface Asset {
   readonly type: string;

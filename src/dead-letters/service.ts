@@ -1,5 +1,6 @@
-import { KafkaUnavailableError } from "@topicsync/lib/errors";
-import { createMutex } from "@topicsync/lib/concurrency/mutex";
+import PQueue from "p-queue";
+
+import { KafkaUnavailableError, OverloadedError } from "@topicsync/lib/errors";
 import type { LogReader, RecordProducer } from "@topicsync/kafka";
 import type {
   DeadLetterChannel,
@@ -87,7 +88,11 @@ const maxWaiting = 20;
 export function createDeadLetterService(options: DeadLetterServiceOptions): DeadLetterService {
   const { letters } = options;
   // Whole records take memory.
-  const lock = createMutex({ maxWaiting, message: "too many requests are waiting for dead letters" });
+  const queue = new PQueue({ concurrency: 1 });
+  const lock = <T>(work: () => Promise<T>): Promise<T> => {
+    if (queue.size < maxWaiting) return queue.add(work);
+    throw new OverloadedError("too many requests are waiting for dead letters");
+  };
   return {
     async list(request) {
       const { positions, unread } = await catchUp(options);

@@ -1,5 +1,4 @@
 import { currentDate } from "@topicsync/lib/platform";
-import type { JobStore } from "@topicsync/lib/concurrency/jobs";
 import { lazily } from "@topicsync/lib/lazily";
 import type { Lifecycle } from "@topicsync/lib/lifecycle";
 import type { Logger } from "@topicsync/lib/logger";
@@ -30,7 +29,7 @@ import { createInstallationDeactivator } from "../storage/installations/deactiva
 import { createInstallationImportStore } from "../storage/installations/import.ts";
 import { createInstallationReader } from "../storage/installations/reader.ts";
 import { createInstallationStore } from "../storage/installations/installations.ts";
-import { createJobStore } from "../storage/jobs.ts";
+import { createJobStore, type JobStore } from "../storage/jobs.ts";
 import { createKeyStore } from "../storage/keys.ts";
 import { hasLimitedRights } from "../storage/database/limited-rights.ts";
 import { createLogStore } from "../storage/logs.ts";

@@ -1,8 +1,15 @@
-import type { JobStore } from "@topicsync/lib/concurrency/jobs";
 import { maxUpdateMs } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
+
+/** Remembers when jobs are due, for all instances. Every function throws UnavailableError. */
+export interface JobStore {
+  /** Whether a job was due: then it is for the caller to run, and due again at `nextOn`. */
+  claim(name: string, now: Date, nextOn: Date): Promise<boolean>;
+  /** Sets when a job is due again. */
+  postpone(name: string, nextOn: Date): Promise<void>;
+}
 
 interface JobRecord {
   _id: string;

@@ -1,5 +1,5 @@
 import { RejectionError } from "@topicsync/lib/errors";
-import { getUpdateTime } from "@topicsync/lib/update-time";
+import { getUpdateTime } from "@topicsync/lib/time";
 import { formatRecordPosition } from "@topicsync/kafka";
 import {
   UnknownTopicError,

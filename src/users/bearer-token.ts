@@ -47,7 +47,7 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
   const verified = new LRUCache<string, { readonly user: User; readonly until: number }>({
     max: maxRemembered,
   });
-  const fetchKeys = cached(() => discover(issuer), {});
+  const fetchKeys = cached(() => discover(issuer));
 
   async function getKeys(): Promise<RemoteJWKSet> {
     try {

@@ -35,12 +35,10 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string, 
     config.clientSecret === undefined
       ? client.None()
       : authenticateClient(followSecret(config.clientSecret, log));
-  const getConfiguration = cached(
-    () =>
-      discover(config, authentication).catch((error: unknown) => {
-        throw toUnavailable(error);
-      }),
-    {},
+  const getConfiguration = cached(() =>
+    discover(config, authentication).catch((error: unknown) => {
+      throw toUnavailable(error);
+    }),
   );
 
   return {
