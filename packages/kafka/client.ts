@@ -1,9 +1,4 @@
-import kafkajs, {
-  type Admin,
-  type Kafka,
-  type KafkaConfig as KafkaJsConfig,
-  type RetryOptions,
-} from "kafkajs";
+import kafkajs, { type Admin, type KafkaConfig as KafkaJsConfig, type RetryOptions } from "kafkajs";
 
 import type { Logger } from "@topicsync/lib/logger";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
@@ -20,15 +15,7 @@ import type {
 } from "./interface/records.ts";
 import { replaceConnections } from "./certificate-rotation.ts";
 import { createSasl, followTls } from "./credentials.ts";
-import { reportAuthentication } from "./workarounds/authentication.ts";
-import { createCluster } from "./workarounds/clusters.ts";
-import { rememberCoordinators } from "./workarounds/coordinators.ts";
 import { quoteGroup, toKafkaError } from "./errors.ts";
-import { boundFetches } from "./workarounds/bounded-fetches.ts";
-import { deliverEmptyBatches } from "./workarounds/empty-batches.ts";
-import { fetchByTopicId } from "./workarounds/fetches.ts";
-import { forgetGoneBrokers } from "./workarounds/gone-brokers.ts";
-import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
 import { createLibraryLog } from "./library-log.ts";
 import { createOutputCheck } from "./lost-ends.ts";
 import { readLog, readRanges } from "./reader.ts";
@@ -38,16 +25,6 @@ import { KafkaMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
 import { PartitionTransactions } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
-import { forgetCutResponses } from "./workarounds/cut-responses.ts";
-import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
-import { spareBusyPartitions } from "./workarounds/busy-partitions.ts";
-import { correctJoins } from "./workarounds/joins.ts";
-import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
-import { repeatAfterUnreadableResponses } from "./workarounds/unreadable-responses.ts";
-import { connectToIpv6 } from "./workarounds/ipv6-brokers.ts";
-import { stopIdleChecks } from "./workarounds/request-queue.ts";
-import { endStoppedFetchers } from "./workarounds/stopped-fetchers.ts";
-import { askForVersions } from "./workarounds/versions.ts";
 import {
   EgressTopicsDirectory,
   type AutomaticCreation,
@@ -55,6 +32,20 @@ import {
 } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
+import { reportAuthentication } from "./workarounds/authentication.ts";
+import { boundFetches } from "./workarounds/bounded-fetches.ts";
+import { askForVersions, forgetGoneBrokers } from "./workarounds/brokers.ts";
+import { connectToIpv6, createCluster, rememberCoordinators } from "./workarounds/clusters.ts";
+import {
+  forgetCutResponses,
+  repeatAfterUnreadableResponses,
+  stopIdleChecks,
+} from "./workarounds/connections.ts";
+import { fetchByTopicId } from "./workarounds/fetches.ts";
+import { correctJoins, rejoinWithoutPartitions } from "./workarounds/members.ts";
+import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
+import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
+import { deliverEmptyBatches, endStoppedFetchers, spareBusyPartitions } from "./workarounds/runner.ts";
 
 /** The client for Kafka. */
 export interface Broker extends LogReader {
@@ -137,14 +128,20 @@ type BrokerConfig = KafkaConfig & {
 function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets) {
   const logEntry = createLibraryLog({ brokers: config.brokers, isClosed: () => sockets.isClosed, log });
   const options: KafkaJsConfig = {
-    ...toClientOptions(config),
+    clientId: config.clientId,
+    brokers: [...config.brokers],
+    connectionTimeout: 3_000,
+    requestTimeout: 15_000,
+    logLevel: kafkajs.logLevel.INFO,
     ...(config.sasl && { sasl: createSasl(config.sasl, log) }),
     logCreator: () => logEntry,
   };
   return (retry: RetryOptions): KafkaClient => {
     const clientSockets = sockets.createClientSockets();
+    const kafka = new kafkajs.Kafka({ ...options, retry, socketFactory: clientSockets.open });
+    connectToIpv6(kafka, config.brokers);
     return {
-      kafka: createKafka({ ...options, retry, socketFactory: clientSockets.open }, config.brokers),
+      kafka,
       dropConnection: ({ payload }) => {
         clientSockets.drop(payload.broker);
       },
@@ -153,12 +150,6 @@ function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets
       },
     };
   };
-}
-
-function createKafka(options: KafkaJsConfig, brokers: readonly string[]): Kafka {
-  const kafka = new kafkajs.Kafka(options);
-  connectToIpv6(kafka, brokers);
-  return kafka;
 }
 
 function createAdmin({ kafka, dropConnection }: KafkaClient): Admin {
@@ -269,14 +260,4 @@ async function fetchCommittedOffsets(
     if (position !== undefined) found.set(partition, position);
   }
   return found;
-}
-
-function toClientOptions(config: BrokerConfig): KafkaJsConfig {
-  return {
-    clientId: config.clientId,
-    brokers: [...config.brokers],
-    connectionTimeout: 3_000,
-    requestTimeout: 15_000,
-    logLevel: kafkajs.logLevel.INFO,
-  };
 }

@@ -11,7 +11,7 @@ import { findJoinFault, isMemberOutage } from "./member-errors.ts";
 import { fetchApiKey } from "./protocol/fetch.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
 import type { KafkaClient } from "./sockets.ts";
-import { throwGroupDenials } from "./workarounds/denied-groups.ts";
+import { throwGroupDenials } from "./workarounds/clusters.ts";
 import { findOrigin } from "./workarounds/fetches.ts";
 
 interface MemberOptions {

@@ -13,7 +13,7 @@ import {
   splitIntoRecordBatches,
   toMessage,
 } from "./outgoing-records.ts";
-import { setGroups } from "./workarounds/message-groups.ts";
+import { setGroups } from "./workarounds/produce-encoder.ts";
 
 const maxBytesPerRequest = 4 * 1024 * 1024;
 /** How long a topic counts as compacted. */

@@ -123,8 +123,8 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "a member that lost the response with its partitions keeps its generation",
     world: "router",
-    file: "packages/kafka/workarounds/joins.ts",
-    replace: "          this.generationId = noGeneration;\n",
+    file: "packages/kafka/workarounds/members.ts",
+    replace: "        group.generationId = noGeneration;\n",
     by: "",
     schedule: "member that lost the response with its partitions",
   },
