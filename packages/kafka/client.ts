@@ -5,14 +5,7 @@ import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import type { KafkaConfig, NewEgress } from "./interface/config.ts";
 import type { RoutingTransactions } from "./interface/routing-transactions.ts";
 import type { Position } from "./interface/positions.ts";
-import type {
-  GroupMember,
-  LogObserver,
-  LogReader,
-  LogWatch,
-  Partition,
-  RecordProducer,
-} from "./interface/records.ts";
+import type { GroupMember, LogObserver, LogReader, LogWatch, RecordProducer } from "./interface/records.ts";
 import { replaceConnections } from "./certificate-rotation.ts";
 import { createSasl, followTls } from "./credentials.ts";
 import { quoteGroup, toKafkaError } from "./errors.ts";
@@ -21,9 +14,9 @@ import { createOutputCheck } from "./lost-ends.ts";
 import { readLog, readRanges } from "./reader.ts";
 import { createRequests, type KafkaRequests } from "./requests.ts";
 import { toPosition } from "./committed-position.ts";
-import { KafkaMember } from "./consumer.ts";
+import { KafkaMember, type MemberSettings, type ReaderSettings } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
-import { PartitionTransactions } from "./transactions.ts";
+import { PartitionTransactions, type RoutedPartition } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import {
   EgressTopicsDirectory,
@@ -75,23 +68,6 @@ export interface Broker extends LogReader {
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
   close(): Promise<void>;
-}
-
-/** A topic, and the consumer group that reads it. */
-export interface ReaderSettings {
-  readonly topic: string;
-  readonly groupId: string;
-}
-
-export interface MemberSettings extends ReaderSettings {
-  /** Whether `commit` commits offsets. */
-  readonly commitsOffsets: boolean;
-}
-
-/** A partition that events are read from, and the router's consumer group. */
-export interface RoutedPartition {
-  readonly partition: Partition;
-  readonly groupId: string;
 }
 
 /** For callers with their own retries: kafkajs retries at several levels, which multiply. */
