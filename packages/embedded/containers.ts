@@ -4,8 +4,8 @@ import { runContainer, type ContainerSpec } from "./container-run.ts";
 import { ensurePrimary } from "./replica-set.ts";
 import type { Launcher } from "./stack.ts";
 
-// Clients use the published port and the address that the broker advertises; the broker itself uses a listener
-// that exists only inside the container.
+// Clients use the published port and the address that the broker advertises; the broker itself uses a
+// listener that exists only inside the container.
 const kafkaPort = 9092;
 const innerKafka = "localhost:19092";
 

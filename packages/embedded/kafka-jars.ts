@@ -18,9 +18,9 @@ export const mavenDependencyPlugin = "org.apache.maven.plugins:maven-dependency-
  */
 const expectedDownloads = 95;
 
-// The command line tools, which tests use, are a separate artifact, whose dependencies are excluded: the broker
-// brings those that are used here, and the others are all of Kafka Connect. Kafka logs through SLF4J, so the
-// binding to log4j is added.
+// The command line tools, which tests use, are a separate artifact, whose dependencies are excluded: the
+// broker brings those that are needed, and the others are all of Kafka Connect. Kafka logs through SLF4J, so
+// the binding to log4j is added.
 const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>topicsync</groupId>

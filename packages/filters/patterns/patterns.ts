@@ -90,7 +90,7 @@ export function simplifyLike(pattern: string): IndexedPattern | undefined {
   return operator === undefined || !value?.isWellFormed() ? undefined : { operator, value };
 }
 
-/** Returns what every text has that satisfies a pattern with wildcards: its beginning, its end and its parts. */
+/** Returns what every text has that satisfies a pattern with wildcards: a beginning, an end and parts. */
 export function listRequiredByLike(pattern: string): IndexedPattern[] {
   const parts = splitLike(pattern);
   const [first, last] = [parts[0], parts.at(-1)];
