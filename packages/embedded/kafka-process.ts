@@ -31,15 +31,9 @@ export const kafkaProcess: Launcher = {
   },
 };
 
-interface Files {
-  readonly logs: string;
-  readonly metadata: string;
-  readonly settings: string;
-  readonly logging: string;
-  readonly output: string;
-}
+type Files = Awaited<ReturnType<typeof prepareFiles>>;
 
-async function prepareFiles(dataFolder: string): Promise<Files> {
+async function prepareFiles(dataFolder: string) {
   const folder = join(dataFolder, "kafka");
   const files = {
     logs: join(folder, "logs"),

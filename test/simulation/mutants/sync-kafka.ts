@@ -14,7 +14,7 @@ export const syncKafkaMutants: readonly Mutant[] = [
     name: "a connection that is not set up in time ends the process",
     world,
     file: member,
-    replace: "    error instanceof kafkajs.KafkaJSLockTimeout ||\n",
+    replace: "      cause instanceof kafkajs.KafkaJSLockTimeout ||\n",
     by: "",
     schedule: "connection that is not set up in time",
   },
