@@ -224,13 +224,13 @@ function createHttpMetrics({ counter, histogram }: Declare) {
   );
   return {
     /** Call with each HTTP request once its response is sent. */
-    recordRequest({ method, route, status, seconds, errorCode, isFailedLogin }: MeasuredRequest): void {
+    recordRequest: ({ method, route, status, seconds, errorCode, isFailedLogin }: MeasuredRequest): void => {
       durations.observe({ method, route, status }, seconds);
       if (errorCode !== undefined) rejections.inc({ code: errorCode });
       if (isFailedLogin) failedLogins.inc();
     },
     /** Call with each HTTP request that is rejected before its route is known. */
-    recordRejectedRequest(code: ErrorCode): void {
+    recordRejectedRequest: (code: ErrorCode): void => {
       rejections.inc({ code });
     },
   };

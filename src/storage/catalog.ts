@@ -1,7 +1,7 @@
 import { NameTakenError } from "@topicsync/lib/errors";
 import { newId } from "@topicsync/lib/sys-id";
 import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
-import type { Database } from "./database/database.ts";
+import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { maxUpdateMs } from "./database/client-options.ts";
@@ -48,33 +48,29 @@ function createNamedStore<T extends PushPlatform>(
     }
   };
 
-  return {
-    list: () =>
-      database.run(async () => (await records.find({}, { sort: { name: 1 } }).toArray()).map(fromRecord)),
-    find: (name) =>
-      database.run(async () => {
-        const record = await records.findOne({ name });
-        return record === null ? undefined : fromRecord(record);
-      }),
-    insert: (record) => database.run(() => insert(record)),
-    change: (name, { active, tokenRule }) =>
-      database.run(async () => {
-        const $set = {
-          ...(active === undefined ? {} : { active }),
-          ...(typeof tokenRule === "string" ? { token_rule: tokenRule } : {}),
-        };
-        const $unset = tokenRule === null ? { token_rule: "" as const } : {};
-        return changeOne(records, { name }, { $set, $unset });
-      }),
-    ensure: (names) =>
-      database.run(async () => {
-        for (const name of names) {
-          if ((await records.findOne({ name })) !== null) continue;
-          await insert({ name, active: true }).catch((error: unknown) => {
-            // Another instance added it at the same time.
-            if (!(error instanceof NameTakenError)) throw error;
-          });
-        }
-      }),
-  };
+  return runEach(database, {
+    list: async () => (await records.find({}, { sort: { name: 1 } }).toArray()).map(fromRecord),
+    async find(name) {
+      const record = await records.findOne({ name });
+      return record === null ? undefined : fromRecord(record);
+    },
+    insert,
+    async change(name, { active, tokenRule }) {
+      const $set = {
+        ...(active === undefined ? {} : { active }),
+        ...(typeof tokenRule === "string" ? { token_rule: tokenRule } : {}),
+      };
+      const $unset = tokenRule === null ? { token_rule: "" as const } : {};
+      return changeOne(records, { name }, { $set, $unset });
+    },
+    async ensure(names) {
+      for (const name of names) {
+        if ((await records.findOne({ name })) !== null) continue;
+        await insert({ name, active: true }).catch((error: unknown) => {
+          // Another instance added it at the same time.
+          if (!(error instanceof NameTakenError)) throw error;
+        });
+      }
+    },
+  });
 }

@@ -1,5 +1,5 @@
 import { maxUpdateMs } from "./database/client-options.ts";
-import type { Database } from "./database/database.ts";
+import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 
@@ -19,26 +19,24 @@ interface JobRecord {
 /** Remembers in MongoDB when jobs are due, so that one of several instances runs each. */
 export function createJobStore(database: Database): JobStore {
   const jobs = database.collection<JobRecord>(collections.jobs);
-  return {
-    claim: (name, now, nextOn) =>
-      database.run(async () => {
-        const isDue = { _id: name, next_on: { $lte: now } };
-        const update = { $set: { next_on: nextOn } };
-        try {
-          const { matchedCount, upsertedCount } = await jobs.updateOne(isDue, update, {
-            upsert: true,
-            maxTimeMS: maxUpdateMs,
-          });
-          return matchedCount + upsertedCount > 0;
-        } catch (error) {
-          // There is a record, which is not due: another instance has claimed the job.
-          if (isDuplicate(error)) return false;
-          throw error;
-        }
-      }),
-    postpone: (name, nextOn) =>
-      database.run(async () => {
-        await jobs.updateOne({ _id: name }, { $set: { next_on: nextOn } }, { maxTimeMS: maxUpdateMs });
-      }),
-  };
+  return runEach(database, {
+    async claim(name, now, nextOn) {
+      const isDue = { _id: name, next_on: { $lte: now } };
+      const update = { $set: { next_on: nextOn } };
+      try {
+        const { matchedCount, upsertedCount } = await jobs.updateOne(isDue, update, {
+          upsert: true,
+          maxTimeMS: maxUpdateMs,
+        });
+        return matchedCount + upsertedCount > 0;
+      } catch (error) {
+        // There is a record, which is not due: another instance has claimed the job.
+        if (isDuplicate(error)) return false;
+        throw error;
+      }
+    },
+    async postpone(name, nextOn) {
+      await jobs.updateOne({ _id: name }, { $set: { next_on: nextOn } }, { maxTimeMS: maxUpdateMs });
+    },
+  });
 }

@@ -87,6 +87,14 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** Returns the functions of a store, each of which runs within `Database.run`. */
+export function runEach<T extends object>(database: Pick<Database, "run">, functions: T): T {
+  const all = Object.entries(functions as Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>);
+  return Object.fromEntries(
+    all.map(([name, call]) => [name, (...args: unknown[]) => database.run(() => call(...args))]),
+  ) as T;
+}
+
 /** Translates an error at start: ConfigurationError for a setting, UnavailableError if waiting may help. */
 function toStartError(error: unknown): unknown {
   const kind = classify(error);
