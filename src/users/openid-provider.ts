@@ -6,7 +6,7 @@ import type { Logger } from "@topicsync/lib/logger";
 import { followSecret } from "@topicsync/lib/secret";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import type { SignInFailureReason } from "../../schemas/session.ts";
-import type { SignInConfig } from "../config/openid-config.ts";
+import type { SignInConfig } from "../config/config.ts";
 import { getClaim, SignInError, type TokenClaims } from "./openid.ts";
 
 /** Values that bind a callback to the browser that began the sign-in. */

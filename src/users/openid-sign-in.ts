@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { getErrorMessage, TooManyAttemptsError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import type { OpenIdProvider, SignInSecrets } from "./openid-provider.ts";
-import type { SignInConfig } from "../config/openid-config.ts";
+import type { SignInConfig } from "../config/config.ts";
 import { InvalidTokenError, SignInError, toUser } from "./openid.ts";
 import type { LoginThrottle } from "./login-throttle.ts";
 import type { User } from "./user.ts";
