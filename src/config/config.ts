@@ -8,7 +8,6 @@ import { ConfigurationError, getErrorMessage } from "@topicsync/lib/errors";
 import { parseStrictJson } from "@topicsync/lib/json";
 import { readTlsPair, type TlsFiles, type TlsPair } from "@topicsync/lib/tls";
 import { requireTrusted } from "@topicsync/lib/trusted-path";
-import type { KafkaConfig } from "@topicsync/kafka";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import { createValidator } from "@topicsync/lib/validation";
 import { roleMapSchema, type RoleMap } from "../../schemas/rights.ts";

@@ -1,13 +1,9 @@
 import { LRUCache } from "lru-cache";
 
-import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "./catalog.ts";
+import type { CatalogStore, NamedStore, PushApplication } from "./catalog.ts";
 
 /** Looks applications and platforms up without a query for each request. */
-export interface Catalog {
-  /** Returns a cached record synchronously. Throws UnavailableError. */
-  getApplication(name: string): PushApplication | Promise<PushApplication | undefined>;
-  getPlatform(name: string): PushPlatform | Promise<PushPlatform | undefined>;
-}
+export type Catalog = ReturnType<typeof createCatalog>;
 
 /** Older records are still returned, while they are read again in the background. */
 const maxFreshMs = 1_000;
@@ -19,7 +15,7 @@ const maxStaleMs = 10_000;
  * read from the store at once, so a record that was just added is found. At most one read of each collection
  * is in flight.
  */
-export const createCatalog = (store: CatalogStore, clock: () => number = Date.now): Catalog => ({
+export const createCatalog = (store: CatalogStore, clock: () => number = Date.now) => ({
   getApplication: createLookup(store.applications, clock),
   getPlatform: createLookup(store.platforms, clock),
 });
@@ -31,6 +27,7 @@ interface Snapshot<T> {
   readonly byName: ReadonlyMap<string, T>;
 }
 
+/** Creates a function that returns a cached record synchronously. Throws UnavailableError. */
 function createLookup<T extends PushApplication>(
   store: NamedStore<T>,
   clock: () => number,

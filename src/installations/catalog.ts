@@ -49,30 +49,24 @@ export interface CatalogUpdate {
  * Manages the applications, or the platforms, for HTTP and the command line. Running services pick up a
  * change within two seconds. Every function throws UnavailableError.
  */
-export interface CatalogAdministration extends Pick<NamedStore<PushPlatform>, "list" | "find"> {
-  /** Adds an active record. Throws NameTakenError. */
-  add(record: Pick<PushPlatform, "name" | "tokenRule">): Promise<CatalogUpdate>;
-  /** Returns undefined when there is no record with this name. */
-  change(name: string, change: CatalogChange): Promise<CatalogUpdate | undefined>;
-}
+export type CatalogAdministration = ReturnType<typeof createCatalogAdministration>;
 
 /** Applications and platforms have the same shape, except for a platform's token rule. */
 export type CatalogKind = "application" | "platform";
 
-export const createCatalogAdministration = (
-  kind: CatalogKind,
-  store: NamedStore<PushPlatform>,
-): CatalogAdministration => ({
+export const createCatalogAdministration = (kind: CatalogKind, store: NamedStore<PushPlatform>) => ({
   list: () => store.list(),
-  find: (name) => store.find(name),
+  find: (name: string) => store.find(name),
 
-  async add({ name, tokenRule }) {
+  /** Adds an active record. Throws NameTakenError. */
+  async add({ name, tokenRule }: Pick<PushPlatform, "name" | "tokenRule">): Promise<CatalogUpdate> {
     const record = { name, active: true, ...(tokenRule === undefined ? {} : { tokenRule }) };
     await store.insert(record);
     return { record, event: toAuditEvent(kind, { verb: "added", name, tokenRule }) };
   },
 
-  async change(name, change) {
+  /** Returns undefined when there is no record with this name. */
+  async change(name: string, change: CatalogChange): Promise<CatalogUpdate | undefined> {
     if (!(await store.change(name, change))) return undefined;
     const record = await store.find(name);
     if (record === undefined) return undefined;

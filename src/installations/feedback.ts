@@ -56,15 +56,9 @@ export interface FeedbackDecision {
   readonly counts: Readonly<Record<FeedbackOutcome, number>>;
 }
 
-export interface FeedbackService {
-  /** Decides which reported tokens to deactivate. Stores nothing. Throws UnavailableError. */
-  decide(reports: readonly DecodedReport[]): Promise<FeedbackDecision>;
-}
+export type FeedbackService = ReturnType<typeof createFeedbackService>;
 
-export function createFeedbackService(
-  store: Pick<FeedbackStore, "findTokens">,
-  catalog: Catalog,
-): FeedbackService {
+export function createFeedbackService(store: Pick<FeedbackStore, "findTokens">, catalog: Catalog) {
   /** Returns the report with its token normalized, or a rejection. */
   async function validate(decoded: DecodedReport): Promise<DecodedReport> {
     if ("rejection" in decoded) return decoded;
@@ -87,7 +81,8 @@ export function createFeedbackService(
   }
 
   return {
-    async decide(reports) {
+    /** Decides which reported tokens to deactivate. Stores nothing. Throws UnavailableError. */
+    async decide(reports: readonly DecodedReport[]): Promise<FeedbackDecision> {
       const validated = await Promise.all(reports.map(validate));
       const tokens = new Set(validated.flatMap((one) => ("report" in one ? [one.report.token] : [])));
       return decideFeedback(validated, await store.findTokens([...tokens]));

@@ -19,18 +19,13 @@ export interface SignInSecrets {
 }
 
 /** An OpenID provider, used by the authorization code flow (OpenID Connect Core 1.0, section 3.1). */
-export interface OpenIdProvider {
-  /** Returns the URL where the browser signs in. Throws a SignInError. */
-  buildSignInUrl(secrets: SignInSecrets): Promise<string>;
-  /** Exchanges the callback's code for the user's claims. Throws a SignInError. */
-  fetchClaims(response: URLSearchParams, secrets: SignInSecrets): Promise<TokenClaims>;
-}
+export type OpenIdProvider = ReturnType<typeof createOpenIdProvider>;
 
 const timeoutSeconds = 5;
 const clockToleranceSeconds = 30;
 
 /** Creates the provider. It is contacted at the first sign-in. */
-export function createOpenIdProvider(config: SignInConfig, redirectUri: string, log: Logger): OpenIdProvider {
+export function createOpenIdProvider(config: SignInConfig, redirectUri: string, log: Logger) {
   const authentication =
     config.clientSecret === undefined
       ? client.None()
@@ -42,7 +37,8 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string, 
   );
 
   return {
-    async buildSignInUrl({ state, nonce, codeVerifier }) {
+    /** Returns the URL where the browser signs in. Throws a SignInError. */
+    async buildSignInUrl({ state, nonce, codeVerifier }: SignInSecrets): Promise<string> {
       const url = client.buildAuthorizationUrl(await getConfiguration(), {
         redirect_uri: redirectUri,
         scope: config.scope,
@@ -55,7 +51,11 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string, 
       throw new SignInError("unavailable", `the authorization_endpoint is not HTTPS: ${url.origin}`);
     },
 
-    async fetchClaims(response, { state, nonce, codeVerifier }) {
+    /** Exchanges the callback's code for the user's claims. Throws a SignInError. */
+    async fetchClaims(
+      response: URLSearchParams,
+      { state, nonce, codeVerifier }: SignInSecrets,
+    ): Promise<TokenClaims> {
       const provider = await getConfiguration();
       try {
         const tokens = await client.authorizationCodeGrant(
