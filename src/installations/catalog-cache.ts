@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-import type { CatalogStore, NamedStore, PushApplication } from "./catalog.ts";
+import type { CatalogStore, NamedStore, CatalogRecord } from "./catalog.ts";
 
 /** Looks applications and platforms up without a query for each request. */
 export type Catalog = ReturnType<typeof createCatalog>;
@@ -21,18 +21,18 @@ export const createCatalog = (store: CatalogStore, clock: () => number = Date.no
 });
 
 /** All records of a collection. */
-interface Snapshot<T> {
+interface Snapshot {
   /** When the read began. */
   readonly readAt: number;
-  readonly byName: ReadonlyMap<string, T>;
+  readonly byName: ReadonlyMap<string, CatalogRecord>;
 }
 
 /** Creates a function that returns a cached record synchronously. Throws UnavailableError. */
-function createLookup<T extends PushApplication>(
-  store: NamedStore<T>,
+function createLookup(
+  store: NamedStore,
   clock: () => number,
-): (name: string) => T | Promise<T | undefined> {
-  const cache = new LRUCache<"all", Snapshot<T>>({
+): (name: string) => CatalogRecord | Promise<CatalogRecord | undefined> {
+  const cache = new LRUCache<"all", Snapshot>({
     max: 1,
     allowStale: true,
     noDeleteOnFetchRejection: true,
@@ -43,9 +43,9 @@ function createLookup<T extends PushApplication>(
     },
   });
 
-  const read = (): Promise<Snapshot<T>> => cache.forceFetch("all", { forceRefresh: true, allowStale: false });
+  const read = (): Promise<Snapshot> => cache.forceFetch("all", { forceRefresh: true, allowStale: false });
 
-  async function findInStore(name: string, askedAt: number): Promise<T | undefined> {
+  async function findInStore(name: string, askedAt: number): Promise<CatalogRecord | undefined> {
     const snapshot = await read();
     // It may have joined a read that began before the record was added.
     const { byName } = snapshot.readAt < askedAt ? await read() : snapshot;

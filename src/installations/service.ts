@@ -1,7 +1,7 @@
 import { RejectionError } from "@topicsync/lib/errors";
 import type { Registration, Removal } from "../../schemas/installations/installation.ts";
 import type { User } from "../users/user.ts";
-import type { PushPlatform } from "./catalog.ts";
+import type { CatalogRecord } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { DeactivateAll } from "./stores.ts";
@@ -31,7 +31,7 @@ export function createInstallationService(
   { submit, deactivateAll, tokenLimit }: InstallationWriters,
   catalog: Catalog,
 ) {
-  async function findActivePlatform(application: string, name: string): Promise<PushPlatform> {
+  async function findActivePlatform(application: string, name: string): Promise<CatalogRecord> {
     const knownApplication = await catalog.getApplication(application);
     const platform = await catalog.getPlatform(name);
     if (knownApplication?.active !== true) {

@@ -27,7 +27,7 @@ import { createKeyStore } from "../storage/keys.ts";
 import { hasLimitedRights } from "../storage/database/limited-rights.ts";
 import { createLogStore } from "../storage/logs.ts";
 import { createFeedbackStore } from "../storage/installations/push-feedback.ts";
-import { createReplayKey, createReplayKeyReader } from "../storage/replay-key.ts";
+import { createReplayKey } from "../storage/replay-key.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createSyncState } from "../storage/sync-state.ts";
@@ -140,8 +140,7 @@ export function createServices(options: ServicesOptions) {
     deadLetterStore: createDeadLetterStore(database, addComponent("dead-letters")),
     createDeadLetterReader: (topic: string) => createDeadLetterReader(database, topic),
     replayStore: createReplayStore(database),
-    getReplayKey: createReplayKey(database),
-    findReplayKey: createReplayKeyReader(database),
+    ...createReplayKey(database),
     createSyncState: (groupId: string) => createSyncState(database, groupId),
 
     userStore,

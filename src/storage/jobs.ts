@@ -16,11 +16,15 @@ interface JobRecord {
   next_on: Date;
 }
 
-/** Remembers in MongoDB when jobs are due, so that one of several instances runs each. */
-export function createJobStore(database: Database): JobStore {
+/**
+ * Remembers in MongoDB when jobs are due, so that one of several instances runs each. Every function throws
+ * UnavailableError.
+ */
+export function createJobStore(database: Database) {
   const jobs = database.collection<JobRecord>(collections.jobs);
   return runEach(database, {
-    async claim(name, now, nextOn) {
+    /** Whether a job was due: then it is for the caller to run, and due again at `nextOn`. */
+    async claim(name: string, now: Date, nextOn: Date): Promise<boolean> {
       const isDue = { _id: name, next_on: { $lte: now } };
       const update = { $set: { next_on: nextOn } };
       try {
@@ -35,7 +39,8 @@ export function createJobStore(database: Database): JobStore {
         throw error;
       }
     },
-    async postpone(name, nextOn) {
+    /** Sets when a job is due again. */
+    async postpone(name: string, nextOn: Date): Promise<void> {
       await jobs.updateOne({ _id: name }, { $set: { next_on: nextOn } }, { maxTimeMS: maxUpdateMs });
     },
   });
