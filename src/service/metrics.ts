@@ -9,16 +9,8 @@ import { statuses, type ErrorCode } from "../operations/framework/errors.ts";
 import type { StoredBatch } from "../../consumers/batch-handler.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
 import type { RoutedBatch } from "../routing/tally.ts";
-import type { AnnouncementOutcome, Decision } from "../topics/decide.ts";
+import { announcementOutcomes, type Decision } from "../topics/decide.ts";
 
-const outcomes = [
-  "created",
-  "updated",
-  "adopted",
-  "unchanged",
-  "retired",
-  "rejected",
-] as const satisfies AnnouncementOutcome[];
 /** What can be wrong with an event. */
 const eventRejectionCodes = [
   "MALFORMED_JSON",
@@ -91,7 +83,7 @@ function createAnnouncementMetrics({ counter, histogram }: Declare) {
     "outcome",
   );
   // From the start: the rate of a series that appears later misses its first increment.
-  for (const outcome of outcomes) announcements.inc({ outcome }, 0);
+  for (const outcome of announcementOutcomes) announcements.inc({ outcome }, 0);
   const rejections = counter(
     "topicsync_rejections_total",
     "Announcements rejected by this process, by code.",
