@@ -25,8 +25,8 @@ import { readTopics } from "../client/topics.ts";
 import { serverOption, type ServerFlag } from "../input/server.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { formatCount } from "../output/format.ts";
-import { printError, openOutput, printLine, sanitize } from "../output/output.ts";
-import { createTableWriter } from "../output/table.ts";
+import { printItems } from "../output/items.ts";
+import { printError, printLine, sanitize } from "../output/output.ts";
 
 interface Flags {
   readonly json?: true;
@@ -161,29 +161,23 @@ interface Checked {
 
 async function check(client: OperationClient, { json, againstEvents }: CheckFlags): Promise<void> {
   const sample = againstEvents ? await describeSample(client) : undefined;
-  const output = openOutput();
-  const rows = json ? undefined : await createTableWriter(output, columns);
   const checked: Checked = { topics: 0, faulty: 0, misnamed: 0, unmet: 0 };
-  const all = readTopics(client, {}, { showsCount: true });
-  for await (const topics of collectBatches(all, maxLookUpDefinitions)) {
-    const faults = await findFaults(topics, client, sample !== undefined);
-    checked.topics += topics.length;
-    checked.faulty += new Set(faults.flatMap((one) => ("error" in one ? [one.topic] : []))).size;
-    checked.misnamed += faults.filter((one) => "egressFault" in one).length;
-    checked.unmet += faults.filter((one) => "warning" in one).length;
-    for (const fault of faults) {
-      const isOpen =
-        rows === undefined
-          ? await output.write(`${JSON.stringify(toJson(fault))}\n`)
-          : await rows.add(toRow(fault));
-      if (!isOpen) return;
+  async function* readFaults(): AsyncGenerator<TopicFault> {
+    const all = readTopics(client, {}, { showsCount: true });
+    for await (const topics of collectBatches(all, maxLookUpDefinitions)) {
+      const faults = await findFaults(topics, client, sample !== undefined);
+      checked.topics += topics.length;
+      checked.faulty += new Set(faults.flatMap((one) => ("error" in one ? [one.topic] : []))).size;
+      checked.misnamed += faults.filter((one) => "egressFault" in one).length;
+      checked.unmet += faults.filter((one) => "warning" in one).length;
+      yield* faults;
     }
   }
-  const { faulty, misnamed, unmet } = checked;
-  if (faulty + misnamed > 0) process.exitCode = exitCodes.rejected;
-  if (rows === undefined) return;
-  if (faulty + misnamed + unmet > 0) await rows.end();
-  for (const line of summarize(checked, sample)) await output.write(`${line}\n`);
+  const { abort } = client;
+  const printed = await printItems(readFaults(), { json, columns, toRow, toJson, abort });
+  if (printed === undefined) return;
+  if (checked.faulty + checked.misnamed > 0) process.exitCode = exitCodes.rejected;
+  if (!json) for (const line of summarize(checked, sample)) printLine(line);
 }
 
 /** Throws a ConfigurationError if no events are read. */

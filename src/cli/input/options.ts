@@ -32,6 +32,13 @@ export function parseDuration(given: string): number {
   return span;
 }
 
+/** The time this long ago. */
+export const formatTimeAgo = (spanMs: number): string =>
+  new Date(Math.max(0, Date.now() - spanMs)).toISOString();
+
+/** Parses a duration as the time this long ago. Throws InvalidArgumentError. */
+export const parseTimeAgo = (given: string): string => formatTimeAgo(parseDuration(given));
+
 /** Checks the value of an option such as `--unused-for 30d`. Throws InvalidArgumentError. */
 export function parseUnusedFor(given: string): string {
   if (!new RegExp(durationPattern).test(given)) throw new InvalidArgumentError(`It must be ${durationRule}.`);
