@@ -7,8 +7,7 @@ import {
   type LogRecord,
   type OffsetRange,
 } from "@topicsync/kafka";
-import { decodeEvent } from "../../../consumers/events/decode.ts";
-import { removeForgedHeaders } from "../../../consumers/events/forged-headers.ts";
+import { decodeEvent, removeForgedHeaders } from "../../../consumers/events/decode.ts";
 import type { ReadEvent, RejectedRecord, EventSink } from "../../plans/impact/events.ts";
 import { ReadTally } from "../../plans/impact/read-tally.ts";
 import type { ReadResult } from "../../plans/impact/result.ts";

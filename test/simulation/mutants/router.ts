@@ -248,7 +248,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "the proof of a replay is not checked",
     world: "router",
-    file: "consumers/events/forged-headers.ts",
+    file: "consumers/events/decode.ts",
     replace: "if (proofKey !== undefined && isProvenReplay(proofKey, topic, record)) return record;",
     by: 'if (proofKey !== undefined && names.includes("topicsync.replay-of")) return record;',
   },
