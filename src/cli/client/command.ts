@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import type { Operation } from "../../operations/framework/operation.ts";
-import { parseVersion } from "../input/options.ts";
+import { parseWhole } from "../input/options.ts";
 import { printError, printJson, printLine, sanitize } from "../output/output.ts";
 import { printItems } from "../output/items.ts";
 import { formatTable, type Column } from "../output/table.ts";
@@ -58,7 +58,7 @@ export function addOperation<Result>(parent: Command, options: OperationCommand<
   const readOthers = addOptions(command, others, members);
   const readQuery = addQuery(command, operation);
   if (operation.ifMatch !== undefined)
-    command.option("--if-version <version>", "only if it still has this version", parseVersion);
+    command.option("--if-version <version>", "only if it still has this version", parseWhole);
   finish(command, "print JSON", async ({ json, server, ifVersion: ifMatch }) => {
     const parameters = readPath() as Readonly<Record<string, string>>;
     const given = { ...readNamed(), ...readOthers() };

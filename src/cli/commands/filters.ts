@@ -90,37 +90,20 @@ function explain(filter: Filter): void {
   for (const note of notes) printLine(`note: ${sanitize(note)}`);
 }
 
-/** An invalid filter of a stored topic. */
-interface InvalidFilter {
+/** What is wrong with a stored topic. */
+interface TopicFault {
+  /**
+   * `unforwardable`: no Kafka topic can have the name. `unmet`: a condition that none of the last events
+   * meets.
+   */
+  readonly kind: "invalid" | "unforwardable" | "unmet";
   readonly topic: TopicView;
-  readonly filter: FilterMember;
-  readonly error: FilterSyntaxError;
+  /** As a row says it. */
+  readonly member: string;
+  readonly text: string;
+  /** As JSON says it. */
+  readonly json: object;
 }
-
-/** A stored topic whose events cannot be forwarded: no Kafka topic can have the name. */
-interface BadEgressName {
-  readonly topic: TopicView;
-  readonly egressTopic: string;
-  readonly egressFault: string;
-}
-
-/** A condition that none of the last events meets. */
-interface UnmetCondition {
-  readonly topic: TopicView;
-  readonly warning: FilterWarning;
-}
-
-type TopicFault = InvalidFilter | BadEgressName | UnmetCondition;
-
-const findInvalidFilters = (topic: TopicView): InvalidFilter[] =>
-  findFilterErrors(topic).flatMap((error) =>
-    error.member === undefined ? [] : [{ topic, filter: error.member, error }],
-  );
-
-const findBadEgressName = (topic: TopicView): BadEgressName[] => {
-  const { egressTopic = "", egressFault } = topic;
-  return egressFault === undefined ? [] : [{ topic, egressTopic, egressFault }];
-};
 
 /** Finds what is wrong with each of some topics; with conditions that none of the last events meets. */
 async function findFaults(
@@ -133,8 +116,31 @@ async function findFaults(
   return topics.flatMap((topic) => [
     ...findInvalidFilters(topic),
     ...findBadEgressName(topic),
-    ...(warnings.get(topic) ?? []).map((warning) => ({ topic, warning })),
+    ...(warnings.get(topic) ?? []).map(({ message, ...warning }) => ({
+      ...({ kind: "unmet", topic, member: warning.filter, text: sanitize(message) } as const),
+      json: { ...warning, problem: message },
+    })),
   ]);
+}
+
+const findInvalidFilters = (topic: TopicView): TopicFault[] =>
+  findFilterErrors(topic).flatMap((error) => {
+    const { member, problem, position } = error;
+    if (member === undefined) return [];
+    const text = topic[member];
+    return [
+      {
+        ...({ kind: "invalid", topic, member, text: formatFilterError(text, error).join("\n") } as const),
+        json: { code: "BAD_FILTER", filter: member, text, problem, position },
+      },
+    ];
+  });
+
+function findBadEgressName(topic: TopicView): TopicFault[] {
+  const { egressTopic = "", egressFault: problem } = topic;
+  if (problem === undefined) return [];
+  const json = { code: "BAD_EGRESS_NAME", egressTopic, problem };
+  return [{ kind: "unforwardable", topic, member: "kafka topic", text: sanitize(problem), json }];
 }
 
 async function findWarnings(
@@ -167,9 +173,10 @@ async function check(client: OperationClient, { json, againstEvents }: CheckFlag
     for await (const topics of collectBatches(all, maxLookUpDefinitions)) {
       const faults = await findFaults(topics, client, sample !== undefined);
       checked.topics += topics.length;
-      checked.faulty += new Set(faults.flatMap((one) => ("error" in one ? [one.topic] : []))).size;
-      checked.misnamed += faults.filter((one) => "egressFault" in one).length;
-      checked.unmet += faults.filter((one) => "warning" in one).length;
+      const { invalid = [], unforwardable = [], unmet = [] } = Object.groupBy(faults, ({ kind }) => kind);
+      checked.faulty += new Set(invalid.map(({ topic }) => topic)).size;
+      checked.misnamed += unforwardable.length;
+      checked.unmet += unmet.length;
       yield* faults;
     }
   }
@@ -194,29 +201,15 @@ const columns = [
   { head: "fault" },
 ];
 
-function toRow(fault: TopicFault): string[] {
-  const topic = [fault.topic.externalId, fault.topic.name].map(sanitize);
-  if ("egressFault" in fault) return [...topic, "kafka topic", sanitize(fault.egressFault)];
-  if ("warning" in fault) return [...topic, fault.warning.filter, sanitize(fault.warning.message)];
-  const { filter, error } = fault;
-  return [...topic, filter, formatFilterError(fault.topic[filter], error).join("\n")];
-}
+const toRow = ({ topic, member, text }: TopicFault): string[] => [
+  ...[topic.externalId, topic.name].map(sanitize),
+  ...[member, text],
+];
 
-function toJson(fault: TopicFault): object {
-  const { externalId, name, namespace, id, ...filters } = fault.topic;
-  const topic = { externalId, name, namespace, id };
-  if ("egressFault" in fault) {
-    const { egressTopic, egressFault } = fault;
-    return { ...topic, code: "BAD_EGRESS_NAME", egressTopic, problem: egressFault };
-  }
-  if ("warning" in fault) {
-    const { message, ...warning } = fault.warning;
-    return { ...topic, ...warning, problem: message };
-  }
-  const { filter, error } = fault;
-  const { problem, position } = error;
-  return { ...topic, code: "BAD_FILTER", filter, text: filters[filter], problem, position };
-}
+const toJson = ({ topic: { externalId, name, namespace, id }, json }: TopicFault): object => ({
+  ...{ externalId, name, namespace, id },
+  ...json,
+});
 
 function summarize({ topics, faulty, misnamed, unmet }: Checked, sample: string | undefined): string[] {
   const all = formatCount(topics, "topic");

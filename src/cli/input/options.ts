@@ -52,8 +52,8 @@ export function parseCount(given: string): number {
 }
 
 /** Parses the value of an option such as `--if-version 3`. Throws InvalidArgumentError. */
-export function parseVersion(given: string): number {
-  if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError("A version is a whole number, 0 or more.");
+export function parseWhole(given: string): number {
+  if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError("It must be a whole number, 0 or more.");
   return Number(given);
 }
 
