@@ -1,5 +1,5 @@
 import { formatRecordPosition } from "@topicsync/kafka";
-import { formatDetails, noDetails } from "../topics/details/details.ts";
+import { formatDetails, noDetails, pickDetails } from "../topics/details/details.ts";
 import { isSameDefinition } from "../topics/topic.ts";
 import { digestDefinition, type DesiredTopic } from "./desired.ts";
 import type { Blocked, BlockedCode, Expectation, PlanAction, PlannedChange, PlannedState } from "./plan.ts";
@@ -157,15 +157,10 @@ const toState = ({ externalId, definition, details, path }: DesiredTopic): Plann
 
 /** What a plan shows and compares of a topic as it is stored. */
 function toKnownState({ externalId, topic, details }: KnownTopic, withDefinition: boolean): PlannedState {
-  const { owner, description, contact, tags, labels, lifecycle, sunset, replacedBy, consumers } =
-    details ?? noDetails;
   return {
     externalId,
     definition: withDefinition && topic !== undefined ? pickDefinition(topic) : undefined,
-    details: {
-      ...{ owner, description, contact, tags, labels, lifecycle, sunset, replacedBy, consumers },
-      protected: details?.protected ?? false,
-    },
+    details: pickDetails(details ?? noDetails),
     set: details?.membership?.set,
     path: details?.membership?.path,
   };

@@ -9,7 +9,7 @@ import {
   type PlanStateView,
   type TopicPlanFile,
 } from "../../schemas/topics/plan.ts";
-import { noDetails, toDetails, toDetailsBody } from "../topics/details/details.ts";
+import { noDetails, pickDetails, toDetails } from "../topics/details/details.ts";
 import type { PlannedChange, PlannedState, TopicPlan } from "./plan.ts";
 
 const checkPlan = createValidator<TopicPlanFile>(topicPlanSchema);
@@ -90,13 +90,13 @@ export const fromChangeView = ({ before, after, ...change }: PlanChangeView): Pl
 });
 
 const emptyDetails = new Map(
-  Object.entries(toDetailsBody(noDetails)).map(([member, value]) => [member, JSON.stringify(value)]),
+  Object.entries(noDetails).map(([member, value]) => [member, JSON.stringify(value)]),
 );
 
 /** Converts the state of a topic to JSON, as files have it. Details that say nothing are left out. */
 export function toStateView({ externalId, definition, details, set, path }: PlannedState): PlanStateView {
   const said = Object.fromEntries(
-    Object.entries(toDetailsBody(details)).filter(
+    Object.entries(pickDetails(details)).filter(
       ([member, value]) => JSON.stringify(value) !== emptyDetails.get(member),
     ),
   );

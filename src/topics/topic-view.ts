@@ -11,8 +11,8 @@ import { describedMembers, type DescriptionView, type VersionView } from "../../
 import type { Description, HistoryEntry, TopicVersion } from "./history.ts";
 import {
   noDetails,
+  pickDetails,
   showVersion,
-  toDetailsBody,
   type ShownDetails,
   type StoredDetails,
 } from "./details/details.ts";
@@ -84,7 +84,7 @@ function findChanges(details: StoredDetails, before: StoredDetails | undefined):
   const { externalId, namespace } = details;
   const [from, to] = [before ?? { ...noDetails, externalId, namespace, membership: undefined }, details].map(
     (one) => ({
-      ...toDetailsBody(one),
+      ...pickDetails(one),
       externalId: one.externalId,
       namespace: one.namespace,
       set: one.membership?.set ?? null,
@@ -119,7 +119,7 @@ export function toDetailsView(details: ShownDetails): TopicDetailsView {
   const { membership, version, changedOn, changedBy } = details;
   const applied = membership?.applied;
   return {
-    ...toDetailsBody(details),
+    ...pickDetails(details),
     version,
     set: membership?.set ?? null,
     path: membership?.path ?? null,
