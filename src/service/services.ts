@@ -39,7 +39,6 @@ import { createTopicSetStore } from "../storage/topics/sets.ts";
 import { createTopicUsageStore } from "../storage/topics/usage.ts";
 import { createTopicStore } from "../storage/topics/topics.ts";
 import { createUserStore } from "../storage/users.ts";
-import { createDetailsService } from "../topics/details/service.ts";
 import { createApply } from "../plans/apply.ts";
 import { createDatabaseSource } from "../plans/database-source.ts";
 import { createTopicService, type TopicServiceOptions } from "../topics/service.ts";
@@ -108,7 +107,6 @@ export function createServices(options: ServicesOptions) {
     topicReader,
     topicHistory: createTopicHistory(database),
     topicDetails,
-    detailsService: createDetailsService({ topicReader, topicDetails }),
     topicSetStore,
     planSource,
     applyChanges: createApply({ topics, source: planSource, sets: topicSetStore, now: currentDate }),

@@ -1,5 +1,6 @@
-import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
+import type { AbstractCursor, Collection, Document, Filter, FindOptions } from "mongodb";
 
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { scheduleSoon } from "@topicsync/lib/platform";
 import type { Namespaces } from "../users/rights.ts";
 import { maxListMs } from "./database/client-options.ts";
@@ -60,6 +61,28 @@ export function toBoundary<R>(
   // Redundant, but it bounds the scan whichever index plan MongoDB chooses for the `$or`.
   const bound = { [sort[0] ?? "_id"]: { [`${operator}e`]: after[0] } };
   return (branches.length === 1 ? first : { ...bound, $or: branches }) as Filter<R>;
+}
+
+const valuesPerLookup = 200;
+
+/** The records whose field has one of these values. Throws UnavailableError. */
+export async function findByValues<R extends Document>(
+  database: Database,
+  collection: Collection<R>,
+  [field, values]: readonly [field: string, values: readonly string[]],
+  options: FindOptions = {},
+): Promise<R[]> {
+  const found = await Promise.all(
+    splitIntoBatches(values, valuesPerLookup).map((some) =>
+      // The batch size brings each look-up in a single response.
+      database.run(() =>
+        collection
+          .find({ [field]: { $in: some } } as Filter<R>, { ...options, batchSize: some.length + 1 })
+          .toArray(),
+      ),
+    ),
+  );
+  return found.flat() as R[];
 }
 
 /** The texts that begin with a prefix. Unlike for a regular expression, every store uses an index for it. */

@@ -15,6 +15,7 @@ import {
   externalIdFault,
   getCombination,
   isSameDefinition,
+  toDefinition,
   toPreviousTopic,
   type AnnouncementSource,
   type RetiredTopic,
@@ -295,12 +296,11 @@ function createAbsentError(externalId: string, context: Context): UnknownTopicEr
 }
 
 function createChangeRejection(definition: TopicDefinition, source: AnnouncementSource): RejectionError {
-  const { externalId, name, namespace, headerQuery, contentQuery } = definition;
-  const line = JSON.stringify({ externalId, name, namespace, headerQuery, contentQuery });
+  const { externalId } = definition;
   return new RejectionError(
     "EXTERNAL_ID_TAKEN",
     `The topic "${externalId}" belongs to the channel, which announced it (${formatRecordPosition(source)}). ` +
-      `To change it, announce (\`topicsync announce\`): ${line}`,
+      `To change it, announce (\`topicsync announce\`): ${JSON.stringify(toDefinition(definition))}`,
     [externalIdFault],
   );
 }

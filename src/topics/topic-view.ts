@@ -16,17 +16,13 @@ import {
   type ShownDetails,
   type StoredDetails,
 } from "./details/details.ts";
-import type { ListedTopic, Source, TopicDefinition } from "./topic.ts";
+import { toDefinition, type ListedTopic, type Source, type TopicDefinition } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
 export function toTopicView({ topic, retired, details, lastEventOn, events }: ListedTopic): TopicView {
-  const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
+  const { id, previous } = topic;
   return {
-    externalId,
-    name,
-    namespace,
-    headerQuery,
-    contentQuery,
+    ...toDefinition(topic),
     id,
     version: topic.version,
     state: toState(retired),
@@ -97,11 +93,7 @@ function findChanges(details: StoredDetails, before: StoredDetails | undefined):
 }
 
 export const toVersionView = ({ topic, ended, isTransient }: TopicVersion): VersionView => ({
-  externalId: topic.externalId,
-  name: topic.name,
-  namespace: topic.namespace,
-  headerQuery: topic.headerQuery,
-  contentQuery: topic.contentQuery,
+  ...toDefinition(topic),
   id: topic.id,
   version: topic.version,
   source: toSourceView(topic.source),

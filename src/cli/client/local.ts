@@ -1,5 +1,5 @@
 import { lazily } from "@topicsync/lib/lazily";
-import { ConfigurationError, NotLoadedError, OverloadedError, RejectionError } from "@topicsync/lib/errors";
+import { ConfigurationError, NotLoadedError, RejectionError } from "@topicsync/lib/errors";
 import { describeError } from "../../operations/framework/error-description.ts";
 import { HttpError, statuses } from "../../operations/framework/errors.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";
@@ -124,11 +124,9 @@ async function openDeadLetters({
   }).services;
 }
 
-/** Errors that describe themselves to a caller keep their text; others are thrown as they are. */
+/** Failures of this machine are thrown as they are. */
 function toCommandError(error: unknown): unknown {
-  const isDescribed =
-    error instanceof HttpError || error instanceof RejectionError || error instanceof OverloadedError;
-  if (!isDescribed) return error;
   const { code, message, detail = "", status = statuses[code] } = describeError(error, { requestId: "" });
+  if (!(error instanceof HttpError) && (code === "INTERNAL" || code === "UNAVAILABLE")) return error;
   return toRequestError({ status, code, message, detail });
 }

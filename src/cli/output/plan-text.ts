@@ -121,7 +121,12 @@ const listMembers = ({ definition, details, path }: PlannedState): [member: stri
   ["description", details.description],
   ["contact", details.contact],
   ["tags", details.tags.join(", ")],
-  ["labels", Object.entries(details.labels).map((label) => label.join("=")).join(", ")],
+  [
+    "labels",
+    Object.entries(details.labels)
+      .map((label) => label.join("="))
+      .join(", "),
+  ],
   ["lifecycle", details.lifecycle === "active" ? "" : details.lifecycle],
   ["sunset", details.sunset ?? ""],
   ["replacedBy", details.replacedBy],

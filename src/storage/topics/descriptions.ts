@@ -40,13 +40,8 @@ export function toDescriptionRecord(
   };
 }
 
-export const fromDescriptionRecord = ({
-  topic_id,
-  sys_id: _sysId,
-  valid_to: _validTo,
-  expires_on: _expiresOn,
-  ...record
-}: DescriptionRecord): StoredDetails => fromDetailsRecord({ ...record, _id: topic_id });
+export const fromDescriptionRecord = ({ topic_id, ...record }: DescriptionRecord): StoredDetails =>
+  fromDetailsRecord({ ...record, _id: topic_id });
 
 const compareDescriptions = (a: StoredDetails, b: StoredDetails): number =>
   compareKeys(toDescriptionSortKey(a), toDescriptionSortKey(b));

@@ -43,20 +43,23 @@ export function toDetailsRecord(one: StoredDetails): DetailsRecord {
 }
 
 const dropEmpty = <T extends object>(members: T): Partial<T> =>
-  Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== null && value !== false && value.length !== 0),
-  ) as Partial<T>;
+  Object.fromEntries(Object.entries(members).filter(([, value]) => !isEmpty(value))) as Partial<T>;
+
+const isEmpty = (value: unknown): boolean =>
+  value === "" || value === null || value === false || (Array.isArray(value) && value.length === 0);
 
 export function fromDetailsRecord(record: DetailsRecord): StoredDetails {
-  const { _id, labels = [], replaced_by = "", set, path, applied, changed_on, changed_by, ...others } = record;
+  const { labels = [], replaced_by: replacedBy = "", set, path, applied, replaces } = record;
   return {
-    ...noDetails,
-    ...others,
-    externalId: _id,
-    labels: Object.fromEntries(labels.map(parseLabel)),
-    replacedBy: replaced_by,
+    ...pickDetails({
+      ...{ ...noDetails, ...record, replacedBy },
+      labels: Object.fromEntries(labels.map(parseLabel)),
+    }),
+    externalId: record._id,
+    ...{ version: record.version, namespace: record.namespace, words: record.words },
     membership: set === undefined ? undefined : { set, path, applied: applied && fromAppliedRecord(applied) },
-    ...{ changedOn: changed_on, changedBy: changed_by },
+    ...{ changedOn: record.changed_on, changedBy: record.changed_by },
+    ...(replaces !== undefined && { replaces }),
   };
 }
 

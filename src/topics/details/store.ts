@@ -7,7 +7,7 @@ export class DetailsConflictError extends Error {
   override readonly name = "DetailsConflictError";
 
   constructor(options?: ErrorOptions) {
-    super("the details of a topic were changed since they were read", options);
+    super("the details were changed since they were read", options);
   }
 }
 
