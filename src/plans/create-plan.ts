@@ -1,8 +1,7 @@
 import { PlanError } from "@topicsync/lib/errors";
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
-import { classifyChange, type FilterChange } from "@topicsync/filters";
+import { compareFilters, type FilterChange } from "@topicsync/filters";
 import type { EgressNaming } from "@topicsync/kafka";
-import { tryReadConditions } from "../topics/conditions.ts";
 import { isSameDefinition, type TopicDefinition } from "../topics/topic.ts";
 import { findTaken } from "./combinations.ts";
 import { decideChange, decideRemoval, type OwnershipOptions } from "./decide-change.ts";
@@ -219,8 +218,7 @@ function classify(
   if (before === undefined || after === undefined) return undefined;
   if (before.headerQuery === after.headerQuery && before.contentQuery === after.contentQuery)
     return undefined;
-  const [old, changed] = [tryReadConditions(before), tryReadConditions(after)];
-  return old === undefined || changed === undefined ? undefined : classifyChange(old, changed);
+  return compareFilters(before, after);
 }
 
 /** Adds what is known about events to changes of filters. */

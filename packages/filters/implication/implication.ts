@@ -1,7 +1,7 @@
-import { hasSamePath } from "../filter/filter.ts";
+import { FilterSyntaxError, hasSamePath } from "../filter/filter.ts";
 import { findValue } from "./find-value.ts";
 import { getContent, isAtOrAbove, type Content } from "./places.ts";
-import { matches, type RootedCondition } from "../filter/topic-filters.ts";
+import { matches, readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
 import { countTestable, isDisjoint, isSubset, ValueSet, type SampleValue } from "./value-set.ts";
 import { WitnessBuilder, type Witness } from "./witness.ts";
 
@@ -44,6 +44,22 @@ export function classifyChange(before: TopicConditions, after: TopicConditions):
   if (kept === "refuted" && added === "implied") return "narrowed";
   if (before.isDisjoint(after)) return "disjoint";
   return kept === "refuted" && added === "refuted" ? "changed" : "undecided";
+}
+
+/** Undefined for filters that are invalid, which match no event. */
+export function tryReadConditions(filters: FilterTexts): TopicConditions | undefined {
+  try {
+    return new TopicConditions(readFilters(filters));
+  } catch (error) {
+    if (error instanceof FilterSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Classifies a change of filters given as texts; undefined if one of them is invalid. */
+export function compareFilters(before: FilterTexts, after: FilterTexts): FilterChange | undefined {
+  const [old, next] = [tryReadConditions(before), tryReadConditions(after)];
+  return old === undefined || next === undefined ? undefined : classifyChange(old, next);
 }
 
 /** A condition, and the values that satisfy it; undefined for "exists". */

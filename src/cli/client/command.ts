@@ -98,12 +98,13 @@ export function addList<Item>(parent: Command, options: ListCommand<Item>): void
   finish(command, "print JSON instead of a table", async ({ json, server }) => {
     const query = readQuery();
     const items: Item[] = [];
-    let body = {};
-    await runWithClient({ server }, async (client) => {
+    const body = await runWithClient({ server }, async (client) => {
+      let last: Page = {};
       for await (const page of readPages<Page>(client, operation, { query })) {
         items.push(...(page[member] as readonly Item[]));
-        body = { ...page, [member]: items };
+        last = page;
       }
+      return { ...last, [member]: items };
     });
     if (json) printJson(body);
     else if (items.length === 0) printLine(empty);

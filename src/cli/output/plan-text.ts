@@ -18,7 +18,8 @@ const signs: Readonly<Record<PlanAction, string>> = {
   release: "-",
 };
 
-const effects: Readonly<Record<NonNullable<PlannedChange["effect"]>, string>> = {
+/** What a change of filters does to the events of a topic. */
+export const effects: Readonly<Record<NonNullable<PlannedChange["effect"]>, string>> = {
   same: "same events: only the spelling changes",
   widened: "widened: every event that matched still matches",
   narrowed: "narrowed: only events that matched still match",

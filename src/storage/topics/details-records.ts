@@ -1,13 +1,14 @@
 import {
   noDetails,
   pickDetails,
-  type AppliedVersion,
+  type SetMembership,
   type StoredDetails,
   type TopicDetails,
 } from "../../topics/details/details.ts";
 
 /** The details of a topic. A member that says nothing is absent; indexes have null for it. */
-export interface DetailsRecord extends Partial<Omit<TopicDetails, "labels" | "lifecycle" | "replacedBy">> {
+export interface DetailsRecord
+  extends Partial<Omit<TopicDetails, "labels" | "lifecycle" | "replacedBy">>, Partial<SetMembership> {
   /** The topic's external id. */
   _id: string;
   version: number;
@@ -17,9 +18,6 @@ export interface DetailsRecord extends Partial<Omit<TopicDetails, "labels" | "li
   lifecycle: TopicDetails["lifecycle"];
   replaced_by?: string;
   words: string[];
-  set?: string;
-  path?: string;
-  applied?: { version: number; digest: string; plan: string; on: Date; topic_id?: string };
   changed_on: Date;
   changed_by: string;
   /** The `_id` of what they replaced among the descriptions. */
@@ -34,9 +32,7 @@ export function toDetailsRecord(one: StoredDetails): DetailsRecord {
     ...{ _id: externalId, version, namespace, lifecycle },
     ...dropEmpty({ ...others, labels: pairs, replaced_by: replacedBy }),
     words: [...words],
-    ...(membership && { set: membership.set }),
-    ...(membership?.path !== undefined && { path: membership.path }),
-    ...(membership?.applied && { applied: toAppliedRecord(membership.applied) }),
+    ...(membership && dropEmpty(membership)),
     ...{ changed_on: changedOn, changed_by: changedBy },
     ...(replaces !== undefined && { replaces }),
   };
@@ -46,7 +42,11 @@ const dropEmpty = <T extends object>(members: T): Partial<T> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => !isEmpty(value))) as Partial<T>;
 
 const isEmpty = (value: unknown): boolean =>
-  value === "" || value === null || value === false || (Array.isArray(value) && value.length === 0);
+  value === undefined ||
+  value === "" ||
+  value === null ||
+  value === false ||
+  (Array.isArray(value) && value.length === 0);
 
 export function fromDetailsRecord(record: DetailsRecord): StoredDetails {
   const { labels = [], replaced_by: replacedBy = "", set, path, applied, replaces } = record;
@@ -57,27 +57,11 @@ export function fromDetailsRecord(record: DetailsRecord): StoredDetails {
     }),
     externalId: record._id,
     ...{ version: record.version, namespace: record.namespace, words: record.words },
-    membership: set === undefined ? undefined : { set, path, applied: applied && fromAppliedRecord(applied) },
+    membership: set === undefined ? undefined : { set, path, applied },
     ...{ changedOn: record.changed_on, changedBy: record.changed_by },
     ...(replaces !== undefined && { replaces }),
   };
 }
-
-const toAppliedRecord = ({
-  externalId,
-  ...applied
-}: AppliedVersion): NonNullable<DetailsRecord["applied"]> => ({
-  ...applied,
-  ...(externalId !== undefined && { topic_id: externalId }),
-});
-
-const fromAppliedRecord = ({
-  topic_id,
-  ...applied
-}: NonNullable<DetailsRecord["applied"]>): AppliedVersion => ({
-  ...applied,
-  ...(topic_id !== undefined && { externalId: topic_id }),
-});
 
 function parseLabel(label: string): readonly [string, string] {
   const at = label.indexOf("=");
