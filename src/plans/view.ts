@@ -1,6 +1,6 @@
 import type { KnownTopicView, TopicSetView } from "../../schemas/topics/sets.ts";
 import { toDetails, type ShownDetails } from "../topics/details/details.ts";
-import { toDetailsView, toSourceView } from "../topics/topic-view.ts";
+import { toDetailsView } from "../topics/topic-view.ts";
 import type { KnownTopic, TopicSet } from "./stores.ts";
 
 /** Converts a set to what HTTP and the command line show. */
@@ -37,7 +37,7 @@ export const toKnownView = ({ externalId, topic, details }: ShownTopic): KnownTo
           namespace: topic.namespace,
           headerQuery: topic.headerQuery,
           contentQuery: topic.contentQuery,
-          source: toSourceView(topic.source),
+          source: topic.source,
           updatedOn: topic.updatedOn.toISOString(),
         },
   details: details === undefined ? null : toDetailsView(details),

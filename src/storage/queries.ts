@@ -2,12 +2,23 @@ import type { AbstractCursor, Collection, Document, Filter, FindOptions } from "
 
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { scheduleSoon } from "@topicsync/lib/platform";
+import { compareTexts } from "@topicsync/filters";
 import type { Namespaces } from "../users/rights.ts";
 import { maxListMs } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 
 /** The value of a field that a list is sorted by. */
 export type SortValue = string | number | Date;
+
+/** Compares the values that two records are sorted by, the largest first. */
+export function compareDescending(one: readonly SortValue[], other: readonly SortValue[]): number {
+  for (const [at, value] of one.entries()) {
+    const [a, b] = [value, other[at] ?? value].map((some) => (some instanceof Date ? some.getTime() : some));
+    const order = typeof a === "string" ? compareTexts(String(b), a) : Number(b) - Number(a);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
 
 interface PageQuery<R extends Document> {
   readonly filter: Filter<R>;

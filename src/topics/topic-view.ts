@@ -6,7 +6,7 @@ import {
   describeFilter,
 } from "@topicsync/filters";
 import type { TopicDetailsView } from "../../schemas/topics/details.ts";
-import type { SourceView, TopicDetail, TopicView } from "../../schemas/topics/view.ts";
+import type { TopicDetail, TopicView } from "../../schemas/topics/view.ts";
 import { describedMembers, type DescriptionView, type VersionView } from "../../schemas/topics/versions.ts";
 import type { Description, HistoryEntry, TopicVersion } from "./history.ts";
 import {
@@ -16,7 +16,7 @@ import {
   type ShownDetails,
   type StoredDetails,
 } from "./details/details.ts";
-import { toDefinition, type ListedTopic, type Source, type TopicDefinition } from "./topic.ts";
+import { toDefinition, type ListedTopic, type TopicDefinition } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
 export function toTopicView({ topic, retired, details, lastEventOn, events }: ListedTopic): TopicView {
@@ -26,21 +26,17 @@ export function toTopicView({ topic, retired, details, lastEventOn, events }: Li
     id,
     version: topic.version,
     state: toState(retired),
-    source: toSourceView(topic.source),
+    source: topic.source,
     createdOn: topic.createdOn.toISOString(),
     updatedOn: topic.updatedOn.toISOString(),
     ...(lastEventOn && { lastEventOn: lastEventOn.toISOString() }),
     ...(events !== undefined && { events }),
     ...(retired && {
       retiredOn: retired.retiredOn.toISOString(),
-      retiredBy: toSourceView(retired.retiredBy),
+      retiredBy: retired.retiredBy,
     }),
     ...(previous && {
-      previous: {
-        ...previous,
-        source: toSourceView(previous.source),
-        updatedOn: previous.updatedOn.toISOString(),
-      },
+      previous: { ...previous, updatedOn: previous.updatedOn.toISOString() },
     }),
     ...(details && { details: toDetailsView(details) }),
   };
@@ -60,7 +56,7 @@ export function toPastTopicDetail({ topic, ended }: TopicVersion, details?: Show
   const { on, by, as } = ended;
   return as === "retired" || as === "disabled"
     ? toTopicDetail({ topic, details, retired: { retiredOn: on, retiredBy: by } })
-    : toTopicDetail({ topic, details }, { on: on.toISOString(), by: toSourceView(by), as });
+    : toTopicDetail({ topic, details }, { on: on.toISOString(), by: by, as });
 }
 
 export const toEntryView = (entry: HistoryEntry): VersionView | DescriptionView =>
@@ -96,11 +92,11 @@ export const toVersionView = ({ topic, ended, isTransient }: TopicVersion): Vers
   ...toDefinition(topic),
   id: topic.id,
   version: topic.version,
-  source: toSourceView(topic.source),
+  source: topic.source,
   validFrom: topic.updatedOn.toISOString(),
   ...(ended && {
     validTo: ended.on.toISOString(),
-    endedBy: toSourceView(ended.by),
+    endedBy: ended.by,
     endedAs: ended.as,
   }),
   transient: isTransient,
@@ -125,8 +121,6 @@ function toState(retired: ListedTopic["retired"]): TopicView["state"] {
   if (retired === undefined) return "active";
   return retired.retiredBy.kind === "http" ? "disabled" : "retired";
 }
-
-export const toSourceView = (source: Source): SourceView => ({ ...source });
 
 function describeFilters({ headerQuery, contentQuery }: TopicDefinition): TopicDetail["filters"] {
   const budget = PatternBudget.forTopic();

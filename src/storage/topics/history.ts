@@ -11,7 +11,7 @@ import type { ListedTopic, Topic } from "../../topics/topic.ts";
 import { includesNamespace } from "../../users/rights.ts";
 import { maxListMs } from "../database/client-options.ts";
 import type { Database } from "../database/database.ts";
-import { findPage, toNamespaceFilter } from "../queries.ts";
+import { compareDescending, findPage, toNamespaceFilter } from "../queries.ts";
 import { createDescriptions } from "./descriptions.ts";
 import { fromRetiredRecord, fromTopicRecord, type RetiredRecord } from "./records.ts";
 import { createTopicReader, toTopicFilter } from "./reader.ts";
@@ -164,15 +164,11 @@ const isCurrent = ({ topic }: TopicVersion, active: Topic | undefined): boolean 
   topic.id === active?.id && topic.version >= active.version;
 
 /** The latest first. */
-function compareKeys([onA, versionA, idA]: VersionSortKey, [onB, versionB, idB]: VersionSortKey): number {
-  return onB.getTime() - onA.getTime() || versionB - versionA || compareTexts(idB, idA);
-}
-
 const compareVersions = (a: TopicVersion, b: TopicVersion): number =>
-  compareKeys(toVersionSortKey(a), toVersionSortKey(b));
+  compareDescending(toVersionSortKey(a), toVersionSortKey(b));
 
 const isAfter = (one: TopicVersion, after: VersionSortKey | undefined): boolean =>
-  after === undefined || compareKeys(after, toVersionSortKey(one)) < 0;
+  after === undefined || compareDescending(after, toVersionSortKey(one)) < 0;
 
 /** One version of each external id, the first one given, sorted. */
 function keepFirst(versions: readonly TopicVersion[]): TopicVersion[] {
