@@ -22,7 +22,7 @@ import { createInstallationDeactivator } from "../storage/installations/deactiva
 import { createInstallationImportStore } from "../storage/installations/import.ts";
 import { createInstallationReader } from "../storage/installations/reader.ts";
 import { createInstallationStore } from "../storage/installations/installations.ts";
-import { createJobStore, type JobStore } from "../storage/jobs.ts";
+import { createJobStore } from "../storage/jobs.ts";
 import { createKeyStore } from "../storage/keys.ts";
 import { hasLimitedRights } from "../storage/database/limited-rights.ts";
 import { createLogStore } from "../storage/logs.ts";
