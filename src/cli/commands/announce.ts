@@ -126,20 +126,24 @@ async function publish(
   { sources, count }: Pick<AnnounceCommand, "sources" | "count">,
   onSent: (announced: Announced) => void,
 ): Promise<void> {
-  const producer = await context.createProducer(context.config.kafka.announcementsTopic);
+  const producer = (await context.broker()).createProducer(context.config.kafka.announcementsTopic);
   const progress = createProgress("announcing", count, process.stderr);
   let done = 0;
-  for await (const batch of readDefinitionBatches(sources, recordsPerRequest)) {
-    if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
-    const results = await producer.send(batch.map(({ body }) => toRecord(body)));
-    for (const [index, { place, body }] of batch.entries()) {
-      const result = results[index];
-      if (result === undefined) continue;
-      if ("rejection" in result) throw new Error(`${place}: Kafka rejects it: ${result.rejection.message}`);
-      onSent({ ...result, place, externalId: body.externalId });
+  try {
+    for await (const batch of readDefinitionBatches(sources, recordsPerRequest)) {
+      if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
+      const results = await producer.send(batch.map(({ body }) => toRecord(body)));
+      for (const [index, { place, body }] of batch.entries()) {
+        const result = results[index];
+        if (result === undefined) continue;
+        if ("rejection" in result) throw new Error(`${place}: Kafka rejects it: ${result.rejection.message}`);
+        onSent({ ...result, place, externalId: body.externalId });
+      }
+      done += batch.length;
+      progress.at(done);
     }
-    done += batch.length;
-    progress.at(done);
+  } finally {
+    await producer.close();
   }
   progress.end(`announced ${formatCount(done, "definition")}`);
 }
