@@ -4,7 +4,7 @@ import type { CatalogRecord, CatalogStore, NamedStore } from "../installations/c
 import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { maxUpdateMs } from "./database/client-options.ts";
+import { updateLimit } from "./database/client-options.ts";
 import { changeOne } from "./update-command.ts";
 
 interface NamedRecord {
@@ -39,7 +39,7 @@ function createNamedStore(database: Database, collection: CollectionName): Named
       const rule = tokenRule === undefined ? {} : { token_rule: tokenRule };
       try {
         await database.ensureIndexes(collection);
-        await records.insertOne({ _id: newId(), name, active, ...rule }, { maxTimeMS: maxUpdateMs });
+        await records.insertOne({ _id: newId(), name, active, ...rule }, updateLimit);
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         throw new NameTakenError(`the name "${name}" is already in use`, { cause: error });

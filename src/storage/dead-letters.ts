@@ -14,7 +14,7 @@ import type {
 } from "../dead-letters/stores.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
 import type { Namespaces } from "../users/rights.ts";
-import { maxListMs, maxUpdateMs } from "./database/client-options.ts";
+import { maxListMs, updateLimit } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 import { collections } from "./names.ts";
 import { toId as toPositionId, type PositionRecord } from "./position-records.ts";
@@ -97,7 +97,7 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
     removeReplaced: (step) =>
       database.run(async () => {
         const replaced = findReplaced(step);
-        if (replaced !== undefined) await letters.deleteMany(replaced, { maxTimeMS: maxUpdateMs });
+        if (replaced !== undefined) await letters.deleteMany(replaced, updateLimit);
       }),
   };
 }
@@ -171,7 +171,7 @@ export function createDeadLetterReader(
         // Ranks grow with the offsets of a partition, and have an index: no more is read than is removed.
         const kept = await letters.findOne({ ...own, offset: { $gte: offset } }, { sort: { rank: 1 } });
         const removed = { ...own, offset: { $lt: offset }, ...(kept && { rank: { $lte: kept.rank } }) };
-        await letters.deleteMany(removed, { maxTimeMS: maxUpdateMs });
+        await letters.deleteMany(removed, updateLimit);
       }),
   };
 }

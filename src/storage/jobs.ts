@@ -1,4 +1,4 @@
-import { maxUpdateMs } from "./database/client-options.ts";
+import { maxUpdateMs, updateLimit } from "./database/client-options.ts";
 import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
@@ -41,7 +41,7 @@ export function createJobStore(database: Database) {
     },
     /** Sets when a job is due again. */
     async postpone(name: string, nextOn: Date): Promise<void> {
-      await jobs.updateOne({ _id: name }, { $set: { next_on: nextOn } }, { maxTimeMS: maxUpdateMs });
+      await jobs.updateOne({ _id: name }, { $set: { next_on: nextOn } }, updateLimit);
     },
   });
 }

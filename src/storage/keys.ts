@@ -1,5 +1,5 @@
 import type { KeyStore, StoredKey } from "../users/key.ts";
-import { maxUpdateMs } from "./database/client-options.ts";
+import { updateLimit } from "./database/client-options.ts";
 import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
@@ -30,7 +30,7 @@ export function createKeyStore(database: Database): KeyStore {
   async function tryInsert(record: KeyRecord): Promise<boolean> {
     try {
       await database.ensureIndexes(collections.keys);
-      await keys.insertOne(record, { maxTimeMS: maxUpdateMs });
+      await keys.insertOne(record, updateLimit);
       return true;
     } catch (error) {
       if (isDuplicate(error)) return false;
@@ -41,7 +41,7 @@ export function createKeyStore(database: Database): KeyStore {
   return runEach(database, {
     async insert(key, { at, since }) {
       const ended = { $or: [{ expires_on: { $lte: at } }, { created_on: { $lte: since } }] };
-      await keys.deleteMany({ name: key.name, ...ended }, { maxTimeMS: maxUpdateMs });
+      await keys.deleteMany({ name: key.name, ...ended }, updateLimit);
       // Another request may take a slot at the same time, so the index decides.
       for (const slot of slots) if (await tryInsert(toKeyRecord(key, slot))) return true;
       // A write that was repeated after an outage may have been stored the first time.
@@ -62,12 +62,12 @@ export function createKeyStore(database: Database): KeyStore {
     async remove(id) {
       const record = await keys.findOne({ _id: id });
       if (record === null) return undefined;
-      await keys.deleteOne({ _id: id }, { maxTimeMS: maxUpdateMs });
+      await keys.deleteOne({ _id: id }, updateLimit);
       return fromKeyRecord(record);
     },
 
     async markUsed(id, usedOn) {
-      await keys.updateOne({ _id: id }, { $max: { last_used_on: usedOn } }, { maxTimeMS: maxUpdateMs });
+      await keys.updateOne({ _id: id }, { $max: { last_used_on: usedOn } }, updateLimit);
     },
   });
 }

@@ -2,7 +2,7 @@ import type { KnownLog, LogStore, NewLog, Partition } from "@topicsync/kafka";
 import { invariant } from "@topicsync/lib/invariant";
 import { currentDate } from "@topicsync/lib/platform";
 import { newId } from "@topicsync/lib/sys-id";
-import { maxUpdateMs } from "./database/client-options.ts";
+import { maxUpdateMs, updateLimit } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
@@ -60,7 +60,7 @@ export function createLogStore(database: Database): LogStore {
       last_claimed_on: seenOn,
     };
     await database.ensureIndexes(collections.logs);
-    await logs.insertOne(record, { maxTimeMS: maxUpdateMs });
+    await logs.insertOne(record, updateLimit);
   }
 
   /** Returns false if another process has done so. */
@@ -68,7 +68,7 @@ export function createLogStore(database: Database): LogStore {
     const { matchedCount } = await logs.updateOne(
       { kafka_topic: log.topic, kafka_topic_id: log.topicId, epoch: log.known },
       { $set: { epoch: log.epoch } },
-      { maxTimeMS: maxUpdateMs },
+      updateLimit,
     );
     return matchedCount === 1;
   }

@@ -4,7 +4,7 @@ import type { Replay, ReplayStore } from "../dead-letters/stores.ts";
 import { runEach, type Database } from "./database/database.ts";
 import { getDuplicates } from "./database/failures.ts";
 import { collections } from "./names.ts";
-import { maxUpdateMs } from "./database/client-options.ts";
+import { maxUpdateMs, updateLimit } from "./database/client-options.ts";
 
 interface ReplayRecord {
   letter: string;
@@ -54,14 +54,14 @@ export function createReplayStore(database: Database): ReplayStore {
             update: { $set: { state: replay.state, sent_to: replay.sentTo } },
           },
         })),
-        { maxTimeMS: maxUpdateMs },
+        updateLimit,
       );
     },
 
     async remove(unsent) {
       await replays.bulkWrite(
         unsent.map((replay) => ({ deleteOne: { filter: toKey(replay) } })),
-        { maxTimeMS: maxUpdateMs },
+        updateLimit,
       );
     },
   });

@@ -1,7 +1,7 @@
 import type { SessionBasis, SessionStore, StoredSession } from "../users/session.ts";
 import { runEach, type Database } from "./database/database.ts";
 import { collections } from "./names.ts";
-import { maxUpdateMs } from "./database/client-options.ts";
+import { updateLimit } from "./database/client-options.ts";
 
 interface SessionRecord {
   _id: string;
@@ -22,7 +22,7 @@ export function createSessionStore(database: Database): SessionStore {
   const sessions = database.collection<SessionRecord>(collections.sessions);
   return runEach(database, {
     async insert(session) {
-      await sessions.insertOne(toSessionRecord(session), { maxTimeMS: maxUpdateMs });
+      await sessions.insertOne(toSessionRecord(session), updateLimit);
     },
 
     async find(digest) {
@@ -36,20 +36,16 @@ export function createSessionStore(database: Database): SessionStore {
     },
 
     async extend(digest, expiresOn) {
-      await sessions.updateOne(
-        { _id: digest },
-        { $set: { expires_on: expiresOn } },
-        { maxTimeMS: maxUpdateMs },
-      );
+      await sessions.updateOne({ _id: digest }, { $set: { expires_on: expiresOn } }, updateLimit);
     },
 
     async remove(digest) {
-      await sessions.deleteOne({ _id: digest }, { maxTimeMS: maxUpdateMs });
+      await sessions.deleteOne({ _id: digest }, updateLimit);
     },
 
     async removeAll(user, exceptDigest) {
       const except = exceptDigest === undefined ? {} : { _id: { $ne: exceptDigest } };
-      await sessions.deleteMany({ user_name: user, ...except }, { maxTimeMS: maxUpdateMs });
+      await sessions.deleteMany({ user_name: user, ...except }, updateLimit);
     },
   });
 }

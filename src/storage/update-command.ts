@@ -7,7 +7,7 @@ import {
   type UpdateFilter,
 } from "mongodb";
 
-import { maxUpdateMs } from "./database/client-options.ts";
+import { maxUpdateMs, updateLimit } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 import { classify, isWorthRepeating, repeatOnce, type WriteError } from "./database/failures.ts";
 
@@ -21,7 +21,7 @@ export async function changeOne<T extends Document>(
     Object.entries(change).filter(([, members]) => Object.keys(members as object).length > 0),
   ) as UpdateFilter<T>;
   if (Object.keys(update).length === 0) return (await records.findOne(filter)) !== null;
-  return (await records.updateOne(filter, update, { maxTimeMS: maxUpdateMs })).matchedCount === 1;
+  return (await records.updateOne(filter, update, updateLimit)).matchedCount === 1;
 }
 
 /** A statement of MongoDB's `update` command. */

@@ -5,7 +5,7 @@ import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 import { findPage, toPrefixRange } from "./queries.ts";
-import { maxUpdateMs } from "./database/client-options.ts";
+import { updateLimit } from "./database/client-options.ts";
 import { changeOne } from "./update-command.ts";
 
 interface UserRecord {
@@ -28,7 +28,7 @@ export function createUserStore(database: Database): UserStore {
     async insert(user) {
       try {
         await database.ensureIndexes(collections.users);
-        await users.insertOne(toUserRecord(user), { maxTimeMS: maxUpdateMs });
+        await users.insertOne(toUserRecord(user), updateLimit);
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         throw new NameTakenError(`the user "${user.name}" exists already`, { cause: error });
@@ -52,7 +52,7 @@ export function createUserStore(database: Database): UserStore {
       ];
       const { matchedCount } = await users.bulkWrite(
         updates.map((update) => ({ updateOne: { filter: { user_name: name }, update } })),
-        { maxTimeMS: maxUpdateMs },
+        updateLimit,
       );
       return matchedCount > 0;
     },

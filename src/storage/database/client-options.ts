@@ -15,6 +15,7 @@ export const socketTimeoutMs = 15_000;
  * abandoned command keeps running.
  */
 export const maxUpdateMs = 10_000;
+export const updateLimit = { maxTimeMS: maxUpdateMs } as const;
 
 /** The time limit of a page that people list. Shorter than the driver's timeout, like that of writes. */
 export const maxListMs = 10_000;

@@ -12,7 +12,7 @@ import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsyn
 import type { Logger } from "@topicsync/lib/logger";
 import { elapsed } from "@topicsync/lib/platform";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
-import { maxUpdateMs, removeFixedOptions } from "./client-options.ts";
+import { removeFixedOptions, updateLimit } from "./client-options.ts";
 import type { Connection } from "./connection.ts";
 import { canRotate, Clients, createClient } from "./clients.ts";
 import { ensureDatabaseId } from "./database-id.ts";
@@ -239,9 +239,7 @@ const waitForMajority = (db: Db, names: readonly CollectionName[]): Promise<unkn
   Promise.all(
     names.map((name) =>
       repeatOnce(() =>
-        db
-          .collection<{ _id: string }>(name)
-          .updateMany({ _id: "" }, { $unset: { unused: "" } }, { maxTimeMS: maxUpdateMs }),
+        db.collection<{ _id: string }>(name).updateMany({ _id: "" }, { $unset: { unused: "" } }, updateLimit),
       ),
     ),
   );

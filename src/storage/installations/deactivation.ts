@@ -7,7 +7,7 @@ import type { DeactivateAllRequest, InstallationDeactivator } from "../../instal
 import type { Database } from "../database/database.ts";
 import { toDeactivation, type InstallationRecord } from "./records.ts";
 import { collections } from "../names.ts";
-import { maxUpdateMs } from "../database/client-options.ts";
+import { updateLimit } from "../database/client-options.ts";
 
 /** A slow store needs some milliseconds for each record. */
 const recordsPerUpdate = 250;
@@ -38,7 +38,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
         const filter = { _id: { $in: chunk }, active: true, last_seen_on: { $lt: unseenSince } };
         const update = toDeactivation(reason, currentDate());
         const { modifiedCount } = await database.run(() =>
-          installations.updateMany(filter, update, { maxTimeMS: maxUpdateMs }),
+          installations.updateMany(filter, update, updateLimit),
         );
         count += modifiedCount;
       }
@@ -68,7 +68,7 @@ async function deactivateRead(
     },
     // Not older than the newest, so that registrations that come later are newer than it.
     toDeactivation(reason, now, new Date(Math.max(now.getTime(), newest))),
-    { maxTimeMS: maxUpdateMs },
+    updateLimit,
   );
 }
 
@@ -129,7 +129,7 @@ async function deactivateByIds(
   // removal, it spares a record that was registered again since it was read, even if the store runs it late.
   for (const { _id, token, application, platform, sys_updated_on = null } of records) {
     const filter = { _id, token, ...selected, sys_updated_on } as Filter<InstallationRecord>;
-    const { modifiedCount } = await installations.updateOne(filter, update, { maxTimeMS: maxUpdateMs });
+    const { modifiedCount } = await installations.updateOne(filter, update, updateLimit);
     if (modifiedCount === 1) deactivated.set(_id, { token, application, platform });
   }
 }

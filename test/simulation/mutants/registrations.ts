@@ -83,7 +83,7 @@ export const registrationsMutants: readonly Mutant[] = [
     name: "an administrator's removal is not repeated after an election",
     world: "registrations",
     file: "src/storage/database/database.ts",
-    replace: "return primary === topology.getPrimary();",
+    replace: "return primary === getPrimary();",
     by: "return true;",
     schedule: "removal of all spares a token that an election reactivates",
   },
