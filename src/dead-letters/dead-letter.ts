@@ -18,37 +18,7 @@ export type DeadLetterCode = RejectionCode | "OTHER";
 export const deadLetterCodes: readonly DeadLetterCode[] = [...rejectionCodes, "OTHER"];
 
 /** A rejected record, parsed from the dead-letter topic. */
-export interface DeadLetter {
-  /**
-   * The formatted position of the rejected record, or of the dead letter itself if topicsync did not write
-   * it.
-   */
-  readonly id: string;
-  /** The position in the dead-letter topic. */
-  readonly position: RecordPosition;
-  /** The position of the rejected record, if known. */
-  readonly source: RecordPosition | undefined;
-  /** When the rejected record was first written, if known. */
-  readonly time: Date | undefined;
-  readonly code: DeadLetterCode;
-  readonly message: string;
-  readonly details: readonly Fault[];
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  /** The headers of the rejected record. */
-  readonly headers: RecordHeaders;
-  /** The external id in the record, if any. */
-  readonly externalId: string | undefined;
-  /** Why the value is missing; undefined if it is not. */
-  readonly omitted: string | undefined;
-  /** The id of the dead letter that the record was a replay of. */
-  readonly replayOf: string | undefined;
-  /**
-   * The external ids of the topics that an event could not be forwarded to, as JSON; undefined when it was
-   * all of them.
-   */
-  readonly undelivered: string | undefined;
-}
+export type DeadLetter = ReturnType<typeof parseDeadLetter>;
 
 /** Finds the external id in a record. */
 export type IdentifyTopic = (record: Pick<LogRecord, "key" | "value" | "headers">) => string | undefined;
@@ -74,9 +44,9 @@ export function parseDeadLetter(
   topic: string,
   { partition, record }: PartitionRecord,
   { identify, proofKey }: ParseOptions,
-): DeadLetter {
+) {
   const text = (name: string): string | undefined => getHeaderText(record.headers, name);
-  const position = { topic, partition, offset: record.offset };
+  const position: RecordPosition = { topic, partition, offset: record.offset };
   const source = parsePosition(
     text(deadLetterHeader.topic),
     text(deadLetterHeader.partition),
@@ -87,26 +57,38 @@ export function parseDeadLetter(
     source !== undefined &&
     text(deadLetterHeader.id) === formatRecordPosition(source) &&
     (proofKey === "any" || isProven(proofKey, topic, record));
-  const code = rejectionCodes.find((known) => isOurs && known === text(deadLetterHeader.code)) ?? "OTHER";
+  const code: DeadLetterCode =
+    rejectionCodes.find((known) => isOurs && known === text(deadLetterHeader.code)) ?? "OTHER";
   const own = {
     key: isOurs && isKeyless(record) ? null : record.key,
     value: record.value,
     headers: record.headers.filter(([name]) => !isDeadLetterHeader(name)),
   };
   return {
+    /** The position of the rejected record, or of the dead letter itself if topicsync did not write it. */
     id: formatRecordPosition(isOurs ? source : position),
+    /** The position in the dead-letter topic. */
     position,
+    /** The position of the rejected record, if known. */
     source,
+    /** When the rejected record was first written, if known. */
     time: toTime(Number(text(deadLetterHeader.time) ?? record.timestamp)),
     code,
     message: cut(text(deadLetterHeader.message) ?? text(deadLetterHeader.className)) ?? "",
     details: isOurs ? parseDetails(text(deadLetterHeader.details)) : [],
     ...own,
-    get externalId() {
+    /** The external id in the record, if any. */
+    get externalId(): string | undefined {
       return identify(own);
     },
+    /** Why the value is missing; undefined if it is not. */
     omitted: cut(findOmission(record, isOurs)),
+    /** The id of the dead letter that the record was a replay of. */
     replayOf: cut(text(deadLetterHeader.replayOf)),
+    /**
+     * The external ids of the topics that an event could not be forwarded to, as JSON; undefined when it was
+     * all of them.
+     */
     undelivered: isOurs ? text(routedEventHeader.undelivered) : undefined,
   };
 }
