@@ -5,7 +5,6 @@ import {
   getHeaderText,
   type LogRecord,
   type PartitionRecord,
-  type RecordHeaders,
   type RecordPosition,
 } from "@topicsync/kafka";
 import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";

@@ -1,24 +1,8 @@
 import { measureRecord, type PartitionRecord } from "@topicsync/kafka";
-import { parseDeadLetter, type DeadLetter, type FindNamespace, type ParseOptions } from "./dead-letter.ts";
+import { parseDeadLetter, type FindNamespace, type ParseOptions } from "./dead-letter.ts";
 
 /** A dead letter without its bytes, as it is stored and listed. */
-export interface DeadLetterSummary extends Pick<
-  DeadLetter,
-  "id" | "position" | "source" | "code" | "time" | "omitted"
-> {
-  /** Cut if it is long, as is the external id. */
-  readonly message: string;
-  readonly externalId: string | undefined;
-  /** The namespace of its topic; undefined if that is unknown. */
-  readonly namespace: string | undefined;
-  /** The size of the whole record. */
-  readonly bytes: number;
-  /**
-   * The latest time seen in the partition so far, in milliseconds since 1970. It orders the dead letters of
-   * several partitions and keeps those of one partition in offset order, regardless of their own times.
-   */
-  readonly rank: number;
-}
+export type DeadLetterSummary = ReturnType<typeof summarize>;
 
 /** A stored summary: `position` is that of the last copy. */
 export interface StoredDeadLetter extends DeadLetterSummary {
@@ -42,7 +26,7 @@ export function summarize(
   topic: string,
   placed: PartitionRecord,
   { findNamespace, rank, ...options }: SummaryContext,
-): DeadLetterSummary {
+) {
   const letter = parseDeadLetter(topic, placed, options);
   const { id, position, source, code, time, externalId } = letter;
   return {
@@ -51,12 +35,18 @@ export function summarize(
     source,
     code,
     time,
+    /** Cut if it is long, as is the external id. */
     message: cut(letter.message, maxMessageCharacters),
     omitted: letter.omitted === undefined ? undefined : cut(letter.omitted, maxMessageCharacters),
     externalId: externalId === undefined ? undefined : cut(externalId, maxExternalIdCharacters),
-    // Other programs may claim anything.
+    /** The namespace of its topic; undefined if that is unknown: other programs may claim anything. */
     namespace: code === "OTHER" ? undefined : findNamespace(letter),
+    /** The size of the whole record. */
     bytes: measureRecord(placed.record) + overheadBytes,
+    /**
+     * The latest time seen in the partition so far, in milliseconds since 1970. It orders the dead letters of
+     * several partitions and keeps those of one partition in offset order, regardless of their own times.
+     */
     rank: Math.max(rank, time?.getTime() ?? 0),
   };
 }

@@ -5,7 +5,6 @@ import { lazily } from "@topicsync/lib/lazily";
 import type { Logger } from "@topicsync/lib/logger";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import { readTlsPair, type TlsFiles } from "@topicsync/lib/tls";
-import type { EgressNaming } from "@topicsync/kafka";
 import type { Tracing } from "@topicsync/lib/tracing";
 import { createApp, createManagementApp, type AppOptions } from "../../http/app.ts";
 import { listen, type HttpServer } from "../../http/framework/server.ts";
@@ -17,7 +16,7 @@ import type { TopicWrites } from "../topics/snapshot.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { followCertificate, watchCertificates } from "./certificates.ts";
 import type { Context } from "./context.ts";
-import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
+import { createDeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
 import { createSampleReader } from "./event-sample.ts";
 import { createImpactPreview } from "./impact/impact-preview.ts";
@@ -27,11 +26,11 @@ import { createOverview } from "./overview.ts";
 import { watchOutages } from "./outage-watch.ts";
 import { warnAboutPlaintext, warnAboutSharedEgress } from "./warnings.ts";
 import { createReadiness } from "./readiness.ts";
-import { createEventRouter, type EventRouter } from "./kafka/router.ts";
+import { createEventRouter } from "./kafka/router.ts";
 import { createServices, type Services } from "./services.ts";
 import { createSignIn } from "./sign-in.ts";
 import { startTokenExpiry } from "./token-expiry.ts";
-import { createSync, type Sync } from "./kafka/sync.ts";
+import { createSync } from "./kafka/sync.ts";
 
 /** The addresses of MongoDB and Kafka: configured, or those of the embedded servers. */
 export interface Addresses {
@@ -130,24 +129,20 @@ function createContext({ addresses, tracing, ...options }: ServiceOptions): Cont
   return { ...options, tracing, metrics, audit, database, broker, services, onTopicsChanged };
 }
 
-interface Consumers extends Sync {
-  readonly deadLetters: DeadLetters;
-  /** Undefined when no events are forwarded. */
-  readonly router: EventRouter | undefined;
-  /** Undefined when no events are forwarded. */
-  readonly egressNaming: EgressNaming | undefined;
-}
+type Consumers = ReturnType<typeof createConsumers>;
 
-function createConsumers(context: Context): Consumers {
+/** `egressNaming` and `router` are undefined when no events are forwarded. */
+function createConsumers(context: Context) {
   const { config } = context;
-  const naming = createEgressNamingFromConfig(config.kafka);
-  const router = config.kafka.router && naming && createEventRouter(config.kafka.router, naming, context);
+  const egressNaming = createEgressNamingFromConfig(config.kafka);
+  const router =
+    config.kafka.router && egressNaming && createEventRouter(config.kafka.router, egressNaming, context);
   const sync = createSync(context, router);
   const deadLetters = createDeadLetters(config.kafka, {
     ...context,
     log: context.log.child({ component: "dead-letters" }),
   });
-  return { ...sync, router, egressNaming: naming, deadLetters };
+  return { ...sync, router, egressNaming, deadLetters };
 }
 
 async function createAppOptions(

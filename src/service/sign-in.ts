@@ -1,5 +1,4 @@
 import type { Logger } from "@topicsync/lib/logger";
-import type { AppOptions } from "../../http/app.ts";
 import { buildRedirectUri, type OpenIdOptions } from "../../http/routes/openid-sign-in.ts";
 import { createOpenIdSignIn } from "../users/openid-sign-in.ts";
 import { createAuthenticate } from "../users/authenticate.ts";
@@ -11,16 +10,11 @@ import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle
 import { createCheckKey } from "../users/key-check.ts";
 import type { Services } from "./services.ts";
 
-type SignIn = Pick<
-  AppOptions,
-  "verify" | "verifyAfresh" | "forgeries" | "checkKey" | "checkToken" | "openId"
->;
-
 export async function createSignIn(
   { oidc, signIn, maxKeyDays: maxDays }: Pick<Config, "oidc" | "signIn" | "maxKeyDays">,
   { userStore: users, keyStore: keys }: Pick<Services, "userStore" | "keyStore">,
   log: Logger,
-): Promise<SignIn> {
+) {
   const throttle = createLoginThrottle({
     onLimit(limit, { name, address }) {
       log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins, rejecting more");

@@ -15,17 +15,9 @@ interface Credentials {
   readonly address: string;
 }
 
-/**
- * Checks credentials; undefined when they are wrong or the user is not active. Returns remembered credentials
- * synchronously. Throws TooManyAttemptsError, OverloadedError and UnavailableError.
- */
-export type Authenticate = (credentials: Credentials) => User | Promise<User | undefined>;
+export type Authenticate = Authenticator["authenticate"];
 
-/**
- * The same, but reads the user after the call, whatever is remembered: for what outlasts the request, such as
- * a session or a new password. Bind it to the returned hash.
- */
-export type AuthenticateAfresh = (credentials: Credentials) => Promise<StoredUser | undefined>;
+export type AuthenticateAfresh = Authenticator["authenticateAfresh"];
 
 interface AuthenticateOptions {
   readonly users: Pick<UserStore, "find">;
@@ -55,14 +47,11 @@ interface VerifiedCredential {
   guesses: number;
 }
 
-export function createAuthenticate(options: AuthenticateOptions): {
-  readonly verify: Authenticate;
-  readonly verifyAfresh: AuthenticateAfresh;
-} {
+export function createAuthenticate(options: AuthenticateOptions) {
   const authenticator = new Authenticator(options);
   return {
-    verify: (credentials) => authenticator.authenticate(credentials),
-    verifyAfresh: (credentials) => authenticator.authenticateAfresh(credentials),
+    verify: (credentials: Credentials) => authenticator.authenticate(credentials),
+    verifyAfresh: (credentials: Credentials) => authenticator.authenticateAfresh(credentials),
   };
 }
 
@@ -95,6 +84,10 @@ class Authenticator {
     });
   }
 
+  /**
+   * Checks credentials; undefined when they are wrong or the user is not active. Returns remembered credentials
+   * synchronously. Throws TooManyAttemptsError, OverloadedError and UnavailableError.
+   */
   authenticate(credentials: Credentials): User | Promise<User | undefined> {
     const { caller, digest } = this.#identify(credentials);
     const entry = this.#findRemembered(caller, digest);
@@ -102,6 +95,10 @@ class Authenticator {
     return this.#shareCheck(`${digest} ${caller}`, () => this.#check(caller, digest, credentials));
   }
 
+  /**
+   * The same, but reads the user after the call, whatever is remembered: for what outlasts the request, such as
+   * a session or a new password. Bind it to the returned hash.
+   */
   async authenticateAfresh(credentials: Credentials): Promise<StoredUser | undefined> {
     const { caller, digest } = this.#identify(credentials);
     const readAgain = async (): Promise<StoredUser | undefined> => {

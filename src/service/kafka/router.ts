@@ -1,18 +1,12 @@
 import { type RouterConfig, choosePartition, type EgressNaming } from "@topicsync/kafka";
 import { createEventHandler } from "../../../consumers/events/handler.ts";
-import { createGroupConsumer, type GroupConsumer } from "../../../consumers/group-consumer.ts";
+import { createGroupConsumer } from "../../../consumers/group-consumer.ts";
 import { createRouterTally } from "../../routing/tally.ts";
 import { startUsageRecorder } from "../../routing/usage-recorder.ts";
-import type { WatchedRouter } from "./sync-status.ts";
 import type { Context } from "../context.ts";
 
-export interface EventRouter extends WatchedRouter {
-  /** Not started yet. */
-  readonly consumer: GroupConsumer;
-}
-
 /** Wires the router, which forwards events to their topics. */
-export function createEventRouter(config: RouterConfig, naming: EgressNaming, context: Context): EventRouter {
+export function createEventRouter(config: RouterConfig, naming: EgressNaming, context: Context) {
   const { services, broker, audit, metrics, lifecycle, tracing, onDied } = context;
   const { topic, groupId, deadLetterTopic, unmatchedTopic, maxCopies } = config;
   const { topicIndex, logStore, getReplayKey } = services;
@@ -59,12 +53,16 @@ export function createEventRouter(config: RouterConfig, naming: EgressNaming, co
   });
   lifecycle.onStop("router", () => consumer.stop());
   return {
+    /** Not started yet. */
     consumer,
     watched: {
       group: groupId,
       topic,
       observer: broker.observe({ topic, groupId }),
-      store: { findPositions: (group, of) => broker.fetchCommittedOffsets({ groupId: group, topic: of }) },
+      store: {
+        findPositions: (group: string, of: string) =>
+          broker.fetchCommittedOffsets({ groupId: group, topic: of }),
+      },
       consumer: () => consumer.status(),
     },
     tally,

@@ -6,27 +6,16 @@ import {
 } from "../../../consumers/announcements/handler.ts";
 import type { BatchDecision, BatchOutputs } from "../../../consumers/batch-handler.ts";
 import type { BatchHandler, PreparedBatch } from "../../../consumers/batch.ts";
-import { createGroupConsumer, type GroupConsumer } from "../../../consumers/group-consumer.ts";
+import { createGroupConsumer } from "../../../consumers/group-consumer.ts";
 import { createFeedbackHandler, type FeedbackBatch } from "../../../consumers/push-feedback/handler.ts";
-import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { proveDeadLetters } from "../../dead-letters/proof.ts";
 import { auditFeedback, feedbackOutcomes, type FeedbackDecision } from "../../installations/feedback.ts";
-import type { WatchedLog } from "../../../consumers/partition-status.ts";
 import { createStatus, type WatchedRouter } from "./sync-status.ts";
 import { createTally } from "./sync-tally.ts";
 import { announcementOutcomes, type Decision } from "../../topics/decide.ts";
 import type { Context } from "../context.ts";
 
-export interface Sync {
-  /** By the name of their readiness check; not started yet. */
-  readonly consumers: Readonly<Record<string, GroupConsumer>>;
-  readonly getSyncStatus: () => Promise<SyncStatus>;
-}
-
-interface WiredConsumer {
-  readonly consumer: GroupConsumer;
-  readonly watched: WatchedLog;
-}
+type WiredConsumer = ReturnType<typeof createConsumer>;
 
 /** What differs between the consumers. */
 interface ConsumerParts<Prepared extends PreparedBatch, Decision extends BatchDecision> {
@@ -42,7 +31,7 @@ interface ConsumerParts<Prepared extends PreparedBatch, Decision extends BatchDe
 }
 
 /** Wires the consumers of announcements and, where configured, of push feedback. */
-export function createSync(context: Context, router: WatchedRouter | undefined): Sync {
+export function createSync(context: Context, router: WatchedRouter | undefined) {
   const { services, audit, metrics, onTopicsChanged } = context;
   const log = context.log.child({ component: "announcements" });
   const { announcementsTopic, deadLetterTopic, groupId, pushFeedback } = context.config.kafka;
@@ -81,6 +70,7 @@ export function createSync(context: Context, router: WatchedRouter | undefined):
   const feedback = pushFeedback && createFeedbackConsumer(pushFeedback);
 
   return {
+    /** By the name of their readiness check; not started yet. */
     consumers: {
       consumer: announcements.consumer,
       ...(feedback && { pushFeedback: feedback.consumer }),
@@ -108,7 +98,7 @@ function createConsumer<Prepared extends PreparedBatch, Decision extends BatchDe
   { topic, deadLetterTopic, groupId }: ConsumerChannel,
   context: Context,
   { component, names, store, applied, createHandler }: ConsumerParts<Prepared, Decision>,
-): WiredConsumer {
+) {
   const { services, broker, lifecycle, tracing, onDied } = context;
   const log = context.log.child({ component });
   const deadLetters = broker.createProducer(deadLetterTopic);
