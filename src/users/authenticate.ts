@@ -85,8 +85,8 @@ class Authenticator {
   }
 
   /**
-   * Checks credentials; undefined when they are wrong or the user is not active. Returns remembered credentials
-   * synchronously. Throws TooManyAttemptsError, OverloadedError and UnavailableError.
+   * Checks credentials; undefined when they are wrong or the user is not active. Returns remembered
+   * credentials synchronously. Throws TooManyAttemptsError, OverloadedError and UnavailableError.
    */
   authenticate(credentials: Credentials): User | Promise<User | undefined> {
     const { caller, digest } = this.#identify(credentials);
@@ -96,8 +96,8 @@ class Authenticator {
   }
 
   /**
-   * The same, but reads the user after the call, whatever is remembered: for what outlasts the request, such as
-   * a session or a new password. Bind it to the returned hash.
+   * The same, but reads the user after the call, whatever is remembered: for what outlasts the request, such
+   * as a session or a new password. Bind it to the returned hash.
    */
   async authenticateAfresh(credentials: Credentials): Promise<StoredUser | undefined> {
     const { caller, digest } = this.#identify(credentials);

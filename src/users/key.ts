@@ -95,8 +95,8 @@ export function createKeyAdministration(
     },
 
     /**
-     * Throws a RejectionError if it has expired or would live too long, and NameTakenError if two keys of this
-     * name are valid.
+     * Throws a RejectionError if it has expired or would live too long, and NameTakenError if two keys of
+     * this name are valid.
      */
     async create({ name, roles, expiresOn }: NewKey, creator: Pick<User, "name" | "maker">) {
       const createdOn = now();

@@ -106,8 +106,8 @@ export function createSessions(options: SessionsOptions) {
 
   return {
     /**
-     * Begins a session for a user whose password was checked against this hash; undefined if it has changed or
-     * the user has been disabled since.
+     * Begins a session for a user whose password was checked against this hash; undefined if it has changed
+     * or the user has been disabled since.
      */
     async begin(user: StoredUser): Promise<Session | undefined> {
       const basis = { passwordDigest: digest(user.passwordHash) };
@@ -122,7 +122,7 @@ export function createSessions(options: SessionsOptions) {
     beginFederated: (user: User, signedInAt: string): Promise<Session> =>
       insert(user, { issuer: signedInAt, roles: user.roles }),
 
-    /** Returns a valid session; undefined when it is unknown or expired, or its user may no longer sign in. */
+    /** A valid session; undefined when it is unknown or expired, or its user may no longer sign in. */
     async find(id: string): Promise<Session | undefined> {
       const stored = await store.find(digest(id));
       if (stored === undefined || stored.expiresOn <= now()) return undefined;

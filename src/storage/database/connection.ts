@@ -14,8 +14,8 @@ const secondaryTypes: ReadonlySet<string | undefined> = new Set([
 export type Connection = ReturnType<typeof createConnection>;
 
 /**
- * A client of the driver with its collections, and what its pools and monitors know. See Database for what the
- * functions return. `onElection` is called until `stop`.
+ * A client of the driver with its collections, and what its pools and monitors know. See Database for what
+ * the functions return. `onElection` is called until `stop`.
  */
 export function createConnection(client: MongoClient, onElection: () => void) {
   const db = client.db();
@@ -54,7 +54,7 @@ export function createConnection(client: MongoClient, onElection: () => void) {
       collections.set(name, collection);
       return collection;
     },
-    /** What the connections of the driver's pools are doing: `waiting` is the operations that wait for one. */
+    /** The connections of the driver's pools in use, and the number of operations that wait for one. */
     getPoolUse: () => ({ ...use }),
     getPrimary: (): string | undefined => primary?.name,
     seesElections: (): boolean => !hasRouters,
