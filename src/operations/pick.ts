@@ -25,6 +25,7 @@ import { HttpError } from "./framework/errors.ts";
 import { operation, versioned, type Operation } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
 import type { OperationServices } from "./framework/services.ts";
+import { readingTopics } from "./topic-rules.ts";
 
 /** Events in Kafka may be larger than other bodies. */
 const maxEventBytes = 1024 * 1024;
@@ -34,15 +35,13 @@ const maxEventBytes = 1024 * 1024;
  * body is read as the router reads the value of a record.
  */
 export const pickTopics = operation({
+  ...readingTopics,
   id: "pickTopics",
   method: "POST",
   paths: [
     ...versioned("/api/svc_api_notif_mgmt", "/topic/pick"),
     ...versioned("/api/sn_api_notif_mgmt", "/topic/pick"),
   ],
-  access: "topics.read",
-  perNamespace: true,
-  tag: "topics",
   summary: "Find the topics that match an event",
   description:
     "Evaluates the filters of all active topics that the caller may read against the event. The body is read as the router reads the value of a record, so it may also be a CloudEvent. Read-only.",

@@ -23,16 +23,15 @@ import {
   replyWithTopic,
   requireUnmanagedFor,
   toChangeOptions,
+  writingTopics,
 } from "./topic-rules.ts";
 import { findWarningHeaders } from "./topic-warnings.ts";
 
 export const putTopic = operation({
+  ...writingTopics,
   id: "changeTopic",
   method: "PUT",
   paths: ["/api/topicsync/v1/topics/{id}"],
-  access: "topics.write",
-  perNamespace: true,
-  tag: "topics",
   summary: "Change a topic",
   description:
     "Replaces the definition, under the same sys_id, if the topic still has the version in `If-Match`. Another external id renames the topic, with its details and usage. Repeating a change that is stored has no effect. Topics of the channel cannot be changed: announce the definition instead.",
@@ -69,12 +68,10 @@ export const putTopic = operation({
 const maxChangesBytes = 1024 * 1024;
 
 export const changeTopics = operation({
+  ...writingTopics,
   id: "changeTopics",
   method: "POST",
   paths: ["/api/topicsync/v1/topic-changes"],
-  access: "topics.write",
-  perNamespace: true,
-  tag: "topics",
   summary: "Change several topics at once",
   description:
     "Creates, changes, renames, disables and enables 1 to 500 topics, all or none; without transactions in MongoDB, one after another. Topics may exchange external ids and combinations. Each topic to change must have the given version. Repeating a request has no effect: changes that are stored count as `unchanged`. The body may have 1 MiB.",
@@ -129,24 +126,14 @@ function toChange(body: TopicChangeBody, index: number): DefinitionChange {
   ].map(({ path, message }) => ({ path: `/changes/${index}/${path}`, message }));
   if (faults.length > 0)
     throw new RejectionError("SCHEMA_VIOLATION", "The body does not match the schema.", faults);
+  const definition = topic && toDefinition(kind === "enable" ? { ...topic, externalId } : topic);
   const read = { version, definition: expected && toDefinition(expected) };
-  switch (kind) {
-    case "create":
-    case "change": {
-      // It is there, as required.
-      const definition = toDefinition(topic ?? { name: "", externalId: "" });
-      return kind === "create" ? { kind, definition } : { kind, externalId, expected: read, definition };
-    }
-    case "disable":
-      return { kind, externalId, expected: read };
-    case "enable":
-      return {
-        kind,
-        externalId,
-        expected: read,
-        definition: topic && toDefinition({ ...topic, externalId }),
-      };
-  }
+  // With the members that its kind requires.
+  return (
+    kind === "create"
+      ? { kind, definition }
+      : { kind, externalId, expected: read, ...(definition && { definition }) }
+  ) as DefinitionChange;
 }
 
 /** Operations that change topics if they have the versions that the caller has read. */

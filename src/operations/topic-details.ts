@@ -13,16 +13,15 @@ import {
   hidePrevious,
   requireUnmanagedFor,
   toChangeOptions,
+  writingTopics,
 } from "./topic-rules.ts";
 
 export const describeTopic = operation({
+  ...writingTopics,
   id: "describeTopic",
   method: "PUT",
   paths: ["/api/topicsync/v1/topics/{externalId}/details"],
-  access: "topics.write",
-  perNamespace: true,
   ifMatch: "required",
-  tag: "topics",
   summary: "Describe a topic",
   description:
     "Replaces the details of a topic, active or not: owner, tags, lifecycle and so on. `If-Match` has the `version` of its current details, or `0` if it has none. The definition of the topic does not change.",

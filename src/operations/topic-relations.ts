@@ -5,7 +5,7 @@ import type { PickableTopic } from "../topics/live/feed.ts";
 import { findContaining } from "../topics/containing.ts";
 import { maxListedTopics } from "../topics/finding.ts";
 import { operation, type Operation } from "./framework/operation.ts";
-import { findVisibleTopic } from "./topic-rules.ts";
+import { findVisibleTopic, readingTopics } from "./topic-rules.ts";
 
 const toList = (topics: readonly PickableTopic[]): TopicRelationsView["same"] => ({
   total: topics.length,
@@ -17,12 +17,10 @@ const toList = (topics: readonly PickableTopic[]): TopicRelationsView["same"] =>
 /** Compares the filters of topics. */
 export const topicRelationOperations: readonly Operation[] = [
   operation({
+    ...readingTopics,
     id: "getTopicRelations",
     method: "GET",
     paths: ["/api/topicsync/v1/topics/{id}/relations"],
-    access: "topics.read",
-    perNamespace: true,
-    tag: "topics",
     summary: "Compare a topic with others",
     description:
       "The active topics that have the same events, or all of its events and others, as far as that follows from the filters. `topicsync topics analyze ID` also lists topics that are contained in it.",

@@ -17,6 +17,10 @@ import { toEtag } from "./framework/if-match.ts";
 import type { Call, Reply } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
 
+/** What operations that read or write topics declare. */
+export const readingTopics = { access: "topics.read", perNamespace: true, tag: "topics" } as const;
+export const writingTopics = { ...readingTopics, access: "topics.write" } as const;
+
 type Caller = Pick<Call, "user" | "namespaces">;
 
 /** Whether the caller may know about a topic in a namespace. */

@@ -1,15 +1,13 @@
 import { topicUsageSchema } from "../../schemas/topics/usage.ts";
 import { findUsage, toUsageView } from "../topics/usage.ts";
 import { operation, type Operation } from "./framework/operation.ts";
-import { findVisibleTopic } from "./topic-rules.ts";
+import { findVisibleTopic, readingTopics } from "./topic-rules.ts";
 
 export const getTopicUsage = operation({
+  ...readingTopics,
   id: "getTopicUsage",
   method: "GET",
   paths: ["/api/topicsync/v1/topics/{id}/usage"],
-  access: "topics.read",
-  perNamespace: true,
-  tag: "topics",
   summary: "Get the usage of a topic",
   description:
     "The number of events that matched it, and the time of the last one, counted by the router. What an instance has counted in the last ten minutes is not included, and is lost if the instance is killed; a batch of events that is repeated can be counted twice.",

@@ -30,19 +30,19 @@ import {
   findVisibleTopic,
   forceRules,
   hidePrevious,
+  readingTopics,
   requireStorable,
   replyWithTopic,
   requireUnmanagedFor,
   toChangeOptions,
+  writingTopics,
 } from "./topic-rules.ts";
 
 export const getTopic = operation({
+  ...readingTopics,
   id: "getTopic",
   method: "GET",
   paths: ["/api/topicsync/v1/topics/{id}"],
-  access: "topics.read",
-  perNamespace: true,
-  tag: "topics",
   summary: "Get a topic",
   description:
     "Its definition, an explanation of its filters, its details, its source, and its previous definition; with `at` as they were, with `version` without the details. For a retired topic, its last version.",
@@ -100,12 +100,10 @@ async function nameNamesake(
 }
 
 export const listVersions = operation({
+  ...readingTopics,
   id: "listTopicVersions",
   method: "GET",
   paths: ["/api/topicsync/v1/topics/{id}/versions"],
-  access: "topics.read",
-  perNamespace: true,
-  tag: "topics",
   summary: "List the versions of a topic",
   description:
     "Those of its definition and, as `described`, of its details, the latest first, one page at a time. Topics that had the external id before are included, under their own sys_ids.",
@@ -128,12 +126,10 @@ export const listVersions = operation({
 });
 
 export const restoreVersion = operation({
+  ...writingTopics,
   id: "restoreTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topics/{externalId}/restore"],
-  access: "topics.write",
-  perNamespace: true,
-  tag: "topics",
   summary: "Restore an earlier version of a topic",
   description:
     "Stores its definition as a new version, under the same sys_id and the present external id. A disabled topic becomes active. Topics of the channel cannot be restored: announce the definition instead.",

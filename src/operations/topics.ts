@@ -36,17 +36,20 @@ import {
   requireFreeIds,
   forceRules,
   hidePrevious,
+  readingTopics,
   requireStorable,
   replyWithTopic,
   showEgress,
   requireUnmanagedFor,
   toChangeOptions,
+  writingTopics,
 } from "./topic-rules.ts";
 import { findWarningHeaders, findWarnings } from "./topic-warnings.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
 export const createTopic = operation({
+  ...writingTopics,
   id: "createTopic",
   method: "POST",
   // Under the neutral path segment and under the specification's own.
@@ -54,9 +57,6 @@ export const createTopic = operation({
     ...versioned("/api/svc_api_notif_mgmt", "/topic"),
     ...versioned("/api/sn_api_notif_mgmt", "/topic"),
   ],
-  access: "topics.write",
-  perNamespace: true,
-  tag: "topics",
   summary: "Create a topic",
   description: "Creates an event topic with the filters that select its events.",
   body: bodyRules<TopicBody>(topicBodySchema),
@@ -77,12 +77,10 @@ export const createTopic = operation({
 });
 
 export const listTopics = operation({
+  ...readingTopics,
   id: "listTopics",
   method: "GET",
   paths: ["/api/topicsync/v1/topics"],
-  access: "topics.read",
-  perNamespace: true,
-  tag: "topics",
   summary: "List topics",
   description:
     "Returns one page at a time, which may have fewer topics than `limit`, also if there is a next page. A topic created, changed or retired while you page may be on a later page or on none.",
@@ -114,12 +112,10 @@ export const listTopics = operation({
 });
 
 const validateTopic = operation({
+  ...writingTopics,
   id: "checkTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topic-check"],
-  access: "topics.write",
-  perNamespace: true,
-  tag: "topics",
   summary: "Validate a topic definition",
   description:
     "Lists every problem that creating the topic would report, including unique values already in use, and conditions that none of the last events meets (with the right `topics.read` for all namespaces). Incomplete definitions are allowed. Read-only.",
@@ -143,12 +139,10 @@ const validateTopic = operation({
 });
 
 export const disableTopic = operation({
+  ...writingTopics,
   id: "disableTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topics/{externalId}/disable"],
-  access: "topics.write",
-  perNamespace: true,
-  tag: "topics",
   summary: "Disable a topic",
   description:
     "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
@@ -168,12 +162,10 @@ export const disableTopic = operation({
 });
 
 export const enableTopic = operation({
+  ...writingTopics,
   id: "enableTopic",
   method: "POST",
   paths: ["/api/topicsync/v1/topics/{externalId}/enable"],
-  access: "topics.write",
-  perNamespace: true,
-  tag: "topics",
   summary: "Enable a topic",
   description: "Restores the topic last disabled under this external id, with its original sys_id.",
   parameters: { externalId: "External id of the topic, or its sys_id." },

@@ -113,8 +113,7 @@ interface List {
 /** The lists that a page consists of, in order. */
 function toLists({ topicReader, topicDetails }: TopicSources, pageQuery: TopicPageQuery): List[] {
   const { details, search: text, ...query } = pageQuery;
-  if (details === undefined)
-    return toSortedQueries(pageQuery).map((sorted) => toSortedList(topicReader, sorted));
+  if (details === undefined) return toSortedLists(topicReader, pageQuery);
   const detailsQuery = { ...details, namespaces: query.namespaces };
   const search = topicDetails.search(detailsQuery);
   const byDetails: List = {
@@ -122,33 +121,22 @@ function toLists({ topicReader, topicDetails }: TopicSources, pageQuery: TopicPa
     read: ([after] = [], limit) =>
       findBySearch(topicReader, { search, query }, { after: after?.toString(), limit }),
   };
-  const byPrefix = text === undefined ? [] : toSortedQueries(pageQuery);
+  const byPrefix = text === undefined ? [] : toSortedLists(topicReader, pageQuery);
   const dropRepeated: List["dropRepeated"] = (topics) => dropFound(topicDetails, topics, detailsQuery);
-  return [byDetails, ...byPrefix.map((one) => ({ ...toSortedList(topicReader, one), dropRepeated }))];
+  return [byDetails, ...byPrefix.map((list) => ({ ...list, dropRepeated }))];
 }
 
-const toSortedList = (reader: TopicReader, { query, order }: SortedQuery): List => ({
-  order,
-  read: (after, limit) => reader.readSorted(query, { order, after, limit }),
-});
-
-interface SortedQuery {
-  readonly query: TopicQuery;
-  readonly order: TopicOrder;
-}
-
-function toSortedQueries({ order, search, ...query }: TopicPageQuery): SortedQuery[] {
+function toSortedLists(reader: TopicReader, { order, search, ...query }: TopicPageQuery): List[] {
+  const toList = (sorted: TopicQuery, by: TopicOrder): List => ({
+    order: by,
+    read: (after, limit) => reader.readSorted(sorted, { order: by, after, limit }),
+  });
   const byId: TopicOrder = { sort: "externalId", descending: false };
-  if (query.state !== "active")
-    return [{ query: { ...query, externalIdPrefix: search }, order: { sort: "retired", descending: true } }];
-  if (search === undefined) return [{ query, order: order ?? byId }];
-  return [
-    { query: { ...query, externalIdPrefix: search }, order: byId },
-    {
-      query: { ...query, namePrefix: search, exceptExternalIdPrefix: search },
-      order: { sort: "name", descending: false },
-    },
-  ];
+  const beginning = { ...query, externalIdPrefix: search };
+  if (query.state !== "active") return [toList(beginning, { sort: "retired", descending: true })];
+  if (search === undefined) return [toList(query, order ?? byId)];
+  const named = { ...query, namePrefix: search, exceptExternalIdPrefix: search };
+  return [toList(beginning, byId), toList(named, { sort: "name", descending: false })];
 }
 
 /** A URL of at most 2,048 characters has to hold the cursor, a search and the rest. */
