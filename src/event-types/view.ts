@@ -4,7 +4,7 @@ import { valueKinds, type EventSample, type EventType, type SampleAccess } from 
 import { anyName } from "./structure.ts";
 
 /** A path as a filter has it. */
-export interface FilterPath {
+interface FilterPath {
   readonly filter: FilterMember;
   readonly name: string;
 }

@@ -27,7 +27,7 @@ export function parseTopicQuery(query: TopicListQuery): ParsedTopicQuery {
 }
 
 /** A name, or with a star at its end the beginning of one. */
-export const parseName = (name: string | undefined): Pick<TopicPageQuery, "name" | "namePrefix"> =>
+const parseName = (name: string | undefined): Pick<TopicPageQuery, "name" | "namePrefix"> =>
   name?.endsWith("*") === true ? { namePrefix: name.slice(0, -1) } : { name };
 
 const detailsConditions = ["q", "owner", "tag", "label", "lifecycle", "set"] as const;

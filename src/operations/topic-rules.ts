@@ -9,7 +9,7 @@ import type { ChangeOptions } from "../topics/changing.ts";
 import { UnknownTopicError } from "../topics/definition-change.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { toTopicDetail } from "../topics/topic-view.ts";
-import { externalIdFault, type ListedTopic, type Topic, type TopicDefinition } from "../topics/topic.ts";
+import { externalIdFault, type ListedTopic, type TopicDefinition } from "../topics/topic.ts";
 import { addUsage, type TopicUsageStore } from "../topics/usage.ts";
 import { getNamespaces, includesNamespace } from "../users/rights.ts";
 import { createForbiddenError, HttpError, requireNamespace } from "./framework/errors.ts";
@@ -31,20 +31,15 @@ export const canSee = ({ user, namespaces }: Caller, namespace: string): boolean
 export const createHiddenError = (caller: Caller, namespace: string): HttpError =>
   createForbiddenError(caller.user, "topics.write", canSee(caller, namespace) ? namespace : undefined);
 
-/** Throws unless the caller may change a topic. One that the caller may not read does not exist. */
-export const createTopicCheck =
-  (caller: Caller) =>
-  ({ externalId, namespace }: Topic): void => {
+/** How a request changes topics. A topic that the caller may not read does not exist. */
+export const toChangeOptions = (caller: Caller): Pick<ChangeOptions, "user" | "check"> => ({
+  user: caller.user.name,
+  check({ externalId, namespace }) {
     if (includesNamespace(caller.namespaces, namespace)) return;
     throw canSee(caller, namespace)
       ? createForbiddenError(caller.user, "topics.write", namespace)
       : new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
-  };
-
-/** How a request changes topics. */
-export const toChangeOptions = (call: Caller): Pick<ChangeOptions, "user" | "check"> => ({
-  user: call.user.name,
-  check: createTopicCheck(call),
+  },
 });
 
 /** The query of `requireUnmanagedFor`. */
@@ -108,7 +103,7 @@ export async function requireFreeIds(...args: Parameters<typeof findTakenId>): P
 }
 
 /** What is shown with a topic. */
-export interface ShownSources extends Pick<TopicSources, "topicDetails"> {
+interface ShownSources extends Pick<TopicSources, "topicDetails"> {
   readonly topicUsage: TopicUsageStore;
   readonly egressNaming: EgressNaming | undefined;
 }

@@ -5,7 +5,7 @@ import { hasRight, mayReadEvents } from "../users/rights.ts";
 import type { ReplyHeaders } from "./framework/operation.ts";
 import type { Call } from "./framework/operation.ts";
 
-export interface WarningServices {
+interface WarningServices {
   readonly eventTypes: Pick<EventTypeService, "findWarnings">;
 }
 

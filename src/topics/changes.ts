@@ -37,7 +37,7 @@ export interface ChangeSet {
   readonly requireReadable?: RequireReadable;
 }
 
-export type ChangeOutcome = "created" | "changed" | "renamed" | "disabled" | "enabled" | "unchanged";
+type ChangeOutcome = "created" | "changed" | "renamed" | "disabled" | "enabled" | "unchanged";
 
 /** The result of a change: the topic as it is afterwards, or as it was when it was disabled. */
 export interface ChangedTopic {
@@ -46,7 +46,7 @@ export interface ChangedTopic {
 }
 
 /** Why a change cannot be made. */
-export type ChangeProblem = RejectionError | UnknownTopicError | VersionConflictError;
+type ChangeProblem = RejectionError | UnknownTopicError | VersionConflictError;
 
 export interface RejectedChange {
   /** The place of the change in the list. */

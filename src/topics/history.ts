@@ -7,7 +7,7 @@ import type { TopicQuery } from "./listing.ts";
 import type { Source, Topic, VersionAction } from "./topic.ts";
 
 /** How a version ended. */
-export interface VersionEnd {
+interface VersionEnd {
   readonly on: Date;
   readonly by: Source;
   readonly as: VersionAction | "retired" | "disabled";
@@ -41,7 +41,7 @@ export const toDescriptionSortKey = (details: StoredDetails): DescriptionSortKey
 export type VersionSortKey = readonly [endedOn: Date, version: number, id: string];
 
 /** Which topics to list as they were. */
-export type PastTopicQuery = Pick<
+type PastTopicQuery = Pick<
   TopicQuery,
   "externalIds" | "name" | "namePrefix" | "namespace" | "namespaces" | "source"
 >;

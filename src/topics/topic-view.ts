@@ -88,7 +88,7 @@ function findChanges(details: StoredDetails, before: StoredDetails | undefined):
     .map((member) => ({ member, from: from?.[member], to: to?.[member] }));
 }
 
-export const toVersionView = ({ topic, ended, isTransient }: TopicVersion): VersionView => ({
+const toVersionView = ({ topic, ended, isTransient }: TopicVersion): VersionView => ({
   ...toDefinition(topic),
   id: topic.id,
   version: topic.version,

@@ -5,6 +5,7 @@ import {
   type PlannedState,
   type PlanResult,
 } from "../../plans/plan.ts";
+import { listDetails } from "./details-text.ts";
 import { formatCount } from "./format.ts";
 import { sanitize } from "./output.ts";
 
@@ -118,26 +119,9 @@ const listMembers = ({ definition, details, path }: PlannedState): [member: stri
   ...(["name", "namespace", "headerQuery", "contentQuery"] as const).flatMap((member): [string, string][] =>
     definition === undefined ? [] : [[member, definition[member]]],
   ),
-  ["owner", details.owner],
-  ["description", details.description],
-  ["contact", details.contact],
-  ["tags", details.tags.join(", ")],
-  [
-    "labels",
-    Object.entries(details.labels)
-      .map((label) => label.join("="))
-      .join(", "),
-  ],
-  ["lifecycle", details.lifecycle === "active" ? "" : details.lifecycle],
-  ["sunset", details.sunset ?? ""],
-  ["replacedBy", details.replacedBy],
-  ["consumers", details.consumers.map(formatConsumer).join(", ")],
-  ["protected", details.protected ? "true" : ""],
+  ...listDetails(details),
   ["path", path ?? ""],
 ];
-
-const formatConsumer = ({ name, contact }: PlannedState["details"]["consumers"][number]): string =>
-  contact === "" ? name : `${name} (${contact})`;
 
 /** Comments of GitHub have at most 65,536 characters. */
 const maxMarkdownCharacters = 60_000;

@@ -1,6 +1,8 @@
 import { formatRecordPosition } from "@topicsync/kafka";
 import type { SourceView, TopicDetail, TopicView } from "../../../schemas/topics/view.ts";
+import { toDetails } from "../../topics/details/details.ts";
 import { formatFilterError } from "./caret.ts";
+import { listDetails } from "./details-text.ts";
 import { formatMinute } from "./format.ts";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";
@@ -87,33 +89,19 @@ function formatPrevious({ previous, ...topic }: TopicDetail): string[] {
 /** Formats what is known about a topic that was described. */
 function formatDetails({ details }: TopicDetail): string[] {
   if (details.version === 0) return [];
-  const { owner, description, contact, lifecycle, sunset, replacedBy, tags, labels, consumers } = details;
   const fields = [
-    ["owner", owner],
-    ["contact", contact],
-    ["description", description],
-    ["tags", tags.join(", ")],
-    [
-      "labels",
-      Object.entries(labels)
-        .map((label) => label.join("="))
-        .join(", "),
-    ],
-    ["lifecycle", lifecycle],
-    ["sunset", sunset ?? ""],
-    ["replaced by", replacedBy],
-    [
-      "consumers",
-      consumers.map(({ name, contact: at }) => (at === "" ? name : `${name} (${at})`)).join(", "),
-    ],
+    ...listDetails(toDetails(details)),
     ["set", details.set ?? ""],
-    ["protected", details.protected ? "yes" : ""],
     ["described", `version ${details.version} by ${details.changedBy}, since ${details.changedOn ?? ""}`],
   ];
-  return fields.flatMap(([name = "", value = ""]) =>
-    value === "" ? [] : [`${name.padEnd(13)}${sanitize(value)}`],
+  return fields.flatMap(([member = "", value = ""]) =>
+    value === "" ? [] : [`${toWords(member).padEnd(13)}${sanitize(value)}`],
   );
 }
+
+/** "replaced by" for `replacedBy`. */
+const toWords = (member: string): string =>
+  member.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 function formatFilter(topic: TopicDetail, member: keyof TopicDetail["filters"]): string[] {
   const label = (member === "headerQuery" ? "header query" : "content query").padEnd(14);

@@ -52,7 +52,7 @@ function formatAuthor(source: SourceView): string {
 const comparedMembers = ["externalId", "name", "namespace", "headerQuery", "contentQuery"] as const;
 
 /** What is different in two versions. */
-export interface VersionDifference {
+interface VersionDifference {
   readonly from: VersionView;
   readonly to: VersionView;
   readonly differences: readonly {

@@ -16,7 +16,7 @@ import { runInSession } from "../database/transactions.ts";
 const recordsPerBatch = 1_000;
 
 /** Where details are written. */
-export interface DetailsCollections {
+interface DetailsCollections {
   readonly details: Collection<DetailsRecord>;
   readonly descriptions: Collection<DescriptionRecord>;
   /** How long replaced details are kept; undefined: for ever. */

@@ -45,7 +45,7 @@ export const openTopicCollections = (
 export const claimsValues = ({ updated, created }: TopicWrites): boolean =>
   updated.length > 0 || created.length > 0;
 
-export interface WriteOptions extends SessionOptions {
+interface WriteOptions extends SessionOptions {
   /** Finds a stored topic if it is what was read; by its version, if not given. */
   readonly toFilter?: (topic: Topic) => Filter<TopicRecord>;
 }

@@ -4,7 +4,7 @@ import { sleep } from "@topicsync/lib/platform";
 import { Turns } from "@topicsync/lib/concurrency/turns";
 import type { IndexedTopic, TopicFeed } from "./feed.ts";
 
-export interface RereadQueueOptions {
+interface RereadQueueOptions {
   readonly find: TopicFeed["find"];
   /** Receives each topic that was read; undefined if it does not exist. */
   readonly onRead: (externalId: string, topic: IndexedTopic | undefined) => void;
