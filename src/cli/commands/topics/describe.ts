@@ -42,23 +42,19 @@ export async function changeDetails(externalId: string, flags: DescribeFlags): P
 /** The members of the body that the flags set; an empty text empties a list. */
 function toChanges(flags: DescribeFlags): TopicDetailsBody {
   const { owner, description, contact, tag, label, lifecycle, sunset, replacedBy, consumer } = flags;
-  return {
-    ...(owner !== undefined && { owner }),
-    ...(description !== undefined && { description }),
-    ...(contact !== undefined && { contact }),
-    ...(tag && { tags: dropEmpty(tag) }),
-    ...(label && { labels: Object.fromEntries(dropEmpty(label).map(splitPair)) }),
-    ...(lifecycle && { lifecycle }),
-    ...(sunset !== undefined && { sunset: sunset === "" ? null : sunset }),
-    ...(replacedBy !== undefined && { replacedBy }),
-    ...(consumer && {
-      consumers: dropEmpty(consumer).map((one) => {
-        const [name, given] = splitPair(one);
-        return { name, contact: given };
-      }),
-    }),
-    ...(flags.protected !== undefined && { protected: flags.protected }),
+  const changes = {
+    ...{ owner, description, contact, lifecycle, replacedBy, protected: flags.protected },
+    tags: tag && dropEmpty(tag),
+    labels: label && Object.fromEntries(dropEmpty(label).map(splitPair)),
+    sunset: sunset === "" ? null : sunset,
+    consumers: consumer && dropEmpty(consumer).map(toConsumer),
   };
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+function toConsumer(text: string): { readonly name: string; readonly contact: string } {
+  const [name, contact] = splitPair(text);
+  return { name, contact };
 }
 
 const dropEmpty = (texts: readonly string[]): string[] => texts.filter((text) => text !== "");
