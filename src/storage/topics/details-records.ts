@@ -1,5 +1,4 @@
 import {
-  noDetails,
   pickDetails,
   type SetMembership,
   type StoredDetails,
@@ -48,15 +47,22 @@ const isEmpty = (value: unknown): boolean =>
   value === false ||
   (Array.isArray(value) && value.length === 0);
 
+/** Member by member: a plan reads as many as there are topics. */
 export function fromDetailsRecord(record: DetailsRecord): StoredDetails {
-  const { labels = [], replaced_by: replacedBy = "", set, path, applied, replaces } = record;
+  const { set, path, applied, replaces } = record;
   return {
-    ...pickDetails({
-      ...{ ...noDetails, ...record, replacedBy },
-      labels: Object.fromEntries(labels.map(parseLabel)),
-    }),
     externalId: record._id,
     ...{ version: record.version, namespace: record.namespace, words: record.words },
+    owner: record.owner ?? "",
+    description: record.description ?? "",
+    contact: record.contact ?? "",
+    tags: record.tags ?? [],
+    labels: Object.fromEntries((record.labels ?? []).map(parseLabel)),
+    lifecycle: record.lifecycle,
+    sunset: record.sunset ?? null,
+    replacedBy: record.replaced_by ?? "",
+    consumers: record.consumers ?? [],
+    protected: record.protected ?? false,
     membership: set === undefined ? undefined : { set, path, applied },
     ...{ changedOn: record.changed_on, changedBy: record.changed_by },
     ...(replaces !== undefined && { replaces }),
