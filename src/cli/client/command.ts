@@ -6,7 +6,7 @@ import { printError, printJson, printLine, sanitize } from "../output/output.ts"
 import { printItems } from "../output/items.ts";
 import { formatTable, type Column } from "../output/table.ts";
 import { runWithClient } from "./client.ts";
-import { readPages, type OperationClient, type OperationRequest } from "./operation-client.ts";
+import { streamPages, type OperationClient, type OperationRequest } from "./operation-client.ts";
 import { serverOption, type ServerFlag } from "../input/server.ts";
 import {
   addArguments,
@@ -100,7 +100,7 @@ export function addList<Item>(parent: Command, options: ListCommand<Item>): void
     const items: Item[] = [];
     const body = await runWithClient({ server }, async (client) => {
       let last: Page = {};
-      for await (const page of readPages<Page>(client, operation, { query })) {
+      for await (const page of streamPages<Page>(client, operation, { query })) {
         items.push(...(page[member] as readonly Item[]));
         last = page;
       }

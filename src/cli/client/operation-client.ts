@@ -30,8 +30,8 @@ export interface OperationClient {
   readonly abort: AbortSignal;
 }
 
-/** Reads the pages of a list one after another. */
-export async function* readPages<Page extends { readonly next?: string | null }>(
+/** Reads all pages of a list. */
+export async function* streamPages<Page extends { readonly next?: string | null }>(
   client: OperationClient,
   operation: Operation,
   { query, ...request }: OperationRequest,

@@ -9,7 +9,7 @@ import type { TopicDefinition } from "../../topics/topic.ts";
 import type { TopicChoiceFlags } from "../commands/topics/choice.ts";
 import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
-import { readPages, type OperationClient } from "./operation-client.ts";
+import { streamPages, type OperationClient } from "./operation-client.ts";
 
 export const maxPageSize = 500;
 const topicsPerMessage = 50_000;
@@ -40,7 +40,7 @@ export async function* readTopics(
   let read = 0;
   for (const externalId of externalIds.length === 0 ? [undefined] : externalIds.toSorted()) {
     const query = { ...choice, at: at?.toISOString(), externalId, limit: pageSize };
-    for await (const page of readPages<TopicList>(client, listTopics, { query })) {
+    for await (const page of streamPages<TopicList>(client, listTopics, { query })) {
       onPage?.(page);
       for (const topic of page.topics) {
         if (client.abort.aborted) throw new UnavailableError(`stopped after ${formatCount(read, "topic")}`);

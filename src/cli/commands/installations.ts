@@ -7,7 +7,7 @@ import type { InstallationView } from "../../../schemas/installations/view.ts";
 import { deactivateInstallations, listInstallations } from "../../operations/installations.ts";
 import { runWithClient } from "../client/client.ts";
 import { addQuery, addStream, type Query } from "../client/command.ts";
-import { readPages, type OperationClient } from "../client/operation-client.ts";
+import { streamPages, type OperationClient } from "../client/operation-client.ts";
 import { isConfirmed, requireTerminal, type ConfirmFlags } from "../input/confirm.ts";
 import { formatTimeAgo, parseDuration, parseTimeAgo } from "../input/options.ts";
 import { serverOption, type ServerFlag } from "../input/server.ts";
@@ -32,7 +32,7 @@ export function defineInstallations(installations: Command): void {
       ).argParser(parseTimeAgo),
       fullTokens: new Option("--full-tokens", "print whole tokens, which `import` needs"),
     },
-    read: (client, query) => readPages(client, listInstallations, { query: { ...query, limit: 1_000 } }),
+    read: (client, query) => streamPages(client, listInstallations, { query: { ...query, limit: 1_000 } }),
     getItems: (page) => page.installations,
     columns: ["token", "application", "platform", "user", "active", "last seen", "reason"].map((head) => ({
       head,
@@ -113,7 +113,7 @@ async function* readUnseen(client: OperationClient, query: Query): AsyncGenerato
   let scanned = 0;
   let reported = 0;
   const request = { query: { ...query, limit: idsPerRequest } };
-  for await (const page of readPages<InstallationList>(client, listInstallations, request)) {
+  for await (const page of streamPages<InstallationList>(client, listInstallations, request)) {
     if (client.abort.aborted)
       throw new UnavailableError("interrupted; run the same command again to continue");
     const ids = page.installations.flatMap(({ id }) => id ?? []);

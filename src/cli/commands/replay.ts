@@ -14,7 +14,7 @@ import { listDeadLetters, replayDeadLetters } from "../../operations/dead-letter
 import { runWithClient } from "../client/client.ts";
 import { addQuery, type Query } from "../client/command.ts";
 import type { MemberOverrides } from "../client/members.ts";
-import { readPages, type OperationClient } from "../client/operation-client.ts";
+import { streamPages, type OperationClient } from "../client/operation-client.ts";
 import { isConfirmed, requireTerminal, type ConfirmFlags } from "../input/confirm.ts";
 import { parseTimeAgo } from "../input/options.ts";
 import { serverOption, type ServerFlag } from "../input/server.ts";
@@ -43,7 +43,7 @@ export async function* readLetterPages(
 ): AsyncGenerator<DeadLetterList> {
   let unlisted = 0;
   const request = { query: { ...query, limit: 1_000 } };
-  for await (const page of readPages<DeadLetterList>(client, listDeadLetters, request)) {
+  for await (const page of streamPages<DeadLetterList>(client, listDeadLetters, request)) {
     ({ unlisted } = page);
     yield page;
   }
