@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
+import type { Overview } from "../../schemas/overview.ts";
 import { api } from "./api.ts";
 import { isSessionExpired } from "./query.ts";
 import { useSession } from "./session.ts";
@@ -11,13 +12,17 @@ interface LiveState<T> {
   readonly error: unknown;
 }
 
+/** Follows the overview. */
+export const useOverview = (): LiveState<Overview> =>
+  useLive("/api/topicsync/v1/overview", "/api/topicsync/v1/overview/events");
+
 const reconnectDelayMs = 3_000;
 
 /**
  * Follows server-sent events whose data has the same shape as the response of `path`. An `EventSource` does
  * not say why it fails, so `path` is requested then.
  */
-export function useLive<T>(path: string, eventsPath: string): LiveState<T> {
+function useLive<T>(path: string, eventsPath: string): LiveState<T> {
   const [live, setLive] = useState<LiveState<T>>({ value: undefined, error: undefined });
   const { expire } = useSession();
 

@@ -29,6 +29,16 @@ export function usePaging(listKey: string): Paging {
   };
 }
 
+/** The path of the current page of a list, of 50 items. Empty parameters are left out. */
+export function toPagePath(
+  path: string,
+  { after = "" }: Paging,
+  parameters: Readonly<Record<string, string>> = {},
+): string {
+  const given = Object.entries({ ...parameters, limit: "50", after }).filter(([, value]) => value !== "");
+  return `${path}?${new URLSearchParams(given).toString()}`;
+}
+
 interface PagerProps {
   readonly paging: Paging;
   /** The cursor of the next page; null on the last. */

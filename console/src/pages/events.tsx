@@ -1,7 +1,6 @@
-import type { Overview } from "../../../schemas/overview.ts";
 import { ErrorMessage } from "../components/error-message.tsx";
 import { Page } from "../components/page.tsx";
-import { useLive } from "../live.ts";
+import { useOverview } from "../live.ts";
 import { BusiestTopics } from "./events/busiest.tsx";
 import { EventCounts } from "./events/counts.tsx";
 import { EventDeadLetters } from "./events/dead-letters.tsx";
@@ -11,10 +10,7 @@ import { NoRouter } from "./events/no-router.tsx";
 
 /** The router, which forwards events to their topics. */
 export function Events() {
-  const { value, error } = useLive<Overview>(
-    "/api/topicsync/v1/overview",
-    "/api/topicsync/v1/overview/events",
-  );
+  const { value, error } = useOverview();
   const router = value?.sync.router;
   return (
     <Page name="Events">

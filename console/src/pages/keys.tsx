@@ -2,7 +2,7 @@ import type { KeyList, KeyView } from "../../../schemas/api-key.ts";
 import { ErrorMessage } from "../components/error-message.tsx";
 import { getRoleName } from "../components/grants-field.tsx";
 import { Page } from "../components/page.tsx";
-import { Pager, usePaging } from "../components/pager.tsx";
+import { Pager, toPagePath, usePaging } from "../components/pager.tsx";
 import { Table } from "../components/table.tsx";
 import { TimeAgo } from "../components/time-ago.tsx";
 import { useListDialog } from "../list-dialog.ts";
@@ -12,7 +12,7 @@ import { CreateKeyDialog, DeleteKeyDialog, keysPath } from "./keys/dialogs.tsx";
 /** The API keys of programs. */
 export function Keys() {
   const paging = usePaging("");
-  const { value, error, refetch } = useQuery<KeyList>(getListPath(paging.after));
+  const { value, error, refetch } = useQuery<KeyList>(toPagePath(keysPath, paging));
   const { open, show, notice, handlers } = useListDialog<"create" | KeyView>(refetch);
   return (
     <Page name="Keys">
@@ -52,12 +52,6 @@ export function Keys() {
       {typeof open === "object" && <DeleteKeyDialog {...handlers} apiKey={open} />}
     </Page>
   );
-}
-
-function getListPath(after: string | undefined): string {
-  const query = new URLSearchParams({ limit: "50" });
-  if (after !== undefined) query.set("after", after);
-  return `${keysPath}?${query.toString()}`;
 }
 
 interface KeyRowProps {

@@ -1,5 +1,4 @@
-import type { Overview as OverviewData } from "../../../schemas/overview.ts";
-import { useLive } from "../live.ts";
+import { useOverview } from "../live.ts";
 import { Page } from "../components/page.tsx";
 import { ErrorMessage } from "../components/error-message.tsx";
 import { TimeAgo } from "../components/time-ago.tsx";
@@ -9,10 +8,7 @@ import { RecentDeadLetters } from "./overview/recent-dead-letters.tsx";
 import { Sync } from "./overview/sync.tsx";
 
 export function Overview() {
-  const { value, error } = useLive<OverviewData>(
-    "/api/topicsync/v1/overview",
-    "/api/topicsync/v1/overview/events",
-  );
+  const { value, error } = useOverview();
   return (
     <Page name="Overview">
       {error !== undefined && <ErrorMessage error={error} />}

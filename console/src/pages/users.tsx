@@ -6,7 +6,7 @@ import { useListDialog } from "../list-dialog.ts";
 import { Page } from "../components/page.tsx";
 import { ErrorMessage } from "../components/error-message.tsx";
 import { Form } from "../components/form.tsx";
-import { Pager, usePaging } from "../components/pager.tsx";
+import { Pager, toPagePath, usePaging } from "../components/pager.tsx";
 import { useSession } from "../session.ts";
 import {
   ActivationDialog,
@@ -30,7 +30,7 @@ export function Users() {
   const [typed, setTyped] = useState("");
   const [prefix, setPrefix] = useState("");
   const paging = usePaging(prefix);
-  const { value, error, refetch } = useQuery<UserList>(getListPath(prefix, paging.after));
+  const { value, error, refetch } = useQuery<UserList>(toPagePath(usersPath, paging, { prefix }));
   const { open, show, notice, handlers } = useListDialog<
     "add" | { readonly action: UserAction; readonly user: UserView }
   >(refetch);
@@ -90,11 +90,4 @@ export function Users() {
       )}
     </Page>
   );
-}
-
-function getListPath(prefix: string, after: string | undefined): string {
-  const query = new URLSearchParams({ limit: "50" });
-  if (prefix !== "") query.set("prefix", prefix);
-  if (after !== undefined) query.set("after", after);
-  return `${usersPath}?${query.toString()}`;
 }

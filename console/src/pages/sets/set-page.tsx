@@ -5,7 +5,7 @@ import type { TopicSetView } from "../../../../schemas/topics/sets.ts";
 import type { TopicView } from "../../../../schemas/topics/view.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";
-import { Pager, usePaging } from "../../components/pager.tsx";
+import { Pager, toPagePath, usePaging } from "../../components/pager.tsx";
 import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
 import { useQuery } from "../../query.ts";
@@ -52,13 +52,10 @@ function Details({ set: { name, origin, createdOn, createdBy, applies } }: { rea
   );
 }
 
-const membersPerPage = 50;
-
 function Members({ name }: { readonly name: string }) {
   const paging = usePaging(name);
-  const query = new URLSearchParams({ set: name, limit: String(membersPerPage) });
-  if (paging.after !== undefined) query.set("after", paging.after);
-  const { value, error, loading, refetch } = useQuery<TopicList>(`${topicsPath}?${query.toString()}`);
+  const path = toPagePath(topicsPath, paging, { set: name });
+  const { value, error, loading, refetch } = useQuery<TopicList>(path);
   return (
     <>
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}

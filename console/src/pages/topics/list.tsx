@@ -5,14 +5,14 @@ import type { TopicView } from "../../../../schemas/topics/view.ts";
 import { useAddress } from "../../address.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";
-import { Pager, usePaging } from "../../components/pager.tsx";
+import { Pager, toPagePath, usePaging } from "../../components/pager.tsx";
 import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
 import { useQuery } from "../../query.ts";
 import { useRight } from "../../session.ts";
 import { isFiltered, ListOptionsForm, readListOptions, toQuery, type ListOptions } from "./list-options.tsx";
 import { TagLinks, toListPath } from "./overview.tsx";
-import { getTopicPath } from "./source.ts";
+import { getTopicPath, topicsPath } from "./source.ts";
 
 export function TopicList() {
   const { query, setQuery } = useAddress("/topics");
@@ -20,7 +20,8 @@ export function TopicList() {
   const options = readListOptions(query);
   const listQuery = toQuery(options);
   const paging = usePaging(listQuery);
-  const { value, error, loading, refetch } = useQuery<TopicListBody>(getListPath(listQuery, paging.after));
+  const path = toPagePath(topicsPath, paging, Object.fromEntries(new URLSearchParams(listQuery)));
+  const { value, error, loading, refetch } = useQuery<TopicListBody>(path);
   const topics = value?.topics ?? [];
   const isEmpty = error === undefined && !loading && topics.length === 0;
   return (
@@ -40,13 +41,6 @@ export function TopicList() {
       <Pager paging={paging} next={loading ? null : (value?.next ?? null)} />
     </Page>
   );
-}
-
-function getListPath(listQuery: string, after: string | undefined): string {
-  const query = new URLSearchParams(listQuery);
-  query.set("limit", "50");
-  if (after !== undefined) query.set("after", after);
-  return `/api/topicsync/v1/topics?${query.toString()}`;
 }
 
 interface TopicTableProps {
