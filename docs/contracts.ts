@@ -8,13 +8,8 @@ import { topicPlanReportSchema, topicPlanSchema } from "../schemas/topics/plan.t
 import { listOperations } from "../http/app.ts";
 import { buildOpenApiDocument } from "../http/openapi/document.ts";
 
-/** Placeholder: describing the operations calls none of them. */
-const uncalled = {} as never;
-
 /** Every operation of the HTTP API. */
 export const operations = listOperations({
-  sessions: uncalled,
-  verifyAfresh: uncalled,
   openId: undefined,
   checkToken: undefined,
   consoleFiles: undefined,

@@ -10,7 +10,6 @@ import type { Authenticate, AuthenticateAfresh } from "../src/users/authenticate
 import type { VerifyToken } from "../src/users/bearer-token.ts";
 import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
 import type { CheckKey } from "../src/users/key-check.ts";
-import type { Sessions } from "../src/users/session.ts";
 import { createAuthentication } from "./framework/auth.ts";
 import { createRequestContext } from "./framework/context.ts";
 import { createErrorHandler, rejectUnknownPath } from "./framework/error-response.ts";
@@ -27,7 +26,6 @@ import { sessionOperations } from "./routes/sessions.ts";
 
 export interface AppOptions extends Observers {
   readonly services: OperationServices;
-  readonly sessions: Sessions;
   /** Undefined: no sign-in with OpenID. */
   readonly openId: OpenIdOptions | undefined;
   readonly verify: Authenticate;
@@ -53,18 +51,15 @@ export interface AppOptions extends Observers {
 }
 
 /** What decides which operations there are besides those of the domain, and what they do. */
-type ListOptions = Pick<
-  AppOptions,
-  "isManagedApart" | "sessions" | "verifyAfresh" | "openId" | "consoleFiles" | "checkToken"
->;
+type ListOptions = Pick<AppOptions, "isManagedApart" | "openId" | "consoleFiles" | "checkToken">;
 
 /** All operations of the HTTP API: the router tries them in this order. */
 export function listOperations(options: ListOptions): readonly Operation[] {
   const all = [
     ...operations,
     ...(options.isManagedApart ? [] : healthOperations),
-    ...sessionOperations(options),
-    ...openIdOperations(options.openId, options.sessions),
+    ...sessionOperations,
+    ...openIdOperations(options.openId),
     ...consoleOperations(options.consoleFiles),
   ];
   const schemes = options.checkToken === undefined ? defaultSchemes : { ...defaultSchemes, ...bearerScheme };
@@ -89,7 +84,7 @@ function assemble(declared: readonly Operation[], options: AppOptions): Express 
   app.use(
     createRouter(declared, {
       services: options.services,
-      authenticate: createAuthentication(options),
+      authenticate: createAuthentication({ ...options, sessions: options.services.sessions }),
       audit,
       recordRefusal,
       streams: createEventStreams(stopping),

@@ -1,6 +1,5 @@
 import { signInMethodsSchema, type SignInMethods } from "../../schemas/session.ts";
 import type { OpenIdSignIn } from "../../src/users/openid-sign-in.ts";
-import type { Sessions } from "../../src/users/session.ts";
 import { SignInError } from "../../src/users/openid.ts";
 import { HttpError } from "../../src/operations/framework/errors.ts";
 import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";
@@ -20,7 +19,7 @@ export interface OpenIdOptions {
 }
 
 /** Signs in on the console through an OpenID provider. */
-export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Sessions): readonly Operation[] {
+export function openIdOperations(entry: OpenIdOptions | undefined): readonly Operation[] {
   const cookie = createSignInCookie(entry?.publicUrl.startsWith("https:") ?? true);
   const { openId }: SignInMethods = entry === undefined ? {} : { openId: toSignInMethod(entry) };
   return [
@@ -64,7 +63,7 @@ export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Ses
       query: foreignQuery,
       replies: { 302: { description: "Redirect to the console." } },
       rejections: ["NOT_FOUND", "UNAVAILABLE"],
-      handle: ({ query, cookies, address, secure }) =>
+      handle: ({ query, cookies, address, secure }, { sessions }) =>
         redirectOnFailure(async () => {
           const { signIn } = requireEntry(entry);
           const user = await signIn.finish({

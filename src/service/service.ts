@@ -156,12 +156,14 @@ async function createAppOptions(
     refusals.flush();
   });
   const checkReadiness = createReadiness(database, broker, consumers, router?.consumer);
+  const signIn = await createSignIn(config, services, log.child({ component: "users" }));
   const operationServices = lazily<OperationServices, Services>(
     {
       egressNaming: () => egressNaming,
       deadLetters: () => Promise.resolve(deadLetters),
       getSyncStatus: () => getSyncStatus,
       checkReadiness: () => checkReadiness,
+      verifyAfresh: () => signIn.verifyAfresh,
       impact: () => createPreview(context, kafkaBrokers),
       metrics: ({ topicIndex }) =>
         createMetricsText(metrics, {
@@ -185,8 +187,7 @@ async function createAppOptions(
   );
   return {
     services: operationServices,
-    sessions: services.sessions,
-    ...(await createSignIn(config, services, log.child({ component: "users" }))),
+    ...signIn,
     consoleFiles: await readConsoleFiles(),
     audit,
     recordRefusal: refusals.record,

@@ -91,6 +91,7 @@ async function openOperationServices(context: CommandContext): Promise<Operation
       getSyncStatus: needService,
       getOverview: needService,
       checkReadiness: needService,
+      verifyAfresh: needService,
       metrics: needService,
     },
     services,

@@ -19,9 +19,11 @@ import type { TopicReader } from "../../topics/listing.ts";
 import type { LiveTopicIndex } from "../../topics/live/live-topic-index.ts";
 import type { TopicService } from "../../topics/service.ts";
 import type { TopicUsageStore } from "../../topics/usage.ts";
+import type { AuthenticateAfresh } from "../../users/authenticate.ts";
 import type { UserAdministration } from "../../users/administration.ts";
 import type { KeyAdministration } from "../../users/key.ts";
 import type { Namespaces } from "../../users/rights.ts";
+import type { Sessions } from "../../users/session.ts";
 
 /** The services over a database, which commands have as well. */
 export interface DomainServices {
@@ -43,6 +45,7 @@ export interface DomainServices {
   readonly lookUp: LookUpTokens;
   readonly users: UserAdministration;
   readonly keys: KeyAdministration;
+  readonly sessions: Sessions;
   readonly applications: CatalogAdministration;
   readonly platforms: CatalogAdministration;
 }
@@ -59,6 +62,7 @@ export interface OperationServices extends DomainServices {
   /** With the latest dead letters of these namespaces. */
   readonly getOverview: (namespaces: Namespaces) => Promise<Overview>;
   readonly checkReadiness: CheckReadiness;
+  readonly verifyAfresh: AuthenticateAfresh;
   readonly metrics: MetricsText;
 }
 
