@@ -1,49 +1,32 @@
 import express, { type Express } from "express";
 
-import type { Audit } from "@topicsync/lib/audit/audit";
-import type { RecordRefusal } from "@topicsync/lib/audit/refusals";
 import type { Operation } from "../src/operations/framework/operation.ts";
-import type { OperationServices } from "../src/operations/framework/services.ts";
 import { healthOperations } from "../src/operations/health.ts";
 import { operations } from "../src/operations/index.ts";
-import type { Authenticate, AuthenticateAfresh } from "../src/users/authenticate.ts";
-import type { VerifyToken } from "../src/users/bearer-token.ts";
-import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
-import type { CheckKey } from "../src/users/key-check.ts";
-import { createAuthentication } from "./framework/auth.ts";
+import { createAuthentication, type AuthenticationOptions } from "./framework/auth.ts";
 import { createRequestContext } from "./framework/context.ts";
 import { createErrorHandler, rejectUnknownPath } from "./framework/error-response.ts";
 import { createEventStreams } from "./framework/event-stream.ts";
 import { setResponseHeaders } from "./framework/headers.ts";
 import { checkMessage } from "./framework/message.ts";
 import { observeRequests, type Observers } from "./framework/observation.ts";
-import { createRouter } from "./framework/router.ts";
+import { createRouter, type RouterOptions } from "./framework/router.ts";
 import { documentationOperations } from "./openapi/docs-page.ts";
 import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
 import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 
-export interface AppOptions extends Observers {
-  readonly services: OperationServices;
+export interface AppOptions
+  extends
+    Observers,
+    Omit<AuthenticationOptions, "sessions">,
+    Omit<RouterOptions, "authenticate" | "streams"> {
   /** Undefined: no sign-in with OpenID. */
   readonly openId: OpenIdOptions | undefined;
-  readonly verify: Authenticate;
-  readonly verifyAfresh: AuthenticateAfresh;
-  readonly checkKey: CheckKey;
-  /** Undefined: tokens of an OpenID provider are not accepted. */
-  readonly checkToken: VerifyToken | undefined;
-  readonly forgeries: ForgeryThrottle;
   readonly consoleFiles: ConsoleFiles | undefined;
-  readonly audit: Audit;
-  /** Records failed logins and refused requests. */
-  readonly recordRefusal: RecordRefusal;
   /** Whether probes and metrics are served by a server of their own. */
   readonly isManagedApart: boolean;
-  /** Where browsers reach the service, if known. */
-  readonly publicUrl: string | undefined;
-  /** Other sites whose pages may call the push operations. */
-  readonly allowedOrigins: readonly string[];
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For and -Proto headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Aborted when the service stops. */
@@ -73,7 +56,7 @@ export const createApp = (options: AppOptions): Express => assemble(listOperatio
 export const createManagementApp = (options: AppOptions): Express => assemble(healthOperations, options);
 
 function assemble(declared: readonly Operation[], options: AppOptions): Express {
-  const { audit, recordRefusal, overTls, publicUrl, trustedProxies, log, stopping } = options;
+  const { services, recordRefusal, overTls, publicUrl, trustedProxies, log, stopping } = options;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);
@@ -83,13 +66,9 @@ function assemble(declared: readonly Operation[], options: AppOptions): Express 
   app.use(checkMessage);
   app.use(
     createRouter(declared, {
-      services: options.services,
-      authenticate: createAuthentication({ ...options, sessions: options.services.sessions }),
-      audit,
-      recordRefusal,
+      ...options,
+      authenticate: createAuthentication({ ...options, sessions: services.sessions }),
       streams: createEventStreams(stopping),
-      publicUrl,
-      allowedOrigins: options.allowedOrigins,
     }),
   );
   app.use(rejectUnknownPath);

@@ -32,7 +32,7 @@ const bearer = 'Bearer realm="topicsync"';
 /** A 401 must name a scheme (RFC 9110, section 15.5.2). No browser knows this one and shows a dialog. */
 export const sessionChallenge = { "WWW-Authenticate": 'Session realm="topicsync"' } as const;
 
-interface AuthenticationOptions {
+export interface AuthenticationOptions {
   readonly verify: Authenticate;
   readonly verifyAfresh: AuthenticateAfresh;
   readonly checkKey: CheckKey;

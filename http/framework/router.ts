@@ -32,7 +32,7 @@ import {
 import type { OperationServices } from "../../src/operations/framework/services.ts";
 
 /** What every operation is served with. */
-interface RouterOptions {
+export interface RouterOptions {
   readonly services: OperationServices;
   readonly authenticate: AuthenticateRequest;
   readonly audit: Audit;
