@@ -18,44 +18,37 @@ export function readSessionId({ headers: { cookie } }: IncomingMessage, secure: 
   return cookie === undefined ? undefined : parseCookie(cookie)[toName("session", secure)];
 }
 
+const format = (
+  name: "session" | "sign_in",
+  value: string,
+  secure: boolean,
+  more: { readonly sameSite: "strict" | "lax"; readonly expires?: Date; readonly maxAge?: number },
+): string =>
+  stringifySetCookie({ name: toName(name, secure), value, path: "/", httpOnly: true, secure, ...more });
+
 /** `Set-Cookie` for a new session. Scripts cannot read it and pages of other sites do not send it. */
-export const formatSessionCookie = ({ id, expiresOn }: Session, secure: boolean): string =>
-  formatSession(id, secure, expiresOn);
+export const formatSessionCookie = (
+  { id, expiresOn: expires }: Pick<Session, "id" | "expiresOn">,
+  secure: boolean,
+): string => format("session", id, secure, { sameSite: "strict", expires });
 
-export const clearSessionCookie = (secure: boolean): string => formatSession("", secure, new Date(0));
-
-const formatSession = (value: string, secure: boolean, expires: Date): string =>
-  stringifySetCookie({
-    name: toName("session", secure),
-    value,
-    path: "/",
-    httpOnly: true,
-    sameSite: "strict",
-    secure,
-    expires,
-  });
+export const clearSessionCookie = (secure: boolean): string =>
+  formatSessionCookie({ id: "", expiresOn: new Date(0) }, secure);
 
 /** How long signing in at the OpenID provider may take. */
 const signInLifetimeSeconds = 10 * 60;
 
-/** The cookie that ties the OpenID callback to the browser that started the sign-in. */
-interface SignInCookie {
-  /** Its value in a `Cookie` header. */
-  read(header: string): string | undefined;
-  /** `Set-Cookie` for a sign-in that starts. */
-  format(id: string): string;
-  /** `Set-Cookie` that removes it. */
-  readonly clear: string;
-}
-
-/** Creates the cookie. `SameSite=Lax`, since the provider's redirect would not send a strict one. */
-export function createSignInCookie(secure: boolean): SignInCookie {
-  const name = toName("sign_in", secure);
-  const format = (value: string, maxAge: number): string =>
-    stringifySetCookie({ name, value, path: "/", httpOnly: true, sameSite: "lax", secure, maxAge });
+/**
+ * Creates the cookie that ties the OpenID callback to the browser that started the sign-in. `SameSite=Lax`,
+ * since the provider's redirect would not send a strict one.
+ */
+export function createSignInCookie(secure: boolean) {
+  const formatSignIn = (id: string, maxAge = signInLifetimeSeconds): string =>
+    format("sign_in", id, secure, { sameSite: "lax", maxAge });
   return {
-    read: (header) => parseCookie(header)[name],
-    format: (id) => format(id, signInLifetimeSeconds),
-    clear: format("", 0),
+    /** Its value in a `Cookie` header. */
+    read: (header: string): string | undefined => parseCookie(header)[toName("sign_in", secure)],
+    format: (id: string): string => formatSignIn(id),
+    clear: formatSignIn("", 0),
   };
 }
