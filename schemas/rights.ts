@@ -1,7 +1,15 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-import { roles } from "./roles.ts";
 import { atom, input } from "./shapes.ts";
+
+export const roles = {
+  /** Creates topics (specification, section 5) and manages them. */
+  eventManagement: "svc_api_notif_mgmt.event_mgmt_integration",
+  /** Deactivates push tokens of all users. */
+  pushAdmin: "push_admin",
+  /** Manages users, push applications and push platforms. */
+  admin: "topicsync_admin",
+} as const;
 
 /** What callers may be allowed to do, and what of it. */
 export const rights = [

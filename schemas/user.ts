@@ -1,7 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-import { grants } from "./rights.ts";
-import { roles } from "./roles.ts";
+import { grants, roles } from "./rights.ts";
 import { page, query } from "./query.ts";
 import { flag, input, limited, list, named, nullableText, text } from "./shapes.ts";
 

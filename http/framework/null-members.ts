@@ -1,14 +1,4 @@
-/** The parts of a JSON Schema that say what an object or a list contains. */
-interface BodySchema {
-  readonly type?: unknown;
-  readonly enum?: unknown;
-  readonly anyOf?: unknown;
-  readonly oneOf?: unknown;
-  readonly required?: unknown;
-  readonly properties?: unknown;
-  readonly additionalProperties?: unknown;
-  readonly items?: unknown;
-}
+type Schema = Readonly<Record<string, unknown>>;
 
 /**
  * Removes the members with null that may be missing: many clients are generated, and write every absent
@@ -16,13 +6,13 @@ interface BodySchema {
  */
 export function removeNullMembers(value: unknown, schema: unknown): void {
   if (typeof value !== "object" || value === null || !isSchema(schema)) return;
-  if (Array.isArray(value)) for (const item of value) removeNullMembers(item, schema.items);
+  if (Array.isArray(value)) for (const item of value) removeNullMembers(item, schema["items"]);
   else for (const [name, member] of Object.entries(value)) removeNull(value, { name, member, schema });
 }
 
 function removeNull(
   object: object,
-  { name, member, schema }: { readonly name: string; readonly member: unknown; readonly schema: BodySchema },
+  { name, member, schema }: { readonly name: string; readonly member: unknown; readonly schema: Schema },
 ): void {
   const { properties, required, additionalProperties } = schema;
   const known = isSchema(properties) && Object.hasOwn(properties, name);
@@ -33,7 +23,7 @@ function removeNull(
 }
 
 /** The schema with null where `removeNullMembers` removes it, to be published. */
-export function permitNulls<Schema>(schema: Schema): Schema {
+export function permitNulls<T>(schema: T): T {
   if (!isSchema(schema)) return schema;
   const { properties, required, items, additionalProperties } = schema;
   const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
@@ -63,4 +53,4 @@ export function allowsNull(schema: unknown): boolean {
   return type === undefined || type === "null" || (Array.isArray(type) && type.includes("null"));
 }
 
-const isSchema = (value: unknown): value is BodySchema => typeof value === "object" && value !== null;
+const isSchema = (value: unknown): value is Schema => typeof value === "object" && value !== null;

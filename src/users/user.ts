@@ -1,4 +1,4 @@
-import { roles } from "../../schemas/roles.ts";
+import { roles } from "../../schemas/rights.ts";
 
 export { roles };
 

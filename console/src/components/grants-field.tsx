@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 
-import { isGrant } from "../../../schemas/rights.ts";
-import { roles } from "../../../schemas/roles.ts";
+import { isGrant, roles } from "../../../schemas/rights.ts";
 
 /** What each role allows. Every user can register push tokens and see the overview. */
 const knownRoles = [
