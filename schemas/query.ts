@@ -1,8 +1,8 @@
 import { atom, limited, named, partial } from "./shapes.ts";
 
 /**
- * The parameters of a query. They are text in a URL: whole numbers, `true` and `false` are converted before the
- * check.
+ * The parameters of a query. They are text in a URL: whole numbers, `true` and `false` are converted before
+ * the check.
  */
 export const query = <const Parameters extends Readonly<Record<string, object>>>(
   $id: string,

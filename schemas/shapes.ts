@@ -22,13 +22,16 @@ interface Named {
   readonly $id: string;
 }
 
+interface ObjectBuilder {
+  <const M extends Members>(members: M): ObjectSchema<M>;
+  <const M extends Members>(description: string, members: M): ObjectSchema<M> & Described;
+}
+
 /**
  * An object with these members and no others, after its description, if any. The name of a member that may be
  * absent ends with a question mark.
  */
-export function object<const M extends Members>(members: M): ObjectSchema<M>;
-export function object<const M extends Members>(description: string, members: M): ObjectSchema<M> & Described;
-export function object(...args: [Members] | [string, Members]): object {
+export const object = ((...args: [Members] | [string, Members]): object => {
   const [description, members] = args.length === 1 ? [undefined, args[0]] : args;
   const names = Object.keys(members);
   return {
@@ -40,7 +43,7 @@ export function object(...args: [Members] | [string, Members]): object {
       Object.entries(members).map(([name, member]) => [name.replace(/\?$/, ""), member]),
     ),
   };
-}
+}) as ObjectBuilder;
 
 /** An object that the OpenAPI document lists under a name of its own. */
 export const named = <const M extends Members>($id: string, members: M): ObjectSchema<M> & Named => ({
@@ -54,29 +57,32 @@ export const partial = <const M extends Members>(members: M) =>
     readonly [K in keyof M & string as `${K}?`]: M[K];
   };
 
-/** A list of objects with these members, after the description of the list, if any. */
-export function objects<const M extends Members>(members: M): List<ObjectSchema<M>>;
-export function objects<const M extends Members>(
-  description: string,
-  members: M,
-): List<ObjectSchema<M>> & Described;
-export function objects(...args: [Members] | [string, Members]): object {
-  return args.length === 1
-    ? list(object(args[0]))
-    : { type: "array", description: args[0], items: object(args[1]) };
-}
-
 interface List<Item> {
   readonly type: "array";
   readonly items: Item;
 }
 
-/** A list. */
-export function list<const Item extends object>(items: Item): List<Item>;
-export function list<const Item extends object>(items: Item, description: string): List<Item> & Described;
-export function list(items: object, description?: string): object {
-  return { type: "array", items, ...(description !== undefined && { description }) };
+interface ListBuilder {
+  <const Item extends object>(items: Item): List<Item>;
+  <const Item extends object>(items: Item, description: string): List<Item> & Described;
 }
+
+export const list = ((items: object, description?: string): object => ({
+  type: "array",
+  items,
+  ...(description !== undefined && { description }),
+})) as ListBuilder;
+
+interface ObjectsBuilder {
+  <const M extends Members>(members: M): List<ObjectSchema<M>>;
+  <const M extends Members>(description: string, members: M): List<ObjectSchema<M>> & Described;
+}
+
+/** A list of objects with these members, after the description of the list, if any. */
+export const objects = ((...args: [Members] | [string, Members]): object =>
+  args.length === 1
+    ? list(object(args[0]))
+    : { type: "array", description: args[0], items: object(args[1]) }) as ObjectsBuilder;
 
 interface Atom<Schema> {
   (): Schema;

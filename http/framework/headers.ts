@@ -3,8 +3,8 @@ import helmet from "helmet";
 import type { Handler } from "./context.ts";
 
 /**
- * The headers of every response, also to malformed requests, which reach no middleware. What an API returns may
- * not be shown, run or loaded; headers that only concern pages are left out.
+ * The headers of every response, also to malformed requests, which reach no middleware. What an API returns
+ * may not be shown, run or loaded; headers that only concern pages are left out.
  */
 export const responseHeaders = {
   "Cache-Control": "no-store",

@@ -119,8 +119,8 @@ const measure = ({ method, status, completed, durationMs, locals }: Finished): M
 
 /**
  * Records a span by OpenTelemetry's conventions for HTTP, as a child of the `traceparent` of an authenticated
- * caller or a trusted proxy. No headers, query or body. Only 5xx is an error; the code of any other failure is
- * an attribute.
+ * caller or a trusted proxy. No headers, query or body. Only 5xx is an error; the code of any other failure
+ * is an attribute.
  */
 function trace(
   tracing: Tracing,
