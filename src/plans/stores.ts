@@ -1,4 +1,5 @@
 import type { FilterWarning } from "../../schemas/topics/check.ts";
+import type { KnownTopicView } from "../../schemas/topics/sets.ts";
 import type { ReplacedDetails, StoredDetails } from "../topics/details/details.ts";
 import type { StoreTransaction } from "../topics/stores.ts";
 import type { Topic, TopicDefinition } from "../topics/topic.ts";
@@ -77,13 +78,8 @@ export interface TopicSetStore {
   write(writes: SetWrites, transaction: StoreTransaction): Promise<void>;
 }
 
-/** What plans read: a database, or a server. Every function throws UnavailableError. */
-export interface PlanSource {
-  /** The UUID of the database: a plan is for one. */
-  readonly databaseId: string;
-  findSet(name: string): Promise<{ readonly origin?: string | undefined } | undefined>;
-  /** The names of all sets. */
-  listSets(): Promise<readonly string[]>;
+/** What is stored of topics. Every function throws UnavailableError. */
+export interface PlanReader {
   /** Streams the members of a set by external id, from after one, of some namespaces. */
   streamMembers(
     set: string,
@@ -93,6 +89,18 @@ export interface PlanSource {
   findKnown(externalIds: readonly string[]): Promise<KnownTopic[]>;
   /** Finds the topics that hold the combinations of these definitions, and perhaps others. */
   findHolders(definitions: readonly TopicDefinition[]): Promise<readonly TopicDefinition[]>;
+}
+
+/** What plans are made from, as far as its reader may see it. Every function throws UnavailableError. */
+export interface PlanSource {
+  /** The UUID of the database: a plan is for one. */
+  readonly databaseId: string;
+  findSet(name: string): Promise<{ readonly origin?: string | undefined } | undefined>;
+  /** Streams the members of a set by external id. */
+  streamMembers(set: string): AsyncIterable<KnownTopicView>;
+  findKnown(externalIds: readonly string[]): Promise<KnownTopicView[]>;
+  /** See PlanReader. */
+  findHolders: PlanReader["findHolders"];
   /** Finds conditions of each definition that none of the last events meets. */
-  findWarnings(definitions: readonly TopicDefinition[]): Promise<readonly (readonly FilterWarning[])[]>;
+  findWarnings(definitions: readonly TopicDefinition[]): Promise<FilterWarning[][]>;
 }

@@ -1,5 +1,5 @@
 import type { KnownTopicView, TopicSetView } from "../../schemas/topics/sets.ts";
-import { toDetails, type ShownDetails } from "../topics/details/details.ts";
+import type { ShownDetails } from "../topics/details/details.ts";
 import { toDetailsView, toSourceView } from "../topics/topic-view.ts";
 import type { KnownTopic, TopicSet } from "./stores.ts";
 
@@ -42,44 +42,3 @@ export const toKnownView = ({ externalId, topic, details }: ShownTopic): KnownTo
         },
   details: details === undefined ? null : toDetailsView(details),
 });
-
-export function fromKnownView({ externalId, topic, details }: KnownTopicView): KnownTopic {
-  return {
-    externalId,
-    topic: topic === null ? undefined : fromTopicView(externalId, topic),
-    details: details === null ? undefined : fromDetailsView(externalId, details),
-  };
-}
-
-const fromTopicView = (
-  externalId: string,
-  topic: NonNullable<KnownTopicView["topic"]>,
-): NonNullable<KnownTopic["topic"]> => {
-  const updatedOn = new Date(topic.updatedOn);
-  return { ...topic, externalId, source: topic.source, updatedOn, createdOn: updatedOn };
-};
-
-function fromDetailsView(
-  externalId: string,
-  view: NonNullable<KnownTopicView["details"]>,
-): NonNullable<KnownTopic["details"]> {
-  const { version, set, path, applied, changedOn, changedBy, ...body } = view;
-  const details = toDetails(body);
-  return {
-    ...details,
-    externalId,
-    version,
-    namespace: "",
-    words: [],
-    membership:
-      set === null
-        ? undefined
-        : {
-            set,
-            path: path ?? undefined,
-            applied: applied === null ? undefined : { ...applied, on: new Date(applied.on) },
-          },
-    changedOn: new Date(changedOn ?? 0),
-    changedBy,
-  };
-}

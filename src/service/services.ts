@@ -50,7 +50,7 @@ import { createUserStore } from "../storage/users.ts";
 import { createDetailsService } from "../topics/details/service.ts";
 import type { DomainServices } from "../operations/framework/services.ts";
 import { createApply } from "../plans/apply.ts";
-import { createDatabaseSource } from "../plans/database-source.ts";
+import { createPlanReader } from "../plans/reader.ts";
 import { createTopicService, type TopicServiceOptions } from "../topics/service.ts";
 import type { TopicStore } from "../topics/stores.ts";
 import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
@@ -116,10 +116,10 @@ export function createServices(options: ServicesOptions): Services {
     topicDetails: () => createTopicDetailsStore(database, config),
     detailsService: createDetailsService,
     topicSetStore: () => createTopicSetStore(database, config),
-    planSource: ({ topicStore, topicDetails, topicSetStore, eventTypes }) =>
-      createDatabaseSource({ topics: topicStore, details: topicDetails, sets: topicSetStore, eventTypes }),
-    applyChanges: ({ topics, planSource, topicSetStore }) =>
-      createApply({ topics, source: planSource, sets: topicSetStore, now: currentDate }),
+    planReader: ({ topicStore, topicDetails }) =>
+      createPlanReader({ topics: topicStore, details: topicDetails }),
+    applyChanges: ({ topics, planReader, topicSetStore }) =>
+      createApply({ topics, reader: planReader, sets: topicSetStore, now: currentDate }),
     topics: ({ topicStore }) => createTopicService(topicStore, changed && { changed }),
     topicIndex: () => createTopicIndex(options),
     logStore: () => createLogStore(database),

@@ -1,4 +1,11 @@
-import { FilterSyntaxError, TopicConditions, readFilters, type FilterTexts } from "@topicsync/filters";
+import {
+  classifyChange,
+  FilterSyntaxError,
+  TopicConditions,
+  readFilters,
+  type FilterChange,
+  type FilterTexts,
+} from "@topicsync/filters";
 
 /** Undefined for filters that are invalid, which match no event. */
 export function tryReadConditions(filters: FilterTexts): TopicConditions | undefined {
@@ -8,4 +15,10 @@ export function tryReadConditions(filters: FilterTexts): TopicConditions | undef
     if (error instanceof FilterSyntaxError) return undefined;
     throw error;
   }
+}
+
+/** What a change of the filters does to the events; undefined if the old or the new ones are invalid. */
+export function classifyFilters(before: FilterTexts, after: FilterTexts): FilterChange | undefined {
+  const [old, next] = [tryReadConditions(before), tryReadConditions(after)];
+  return old && next && classifyChange(old, next);
 }

@@ -30,17 +30,16 @@ import {
 import { addApply, fromSetRecord } from "../../src/storage/topics/sets.ts";
 import { fromVersionRecord, toVersionRecord } from "../../src/storage/topics/versions.ts";
 import { toStoredUser, toUserRecord } from "../../src/storage/users.ts";
-import { parsePlan, toPlanFile } from "../../src/plans/plan-file.ts";
-import { fromKnownView, toKnownView } from "../../src/plans/view.ts";
+import { getDefinition, toState } from "../../src/plans/plan.ts";
+import { toDetails } from "../../src/topics/details/details.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import { presences, type Maybe } from "../support/generated.ts";
 import {
   deadLetter,
   installation,
   key,
-  known,
   letter,
-  plan,
+  plannedTopic,
   position,
   replacedDetails,
   replacedVersion,
@@ -208,17 +207,11 @@ const pairs: readonly Pair[] = [
     return record && fromDeadLetterRecord(store(record));
   }),
   pair("a dead letter in Kafka", letter, passLetter),
-  pair("a plan", plan, (one) => ({ ...parsePlan(JSON.stringify(toPlanFile(one))), sha256: undefined })),
-  pair(
-    "a topic that a plan is made from",
-    known,
-    (one) => fromKnownView(send(toKnownView(one))),
-    ({ externalId, topic: seen, details }) => ({
-      externalId,
-      topic: seen && { ...withoutPast(seen), createdOn: seen.updatedOn },
-      details: details && { ...details, namespace: "", words: [], replaces: undefined },
-    }),
-  ),
+  pair("a topic in a plan", plannedTopic, (one) => {
+    const state = send(toState(one));
+    const { externalId, set, path } = state;
+    return { externalId, definition: getDefinition(state), details: toDetails(state), set, path };
+  }),
 ];
 
 for (const [presence, maybe] of Object.entries(presences))

@@ -5,6 +5,7 @@ import {
   type PlannedState,
   type PlanResult,
 } from "../../plans/plan.ts";
+import { toDetails, type TopicDetails } from "../../topics/details/details.ts";
 import { formatCount } from "./format.ts";
 import { sanitize } from "./output.ts";
 
@@ -82,7 +83,7 @@ function* formatChange(change: PlannedChange): Generator<string> {
 
 /** What is said beside the external id. */
 function describeChange({ action, expects, before, after }: PlannedChange): string[] {
-  const owner = after?.details.owner ?? before?.details.owner ?? "";
+  const owner = (after ?? before)?.owner ?? "";
   const version = expects?.version ?? 0;
   const descriptions: Readonly<Record<PlanAction, string>> = {
     create: `in ${after?.path ?? "no file"}`,
@@ -113,24 +114,28 @@ function* formatDifferences(before: PlannedState, after: PlannedState): Generato
   }
 }
 
-const listMembers = ({ definition, details, path }: PlannedState): [member: string, value: string][] => [
-  ...(["name", "namespace", "headerQuery", "contentQuery"] as const).flatMap((member): [string, string][] =>
-    definition === undefined ? [] : [[member, definition[member]]],
-  ),
-  ["owner", details.owner],
-  ["description", details.description],
-  ["contact", details.contact],
-  ["tags", details.tags.join(", ")],
-  ["labels", details.labels.map((label) => label.join("=")).join(", ")],
-  ["lifecycle", details.lifecycle === "active" ? "" : details.lifecycle],
-  ["sunset", details.sunset ?? ""],
-  ["replacedBy", details.replacedBy],
-  ["consumers", details.consumers.map(formatConsumer).join(", ")],
-  ["protected", details.protected ? "true" : ""],
-  ["path", path ?? ""],
-];
+function listMembers(state: PlannedState): [member: string, value: string][] {
+  const details = toDetails(state);
+  return [
+    ["name", state.name ?? ""],
+    ["namespace", state.namespace ?? ""],
+    ["headerQuery", state.headerQuery ?? ""],
+    ["contentQuery", state.contentQuery ?? ""],
+    ["owner", details.owner],
+    ["description", details.description],
+    ["contact", details.contact],
+    ["tags", details.tags.join(", ")],
+    ["labels", details.labels.map((label) => label.join("=")).join(", ")],
+    ["lifecycle", details.lifecycle === "active" ? "" : details.lifecycle],
+    ["sunset", details.sunset ?? ""],
+    ["replacedBy", details.replacedBy],
+    ["consumers", details.consumers.map(formatConsumer).join(", ")],
+    ["protected", details.protected ? "true" : ""],
+    ["path", state.path ?? ""],
+  ];
+}
 
-const formatConsumer = ({ name, contact }: PlannedState["details"]["consumers"][number]): string =>
+const formatConsumer = ({ name, contact }: TopicDetails["consumers"][number]): string =>
   contact === "" ? name : `${name} (${contact})`;
 
 /** Comments of GitHub have at most 65,536 characters. */

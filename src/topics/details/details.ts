@@ -106,17 +106,18 @@ export const showVersion = (version: number): ShownDetails => ({
   changedBy: "",
 });
 
-/** The normal form of details: absent members have their defaults; tags and labels are sorted. */
+/** The normal form of details, without other members: absent ones have defaults; tags and labels are sorted. */
 export function toDetails(body: TopicDetailsBody): TopicDetails {
-  const { tags = [], labels = {}, consumers = [], ...others } = body;
+  const { tags = [], labels = {}, consumers = [] } = body;
+  const { owner, description, contact, lifecycle, sunset, replacedBy } = { ...noDetails, ...body };
   return {
-    ...noDetails,
-    ...others,
+    ...{ owner, description, contact, lifecycle, sunset, replacedBy },
     tags: [...new Set(tags)].toSorted(),
     labels: Object.entries(labels as Readonly<Record<string, string>>).toSorted(([one], [other]) =>
       one < other ? -1 : 1,
     ),
-    consumers: consumers.map(({ name, contact = "" }) => ({ name, contact })),
+    consumers: consumers.map(({ name, contact: address = "" }) => ({ name, contact: address })),
+    protected: body.protected ?? false,
   };
 }
 

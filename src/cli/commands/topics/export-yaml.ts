@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { TopicView } from "../../../../schemas/topics/view.ts";
-import { toStateView } from "../../../plans/plan-file.ts";
+import { toState } from "../../../plans/plan.ts";
 import { noDetails, toDetails } from "../../../topics/details/details.ts";
 import { runWithClient } from "../../client/client.ts";
 import { readTopics } from "../../client/topics.ts";
@@ -111,6 +111,6 @@ function formatEntry({ details: view, ...topic }: TopicView): string {
   const { externalId, name, namespace, headerQuery, contentQuery } = topic;
   const details = view === undefined ? noDetails : toDetails(view);
   const definition = { externalId, name, namespace, headerQuery, contentQuery };
-  const state = Object.entries(toStateView({ externalId, definition, details }));
+  const state = Object.entries(toState({ externalId, definition, details }));
   return stringify([Object.fromEntries(state.filter(([, value]) => value !== ""))], { lineWidth: 0 });
 }
