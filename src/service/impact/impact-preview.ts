@@ -12,7 +12,7 @@ import {
   type RejectionCode,
 } from "@topicsync/lib/errors";
 import { now, schedule } from "@topicsync/lib/platform";
-import { maxImpactEvents, type ImpactResult } from "../../../schemas/impact.ts";
+import type { ImpactResult } from "../../../schemas/impact.ts";
 import type {
   ImpactJob,
   ImpactPreview,
@@ -37,7 +37,6 @@ export interface WorkerInput extends Pick<PreviewOptions, "kafka" | "topic"> {
   /** Milliseconds since 1970: each thread counts from another time. */
   readonly startedOn: number;
   readonly limitMs: number;
-  readonly maxOffsets: number;
 }
 
 /** An error that a thread reports: errors of our classes cannot be sent. */
@@ -77,17 +76,8 @@ export function createImpactPreview(options: PreviewOptions): ImpactPreview {
     const startedOn = now();
     try {
       const proofKey = await options.findReplayKey();
-      const { topic } = options;
       const kafka = toImpactClient(options.kafka);
-      const input: WorkerInput = {
-        kafka,
-        topic,
-        proofKey,
-        job,
-        startedOn,
-        limitMs,
-        maxOffsets: maxImpactEvents,
-      };
+      const input = { kafka, topic: options.topic, proofKey, job, startedOn, limitMs };
       const abort = AbortSignal.any([listener.abort, options.stopping]);
       return await runWorker(input, { ...listener, abort });
     } finally {
