@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import type { Command } from "commander";
 
-import { exitCodes } from "@topicsync/lib/errors";
+import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "@topicsync/kafka";
 import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
-import { waitUntilApplied } from "../applied.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
 import {
@@ -151,30 +152,36 @@ const toRecord = (body: PlacedDefinition["body"]): OutgoingRecord => ({
   timestamp: undefined,
 });
 
+const pollIntervalMs = 200;
 const hintAfterMs = 10_000;
 
-/** Waits until the service has applied everything; false if the command was interrupted. */
+/** Waits until the service has stored, left or rejected everything; false if the command was interrupted. */
 async function isApplied(context: CommandContext, announced: readonly Announced[]): Promise<boolean> {
   const { groupId, announcementsTopic } = context.config.kafka;
   const { topicStore } = await context.services();
   const progress = createProgress("applied by the service", announced.length, process.stderr);
-  let lastDone = 0;
-  let lastProgressAt = Date.now();
-  const isDone = await waitUntilApplied(announced, {
-    findPositions: () => topicStore.findPositions(groupId, announcementsTopic),
-    abort: context.abort,
-    onProgress(done) {
+  let [done, lastProgressAt] = [0, Date.now()];
+  while (!context.abort.aborted) {
+    try {
+      const reached = await topicStore.findPositions(groupId, announcementsTopic);
+      const applied = announced.filter(
+        ({ partition, offset }) => (reached.get(partition)?.offset ?? 0) > offset,
+      );
+      if (applied.length > done) lastProgressAt = Date.now();
+      done = applied.length;
       progress.at(done);
-      if (done > lastDone) lastProgressAt = Date.now();
-      lastDone = done;
-      if (Date.now() - lastProgressAt < hintAfterMs) return;
-      lastProgressAt = Infinity;
-      printError("nothing was applied for 10 s: is the service running? `topicsync status` shows the sync");
-    },
-    onUnavailable: (error) => {
+      if (done === announced.length) break;
+      if (Date.now() - lastProgressAt >= hintAfterMs) {
+        lastProgressAt = Infinity;
+        printError("nothing was applied for 10 s: is the service running? `topicsync status` shows the sync");
+      }
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
       context.log.warn({ reason: error.message }, "waiting for MongoDB");
-    },
-  });
+    }
+    await sleep(pollIntervalMs, undefined, { signal: context.abort }).catch(() => undefined);
+  }
+  const isDone = done === announced.length;
   progress.end(isDone ? "all are applied" : "interrupted");
   return isDone;
 }

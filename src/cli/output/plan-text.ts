@@ -5,7 +5,7 @@ import {
   type PlannedState,
   type PlanResult,
 } from "../../plans/plan.ts";
-import { toDetails, type TopicDetails } from "../../topics/details/details.ts";
+import { effects, formatDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
 import { sanitize } from "./output.ts";
 
@@ -17,15 +17,6 @@ const signs: Readonly<Record<PlanAction, string>> = {
   adopt: "~",
   disable: "-",
   release: "-",
-};
-
-const effects: Readonly<Record<NonNullable<PlannedChange["effect"]>, string>> = {
-  same: "same events: only the spelling changes",
-  widened: "widened: every event that matched still matches",
-  narrowed: "narrowed: only events that matched still match",
-  disjoint: "disjoint: no event that matched still matches",
-  changed: "changed: some events match no longer, and others newly",
-  undecided: "the effect on the events could not be decided",
 };
 
 /** Formats a plan for people, a line each. */
@@ -75,7 +66,7 @@ function* formatChange(change: PlannedChange): Generator<string> {
   const { action, externalId, before, after, effect, warnings, notes } = change;
   yield sanitize([`${signs[action]} ${externalId}`, ...describeChange(change)].join("   "));
   if (before === undefined && after !== undefined) yield* formatMembers(after);
-  if (before !== undefined && after !== undefined) yield* formatDifferences(before, after);
+  if (before !== undefined && after !== undefined) yield* formatChanges(before, after);
   if (effect !== undefined) yield `    ${effects[effect]}`;
   for (const note of notes) yield sanitize(`    ${note}`);
   for (const { filter, message } of warnings) yield sanitize(`    warning: ${filter}: ${message}`);
@@ -98,44 +89,36 @@ function describeChange({ action, expects, before, after }: PlannedChange): stri
 }
 
 function* formatMembers(after: PlannedState): Generator<string> {
-  for (const [member, value] of listMembers(after))
+  for (const member of shownMembers) {
+    const value = formatValue(after[member]);
     if (value !== "" && member !== "path") yield sanitize(`    ${member}: ${value}`);
-}
-
-/** The members that differ, the old value above the new one. */
-function* formatDifferences(before: PlannedState, after: PlannedState): Generator<string> {
-  const old = new Map(listMembers(before));
-  for (const [member, value] of listMembers(after)) {
-    const last = old.get(member) ?? "";
-    if (last === value) continue;
-    yield `    ${member}`;
-    if (last !== "") yield sanitize(`    - ${last}`);
-    if (value !== "") yield sanitize(`    + ${value}`);
   }
 }
 
-function listMembers(state: PlannedState): [member: string, value: string][] {
-  const details = toDetails(state);
-  return [
-    ["name", state.name ?? ""],
-    ["namespace", state.namespace ?? ""],
-    ["headerQuery", state.headerQuery ?? ""],
-    ["contentQuery", state.contentQuery ?? ""],
-    ["owner", details.owner],
-    ["description", details.description],
-    ["contact", details.contact],
-    ["tags", details.tags.join(", ")],
-    ["labels", details.labels.map((label) => label.join("=")).join(", ")],
-    ["lifecycle", details.lifecycle === "active" ? "" : details.lifecycle],
-    ["sunset", details.sunset ?? ""],
-    ["replacedBy", details.replacedBy],
-    ["consumers", details.consumers.map(formatConsumer).join(", ")],
-    ["protected", details.protected ? "true" : ""],
-    ["path", state.path ?? ""],
-  ];
+const formatChanges = (before: PlannedState, after: PlannedState): string[] =>
+  formatDifferences(
+    shownMembers.map((member) => ({
+      ...{ member, from: formatValue(before[member]), to: formatValue(after[member]) },
+    })),
+  );
+
+const shownMembers = [
+  ...(["name", "namespace", "headerQuery", "contentQuery"] as const),
+  ...(["owner", "description", "contact", "tags", "labels", "lifecycle", "sunset"] as const),
+  ...(["replacedBy", "consumers", "protected", "path"] as const),
+];
+
+function formatValue(value: PlannedState[keyof PlannedState]): string {
+  if (value === undefined || value === null) return "";
+  if (Array.isArray(value))
+    return value.map((one) => (typeof one === "string" ? one : formatConsumer(one))).join(", ");
+  if (typeof value !== "object") return String(value);
+  return Object.entries(value)
+    .map((label) => label.join("="))
+    .join(", ");
 }
 
-const formatConsumer = ({ name, contact }: TopicDetails["consumers"][number]): string =>
+const formatConsumer = ({ name, contact = "" }: NonNullable<PlannedState["consumers"]>[number]): string =>
   contact === "" ? name : `${name} (${contact})`;
 
 /** Comments of GitHub have at most 65,536 characters. */

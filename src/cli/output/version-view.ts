@@ -1,13 +1,9 @@
-import {
-  FilterSyntaxError,
-  classifyChange,
-  type FilterChange,
-  TopicConditions,
-  readFilters,
-} from "@topicsync/filters";
+import type { FilterChange } from "@topicsync/filters";
 import { formatRecordPosition } from "@topicsync/kafka";
 import type { DescriptionView, VersionView } from "../../../schemas/topics/versions.ts";
 import type { SourceView } from "../../../schemas/topics/view.ts";
+import { classifyFilters } from "../../topics/conditions.ts";
+import { effects, formatDifferences, type Difference } from "./differences.ts";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";
 
@@ -60,11 +56,7 @@ const comparedMembers = ["externalId", "name", "namespace", "headerQuery", "cont
 export interface VersionDifference {
   readonly from: VersionView;
   readonly to: VersionView;
-  readonly differences: readonly {
-    readonly member: (typeof comparedMembers)[number];
-    readonly from: string;
-    readonly to: string;
-  }[];
+  readonly differences: readonly Difference[];
   /** What happened to the events; null if a filter is invalid. */
   readonly events: FilterChange | null;
 }
@@ -76,42 +68,18 @@ export function compareVersions(before: VersionView, after: VersionView): Versio
     differences: comparedMembers
       .filter((member) => before[member] !== after[member])
       .map((member) => ({ member, from: before[member], to: after[member] })),
-    events: classify(before, after),
+    events: classifyFilters(before, after) ?? null,
   };
 }
-
-function classify(before: VersionView, after: VersionView): FilterChange | null {
-  try {
-    const [old, next] = [before, after].map((view) => new TopicConditions(readFilters(view)));
-    return old === undefined || next === undefined ? null : classifyChange(old, next);
-  } catch (error) {
-    // A filter that was stored before filters were validated.
-    if (!(error instanceof FilterSyntaxError)) throw error;
-    return null;
-  }
-}
-
-const eventChanges: Readonly<Record<FilterChange, string>> = {
-  same: "same events",
-  widened: "widened: every event that matched still matches",
-  narrowed: "narrowed: only events that matched before match",
-  disjoint: "none of the events that matched before match",
-  changed: "some events match no longer, and others match newly",
-  undecided: "not known which events match newly or no longer",
-};
 
 /** Formats a difference for people. */
 export function formatDifference({ from, to, differences, events }: VersionDifference): string {
   const author = sanitize(formatAuthor(to.source));
   const lines = [
     `${sanitize(to.externalId)}   version ${from.version} → ${to.version}   ${author} at ${to.validFrom}`,
-    ...differences.flatMap((one) => [
-      `    ${one.member}`,
-      `    - ${sanitize(one.from)}`,
-      `    + ${sanitize(one.to)}`,
-    ]),
+    ...formatDifferences(differences),
     ...(differences.length === 0 ? ["    same definition"] : []),
-    `    ${events === null ? "a filter is invalid, so no event matches it" : eventChanges[events]}`,
+    `    ${events === null ? "a filter is invalid, so no event matches it" : effects[events]}`,
   ];
   return `${lines.join("\n")}\n`;
 }
