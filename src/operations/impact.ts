@@ -10,7 +10,6 @@ import {
 import {
   impactBodySchema,
   impactResultSchema,
-  maxImpactEvents,
   type ImpactBody,
   type ImpactResult,
 } from "../../schemas/impact.ts";
@@ -110,10 +109,8 @@ function toSelection({ last, from, to, offsets }: ImpactBody): EventSelection {
     faults.push({ path: "/offsets", message: "cannot be combined with from or to" });
   if (faults.length > 0)
     throw new RejectionError("SCHEMA_VIOLATION", "The body does not match the schema.", faults);
-  if (offsets !== undefined) return { kind: "offsets", ranges: offsets };
   const parse = (time: string | undefined) => (time === undefined ? undefined : Date.parse(time));
-  if (isTime) return { kind: "time", from: parse(from), to: parse(to) };
-  return { kind: "last", count: last ?? maxImpactEvents };
+  return { last, from: parse(from), to: parse(to), offsets };
 }
 
 /** Throws an HttpError if it cannot run. */

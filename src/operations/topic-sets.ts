@@ -22,7 +22,7 @@ import { version } from "../config/version.ts";
 import type { ApplyAccess } from "../plans/apply-access.ts";
 import { readDriftPage } from "../plans/drift.ts";
 import type { KnownTopic, PlanReader } from "../plans/stores.ts";
-import { toKnownView, toSetView } from "../plans/view.ts";
+import { toKnownView } from "../plans/view.ts";
 import { showVersion } from "../topics/details/details.ts";
 import { toDefinition } from "../topics/topic.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
@@ -52,7 +52,7 @@ export const listSets = operation({
   replies: { 200: { description: "All sets, by name.", schema: topicSetListSchema } },
   handle: async ({ namespaces }, { topicSetStore }) => ({
     status: 200,
-    json: { sets: (await topicSetStore.list(namespaces)).map(toSetView) },
+    json: { sets: (await topicSetStore.list(namespaces)).map(({ view }) => view) },
   }),
 });
 
@@ -74,7 +74,7 @@ export const getSet = operation({
     const topics = drift.map(({ externalId, path, applied, version, message }) => ({
       ...{ externalId, path: path ?? null, applied, version, message },
     }));
-    const json: TopicSetDetail = { ...toSetView(set), drift: { topics, next: next ?? null } };
+    const json: TopicSetDetail = { ...set.view, drift: { topics, next: next ?? null } };
     return { status: 200, json };
   },
 });

@@ -49,7 +49,7 @@ export function checkTouched(
  * repository shuts all others out, and must be allowed to change all of it.
  */
 export function checkSet(
-  { namespaces, origin }: Pick<TopicSet, "namespaces" | "origin">,
+  { namespaces, view: { origin } }: TopicSet,
   given: string | undefined,
   { canChange, check }: ApplyAccess,
 ): void {

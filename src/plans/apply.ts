@@ -255,7 +255,7 @@ function toSetWrites(open: readonly OpenChange[], context: WritesContext): SetWr
     check: (stored) => {
       checkSet(stored, origin, access);
     },
-    apply: { plan, revision, by: user, total },
+    apply: { plan, ...(revision !== undefined && { revision }), by: user, total },
     namespaces: [...namespaces],
     applied: open.length,
   };

@@ -1,5 +1,5 @@
 import type { FilterWarning } from "../../schemas/topics/check.ts";
-import type { KnownTopicView } from "../../schemas/topics/sets.ts";
+import type { KnownTopicView, TopicSetView } from "../../schemas/topics/sets.ts";
 import type { ReplacedDetails, StoredDetails } from "../topics/details/details.ts";
 import type { StoreTransaction } from "../topics/stores.ts";
 import type { Topic, TopicDefinition } from "../topics/topic.ts";
@@ -13,29 +13,10 @@ export interface KnownTopic {
   readonly details: StoredDetails | undefined;
 }
 
-/** An apply of a plan. */
-export interface SetApply {
-  /** The digest of the plan. */
-  readonly plan: string;
-  readonly revision: string | undefined;
-  readonly by: string;
-  readonly startedOn: Date;
-  readonly endedOn: Date;
-  /** How many of the changes in the plan are stored, and how many there are. */
-  readonly applied: number;
-  readonly total: number;
-}
-
 export interface TopicSet {
-  readonly name: string;
-  /** The repository that it is applied from; undefined if unknown. */
-  readonly origin: string | undefined;
-  readonly createdOn: Date;
-  readonly createdBy: string;
+  readonly view: TopicSetView;
   /** Those that its topics have, or had. */
   readonly namespaces: readonly string[];
-  /** The latest first, at most 100. */
-  readonly applies: readonly SetApply[];
 }
 
 /** What a batch of an apply writes besides topics. */
@@ -44,7 +25,7 @@ export interface SetWrites {
   readonly origin: string | undefined;
   /** Throws if the caller may not change the stored set; undefined: anybody may. */
   readonly check?: ((set: TopicSet) => void) | undefined;
-  readonly apply: Omit<SetApply, "startedOn" | "endedOn" | "applied">;
+  readonly apply: Pick<TopicSetView["applies"][number], "plan" | "revision" | "by" | "total">;
   readonly on: Date;
   readonly namespaces: readonly string[];
   /** How many more changes are stored. */

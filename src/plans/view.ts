@@ -1,24 +1,7 @@
-import type { KnownTopicView, TopicSetView } from "../../schemas/topics/sets.ts";
+import type { KnownTopicView } from "../../schemas/topics/sets.ts";
 import type { ShownDetails } from "../topics/details/details.ts";
 import { toDetailsView, toSourceView } from "../topics/topic-view.ts";
-import type { KnownTopic, TopicSet } from "./stores.ts";
-
-/** Converts a set to what HTTP and the command line show. */
-export const toSetView = ({ name, origin, createdOn, createdBy, applies }: TopicSet): TopicSetView => ({
-  name,
-  ...(origin !== undefined && { origin }),
-  createdOn: createdOn.toISOString(),
-  createdBy,
-  applies: applies.map(({ plan, revision, by, startedOn, endedOn, applied, total }) => ({
-    plan,
-    ...(revision !== undefined && { revision }),
-    by,
-    startedOn: startedOn.toISOString(),
-    endedOn: endedOn.toISOString(),
-    applied,
-    total,
-  })),
-});
+import type { KnownTopic } from "./stores.ts";
 
 interface ShownTopic extends Pick<KnownTopic, "externalId" | "topic"> {
   readonly details: ShownDetails | undefined;

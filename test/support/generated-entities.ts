@@ -8,7 +8,7 @@ import type { StoredDeadLetter } from "../../src/dead-letters/summary.ts";
 import type { Installation } from "../../src/installations/installation.ts";
 import type { SessionBasis, StoredSession } from "../../src/users/session.ts";
 import type { toState } from "../../src/plans/plan.ts";
-import type { SetApply, TopicSet } from "../../src/plans/stores.ts";
+import type { TopicSet } from "../../src/plans/stores.ts";
 import type {
   AppliedVersion,
   ReplacedDetails,
@@ -162,17 +162,18 @@ export const user = object<StoredUser>({
   passwordHash: text,
 });
 
-const setApply: Create<SetApply> = (maybe) =>
-  object<SetApply>({
-    ...{ plan: text, revision: maybe(text), by: text, startedOn: date, endedOn: date },
-    ...{ applied: positive, total: positive },
-  });
+const time = date.map((on) => on.toISOString());
 
 export const topicSet: Create<TopicSet> = (maybe) =>
   object<TopicSet>({
-    ...{ name: text, origin: maybe(text), createdOn: date, createdBy: text },
+    view: object<TopicSet["view"]>({
+      ...{ name: text, origin: maybe(text), createdOn: time, createdBy: text },
+      applies: object<TopicSet["view"]["applies"][number]>({
+        ...{ plan: text, revision: maybe(text), by: text, startedOn: time, endedOn: time },
+        ...{ applied: positive, total: positive },
+      }).map((apply) => [apply]),
+    }),
     namespaces: fc.uniqueArray(text).map((all) => all.toSorted()),
-    applies: fc.tuple(setApply(maybe)),
   });
 
 const codes: readonly DeadLetterCode[] = [...rejectionCodes, "OTHER"];

@@ -189,17 +189,19 @@ const pairs: readonly Pair[] = [
     () => user,
     (one) => toStoredUser(store(toUserRecord(one))),
   ),
-  pair("a set", topicSet, ({ name, origin, createdOn, createdBy, namespaces, applies: [apply] }) => {
+  pair("a set", topicSet, ({ view, namespaces }) => {
+    const { name, origin, createdOn, createdBy } = view;
+    const [apply] = view.applies;
     assert.ok(apply !== undefined);
     const { startedOn, endedOn, applied: made, ...said } = apply;
-    const writes = { set: name, origin, apply: said, on: endedOn, namespaces, applied: made };
+    const writes = { set: name, origin, apply: said, on: new Date(endedOn), namespaces, applied: made };
     const begun = {
       ...writes,
-      on: startedOn,
+      on: new Date(startedOn),
       applied: 0,
       ...{ details: [], removedDetails: [], replacedDetails: [] },
     };
-    const first = { ...addApply(null, begun), created_on: createdOn, created_by: createdBy };
+    const first = { ...addApply(null, begun), created_on: new Date(createdOn), created_by: createdBy };
     return fromSetRecord(store(addApply(store(first), { ...begun, ...writes })));
   }),
   pair("a dead letter", deadLetter, (one) => {

@@ -220,6 +220,6 @@ describe("a set", () => {
     assert.equal(await apply([create("4", own)], { set: "both", access }), 1);
     assert.equal(await apply([create("5", own)], { set: "mine", access }), 1);
     assert.equal(await apply([create("6", own)], { set: "mine", origin: "mine", access }), 1);
-    assert.deepEqual((await stores.sets.find("mine"))?.origin, "mine");
+    assert.deepEqual((await stores.sets.find("mine"))?.view.origin, "mine");
   });
 });

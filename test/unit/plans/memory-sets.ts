@@ -88,8 +88,9 @@ export function createMemorySets() {
     }
     details = next;
     const namespaces = [...new Set([...(stored?.namespaces ?? []), ...writes.namespaces])];
-    const kept = { origin: origin ?? stored?.origin, namespaces };
-    sets.set(set, { name: set, ...kept, createdOn: on, createdBy: "ann", applies: [] });
+    const kept = origin ?? stored?.view.origin;
+    const view = { name: set, createdOn: on.toISOString(), createdBy: "ann", applies: [] };
+    sets.set(set, { view: { ...view, ...(kept !== undefined && { origin: kept }) }, namespaces });
   }
 
   const setStore = {
@@ -168,7 +169,7 @@ export const createSource = (
   sets: Pick<TopicSetStore, "getDatabaseId" | "find">,
 ): { -readonly [K in keyof PlanSource]: PlanSource[K] } => ({
   databaseId: sets.getDatabaseId(),
-  findSet: (name) => sets.find(name),
+  findSet: async (name) => (await sets.find(name))?.view,
   async *streamMembers(set) {
     const members = reader.streamMembers(set, { after: undefined, namespaces: "all" });
     for await (const known of members) yield toKnownView(known);

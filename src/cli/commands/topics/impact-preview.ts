@@ -1,6 +1,5 @@
 import { ConfigurationError, formatFaults, PlanError, RejectionError } from "@topicsync/lib/errors";
 import { invariant } from "@topicsync/lib/invariant";
-import type { OffsetRange } from "@topicsync/kafka";
 import { maxImpactChanges, type ImpactResult } from "../../../../schemas/impact.ts";
 import { kafkaSettings } from "../../../../schemas/kafka-settings.ts";
 import { previewImpact } from "../../../operations/impact.ts";
@@ -19,11 +18,7 @@ import { printError } from "../../output/output.ts";
 import { createLongProgress, type Progress } from "../../output/progress.ts";
 
 /** Which events are read. */
-export interface EventFlags {
-  readonly last?: number;
-  readonly from?: number;
-  readonly to?: number;
-  readonly offsets?: readonly OffsetRange[];
+export interface EventFlags extends EventSelection {
   readonly events?: string;
   readonly kafkaTopic?: string;
 }
@@ -41,7 +36,6 @@ export interface ProposedChange extends ImpactChange {
   readonly namespace: string | undefined;
 }
 
-const defaultLast = 100_000;
 /** With fewer events there is no progress bar. */
 const minProgress = 50_000;
 
@@ -145,7 +139,7 @@ export async function readSelected(
   };
   let progress: Progress | undefined;
   const options = {
-    selection: toSelection(flags),
+    selection: flags,
     abort: client.abort,
     onProgress(done: number, total: number) {
       progress ??= createLongProgress("reading events", total, minProgress);
@@ -161,10 +155,4 @@ export async function readSelected(
   progress?.end(`read ${formatCount(records, "record")}`);
   if (records > 0 && events === 0) printError("warning: none of the records is an event");
   return result;
-}
-
-function toSelection({ last = defaultLast, from, to, offsets }: EventFlags): EventSelection {
-  if (offsets !== undefined) return { kind: "offsets", ranges: offsets };
-  if (from !== undefined || to !== undefined) return { kind: "time", from, to };
-  return { kind: "last", count: last };
 }
