@@ -63,18 +63,15 @@ export const previewImpact = operation({
 export const impactOperations: readonly Operation[] = [previewImpact];
 
 /** Throws RejectionError and HttpError. */
-async function readJob({ topicReader }: OperationServices, call: Call<ImpactBody>): Promise<ImpactJob> {
+async function readJob({ planReader }: OperationServices, call: Call<ImpactBody>): Promise<ImpactJob> {
   const { changes, examples = defaultExamples } = call.body;
   const selection = toSelection(call.body);
   const faults = await findChangeFaults(changes);
   if (faults.length > 0)
     throw new RejectionError("BAD_FILTER", "The changes contain invalid filters or repeated topics.", faults);
   const externalIds = changes.map(({ externalId }) => externalId);
-  const found = await topicReader.readSorted(
-    { state: "active", externalIds, namespaces: "all" },
-    { order: { sort: "externalId", descending: false }, after: undefined, limit: externalIds.length },
-  );
-  const stored = new Map(found.map(({ topic }) => [topic.externalId, topic]));
+  const found = await planReader.findKnown(externalIds);
+  const stored = new Map(found.map(({ externalId, topic }) => [externalId, topic]));
   return {
     changes: changes.map((change) => {
       const topic = stored.get(change.externalId);

@@ -8,16 +8,19 @@ import { getCombination, type TopicDefinition } from "../topics/topic.ts";
 import { blockTaken } from "./combinations.ts";
 import { decideChange, decideRemoval, type OwnershipOptions } from "./decide-change.ts";
 import { isManagedAs, type DesiredEntry, type DesiredSet } from "./desired.ts";
-import { createOriginRejection } from "./origin.ts";
 import { getDefinition, type Blocked, type Leftover, type PlannedChange, type PlanResult } from "./plan.ts";
 import { toPlanFile } from "./plan-file.ts";
-import { requirePruneLimit, type PruneOptions } from "./prune.ts";
-import type { PlanSource } from "./stores.ts";
+import { createOriginRejection, type PlanSource } from "./stores.ts";
 
-export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions {
-  readonly prune: boolean;
+/** How many topics a plan may disable: a number, or a share of the set's topics. */
+export type MaxDeletes = { readonly count: number } | { readonly percent: number };
+
+export interface SetPlanOptions extends Omit<OwnershipOptions, "set"> {
+  readonly prune?: boolean | undefined;
+  /** Undefined: 10 topics, or 10 % of the set if that is more. */
+  readonly maxDeletes?: MaxDeletes | undefined;
   /** Files without any topics are not a mistake. */
-  readonly allowEmpty: boolean;
+  readonly allowEmpty?: boolean | undefined;
   readonly origin: string | undefined;
   readonly revision: string | undefined;
   readonly user: string;
@@ -207,6 +210,26 @@ function describeEgressChange(
   return from === undefined || from === to
     ? []
     : [`its events go to the Kafka topic ${to} instead of ${from}`];
+}
+
+/** Throws a PlanError, with the option to use, if a plan disables too many topics of its set. */
+function requirePruneLimit(
+  changes: readonly PlannedChange[],
+  members: number,
+  { maxDeletes }: SetPlanOptions,
+): void {
+  const count = changes.filter(({ action }) => action === "disable").length;
+  const limit = getLimit(maxDeletes, members);
+  if (count <= limit) return;
+  throw new PlanError(
+    `The plan would disable ${count} of the ${members} topics of the set, and at most ${limit} are allowed. ` +
+      `If that is intended, use --max-deletes ${count}.`,
+  );
+}
+
+function getLimit(maxDeletes: MaxDeletes | undefined, members: number): number {
+  if (maxDeletes === undefined) return Math.max(10, Math.floor(members / 10));
+  return "count" in maxDeletes ? maxDeletes.count : Math.floor((members * maxDeletes.percent) / 100);
 }
 
 const hasOtherFilters = (before: TopicDefinition, after: TopicDefinition): boolean =>

@@ -15,9 +15,9 @@ import {
 export interface OwnershipOptions {
   readonly set: string;
   /** Topics that belong to no set may be adopted. */
-  readonly adopt: boolean;
+  readonly adopt?: boolean | undefined;
   /** Topics of this set may be adopted. */
-  readonly takeOver: string | undefined;
+  readonly takeOver?: string | undefined;
 }
 
 /**

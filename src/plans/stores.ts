@@ -1,3 +1,4 @@
+import { RejectionError } from "@topicsync/lib/errors";
 import type { FilterWarning } from "../../schemas/topics/check.ts";
 import type { KnownTopicView, TopicSetView } from "../../schemas/topics/sets.ts";
 import type { ReplacedDetails, StoredDetails } from "../topics/details/details.ts";
@@ -85,3 +86,15 @@ export interface PlanSource {
   /** Finds conditions of each definition that none of the last events meets. */
   findWarnings(definitions: readonly TopicDefinition[]): Promise<FilterWarning[][]>;
 }
+
+/** The rejection of files from another repository than the one that a set is applied from. */
+export const createOriginRejection = (
+  set: string,
+  stored: string,
+  given: string | undefined,
+): RejectionError =>
+  new RejectionError(
+    "SET_ORIGIN_MISMATCH",
+    `The set "${set}" is applied from ${stored}, and these files are from ${given ?? "an unknown origin"}. ` +
+      "Choose another name for the set, or use --origin if it is the same repository.",
+  );

@@ -40,14 +40,13 @@ export interface WorkerInput extends Pick<PreviewOptions, "kafka" | "topic"> {
 }
 
 /** An error that a thread reports: errors of our classes cannot be sent. */
-export type PreviewError =
-  | { readonly name: "UnavailableError" | "ConfigurationError" | "Error"; readonly message: string }
-  | {
-      readonly name: "RejectionError";
-      readonly message: string;
-      readonly code: RejectionCode;
-      readonly details: readonly Fault[];
-    };
+export interface PreviewError {
+  readonly name: string;
+  readonly message: string;
+  /** Of a RejectionError. */
+  readonly code?: RejectionCode;
+  readonly details?: readonly Fault[];
+}
 
 /** What a thread sends. */
 export type PreviewMessage =
@@ -129,15 +128,8 @@ async function runWorker(
   }
 }
 
-function toError(error: PreviewError): Error {
-  switch (error.name) {
-    case "RejectionError":
-      return new RejectionError(error.code, error.message, error.details);
-    case "ConfigurationError":
-      return new ConfigurationError(error.message);
-    case "UnavailableError":
-      return new KafkaUnavailableError(error.message);
-    case "Error":
-      return new Error(error.message);
-  }
+function toError({ name, message, code, details }: PreviewError): Error {
+  if (code !== undefined) return new RejectionError(code, message, details);
+  if (name === "ConfigurationError") return new ConfigurationError(message);
+  return name === "UnavailableError" ? new KafkaUnavailableError(message) : new Error(message);
 }

@@ -1,8 +1,12 @@
 import type { Filter } from "mongodb";
 
 import { RejectionError, TransactionConflictError } from "@topicsync/lib/errors";
-import { createOriginRejection } from "../../plans/origin.ts";
-import type { SetWrites, TopicSet, TopicSetStore } from "../../plans/stores.ts";
+import {
+  createOriginRejection,
+  type SetWrites,
+  type TopicSet,
+  type TopicSetStore,
+} from "../../plans/stores.ts";
 import { DetailsConflictError } from "../../topics/details/store.ts";
 import type { Database } from "../database/database.ts";
 import { isDuplicate } from "../database/failures.ts";

@@ -2,7 +2,6 @@ import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { EgressNaming } from "@topicsync/kafka";
 import {
   maxLookUpDefinitions,
-  maxLookUpIds,
   type TopicLookUp,
   type TopicLookUpReply,
   type TopicSetView,
@@ -14,15 +13,14 @@ import type { PlanSource } from "../../../plans/stores.ts";
 import { createEgressNamingFromConfig } from "../../../service/egress-naming.ts";
 import { toDefinition, type TopicDefinition } from "../../../topics/topic.ts";
 import { runWithClient } from "../../client/client.ts";
+import { findKnown } from "../../client/topics.ts";
 import type { OperationClient } from "../../client/operation-client.ts";
-import { getCommandLineUser } from "../../context.ts";
 import type { ServerFlag } from "../../input/server.ts";
 import type { PreviewPlace } from "./impact-preview.ts";
 
 /** What plans are made from and applied to. */
 export interface PlanTarget extends PreviewPlace {
   readonly source: PlanSource;
-  readonly user: string;
   /** Undefined: unknown, or no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
 }
@@ -35,7 +33,6 @@ export const runWithTarget = (
   runWithClient(flags, async (client, context) =>
     work({
       source: await connectSource(client),
-      user: getCommandLineUser(),
       ...{ client, context },
       egressNaming: context && createEgressNamingFromConfig(context.config.kafka),
     }),
@@ -71,13 +68,7 @@ async function connectSource(client: OperationClient): Promise<PlanSource> {
       }
     },
 
-    async findKnown(externalIds) {
-      const found = [];
-      for (const some of splitIntoBatches(externalIds, maxLookUpIds))
-        found.push(...(await lookUp({ externalIds: some })).topics);
-      return found;
-    },
-
+    findKnown: (externalIds) => findKnown(client, externalIds),
     findHolders: (definitions) => lookUpDefinitions(definitions, ({ holders }) => holders),
     findWarnings: (definitions) => lookUpDefinitions(definitions, ({ warnings }) => warnings),
   };

@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { exitCodes, getErrorMessage } from "@topicsync/lib/errors";
 import { currentDate } from "@topicsync/lib/platform";
 import type { ImpactResult } from "../../../../schemas/impact.ts";
-import { createPlan } from "../../../plans/create-plan.ts";
+import { createPlan, type MaxDeletes } from "../../../plans/create-plan.ts";
 import { formatPlace, type DesiredSet } from "../../../plans/desired.ts";
 import { getDefinition, type PlanResult } from "../../../plans/plan.ts";
-import type { MaxDeletes } from "../../../plans/prune.ts";
+import { getCommandLineUser } from "../../context.ts";
 import type { JsonFlag } from "../../input/options.ts";
 import { findRepository, type Repository } from "../../input/repository.ts";
 import { loadTopicFiles } from "../../input/topic-files/load.ts";
@@ -76,18 +76,14 @@ export async function loadFiles(
 /** Computes a plan, for `plan` and `apply` alike. */
 export const makePlan = (
   { desired, repository }: LoadedFiles,
-  { source, user, egressNaming }: PlanTarget,
+  { source, egressNaming }: PlanTarget,
   flags: PlanOptionFlags,
 ): Promise<PlanResult> =>
   createPlan(desired, source, {
-    prune: flags.prune === true,
-    maxDeletes: flags.maxDeletes,
-    allowEmpty: flags.allowEmpty === true,
-    adopt: flags.adopt === true,
-    takeOver: flags.takeOver,
+    ...flags,
     origin: flags.origin ?? repository.origin,
     revision: repository.revision,
-    user,
+    user: getCommandLineUser(),
     now: currentDate(),
     egressNaming,
   });

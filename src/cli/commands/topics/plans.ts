@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 
 import type { TopicSetView } from "../../../../schemas/topics/sets.ts";
 import { listSets } from "../../../operations/topic-sets.ts";
-import type { MaxDeletes } from "../../../plans/prune.ts";
+import type { MaxDeletes } from "../../../plans/create-plan.ts";
 import { addList } from "../../client/command.ts";
 import { serverOption, type ServerFlag } from "../../input/server.ts";
 import { parseCount } from "../../input/options.ts";

@@ -7,6 +7,7 @@ import { toPlanFile } from "../../../plans/plan-file.ts";
 import type { PlannedChange } from "../../../plans/plan.ts";
 import { runWithClient } from "../../client/client.ts";
 import type { OperationClient } from "../../client/operation-client.ts";
+import { getCommandLineUser } from "../../context.ts";
 import type { ServerFlag } from "../../input/server.ts";
 import type { JsonFlag } from "../../input/options.ts";
 import { openOutput, printError, printLine, sanitize } from "../../output/output.ts";
@@ -60,7 +61,7 @@ export const adoptTopics = (
 ): Promise<void> =>
   runWithTarget({ server }, async (target) => {
     const decisions = (await findAll(externalIds, target)).map((known) =>
-      decideAdoption(known, { set, adopt: true, takeOver: undefined }),
+      decideAdoption(known, { set, adopt: true }),
     );
     const changes: PlannedChange[] = [];
     for (const one of decisions) {
@@ -90,14 +91,14 @@ async function findAll(externalIds: readonly string[], { source }: PlanTarget): 
 }
 
 async function applyOwnership(set: string, changes: PlannedChange[], target: PlanTarget): Promise<void> {
-  const { source, user } = target;
+  const { source } = target;
   const origin = (await source.findSet(set))?.origin;
   const plan = toPlanFile({
     database: source.databaseId,
     set,
     ...(origin !== undefined && { origin }),
     createdOn: currentDate().toISOString(),
-    createdBy: user,
+    createdBy: getCommandLineUser(),
     changes,
   });
   await applyPlan(plan, target, {});
