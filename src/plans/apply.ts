@@ -124,13 +124,9 @@ function sortOut(
     if (isMade(change, set, shown)) continue;
     const { externalId } = change;
     const current = known.get(externalId) ?? { externalId, topic: undefined, details: undefined };
-    const made = findMadeTopic(change, plan, known);
-    if (made !== undefined) {
-      open.push({ change, current: { ...current, topic: made } });
-      continue;
-    }
-    const reason = findStaleReason(change, current, { set, shown });
-    if (reason === undefined) open.push({ change, current });
+    const topic = findMadeTopic(change, plan, known);
+    const reason = topic === undefined ? findStaleReason(change, current, { set, shown }) : undefined;
+    if (reason === undefined) open.push({ change, current: topic ? { ...current, topic } : current });
     else stale.push(reason);
   }
   return { open, stale };

@@ -32,7 +32,10 @@ export function decideChange(
 ): PlannedChange | Blocked | undefined {
   const { topic = null, details = null } = known ?? {};
   const { externalId, definition, path } = desired;
-  const block = findOwner(externalId, left, options) ?? findBlock(desired, known, options);
+  const block =
+    findOwner(externalId, left, options) ??
+    findOwner(externalId, known, options) ??
+    findBlock(desired, known, options);
   if (block !== undefined) return block;
   const after = toState({ ...desired, set: options.set });
   if (known === undefined || (topic === null && definition !== undefined))
@@ -101,8 +104,6 @@ function findBlock(
   const block = (code: Blocked["code"], message: string): Blocked => ({ externalId, code, message });
   const { topic = null, details = null } = known ?? {};
   const owner = details?.set ?? undefined;
-  const owned = findOwner(externalId, known, options);
-  if (owned !== undefined) return owned;
   if (known === undefined || topic === null) {
     if (definition !== undefined || owner === options.set) return undefined;
     return block("UNKNOWN_TOPIC", "does not exist; to create it, add its `name` and filters");

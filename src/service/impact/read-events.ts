@@ -132,7 +132,7 @@ class RangeReading {
   /** Returns false once the deadline has passed. */
   #add({ partition, records, end }: FetchedPart, deadline: Deadline | undefined): boolean {
     for (const record of records) {
-      if (deadline?.hasPassed() === true) return false;
+      if (deadline !== undefined && (deadline.signal.aborted || deadline.hasPassed())) return false;
       this.#countSkipped(record, partition);
       this.#tally.add(readRecord(record, partition, this.#source));
       this.#ends.set(partition, record.offset + 1);
