@@ -24,6 +24,11 @@ COPY consumers consumers
 COPY http http
 COPY deploy/npm deploy/npm
 RUN npm run build
+# The compiled code for the user and the options below, so that the service starts sooner. COPY makes it read-only.
+RUN mkdir -m 777 dist/compile-cache \
+  && setpriv --reuid=65532 --clear-groups \
+    node --max-semi-space-size=16 --heap-growing-percent=100 dist/cli.js start --help > /dev/null \
+  && chmod 755 dist/compile-cache
 
 FROM ${BASE_IMAGE}
 LABEL org.opencontainers.image.title="topicsync" \

@@ -12,7 +12,7 @@ import {
 } from "@topicsync/kafka";
 import type { Tracing } from "@topicsync/lib/tracing";
 import { storeBatch, type BatchHandler, type Step } from "./batch.ts";
-import { traceBatch, type BatchTrace } from "./batch-trace.ts";
+import { tracePreparation, type BatchTrace } from "./batch-trace.ts";
 import { sendRejected } from "./dead-letter-sender.ts";
 
 /** What a batch of records writes, and which of them it rejects. */
@@ -136,18 +136,12 @@ export function createBatchHandler<Decoded, Decision extends BatchDecision>(
     ...(maxRecordsPerWrite !== undefined && { maxRecordsPerWrite }),
     claim: () => store.claim(key),
     findPosition: () => store.findPosition(key),
-    prepare(delivered, epoch) {
-      const begun = traceBatch(tracing, { partition, groupId, records: delivered });
-      begun.startStage("decode");
-      const decoded = decodeInTime(delivered, decode);
-      // In the trace, this counts as a part of decoding.
-      const ahead = decideAhead?.(decoded, epoch);
-      begun.endStage();
-      const isWhole = decoded.length === delivered.length;
-      const records = isWhole ? delivered : delivered.slice(0, decoded.length);
-      const trace = isWhole ? begun : traceBatch(tracing, { partition, groupId, records });
-      return { records, decoded, epoch, trace, ahead };
-    },
+    prepare: (delivered, epoch) =>
+      tracePreparation(tracing, { partition, groupId, records: delivered }, () => {
+        const decoded = decodeInTime(delivered, decode);
+        const records = delivered.slice(0, decoded.length);
+        return { records, decoded, epoch, ahead: decideAhead?.(decoded, epoch) };
+      }),
     write: (batch, step, onAttempt) => batch.trace.run(() => apply(batch, step, onAttempt)),
     report({ records }, decision, tookMs) {
       if (decision === undefined) return;

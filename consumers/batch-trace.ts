@@ -53,6 +53,21 @@ export function traceBatch(tracing: Tracing | undefined, batch: TracedBatch): Ba
   return tracing === undefined || traced.length === 0 ? noTrace : createTrace(tracing, batch, traced);
 }
 
+/** Prepares records, which counts as decoding. The trace is that of the records which were taken. */
+export function tracePreparation<Prepared extends Pick<TracedBatch, "records">>(
+  tracing: Tracing | undefined,
+  batch: TracedBatch,
+  prepare: () => Prepared,
+): Prepared & { readonly trace: BatchTrace } {
+  const begun = traceBatch(tracing, batch);
+  begun.startStage("decode");
+  const prepared = prepare();
+  begun.endStage();
+  const { records } = prepared;
+  const isWhole = records.length === batch.records.length;
+  return { ...prepared, trace: isWhole ? begun : traceBatch(tracing, { ...batch, records }) };
+}
+
 function createTrace(tracing: Tracing, batch: TracedBatch, traced: readonly TracedRecord[]): BatchTrace {
   const now = createClock();
   const stages: TimedStage[] = [];

@@ -17,9 +17,7 @@ interface Compared {
   readonly isInKafka: boolean;
 }
 
-/**
- * A position without a topic id was set by a person, or was stored before ids were: it counts for any log.
- */
+/** A position without a topic id was set by a person, or where brokers have none: it counts for any log. */
 export const isOtherLog = (stored: Position, topicId: string | undefined): boolean =>
   stored.topicId !== undefined && topicId !== undefined && stored.topicId !== topicId;
 
@@ -42,19 +40,8 @@ export async function findOtherCluster(
     return known.findLast((one) => one.clusterId !== clusterId)?.clusterId;
   }
   if (topicId !== undefined && stored.topicId === topicId) return undefined;
-  const own = stored.clusterId ?? (await findCluster(topic, stored.topicId, logs));
-  return own === clusterId ? undefined : own;
+  return stored.clusterId === clusterId ? undefined : stored.clusterId;
 }
-
-/** Positions from before clusters were stored name only the topic. */
-const findCluster = async (
-  topic: string,
-  topicId: string | undefined,
-  logs: Pick<LogStore, "findLogs">,
-): Promise<string | undefined> => {
-  const known = topicId === undefined ? [] : await logs.findLogs(topic);
-  return known.find((one) => one.topicId === topicId)?.clusterId;
-};
 
 /** Throws OtherClusterError. `consumer` is what `topicsync positions` calls the reader. */
 export async function requireSameCluster(

@@ -2,8 +2,6 @@ import express, { type Express } from "express";
 
 import type { Audit } from "@topicsync/lib/audit/audit";
 import type { RecordRefusal } from "@topicsync/lib/audit/refusals";
-import type { Logger } from "@topicsync/lib/logger";
-import type { Tracing } from "@topicsync/lib/tracing";
 import type { Operation } from "../src/operations/framework/operation.ts";
 import type { OperationServices } from "../src/operations/framework/services.ts";
 import { healthOperations } from "../src/operations/health.ts";
@@ -14,21 +12,20 @@ import type { ForgeryThrottle } from "../src/users/forgery-throttle.ts";
 import type { CheckKey } from "../src/users/key-check.ts";
 import type { Sessions } from "../src/users/session.ts";
 import { createAuthentication } from "./framework/auth.ts";
-import { createRequestContext, createRequestLog } from "./framework/context.ts";
+import { createRequestContext } from "./framework/context.ts";
 import { createErrorHandler, rejectUnknownPath } from "./framework/error-response.ts";
 import { createEventStreams } from "./framework/event-stream.ts";
-import { apiSecurityHeaders } from "./framework/headers.ts";
+import { setResponseHeaders } from "./framework/headers.ts";
 import { checkMessage } from "./framework/message.ts";
-import { createRequestMetrics, type RecordRequest } from "./framework/metrics.ts";
+import { observeRequests, type Observers } from "./framework/observation.ts";
 import { createRouter } from "./framework/router.ts";
-import { createRequestTracing } from "./framework/tracing.ts";
 import { documentationOperations } from "./openapi/docs-page.ts";
 import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
 import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 
-export interface AppOptions {
+export interface AppOptions extends Observers {
   readonly services: OperationServices;
   readonly sessions: Sessions;
   /** Undefined: no sign-in with OpenID. */
@@ -43,20 +40,14 @@ export interface AppOptions {
   readonly audit: Audit;
   /** Records failed logins and refused requests. */
   readonly recordRefusal: RecordRefusal;
-  readonly recordRequest: RecordRequest;
   /** Whether probes and metrics are served by a server of their own. */
   readonly isManagedApart: boolean;
-  /** Whether this server uses TLS. */
-  readonly overTls: boolean;
   /** Where browsers reach the service, if known. */
   readonly publicUrl: string | undefined;
   /** Other sites whose pages may call the push operations. */
   readonly allowedOrigins: readonly string[];
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For and -Proto headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** Undefined: requests are not traced. */
-  readonly tracing?: Tracing | undefined;
-  readonly log: Logger;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
 }
@@ -87,16 +78,13 @@ export const createApp = (options: AppOptions): Express => assemble(listOperatio
 export const createManagementApp = (options: AppOptions): Express => assemble(healthOperations, options);
 
 function assemble(declared: readonly Operation[], options: AppOptions): Express {
-  const { audit, recordRefusal, recordRequest, overTls, publicUrl, trustedProxies, tracing, log, stopping } =
-    options;
+  const { audit, recordRefusal, overTls, publicUrl, trustedProxies, log, stopping } = options;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);
   app.use(createRequestContext(publicUrl));
-  app.use(createRequestLog(log));
-  app.use(createRequestMetrics(recordRequest));
-  if (tracing !== undefined) app.use(createRequestTracing(tracing, { overTls }));
-  app.use(apiSecurityHeaders({ overTls }));
+  app.use(observeRequests(options));
+  app.use(setResponseHeaders({ overTls }));
   app.use(checkMessage);
   app.use(
     createRouter(declared, {

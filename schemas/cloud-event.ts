@@ -1,8 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-const attribute = { type: "string", format: "text", minLength: 1 } as const;
-/** null and a missing attribute mean the same (CloudEvents JSON format 1.0, section 2.2). */
-const optionalAttribute = { type: ["string", "null"], format: "text" } as const;
+import { nonEmpty, nullableInput } from "./shapes.ts";
 
 /**
  * The context attributes of a CloudEvent in structured or binary mode (CloudEvents 1.0). Extension attributes
@@ -13,18 +11,19 @@ export const contextAttributesSchema = {
   type: "object",
   required: ["id", "source", "specversion", "type"],
   properties: {
-    id: { ...attribute, description: "Identifies the event, together with its source." },
-    source: { ...attribute, description: "Where the event happened, a URI reference." },
+    id: nonEmpty("Identifies the event, together with its source."),
+    source: nonEmpty("Where the event happened, a URI reference."),
     specversion: {
       type: "string",
       pattern: "^1\\.0$",
       expected: '"1.0", the only supported version of CloudEvents',
     },
-    type: { ...attribute, description: "What happened." },
-    datacontenttype: { ...optionalAttribute, description: "Media type of the data; JSON if absent." },
-    dataschema: { ...optionalAttribute, description: "URI of the schema that the data follows." },
-    subject: { ...optionalAttribute, description: "What the event is about." },
-    time: { ...optionalAttribute, description: "When it happened (RFC 3339)." },
+    type: nonEmpty("What happened."),
+    // null and a missing attribute mean the same (CloudEvents JSON format 1.0, section 2.2).
+    datacontenttype: nullableInput("Media type of the data; JSON if absent."),
+    dataschema: nullableInput("URI of the schema that the data follows."),
+    subject: nullableInput("What the event is about."),
+    time: nullableInput("When it happened (RFC 3339)."),
   },
 } as const;
 

@@ -1,4 +1,6 @@
-const name = { type: "string", minLength: 1 } as const;
+import { atom } from "./shapes.ts";
+
+const name = atom({ type: "string", minLength: 1 });
 const path = name;
 /** Kafka's own rule for topic names. */
 const kafkaTopic = {
@@ -22,28 +24,27 @@ export const kafkaSettings = {
     description: "Comma-separated host:port list of Kafka brokers. Unset: the embedded broker.",
   },
   KAFKA_CLIENT_ID: {
-    ...name,
+    ...name(),
     default: "topicsync",
     description: "Client id, as shown in the broker's logs and used for its quotas.",
   },
   KAFKA_TLS: { type: "boolean", default: false, description: "Connect to the brokers over TLS." },
-  KAFKA_TLS_CA: { ...path, description: "PEM file with the certificate authorities to trust." },
-  KAFKA_TLS_CERT: { ...path, description: "PEM file with the client certificate." },
-  KAFKA_TLS_KEY: { ...path, description: "PEM file with the key of KAFKA_TLS_CERT." },
-  KAFKA_TLS_KEY_PASSPHRASE: { ...name, description: "Passphrase of KAFKA_TLS_KEY, if it is encrypted." },
+  KAFKA_TLS_CA: path("PEM file with the certificate authorities to trust."),
+  KAFKA_TLS_CERT: path("PEM file with the client certificate."),
+  KAFKA_TLS_KEY: path("PEM file with the key of KAFKA_TLS_CERT."),
+  KAFKA_TLS_KEY_PASSPHRASE: name("Passphrase of KAFKA_TLS_KEY, if it is encrypted."),
   KAFKA_SASL_MECHANISM: {
     enum: ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer", "aws-msk-iam"],
     description: "SASL mechanism.",
   },
-  KAFKA_SASL_USERNAME: { ...name, description: "User name for plain and scram." },
-  KAFKA_SASL_PASSWORD: { ...name, description: "Password for plain and scram." },
-  KAFKA_OAUTH_TOKEN_URL: {
-    ...name,
-    description: "For oauthbearer: URL of the provider's token endpoint, for client credentials.",
-  },
-  KAFKA_OAUTH_CLIENT_ID: { ...name, description: "Client id at KAFKA_OAUTH_TOKEN_URL." },
-  KAFKA_OAUTH_CLIENT_SECRET: { ...name, description: "Client secret of KAFKA_OAUTH_CLIENT_ID." },
-  KAFKA_OAUTH_SCOPE: { ...name, description: "Space-separated scopes to request. Unset: the provider's." },
+  KAFKA_SASL_USERNAME: name("User name for plain and scram."),
+  KAFKA_SASL_PASSWORD: name("Password for plain and scram."),
+  KAFKA_OAUTH_TOKEN_URL: name(
+    "For oauthbearer: URL of the provider's token endpoint, for client credentials.",
+  ),
+  KAFKA_OAUTH_CLIENT_ID: name("Client id at KAFKA_OAUTH_TOKEN_URL."),
+  KAFKA_OAUTH_CLIENT_SECRET: name("Client secret of KAFKA_OAUTH_CLIENT_ID."),
+  KAFKA_OAUTH_SCOPE: name("Space-separated scopes to request. Unset: the provider's."),
   KAFKA_OAUTH_EXTENSIONS: {
     type: "array",
     items: {
@@ -53,16 +54,10 @@ export const kafkaSettings = {
     },
     description: "Comma-separated name=value list of SASL extensions that are sent with the token.",
   },
-  KAFKA_OAUTH_TOKEN_FILE: {
-    ...path,
-    description: "For oauthbearer: file with the token, instead of KAFKA_OAUTH_TOKEN_URL.",
-  },
-  AWS_REGION: { ...name, description: "Region of the cluster, for aws-msk-iam." },
-  KAFKA_RACK: {
-    ...name,
-    description: "Rack or availability zone of this instance. Set: the nearest replica is read.",
-  },
-  KAFKA_GROUP_ID: { ...name, default: "topicsync", description: "Consumer group id." },
+  KAFKA_OAUTH_TOKEN_FILE: path("For oauthbearer: file with the token, instead of KAFKA_OAUTH_TOKEN_URL."),
+  AWS_REGION: name("Region of the cluster, for aws-msk-iam."),
+  KAFKA_RACK: name("Rack or availability zone of this instance. Set: the nearest replica is read."),
+  KAFKA_GROUP_ID: { ...name(), default: "topicsync", description: "Consumer group id." },
   KAFKA_ANNOUNCEMENTS_TOPIC: {
     ...kafkaTopic,
     default: "topicsync.announcements",
@@ -82,10 +77,9 @@ export const kafkaSettings = {
     ...kafkaTopicWithDeadLetters,
     description: "Kafka topic to read events from, which are forwarded to their topics. Unset: none are.",
   },
-  KAFKA_EVENTS_GROUP_ID: {
-    ...name,
-    description: "Consumer group id of the router. Unset: KAFKA_GROUP_ID with the suffix .router.",
-  },
+  KAFKA_EVENTS_GROUP_ID: name(
+    "Consumer group id of the router. Unset: KAFKA_GROUP_ID with the suffix .router.",
+  ),
   KAFKA_EVENTS_DEAD_LETTER_TOPIC: {
     ...kafkaTopic,
     description:

@@ -1,6 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-const optionalText = { type: ["string", "null"] } as const;
+import { count, flag, integer, list, named, nullableText, object, objects, text, time } from "./shapes.ts";
 
 /**
  * An event as sent by brokers (specification 2.4). Filters can use additional members as well. At least one
@@ -10,9 +10,9 @@ export const eventSchema = {
   $id: "event",
   type: "object",
   properties: {
-    eventId: optionalText,
-    "@type": optionalText,
-    eventType: optionalText,
+    eventId: nullableText(),
+    "@type": nullableText(),
+    eventType: nullableText(),
     event: {
       type: ["object", "null"],
       description: "The object that `contentQuery` is evaluated against.",
@@ -30,25 +30,18 @@ export const eventSchema = {
 
 export type Event = FromSchema<typeof eventSchema>;
 
-const text = { type: "string" } as const;
-
 /** What filters see of the record that carries an event. */
-export const eventRecordSchema = {
-  $id: "event-record",
-  type: "object",
-  additionalProperties: false,
-  properties: {
-    $key: optionalText,
-    $header: {
-      type: ["object", "null"],
-      additionalProperties: { anyOf: [optionalText, { type: "array", items: optionalText }] },
-    },
-    $ce: {
-      type: ["object", "null"],
-      additionalProperties: { type: ["string", "number", "boolean", "null"] },
-    },
+export const eventRecordSchema = named("event-record", {
+  "$key?": nullableText(),
+  "$header?": {
+    type: ["object", "null"],
+    additionalProperties: { anyOf: [nullableText(), list(nullableText())] },
   },
-} as const;
+  "$ce?": {
+    type: ["object", "null"],
+    additionalProperties: { type: ["string", "number", "boolean", "null"] },
+  },
+});
 
 /** The query of `POST …/topic/pick`. Unknown members are ignored. */
 export const pickQuerySchema = {
@@ -66,12 +59,9 @@ export const pickQuerySchema = {
       description:
         'What filters see of the record that carries the event, as JSON: `{"$key": "…", "$header": {"NAME": "…"}, "$ce": {"type": "…"}}`, each optional.',
     },
-    at: {
-      type: "string",
-      format: "date-time",
-      description:
-        "Pick from the topics as they were at this time (RFC 3339), and explain the topic as it was. This reads all topics. If it takes more than ten seconds, the response is 503 `OVERLOADED`.",
-    },
+    at: time(
+      "Pick from the topics as they were at this time (RFC 3339), and explain the topic as it was. This reads all topics. If it takes more than ten seconds, the response is 503 `OVERLOADED`.",
+    ),
   },
 } as const;
 
@@ -81,74 +71,36 @@ export type PickQuery = FromSchema<typeof pickQuerySchema>;
 export const maxFoundValues = 100;
 
 /** The response of `POST …/topic/pick`. */
-export const pickResponseSchema = {
-  $id: "pick-response",
-  type: "object",
-  additionalProperties: false,
-  required: ["topics", "total"],
-  properties: {
-    total: { type: "integer", minimum: 0, description: "The number of all topics that match." },
-    topics: {
-      description: "The first 1,000 that match, by external id, and fewer if they are large.",
-      type: "array",
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["id", "externalId", "name", "namespace"],
-        properties: {
-          id: text,
-          externalId: text,
-          name: text,
-          namespace: text,
-          version: { type: "integer", description: "With `at`: the version that it had." },
-          egressTopic: {
-            ...text,
-            description: "The Kafka topic that events are forwarded to. Only where a router is configured.",
-          },
-          egressFault: {
-            ...text,
-            description:
-              "Why events cannot be forwarded to `egressTopic`: they become dead letters. Absent if they can.",
-          },
-        },
+export const pickResponseSchema = named("pick-response", {
+  total: count("The number of all topics that match."),
+  topics: objects("The first 1,000 that match, by external id, and fewer if they are large.", {
+    id: text(),
+    externalId: text(),
+    name: text(),
+    namespace: text(),
+    "version?": integer("With `at`: the version that it had."),
+    "egressTopic?": text("The Kafka topic that events are forwarded to. Only where a router is configured."),
+    "egressFault?": text(
+      "Why events cannot be forwarded to `egressTopic`: they become dead letters. Absent if they can.",
+    ),
+  }),
+  "explain?": object("With ?explain=EXTERNALID: why that topic matches or not.", {
+    externalId: text(),
+    "version?": integer("With `at`: the version that it had."),
+    matches: flag(),
+    conditions: objects({
+      filter: { enum: ["headerQuery", "contentQuery"] },
+      condition: text("The condition, with its path from the root of the event."),
+      held: flag(),
+      found: {
+        type: "array",
+        items: text(),
+        maxItems: maxFoundValues,
+        description: "The first 100 values that the event has there; empty if it has none that can match.",
       },
-    },
-    explain: {
-      description: "With ?explain=EXTERNALID: why that topic matches or not.",
-      type: "object",
-      additionalProperties: false,
-      required: ["externalId", "matches", "conditions"],
-      properties: {
-        externalId: text,
-        version: { type: "integer", description: "With `at`: the version that it had." },
-        matches: { type: "boolean" },
-        conditions: {
-          type: "array",
-          items: {
-            type: "object",
-            additionalProperties: false,
-            required: ["filter", "condition", "held", "found"],
-            properties: {
-              filter: { enum: ["headerQuery", "contentQuery"] },
-              condition: { ...text, description: "The condition, with its path from the root of the event." },
-              held: { type: "boolean" },
-              found: {
-                type: "array",
-                items: text,
-                maxItems: maxFoundValues,
-                description:
-                  "The first 100 values that the event has there; empty if it has none that can match.",
-              },
-              note: {
-                ...text,
-                description: "Why the values do not match, where they may look as if they did.",
-              },
-            },
-          },
-        },
-      },
-    },
-  },
-} as const;
+      "note?": text("Why the values do not match, where they may look as if they did."),
+    }),
+  }),
+});
 
 export type PickResponse = FromSchema<typeof pickResponseSchema>;

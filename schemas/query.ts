@@ -1,24 +1,26 @@
-// Members of a query are text in a URL. Whole numbers, `true` and `false` are converted before the check.
+import { atom, limited, named, partial } from "./shapes.ts";
 
-/** A query parameter with the size of a page. */
-export const pageSize = (maximum: number, size: number) =>
+/**
+ * The parameters of a query. They are text in a URL: whole numbers, `true` and `false` are converted before the
+ * check.
+ */
+export const query = <const Parameters extends Readonly<Record<string, object>>>(
+  $id: string,
+  parameters: Parameters,
+) => named($id, partial(parameters));
+
+export const trueOrFalse = atom({ type: "boolean", expected: "true or false" });
+
+/** The parameters of a list that is returned page by page. */
+export const page = (maximum: number, size: number) =>
   ({
-    type: "integer",
-    minimum: 1,
-    maximum,
-    expected: `a whole number from 1 to ${maximum}`,
-    default: size,
-    description: `Page size, 1 to ${maximum}.`,
+    limit: {
+      type: "integer",
+      minimum: 1,
+      maximum,
+      expected: `a whole number from 1 to ${maximum}`,
+      default: size,
+      description: `Page size, 1 to ${maximum}.`,
+    },
+    after: limited(1_000, "Cursor: the `next` of the previous page."),
   }) as const;
-
-/** A query parameter that is `true` or `false`. */
-export const trueOrFalse = { type: "boolean", expected: "true or false" } as const;
-
-/** A query parameter that continues a list. */
-export const pageCursor = {
-  type: "string",
-  format: "text",
-  minLength: 1,
-  maxLength: 1_000,
-  description: "Cursor: the `next` of the previous page.",
-} as const;

@@ -1,4 +1,7 @@
+import type { FromSchema } from "json-schema-to-ts";
+
 import { roles } from "./roles.ts";
+import { atom, input } from "./shapes.ts";
 
 /** What callers may be allowed to do, and what of it. */
 export const rights = [
@@ -46,13 +49,20 @@ const grantPattern = `^(?:${anyOf([...Object.values(roles), ...rights])}|(?:${an
 /** What `isGrant` accepts, in words. */
 export const grantRule = `a right (${rights.join(", ")}) or a role (${Object.values(roles).join(", ")}); rights to topics and dead letters may be limited to a namespace (topics.read@assurance) or to it and those below it (topics.read@assurance.*)`;
 
-/** Schema of a right or role of a user or key. */
-export const grantSchema = {
-  type: "string",
-  format: "text",
-  pattern: grantPattern,
-  expected: grantRule,
+const grant = { ...input(), pattern: grantPattern, expected: grantRule } as const;
+
+/** The rights and roles of a user or key. */
+export const grants = atom({ type: "array", items: grant, maxItems: 100 });
+
+/** The file of `OIDC_ROLE_MAP`: rights and roles for values of the roles claim. */
+export const roleMapSchema = {
+  $id: "role-map",
+  type: "object",
+  required: [],
+  additionalProperties: grants(),
 } as const;
+
+export type RoleMap = FromSchema<typeof roleMapSchema>;
 
 const grantExpression = new RegExp(grantPattern, "u");
 

@@ -1,4 +1,5 @@
 import { deadLetterHeadersSchema } from "./dead-letters/record.ts";
+import { text } from "./shapes.ts";
 
 /** The headers that a forwarded event has besides its own. */
 export const routedEventHeader = {
@@ -12,13 +13,9 @@ export const routedEventHeader = {
    */
   undelivered: "topicsync.undelivered",
 } as const;
-
-const text = { type: "string" } as const;
-const eventId = {
-  ...text,
-  description:
-    "Kafka topic, partition and offset of the event, joined by hyphens, and the epoch from the second one on: the same for all of its copies.",
-} as const;
+const eventId = text(
+  "Kafka topic, partition and offset of the event, joined by hyphens, and the epoch from the second one on: the same for all of its copies.",
+);
 
 /** The headers of an event that is forwarded to a topic. */
 export const forwardedHeadersSchema = {
@@ -26,10 +23,10 @@ export const forwardedHeadersSchema = {
   type: "object",
   required: [routedEventHeader.topic, routedEventHeader.event],
   properties: {
-    [routedEventHeader.topic]: { ...text, description: "The external id of the topic." },
+    [routedEventHeader.topic]: text("The external id of the topic."),
     [routedEventHeader.event]: eventId,
   },
-  additionalProperties: { type: "string", description: "The headers of the event." },
+  additionalProperties: text("The headers of the event."),
 } as const;
 
 /** The headers of an event that no topic wants. */
@@ -38,7 +35,7 @@ export const unmatchedHeadersSchema = {
   type: "object",
   required: [routedEventHeader.event],
   properties: { [routedEventHeader.event]: eventId },
-  additionalProperties: { type: "string", description: "The headers of the event." },
+  additionalProperties: text("The headers of the event."),
 } as const;
 
 /** The headers of the dead letter of an event. */
@@ -47,10 +44,8 @@ export const eventDeadLetterHeadersSchema = {
   $id: "event-dead-letter-headers",
   properties: {
     ...deadLetterHeadersSchema.properties,
-    [routedEventHeader.undelivered]: {
-      ...text,
-      description:
-        "The external ids of the topics that the event could not be forwarded to, as a JSON array. Absent: it was forwarded to none of its topics.",
-    },
+    [routedEventHeader.undelivered]: text(
+      "The external ids of the topics that the event could not be forwarded to, as a JSON array. Absent: it was forwarded to none of its topics.",
+    ),
   },
 } as const;

@@ -1,12 +1,13 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { kafkaDependencies, kafkaSettings } from "./kafka-settings.ts";
+import { atom } from "./shapes.ts";
 import { minPasswordLength } from "./user.ts";
 
-const port = { type: "integer", minimum: 0, maximum: 65535 } as const;
-const name = { type: "string", minLength: 1 } as const;
-const path = { type: "string", minLength: 1 } as const;
-const names = { type: "array", items: { type: "string", minLength: 1 }, uniqueItems: true } as const;
+const port = atom({ type: "integer", minimum: 0, maximum: 65535 });
+const name = atom({ type: "string", minLength: 1 });
+const path = name;
+const names = { type: "array", items: name(), uniqueItems: true } as const;
 
 /**
  * The settings, as environment variables. Integers, booleans and comma-separated lists are parsed before
@@ -18,17 +19,17 @@ export const settingsSchema = {
   additionalProperties: false,
   required: [],
   properties: {
-    HTTP_HOST: { ...name, default: "127.0.0.1", description: "Address that the HTTP server listens on." },
+    HTTP_HOST: { ...name(), default: "127.0.0.1", description: "Address that the HTTP server listens on." },
     HTTP_PORT: {
-      ...port,
+      ...port(),
       default: 8080,
       description: "Port that the HTTP server listens on; 0 picks a free port.",
     },
-    HTTP_TLS_CERT: { ...path, description: "PEM file with the HTTP server's certificate and chain." },
-    HTTP_TLS_KEY: { ...path, description: "PEM file with the key of HTTP_TLS_CERT." },
+    HTTP_TLS_CERT: path("PEM file with the HTTP server's certificate and chain."),
+    HTTP_TLS_KEY: path("PEM file with the key of HTTP_TLS_CERT."),
     HTTP_TRUSTED_PROXIES: {
       type: "array",
-      items: { type: "string", minLength: 1 },
+      items: name(),
       default: [],
       description: "Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted.",
     },
@@ -57,15 +58,10 @@ export const settingsSchema = {
       default: 10_000,
       description: "Maximum number of open HTTP connections; further ones are closed at once.",
     },
-    MANAGEMENT_PORT: {
-      ...port,
-      description:
-        "Port for probes and metrics, which are then not served on HTTP_PORT; 0 picks a free port. Unset: they are.",
-    },
-    MANAGEMENT_HOST: {
-      ...name,
-      description: "Address that MANAGEMENT_PORT is served on. Unset: HTTP_HOST.",
-    },
+    MANAGEMENT_PORT: port(
+      "Port for probes and metrics, which are then not served on HTTP_PORT; 0 picks a free port. Unset: they are.",
+    ),
+    MANAGEMENT_HOST: name("Address that MANAGEMENT_PORT is served on. Unset: HTTP_HOST."),
     MONGODB_URI: {
       type: "string",
       pattern: "^mongodb(\\+srv)?://[^/\\s]+/[^/?\\s]+(\\?\\S*)?$",
@@ -97,33 +93,24 @@ export const settingsSchema = {
       default: 365,
       description: "Days after its creation when an API key ends at the latest, existing ones included.",
     },
-    OIDC_ISSUER: {
-      ...name,
-      description:
-        "OpenID provider whose bearer tokens are accepted besides HTTP Basic: the `iss` of its tokens.",
-    },
-    OIDC_AUDIENCE: { ...name, description: "Audience that the tokens' `aud` must contain." },
+    OIDC_ISSUER: name(
+      "OpenID provider whose bearer tokens are accepted besides HTTP Basic: the `iss` of its tokens.",
+    ),
+    OIDC_AUDIENCE: name("Audience that the tokens' `aud` must contain."),
     OIDC_ROLES_CLAIM: {
-      ...name,
+      ...name(),
       default: "roles",
       description: "Claim with the user's roles, or a path to it.",
     },
-    OIDC_ROLE_MAP: {
-      ...path,
-      description:
-        "JSON file with the rights and roles for values of the roles claim, such as groups. Unset: only topicsync's own roles count.",
-    },
-    OIDC_USER_CLAIM: { ...name, default: "sub", description: "Claim with the user's name." },
-    OIDC_TOKEN_TYPE: {
-      ...name,
-      description:
-        "Media type that the header `typ` of bearer tokens must have: `at+jwt` accepts only access tokens as in RFC 9068. Unset: it is not checked.",
-    },
-    OIDC_CLIENT_ID: {
-      ...name,
-      description: "Client id of the console at the provider. Enables signing in with OpenID.",
-    },
-    OIDC_CLIENT_SECRET: { ...name, description: "Client secret of OIDC_CLIENT_ID. Unset: a public client." },
+    OIDC_ROLE_MAP: path(
+      "JSON file with the rights and roles for values of the roles claim, such as groups. Unset: only topicsync's own roles count.",
+    ),
+    OIDC_USER_CLAIM: { ...name(), default: "sub", description: "Claim with the user's name." },
+    OIDC_TOKEN_TYPE: name(
+      "Media type that the header `typ` of bearer tokens must have: `at+jwt` accepts only access tokens as in RFC 9068. Unset: it is not checked.",
+    ),
+    OIDC_CLIENT_ID: name("Client id of the console at the provider. Enables signing in with OpenID."),
+    OIDC_CLIENT_SECRET: name("Client secret of OIDC_CLIENT_ID. Unset: a public client."),
     OIDC_SCOPE: {
       type: "string",
       pattern: "^(\\S+ )*openid( \\S+)*$",
@@ -161,7 +148,7 @@ export const settingsSchema = {
       description: "Minimum level of log lines.",
     },
     AUDIT_LOG: {
-      ...path,
+      ...path(),
       default: "stdout",
       description: "Where audit lines go: stdout, off, or the path of a file to append to.",
     },
@@ -185,17 +172,17 @@ export const settingsSchema = {
         "How to run the embedded broker and store: in containers, as local processes, auto, or not at all (none).",
     },
     TOPICSYNC_DATA: {
-      ...path,
+      ...path(),
       default: ".topicsync",
       description: "Data folder of the embedded broker and store.",
     },
     TOPICSYNC_KAFKA_IMAGE: {
-      ...name,
+      ...name(),
       default: "apache/kafka:4.3.1",
       description: "Container image of the embedded broker.",
     },
     TOPICSYNC_MONGO_IMAGE: {
-      ...name,
+      ...name(),
       default: "mongo:8.0",
       description: "Container image of the embedded store.",
     },

@@ -1,9 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { maxTopicTextCharacters } from "./topics/topic.ts";
-
-const id = { type: ["string", "null"], format: "text", minLength: 1 } as const;
-const optionalText = { type: ["string", "null"], format: "text" } as const;
+import { limited, named, nonEmpty, nullable, nullableInput } from "./shapes.ts";
 
 /**
  * A notification about a topic (TMF688 Event Management). Additional members are allowed, also next to the
@@ -34,19 +32,15 @@ export type TopicNotification = FromSchema<typeof topicNotificationSchema>;
  * allowed, so that every stored topic can be retired.
  */
 export const deletedTopicSchema = {
-  $id: "tmf688-deleted-topic",
-  type: "object",
-  additionalProperties: false,
-  required: [],
-  properties: {
-    id: { ...id, description: "Identifier of the topic; its external id if it has no externalId." },
-    href: { description: "URL of the topic; ignored." },
-    name: optionalText,
-    contentQuery: { ...optionalText, description: "Filter on the content of the event." },
-    headerQuery: { ...optionalText, description: "Filter on the members of the event." },
-    namespace: { ...optionalText, description: "Namespace of the topic (not part of TMF688)." },
-    externalId: { ...id, description: "Unique external identifier of the topic (not part of TMF688)." },
-  },
+  ...named("tmf688-deleted-topic", {
+    "id?": nullable(nonEmpty("Identifier of the topic; its external id if it has no externalId.")),
+    "href?": { description: "URL of the topic; ignored." },
+    "name?": nullableInput(),
+    "contentQuery?": nullableInput("Filter on the content of the event."),
+    "headerQuery?": nullableInput("Filter on the members of the event."),
+    "namespace?": nullableInput("Namespace of the topic (not part of TMF688)."),
+    "externalId?": nullable(nonEmpty("Unique external identifier of the topic (not part of TMF688).")),
+  }),
   // @type, @baseType, @schemaLocation.
   patternProperties: { "^@": {} },
 } as const;
@@ -64,7 +58,7 @@ export const definedTopicSchema = {
     id: { ...identifier, maxLength },
     externalId: { ...externalId, maxLength },
     namespace: { ...namespace, maxLength },
-    name: { type: "string", format: "text", minLength: 1, maxLength, description: "Name of the topic." },
+    name: limited(maxLength, "Name of the topic."),
   },
 } as const;
 

@@ -17,6 +17,7 @@ import { version } from "./config/version.ts";
 interface CommandEntry {
   readonly name: string;
   readonly description: string;
+  readonly isHidden?: true;
   /** Loads the module that adds the options, subcommands and action. */
   readonly load: () => Promise<(command: Command) => void>;
 }
@@ -97,12 +98,13 @@ const entries: readonly CommandEntry[] = [
   {
     name: "completion",
     description: "print a shell script that completes commands and options",
-    load: async () => {
-      const { defineCompletion } = await import("./cli/completion/command.ts");
-      return (command) => {
-        defineCompletion(command, () => createProgram(entries.map(({ name }) => name)));
-      };
-    },
+    load: async () => (await import("./cli/commands/completion.ts")).defineCompletion,
+  },
+  {
+    name: "complete",
+    isHidden: true,
+    description: "print the completions of the last word, for the script",
+    load: async () => (await import("./cli/commands/completion.ts")).defineComplete,
   },
 ];
 
@@ -130,8 +132,8 @@ indexes in the database, 69 broker, store or service unavailable, 70 the consume
     .enablePositionalOptions()
     .exitOverride();
 
-  for (const { name, description, load } of entries) {
-    const command = program.command(name).description(description);
+  for (const { name, description, isHidden: hidden = false, load } of entries) {
+    const command = program.command(name, { hidden }).description(description);
     if (names.includes(name)) (await load())(command);
   }
   return program;

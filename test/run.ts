@@ -17,7 +17,6 @@ import {
   startStore,
   type ResolveOptions,
   type Running,
-  type RunningBroker,
 } from "@topicsync/embedded";
 import { buildConsole } from "../console/bundle.ts";
 import { readEnvironment, readConfig } from "../src/config/config.ts";
@@ -187,8 +186,8 @@ async function runTests(files: readonly string[]): Promise<boolean> {
  */
 async function startSharedBroker(
   options: ResolveOptions,
-  use: (starting: Promise<RunningBroker>) => Promise<RunningBroker>,
-): Promise<RunningBroker> {
+  use: (starting: Promise<Running>) => Promise<Running>,
+): Promise<Running> {
   const broker = await use(startBroker(options));
   if (broker.pid === undefined || existsSync((await prepareKafkaJava(options)).archive)) return broker;
   await useBroker(broker.address);

@@ -1,15 +1,20 @@
 import { isUtf8 } from "node:buffer";
 
-import { getErrorMessage, RejectionError } from "@topicsync/lib/errors";
+import { RejectionError } from "@topicsync/lib/errors";
 import { findFilterFaults } from "@topicsync/filters";
 import type { LogRecord } from "@topicsync/kafka";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { TopicDefinition } from "../../src/topics/topic.ts";
 import { readFramedKey, unframe } from "../envelopes/confluent.ts";
-import { createRejection, isFramed, isObject, type JsonLocation } from "../envelopes/envelope.ts";
+import {
+  createRejection,
+  isFramed,
+  isObject,
+  toRejection,
+  type JsonLocation,
+} from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
-import { readDefinition, type TopicContent } from "./content.ts";
-import { isNotification, readNotification } from "./tmf688.ts";
+import { isNotification, readDefinition, readNotification, type TopicContent } from "./forms.ts";
 
 /** The limit of an HTTP body: both accept the same topics. */
 export const maxValueBytes = 100 * 1024;
@@ -33,11 +38,7 @@ export function decode(record: LogRecord): Announcement {
       ? { kind: "retire", offset, externalId }
       : { kind: "define", offset, definition };
   } catch (error) {
-    const rejection =
-      error instanceof RejectionError
-        ? error
-        : new RejectionError("UNDECODABLE", `The announcement cannot be read: ${getErrorMessage(error)}`);
-    return { kind: "unusable", offset, rejection };
+    return { kind: "unusable", offset, rejection: toRejection(error, "announcement") };
   }
 }
 

@@ -102,7 +102,7 @@ export function createHeaderRejection(
 }
 
 /** What a record is meant to be. */
-export type Subject = "announcement" | "event";
+export type Subject = "announcement" | "event" | "report";
 
 /** A location in a record, and the form in which the record was read: a rejection names both. */
 export interface JsonLocation {
@@ -158,6 +158,12 @@ export function createRejection(
   const sentences = faults.length === 0 ? "" : ` ${formatFaults(found, "The value")}`;
   return new RejectionError(code, toSentenceAt(location, predicate) + sentences, found);
 }
+
+/** Why a record cannot be read, given what reading it has thrown. */
+export const toRejection = (error: unknown, subject: Subject): RejectionError =>
+  error instanceof RejectionError
+    ? error
+    : new RejectionError("UNDECODABLE", `The ${subject} cannot be read: ${getErrorMessage(error)}`);
 
 /** What is wrong, with the record as its subject. */
 const toSentenceAt = ({ subject, form }: JsonLocation, predicate: string): string =>

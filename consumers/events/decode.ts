@@ -1,8 +1,9 @@
-import { getErrorMessage, RejectionError } from "@topicsync/lib/errors";
+import { RejectionError } from "@topicsync/lib/errors";
 import type { EventRecord } from "@topicsync/filters";
-import type { LogRecord, RecordHeaders } from "@topicsync/kafka";
+import type { LogRecord, Partition, RecordHeader, RecordHeaders } from "@topicsync/kafka";
+import { isProvenReplay } from "../../src/dead-letters/proof.ts";
 import { checkEvent, type DecodedEvent } from "../../src/routing/event.ts";
-import { createRejection } from "../envelopes/envelope.ts";
+import { createRejection, toRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
 
 /** What a record is read as: an event, or why it is not one. */
@@ -26,9 +27,7 @@ export function decodeEvent(record: LogRecord, maxBytes: number): Decoded {
     if (checked.ok) return { event: checked.value, record: new DecodedRecord(record, attributes) };
     throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid TMF688 event.", checked.faults);
   } catch (error) {
-    if (error instanceof RejectionError) return { rejection: error };
-    const message = `The event cannot be read: ${getErrorMessage(error)}`;
-    return { rejection: new RejectionError("UNDECODABLE", message) };
+    return { rejection: toRejection(error, "event") };
   }
 }
 
@@ -74,3 +73,17 @@ const readHeaders = (headers: RecordHeaders): Record<string, string[]> =>
       all.flatMap(([, value]) => value?.toString() ?? []),
     ]),
   );
+
+/** Removes headers of ours, unless we have written them. Without a key nothing proves that. */
+export function removeForgedHeaders(
+  record: LogRecord,
+  { topic }: Pick<Partition, "topic">,
+  proofKey: Buffer | undefined,
+): LogRecord {
+  const { headers } = record;
+  if (!headers.some(isOwnHeader)) return record;
+  if (proofKey !== undefined && isProvenReplay(proofKey, topic, record)) return record;
+  return { ...record, headers: headers.filter((header) => !isOwnHeader(header)) };
+}
+
+const isOwnHeader = ([name]: RecordHeader): boolean => name.startsWith("topicsync.");

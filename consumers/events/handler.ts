@@ -22,12 +22,10 @@ import {
 import { toRejections, type EventRejection } from "../../src/routing/rejections.ts";
 import type { RoutedBatch } from "../../src/routing/tally.ts";
 import type { BatchHandler, Step } from "../batch.ts";
-import { traceBatch, type BatchTrace } from "../batch-trace.ts";
+import { tracePreparation, type BatchTrace } from "../batch-trace.ts";
 import { sendRejected } from "../dead-letter-sender.ts";
-import { CountedRange } from "./counted-range.ts";
 import { createCopySender, type SendCopies } from "./copy-sender.ts";
-import { decodeEvent } from "./decode.ts";
-import { removeForgedHeaders } from "./forged-headers.ts";
+import { decodeEvent, removeForgedHeaders } from "./decode.ts";
 import { createPoisonWatch, type PoisonWatch } from "./poison-watch.ts";
 
 export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> {
@@ -101,13 +99,9 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     },
     prepare(delivered, epoch) {
       const records = delivered.map((record) => removeForgedHeaders(record, partition, proofKey));
-      const begun = traceBatch(tracing, { partition, groupId, records });
-      begun.startStage("decode");
-      const routed = route(records, epoch, { options, poison, counted });
-      begun.endStage();
-      const isWhole = routed.records.length === records.length;
-      const trace = isWhole ? begun : traceBatch(tracing, { partition, groupId, records: routed.records });
-      return { ...routed, trace };
+      return tracePreparation(tracing, { partition, groupId, records }, () =>
+        route(records, epoch, { options, poison, counted }),
+      );
     },
     async write(batch, step) {
       try {
@@ -136,6 +130,23 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     },
     close: () => transactions.close(),
   };
+}
+
+/** The records of a partition that were counted: a batch that is repeated is not counted again. */
+export class CountedRange {
+  #epoch = 0;
+  #start = 0;
+  #end = 0;
+
+  /** Returns whether the record was not counted before. */
+  add(offset: number, epoch: number): boolean {
+    const isSameLog = epoch === this.#epoch;
+    if (isSameLog && offset >= this.#start && offset < this.#end) return false;
+    if (!isSameLog || offset < this.#start) this.#start = offset;
+    this.#epoch = epoch;
+    this.#end = offset + 1;
+    return true;
+  }
 }
 
 interface RouteContext {

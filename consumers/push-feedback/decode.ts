@@ -1,7 +1,4 @@
-import { isUtf8 } from "node:buffer";
-
-import { getErrorMessage, RejectionError, formatFaults, type Fault } from "@topicsync/lib/errors";
-import { parseStrictJson } from "@topicsync/lib/json";
+import { RejectionError, formatFaults, type Fault } from "@topicsync/lib/errors";
 import { toTime } from "@topicsync/lib/time";
 import { type LogRecord, getHeaderText } from "@topicsync/kafka";
 import { createValidator } from "@topicsync/lib/validation";
@@ -9,6 +6,7 @@ import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedba
 import { deadLetterHeader } from "../../schemas/dead-letters/record.ts";
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { maxValueBytes } from "../announcements/decode.ts";
+import { createRoot, readJson, toRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection } from "../envelopes/open.ts";
 
 const checkFeedback = createValidator<PushFeedback>(pushFeedbackSchema);
@@ -21,15 +19,13 @@ export function decodeReport(record: LogRecord): DecodedReport {
   try {
     return { offset, report: parseReport(record) };
   } catch (error) {
-    if (error instanceof RejectionError) return { offset, rejection: error };
-    const message = `The report cannot be read: ${getErrorMessage(error)}`;
-    return { offset, rejection: new RejectionError("UNDECODABLE", message) };
+    return { offset, rejection: toRejection(error, "report") };
   }
 }
 
 /** Throws a RejectionError. */
 function parseReport({ value, headers, timestamp }: LogRecord): TokenReport {
-  const checked = checkFeedback(readJson(value));
+  const checked = checkFeedback(readValue(value));
   if (!checked.ok) throw createViolation(checked.faults);
   const { application, platform, token, reason, reportedOn } = checked.value;
   return {
@@ -45,18 +41,13 @@ function parseReport({ value, headers, timestamp }: LogRecord): TokenReport {
   };
 }
 
-function readJson(value: Buffer | null): unknown {
+function readValue(value: Buffer | null): unknown {
   if (value === null) throw new RejectionError("SCHEMA_VIOLATION", "The report has no value.");
   if (value.length > maxValueBytes) {
     const message = `The report has ${value.length} bytes; the limit is ${maxValueBytes}.`;
     throw new RejectionError("TOO_LARGE", message);
   }
-  if (!isUtf8(value)) throw new RejectionError("UNDECODABLE", "The report is not UTF-8 text.");
-  try {
-    return parseStrictJson(value.toString("utf8"));
-  } catch (error) {
-    throw new RejectionError("MALFORMED_JSON", `The report is not JSON: ${getErrorMessage(error)}`);
-  }
+  return readJson(value, createRoot("report"));
 }
 
 /**

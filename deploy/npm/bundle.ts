@@ -25,7 +25,7 @@ if (import.meta.main) {
   await build({
     absWorkingDir: root,
     entryPoints: {
-      cli: "src/cli.ts",
+      cli: "deploy/npm/cli.ts",
       "impact-worker": "src/service/impact/impact-worker.ts",
       picker: "packages/filters/picker/index.ts",
     },

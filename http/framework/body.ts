@@ -1,10 +1,9 @@
 import express from "express";
 import { isUtf8 } from "node:buffer";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
 import { getErrorMessage, RejectionError } from "@topicsync/lib/errors";
 import { parseStrictJson } from "@topicsync/lib/json";
-import type { BodyBudget } from "./body-budget.ts";
 import type { Handler } from "./context.ts";
 import { HttpError } from "../../src/operations/framework/errors.ts";
 import type { BodyRules } from "../../src/operations/framework/operation.ts";
@@ -15,6 +14,33 @@ const mediaType = "application/json";
 const encodings = ["gzip", "deflate", "br"];
 /** Real ones have less than 50 characters. */
 const maxContentTypeLength = 256;
+
+/** How many bytes of bodies a process reads at the same time. */
+const maxBytesRead = 64 * 1024 * 1024;
+
+export interface BodyBudget {
+  /** Takes bytes until the request is closed; false, and nothing is taken, if there are not so many left. */
+  take(request: IncomingMessage, bytes: number): boolean;
+}
+
+/**
+ * Limits the memory for bodies that have begun to arrive. Bodies that never end give it back after the
+ * server's `requestTimeout`.
+ */
+export function createBodyBudget(maxBytes = maxBytesRead): BodyBudget {
+  let left = maxBytes;
+  const taken = new WeakMap<IncomingMessage, number>();
+  return {
+    take(request, bytes) {
+      if (bytes > left) return false;
+      left -= bytes;
+      const before = taken.get(request);
+      if (before === undefined) request.once("close", () => (left += taken.get(request) ?? 0));
+      taken.set(request, (before ?? 0) + bytes);
+      return true;
+    },
+  };
+}
 
 /** Creates the middleware that reads and validates a JSON body; `request.body` is a `Body` after it. */
 export const readBody = <Body>(

@@ -5,12 +5,9 @@ import { isIP } from "node:net";
 import { TLSSocket } from "node:tls";
 
 import type { Origin } from "@topicsync/lib/audit/audit";
-import type { Logger } from "@topicsync/lib/logger";
 import type { Session } from "../../src/users/session.ts";
 import type { User } from "../../src/users/user.ts";
-import { stripParameters } from "./accept.ts";
 import type { ErrorCode } from "../../src/operations/framework/errors.ts";
-import { noStore } from "./headers.ts";
 
 /** The user who sent a request, and the session it was sent in, if any. */
 export interface Caller {
@@ -84,10 +81,32 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
     // Over TLS to this server, the X-Forwarded-Proto of a trusted proxy does not matter.
     locals.secure = isAlwaysSecure || request.socket instanceof TLSSocket || request.secure;
     response.setHeader("X-Request-Id", locals.requestId);
-    response.setHeader("Cache-Control", noStore);
     next();
   };
 }
+
+/** Quoted strings, separators, and what is between them. */
+const tokens = /"(?:\\.|[^"\\])*(?:"|\\?$)|[,;]|[^",;]+/gs;
+
+/**
+ * An `Accept` header without the parameters of its media ranges, except for their weights: a charset or a
+ * profile says how the caller would like its JSON, not that it takes none (RFC 9110, section 12.5.1).
+ */
+export function stripParameters(accept: string): string {
+  if (!accept.includes(";")) return accept;
+  const ranges: string[][] = [[""]];
+  for (const token of accept.match(tokens) ?? []) {
+    const parts = ranges.at(-1) ?? [];
+    if (token === ",") ranges.push([""]);
+    else if (token === ";") parts.push("");
+    else parts.push(`${parts.pop() ?? ""}${token}`);
+  }
+  return ranges
+    .map((parts) => parts.filter((part, index) => index === 0 || isWeight(part)).join(";"))
+    .join(",");
+}
+
+const isWeight = (parameter: string): boolean => /^q=/i.test(parameter.trim());
 
 /** Whether the other end of the connection is one of HTTP_TRUSTED_PROXIES. */
 function isTrustedProxy({ app, socket }: Pick<Request, "app" | "socket">): boolean {
@@ -106,7 +125,7 @@ function removePorts(headers: IncomingHttpHeaders): void {
   headers["x-forwarded-for"] = addresses.join(",");
 }
 
-function readRequestId({ "x-request-id": given }: IncomingHttpHeaders): string | undefined {
+export function readRequestId({ "x-request-id": given }: IncomingHttpHeaders): string | undefined {
   return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : undefined;
 }
 
@@ -116,79 +135,6 @@ function toAddress(ip: string | undefined, remoteAddress = ""): string {
   // IPv4 as a socket that listens on IPv6 shows it.
   return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
 }
-
-const healthPaths = ["/healthz", "/readyz"];
-const probes: ReadonlySet<string> = new Set([...healthPaths, "/metrics"]);
-
-/** Whether the path says how the service is. */
-export const isHealthPath = (path: string): boolean => healthPaths.includes(path);
-
-/** Whether machines poll the path so often that it is not traced, and logged only when it is rejected. */
-export const isProbe = (path: string): boolean => probes.has(path);
-
-/** Creates the middleware that logs each request after its response: no headers, no bodies, so no secrets. */
-export function createRequestLog(log: Logger): Handler {
-  // The fields are fixed and hold no secrets; looking for some would take longer than writing the line.
-  const requestLog = log.child({}, { redact: [] });
-  return (request, response, next) => {
-    const path = getPath(request.url);
-    const logRequest = (): void => {
-      const { statusCode: status, writableFinished, locals } = response;
-      if (isProbe(path) && !rejections.has(status)) return;
-      const { requestId, startedAt, audited } = locals;
-      const level = getLevel(status, { audited, completed: writableFinished });
-      if (!requestLog.isLevelEnabled(level)) return;
-      const durationMs = Math.round(performance.now() - startedAt);
-      const clientRequestId = readRequestId(request.headers);
-      const fields = {
-        requestId,
-        ...(clientRequestId === undefined || clientRequestId === requestId ? {} : { clientRequestId }),
-        ...{ method: request.method, path, durationMs },
-        ...(rejections.has(status) ? describeRejected(locals) : {}),
-      };
-      if (writableFinished) requestLog[level]({ ...fields, status }, "request completed");
-      else requestLog[level](fields, "request aborted");
-    };
-    response.once("close", logRequest);
-    next();
-  };
-}
-
-/** Statuses of requests whose sender somebody may have to find. */
-const rejections: ReadonlySet<number> = new Set([401, 403, 429]);
-
-const maxNameLength = 100;
-
-const describeRejected = ({ caller, claimedUser, address, errorCode }: RequestContext) => ({
-  user: (caller?.user.name ?? claimedUser ?? "").slice(0, maxNameLength),
-  address,
-  code: errorCode,
-});
-
-function getLevel(
-  status: number,
-  { audited, completed }: { readonly audited: boolean | undefined; readonly completed: boolean },
-): "warn" | "info" | "debug" {
-  if (!completed) return "info";
-  if (status >= 500) return "warn";
-  return audited === true ? "debug" : "info";
-}
-
-/** Known methods. Any other is `_OTHER`, to bound their number (OpenTelemetry's conventions for HTTP). */
-const methods: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "DELETE",
-  "CONNECT",
-  "OPTIONS",
-  "TRACE",
-  "PATCH",
-]);
-
-/** The method of a request in metrics and traces. */
-export const toKnownMethod = (method: string): string => (methods.has(method) ? method : "_OTHER");
 
 /** The path without the query, which may hold secrets, and cut to a fixed length. */
 export function getPath(url: string): string {

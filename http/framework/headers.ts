@@ -1,15 +1,13 @@
 import helmet from "helmet";
 
-import type { ContentSecurityPolicy } from "../../src/operations/framework/operation.ts";
-
-/** For every response that does not say otherwise. */
-export const noStore = "no-store";
+import type { Handler } from "./context.ts";
 
 /**
- * The same headers as `apiSecurityHeaders`, for responses to malformed requests, which reach no middleware.
+ * The headers of every response, also to malformed requests, which reach no middleware. What an API returns may
+ * not be shown, run or loaded; headers that only concern pages are left out.
  */
-export const rawResponseHeaders = {
-  "Cache-Control": noStore,
+export const responseHeaders = {
+  "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none';frame-ancestors 'none'",
   "Cross-Origin-Resource-Policy": "same-origin",
   "Referrer-Policy": "no-referrer",
@@ -17,49 +15,35 @@ export const rawResponseHeaders = {
   "X-Frame-Options": "DENY",
 } as const;
 
-/**
- * Creates the middleware for the security headers of an API, whose responses may not be shown, run or loaded.
- * Headers that only concern pages are left out.
- */
-export const apiSecurityHeaders = ({ overTls }: { readonly overTls: boolean }) =>
-  helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-    },
-    crossOriginOpenerPolicy: false,
-    originAgentCluster: false,
-    // Browsers ignore it over plain HTTP (RFC 6797, section 8.1); a proxy that ends TLS adds its own.
-    strictTransportSecurity: overTls,
-    xDnsPrefetchControl: false,
-    xDownloadOptions: false,
-    xFrameOptions: { action: "deny" },
-    xPermittedCrossDomainPolicies: false,
-    xPoweredBy: false,
-    xXssProtection: false,
-  });
-
-/** Creates the middleware for all of helmet's headers on a page; Strict-Transport-Security is already set. */
-export const pageSecurityHeaders = (policy: ContentSecurityPolicy) =>
-  helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: Object.fromEntries(Object.entries(policy).map(([name, sources]) => [name, [...sources]])),
-    },
-    strictTransportSecurity: false,
-    xFrameOptions: { action: "deny" },
-  });
+/** Creates the middleware that sets the headers of every response that does not say otherwise. */
+export function setResponseHeaders({ overTls }: { readonly overTls: boolean }): Handler {
+  const headers = new Map<string, string>(Object.entries(responseHeaders));
+  // Browsers ignore it over plain HTTP (RFC 6797, section 8.1); a proxy that ends TLS adds its own.
+  if (overTls) headers.set("Strict-Transport-Security", "max-age=31536000; includeSubDomains");
+  return (_request, response, next) => {
+    response.setHeaders(headers);
+    next();
+  };
+}
 
 /**
- * The policy of a page that loads nothing but this service's own files. Their styles contain small images.
+ * The middleware for all of helmet's headers on a page that loads nothing but this service's own files. Their
+ * styles contain small images. Strict-Transport-Security is already set.
  */
-export const ownFilesOnly: ContentSecurityPolicy = {
-  defaultSrc: ["'none'"],
-  scriptSrc: ["'self'"],
-  styleSrc: ["'self'"],
-  imgSrc: ["'self'", "data:"],
-  connectSrc: ["'self'"],
-  baseUri: ["'none'"],
-  formAction: ["'none'"],
-  frameAncestors: ["'none'"],
-};
+export const setPageHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'", "data:"],
+      connectSrc: ["'self'"],
+      baseUri: ["'none'"],
+      formAction: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  strictTransportSecurity: false,
+  xFrameOptions: { action: "deny" },
+});

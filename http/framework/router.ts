@@ -1,4 +1,5 @@
 import { Router } from "express";
+import { LRUCache } from "lru-cache";
 import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 
@@ -14,14 +15,13 @@ import {
   requireRight,
   type AuthenticateRequest,
 } from "./auth.ts";
-import { readBody } from "./body.ts";
-import { createBodyBudget, type BodyBudget } from "./body-budget.ts";
-import { isHealthPath, toOrigin, type Handler, type RequestContext } from "./context.ts";
+import { createBodyBudget, readBody, type BodyBudget } from "./body.ts";
+import { toOrigin, type Handler, type RequestContext } from "./context.ts";
 import { answerPreflight, rejectCrossSite } from "./cross-site.ts";
 import { rejectMethod } from "./error-response.ts";
 import { HttpError } from "../../src/operations/framework/errors.ts";
 import type { EventStreams } from "./event-stream.ts";
-import { pageSecurityHeaders } from "./headers.ts";
+import { setPageHeaders } from "./headers.ts";
 import {
   eventStreamType,
   jsonType,
@@ -30,7 +30,6 @@ import {
   type Operation,
 } from "../../src/operations/framework/operation.ts";
 import type { OperationServices } from "../../src/operations/framework/services.ts";
-import { createRouteCache } from "./route-cache.ts";
 
 /** What every operation is served with. */
 interface RouterOptions {
@@ -65,10 +64,10 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
     // `/push/{application}` is `/push/:application` in Express.
     const path = template.replaceAll(/\{(\w+)\}/g, ":$1");
     for (const { operation, handlers } of declared) {
-      const all = [recordRoute(template, operation.id), ...handlers];
-      router[expressMethods[operation.method]](path, cache.record(all), ...all);
+      const handle = runAll([recordRoute(template, operation.id), ...handlers]);
+      router[expressMethods[operation.method]](path, cache.remember(handle));
       // Some load balancers check with OPTIONS, and have to learn the state as well.
-      if (isHealthPath(template)) router.options(path, ...all);
+      if (healthPaths.has(template)) router.options(path, handle);
       if (operation.crossOrigin)
         router.options(path, answerPreflight(operation.method, options.allowedOrigins));
     }
@@ -77,6 +76,65 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
   }
   return router;
 }
+
+const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
+
+/** Longer URLs are matched by Express each time. */
+const maxCachedUrlLength = 256;
+const maxCachedRoutes = 1_000;
+
+/**
+ * Remembers which handler Express found for a method and URL: most requests are registrations at the same few
+ * paths. See docs/decisions/011-plain-express.md for what it is worth.
+ */
+function createRouteCache() {
+  const routes = new LRUCache<
+    string,
+    { readonly handle: Handler; readonly parameters: Record<string, string> }
+  >({
+    max: maxCachedRoutes,
+  });
+  return {
+    /** Runs the handler of a known route, or passes the request on to the router. */
+    find: ((request, response, next) => {
+      const route = routes.get(`${request.method} ${request.url}`);
+      if (route === undefined) {
+        next();
+        return;
+      }
+      request.params = route.parameters;
+      void route.handle(request, response, next);
+    }) satisfies Handler,
+    /** Remembers the route that Express matched. */
+    remember:
+      (handle: Handler): Handler =>
+      (request, response, next) => {
+        const { method, url, params } = request;
+        if (url.length <= maxCachedUrlLength) routes.set(`${method} ${url}`, { handle, parameters: params });
+        void handle(request, response, next);
+      },
+  };
+}
+
+/** Runs handlers one after another, each when the one before it is done. */
+const runAll =
+  (handlers: readonly Handler[]): Handler =>
+  (request, response, next) => {
+    const left = handlers.values();
+    const run = (error?: unknown): void => {
+      if (error !== undefined) {
+        next(error);
+        return;
+      }
+      try {
+        const pending: unknown = left.next().value?.(request, response, run);
+        if (pending instanceof Promise) pending.catch(next);
+      } catch (thrown) {
+        next(thrown);
+      }
+    };
+    run();
+  };
 
 /** Express serves HEAD for every GET route. */
 const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"], PUT: ["PUT"], DELETE: ["DELETE"] } as const;
@@ -105,7 +163,7 @@ function createHandlers(operation: Operation, options: RouterOptions, budget: Bo
   const handlers: Handler[] = [];
   if (method !== "GET")
     handlers.push(rejectCrossSite(options.publicUrl, crossOrigin ? options.allowedOrigins : []));
-  if (page !== undefined) handlers.push(pageSecurityHeaders(page));
+  if (page) handlers.push(setPageHeaders);
   if (access !== "anybody") handlers.push(authenticateWith(authenticate));
   else if (optionalLogin) handlers.push(authenticateIfGiven(authenticate));
   if (access !== "anybody" && access !== "user") handlers.push(requireRight(access, perNamespace));

@@ -9,7 +9,7 @@ import { oncePerMinute } from "@topicsync/lib/concurrency/once-per-minute";
 import type { TlsPair } from "@topicsync/lib/tls";
 import { toErrorBody } from "../../src/operations/framework/error-description.ts";
 import { HttpError, statuses, type ErrorCode } from "../../src/operations/framework/errors.ts";
-import { rawResponseHeaders } from "./headers.ts";
+import { responseHeaders } from "./headers.ts";
 import { maxHeadersRead, toOriginForm } from "./message.ts";
 
 /**
@@ -190,7 +190,7 @@ function formatErrorResponse(error: HttpError): string {
   const body = JSON.stringify(toErrorBody(error));
   const status = statuses[error.code];
   const headers = Object.entries({
-    ...rawResponseHeaders,
+    ...responseHeaders,
     "X-Request-Id": randomUUID(),
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": String(Buffer.byteLength(body)),

@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 
 import { cached } from "@topicsync/lib/concurrency/cached";
 import { HttpError } from "../../src/operations/framework/errors.ts";
-import { ownFilesOnly } from "../framework/headers.ts";
 import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";
 import { buildOpenApiDocument, type SecuritySchemes } from "./document.ts";
 
@@ -39,7 +38,7 @@ SwaggerUIBundle({
 `;
 
 const resolve = createRequire(import.meta.url).resolve;
-const fromPackage = (file: string) => cached(() => readFile(resolve(`swagger-ui-dist/${file}`)), {});
+const fromPackage = (file: string) => cached(() => readFile(resolve(`swagger-ui-dist/${file}`)));
 
 interface Asset {
   readonly type: string;
@@ -89,7 +88,7 @@ export function documentationOperations(
       summary: "API documentation page",
       description: "Swagger UI, where the operations can be tried out.",
       replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
-      page: ownFilesOnly,
+      page: true,
       handle: () => ({
         status: 200,
         text: { type: "text/html", content: page },

@@ -1,5 +1,5 @@
 import { errorBodySchema } from "../../schemas/error.ts";
-import { statuses, type ErrorCode } from "../../src/operations/framework/errors.ts";
+import { meanings, statuses, type ErrorCode } from "../../src/operations/framework/errors.ts";
 import type { Components } from "./components.ts";
 import {
   jsonType,
@@ -72,53 +72,6 @@ function getHeaderNames(status: number): readonly string[] {
   };
   return ["X-Request-Id", ...(own[status] ?? [])];
 }
-
-/** What each code means. */
-const meanings: Readonly<Record<ErrorCode, string>> = {
-  BAD_REQUEST: "the request is malformed, or its body could not be read",
-  MALFORMED_JSON: "the body is not valid JSON in UTF-8, contains a duplicate member, or is nested too deeply",
-  SCHEMA_VIOLATION: "the body or query violates the schema; `details` lists every problem",
-  BAD_FILTER: "a filter is invalid; `details` gives the position",
-  TOO_LARGE: "the record is too large",
-  UNDECODABLE: "the record cannot be decoded",
-  MISSING_KEY: "the announcement has no key",
-  KEY_MISMATCH: "the announcement's key differs from its external id",
-  EXTERNAL_ID_TAKEN: "the external id belongs to a topic from another source",
-  DUPLICATE_EXTERNAL_ID: "another topic has the external id",
-  DUPLICATE_COMBINATION: "another topic has the same name, namespace and filters",
-  UNKNOWN_APPLICATION: "no active push application has that name",
-  UNKNOWN_PLATFORM: "no active push platform has that name",
-  BAD_TOKEN: "the token is not valid for this platform",
-  BAD_EGRESS_NAME: "no Kafka topic can have the name of the topic's egress topic",
-  NO_EGRESS_TOPIC: "the topic's egress topic does not exist",
-  EGRESS_REJECTED: "the topic's egress topic does not accept the event",
-  TOO_MANY_TOPICS: "the event belongs to more topics than one event is forwarded to",
-  UNEXPECTED_ERROR: "the event cannot be forwarded for a reason that is not foreseen; the message has it",
-  UNAUTHENTICATED: "credentials are missing or wrong, the user is disabled, or the key has expired",
-  FORBIDDEN:
-    "the caller lacks the required right, which `detail` names, or the request comes from a page of another site",
-  NOT_FOUND: "the resource does not exist",
-  NAME_TAKEN: "the name is already in use",
-  MANAGED_BY_SET: "the topic belongs to a set, which is changed by its files",
-  SET_ORIGIN_MISMATCH: "the set is applied from another repository",
-  METHOD_NOT_ALLOWED: "the path does not support the method; `Allow` lists those it supports",
-  NOT_ACCEPTABLE: "the `Accept` header excludes the media type of the response",
-  VERSION_CONFLICT:
-    "the version or definition is not the one that the caller has read, or `If-Match` is an entity tag that no version has",
-  VERSION_REQUIRED: "the `If-Match` header with the version that is to be changed is missing",
-  BODY_TOO_LARGE: "the body exceeds 100 KiB, 1 MiB for `changeTopics`, or 4 KiB for `signIn`",
-  UNSUPPORTED_MEDIA_TYPE:
-    "the body is not `application/json` in UTF-8, uncompressed or compressed with gzip, deflate or br",
-  TOO_MANY_ATTEMPTS: "too many failed logins for this user or from this address",
-  REQUEST_TIMEOUT: "the request was not received in time",
-  URI_TOO_LONG: "the URL is too long",
-  EXPECTATION_FAILED: "the `Expect` header is not `100-continue`",
-  HEADERS_TOO_LARGE: "the request has too many headers, or they are too large",
-  INTERNAL: "unexpected failure; the service's log has the cause under the request id",
-  OVERLOADED: "the service is overloaded; nothing was stored",
-  UNAVAILABLE:
-    "the database or Kafka is unavailable, so a write may or may not have been stored; or data is still being loaded",
-};
 
 /** Errors of every operation. */
 const commonErrors = [

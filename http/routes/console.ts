@@ -3,7 +3,6 @@ import { readdir, readFile } from "node:fs/promises";
 
 import { HttpError } from "../../src/operations/framework/errors.ts";
 import { operation, type Operation, type Reply } from "../../src/operations/framework/operation.ts";
-import { ownFilesOnly } from "../framework/headers.ts";
 
 /** The console, as built by `npm run build`. */
 export interface ConsoleFiles {
@@ -72,7 +71,7 @@ export const consoleOperations = (files: ConsoleFiles | undefined): readonly Ope
     parameters: { page: "Section of the console.", item: "Item shown in that section." },
     replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
     rejections: ["NOT_FOUND"],
-    page: ownFilesOnly,
+    page: true,
     handle() {
       if (files === undefined) {
         throw new HttpError("NOT_FOUND", "The console is not built.", { detail: "Run: npm run build" });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 
-import type { ContainerRuntimeClient, StartedTestContainer } from "testcontainers";
+import type { ContainerRuntimeClient } from "testcontainers";
 
 import { getErrorMessage } from "@topicsync/lib/errors";
 import {
@@ -13,7 +13,7 @@ import {
 } from "./container-data.ts";
 import { connectEngine, ignoreNotFound, pullImage } from "./container-engine.ts";
 import { findFreePort } from "./tcp-port.ts";
-import type { LaunchOptions } from "./stack.ts";
+import type { LaunchOptions, Running } from "./stack.ts";
 
 /** A container to run, and how to detect that it is ready. */
 export interface ContainerSpec {
@@ -33,12 +33,9 @@ export interface ContainerSpec {
   readonly readyLine?: RegExp;
 }
 
-interface RunningContainer {
+interface RunningContainer extends Pick<Running, "stop" | "ended"> {
   readonly host: string;
   readonly port: number;
-  readonly container: StartedTestContainer;
-  readonly stop: () => Promise<void>;
-  readonly ended: Promise<string>;
 }
 
 const startTimeoutMs = 120_000;
@@ -139,7 +136,7 @@ async function start(spec: ContainerSpec, launch: Launch): Promise<RunningContai
     await ignoreNotFound(container.stop({ timeout: stopTimeoutMs }));
     await ended;
   };
-  return { host, port, container, ended, stop: () => (stopping ??= stop()) };
+  return { host, port, ended, stop: () => (stopping ??= stop()) };
 }
 
 function collectLines(output: string[]): (chunk: string | Buffer) => void {

@@ -1,26 +1,16 @@
-import { randomUUID } from "node:crypto";
-
-import type { StartedTestContainer } from "testcontainers";
-
 import { removeData } from "./container-data.ts";
 import { checkImage } from "./container-engine.ts";
 import { runContainer, type ContainerSpec } from "./container-run.ts";
 import { ensurePrimary } from "./replica-set.ts";
-import type { Launcher, Running, RunningBroker } from "./stack.ts";
+import type { Launcher } from "./stack.ts";
 
-/** Runs a server in a container, with its data in a volume named after the data folder. */
-export interface ContainerLauncher<R extends Running = Running> extends Launcher<R> {
-  /** Removes the volume of a data folder, which stopping keeps. Throws if a container uses it. */
-  removeData(dataFolder: string): Promise<void>;
-}
-
-// External clients use the published port and the address that the broker advertises; its tools and the
-// broker itself use a listener that exists only inside the container.
+// Clients use the published port and the address that the broker advertises; the broker itself uses a
+// listener that exists only inside the container.
 const kafkaPort = 9092;
 const innerKafka = "localhost:19092";
 
 /** Runs a Kafka broker and controller in a container. The image must support the settings of apache/kafka. */
-export function createKafkaLauncher(image: string): ContainerLauncher<RunningBroker> {
+export function createKafkaLauncher(image: string): Launcher {
   const spec: ContainerSpec = {
     kind: "kafka",
     image,
@@ -52,46 +42,24 @@ export function createKafkaLauncher(image: string): ContainerLauncher<RunningBro
   return {
     name: `${image} container`,
     findMissing: () => checkImage(image, "TOPICSYNC_KAFKA_IMAGE"),
-    removeData: (dataFolder) => removeData(spec.kind, dataFolder),
     start: async (options) => {
-      const { host, port, container, stop, ended } = await runContainer(spec, options);
+      const { host, port, stop, ended } = await runContainer(spec, options);
       return {
         description: `${image} (container)`,
         address: `${host}:${port}`,
         stop,
         ended,
         removeData: () => removeData(spec.kind, options.dataFolder),
-        runTool: (tool, args, input) => runTool(container, [tool, ...args], input),
       };
     },
   };
-}
-
-async function runTool(
-  container: StartedTestContainer,
-  [tool = "", ...args]: readonly string[],
-  input: Uint8Array,
-): Promise<string> {
-  // Testcontainers does not support standard input for commands, so it is redirected from a file.
-  const file = `/tmp/topicsync-${randomUUID()}`;
-  await container.copyContentToContainer([{ content: Buffer.from(input), target: file, mode: 0o644 }]);
-  try {
-    const redirect = ["sh", "-c", 'exec "$@" < "$0"', file];
-    const command = [`/opt/kafka/bin/${tool}.sh`, "--bootstrap-server", innerKafka, ...args];
-    const { exitCode, stdout, output } = await container.exec([...redirect, ...command]);
-    if (exitCode !== 0) throw new Error(`${tool} exited with code ${exitCode}: ${output.trim()}`);
-    return stdout;
-  } finally {
-    // Copied files belong to root; the broker's user cannot remove them.
-    await container.exec(["rm", "-f", file], { user: "root" });
-  }
 }
 
 /**
  * Runs MongoDB as a replica set of one member, which transactions need. The image must support the options of
  * mongo.
  */
-export function createMongoLauncher(image: string): ContainerLauncher {
+export function createMongoLauncher(image: string): Launcher {
   const spec: ContainerSpec = {
     kind: "mongo",
     image,
@@ -102,7 +70,6 @@ export function createMongoLauncher(image: string): ContainerLauncher {
   return {
     name: `${image} container`,
     findMissing: () => checkImage(image, "TOPICSYNC_MONGO_IMAGE"),
-    removeData: (dataFolder) => removeData(spec.kind, dataFolder),
     start: async (options) => {
       const { host, port, stop, ended } = await runContainer(spec, options);
       const address = `mongodb://${host}:${port}/?directConnection=true`;

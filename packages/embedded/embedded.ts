@@ -81,30 +81,33 @@ export async function resolveAddresses(
  * command with a missing setting would succeed on an empty store. Throws UnavailableError, and a
  * ConfigurationError where no embedded store may run.
  */
-export async function resolveStore(config: EmbeddedConfig): Promise<string> {
-  if (config.mongodbUri !== undefined) return config.mongodbUri;
-  requireAllowed(config, ["MONGODB_URI"]);
-  const { store } = readAddresses(getDataFolder(config));
-  if (store !== undefined && (await isReachable(new URL(store)))) return withDatabase(store);
-  throw createNotRunningError(config, "MONGODB_URI");
-}
+export const resolveStore = async (config: EmbeddedConfig): Promise<string> =>
+  config.mongodbUri ?? withDatabase(await requireRunning(config, "store", "MONGODB_URI"));
 
 /** Returns the brokers, as resolveStore does. */
-export async function resolveBroker(config: EmbeddedConfig): Promise<readonly string[]> {
-  if (config.kafka.brokers !== undefined) return config.kafka.brokers;
-  requireAllowed(config, ["KAFKA_BROKERS"]);
-  const { broker } = readAddresses(getDataFolder(config));
-  if (broker !== undefined) {
-    const brokers = broker.split(",");
-    if (await isAnyReachable(brokers)) return brokers;
-  }
-  throw createNotRunningError(config, "KAFKA_BROKERS");
+export const resolveBroker = async (config: EmbeddedConfig): Promise<readonly string[]> =>
+  config.kafka.brokers ?? (await requireRunning(config, "broker", "KAFKA_BROKERS")).split(",");
+
+async function requireRunning(
+  config: EmbeddedConfig,
+  part: keyof ServerAddresses,
+  setting: string,
+): Promise<string> {
+  requireAllowed(config, [setting]);
+  const address = await findRunning(getDataFolder(config), part);
+  if (address !== undefined) return address;
+  throw new UnavailableError(
+    `no embedded stack is running on ${config.stack.dataFolder}; start the service first, or set ${setting}`,
+  );
 }
 
-const createNotRunningError = ({ stack }: EmbeddedConfig, setting: string): UnavailableError =>
-  new UnavailableError(
-    `no embedded stack is running on ${stack.dataFolder}; start the service first, or set ${setting}`,
-  );
+/** Returns the address of an embedded server if it responds. */
+async function findRunning(folder: string, part: keyof ServerAddresses): Promise<string | undefined> {
+  const address = readAddresses(folder)[part];
+  const urls = address?.split(",").map((one) => new URL(one.includes("://") ? one : `kafka://${one}`));
+  const reachable = await Promise.all(urls?.map(isReachable) ?? []);
+  return reachable.includes(true) ? address : undefined;
+}
 
 /**
  * An embedded server has no password. In production, a missing setting is a mistake, not a wish for one.
@@ -132,12 +135,12 @@ function getDataFolder({ stack }: EmbeddedConfig): string {
  * opened twice.
  */
 async function rejectSecond({ stack, mongodbUri, kafka }: EmbeddedConfig, folder: string): Promise<void> {
-  const { store, broker } = readAddresses(folder);
-  const settings: string[] = [];
-  if (mongodbUri === undefined && store !== undefined && (await isReachable(new URL(store))))
-    settings.push(`MONGODB_URI='${withDatabase(store)}'`);
-  if (kafka.brokers === undefined && broker !== undefined && (await isAnyReachable(broker.split(","))))
-    settings.push(`KAFKA_BROKERS=${broker}`);
+  const store = mongodbUri === undefined ? await findRunning(folder, "store") : undefined;
+  const broker = kafka.brokers === undefined ? await findRunning(folder, "broker") : undefined;
+  const settings = [
+    ...(store === undefined ? [] : [`MONGODB_URI='${withDatabase(store)}'`]),
+    ...(broker === undefined ? [] : [`KAFKA_BROKERS=${broker}`]),
+  ];
   if (settings.length === 0) return;
   throw new UnavailableError(
     `another topicsync runs its embedded broker and store on ${stack.dataFolder}: stop it, or share them by ` +
@@ -194,11 +197,6 @@ function isReachable({ hostname, port }: URL): Promise<boolean> {
     };
     socket.once("connect", done(true)).once("error", done(false)).once("timeout", done(false));
   });
-}
-
-async function isAnyReachable(brokers: readonly string[]): Promise<boolean> {
-  const reachable = await Promise.all(brokers.map((address) => isReachable(new URL(`kafka://${address}`))));
-  return reachable.includes(true);
 }
 
 function withDatabase(store: string): string {

@@ -15,6 +15,6 @@ export { type ServerCommand, type ServerProcess, startProcess, waitUntilReady } 
 export { ping } from "./replica-set.ts";
 export { type ResolveOptions, startBroker, startStore } from "./resolve.ts";
 export { installWithPip } from "./secantus-package.ts";
-export type { LaunchOptions, Launcher, Running, RunningBroker } from "./stack.ts";
+export type { LaunchOptions, Launcher, Running } from "./stack.ts";
 export { findFreePort, localhost } from "./tcp-port.ts";
 export { findJava, findPython } from "./toolchain.ts";

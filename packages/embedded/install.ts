@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { isAlive } from "./process.ts";
+import type { Report } from "./stack.ts";
 
 /**
  * Creates a folder unless it exists. `fill` works in a temporary folder, which is renamed when it is
@@ -28,6 +29,31 @@ export async function installOnce(folder: string, fill: (temporary: string) => P
   } finally {
     await unlock();
   }
+}
+
+interface Download {
+  /** For messages: `downloading …`. */
+  readonly step: string;
+  /** How many parts there are, about. Only scales the progress. */
+  readonly parts: number;
+  readonly report: Report;
+}
+
+/** As installOnce, and reports the progress: `fill` calls back for each part. */
+export async function downloadOnce(
+  folder: string,
+  { step, parts, report }: Download,
+  fill: (temporary: string, onPart: () => void) => Promise<void>,
+): Promise<void> {
+  if (existsSync(folder)) return;
+  report(step, 0);
+  let done = 0;
+  await installOnce(folder, (temporary) =>
+    fill(temporary, () => {
+      report(step, Math.min(0.99, ++done / parts));
+    }),
+  );
+  report(step, 1);
 }
 
 const maxInstallMs = 15 * 60_000;

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { isCommandMissing, getLastLines, runCommand, type CommandResult } from "./command.ts";
-import { installOnce } from "./install.ts";
+import { downloadOnce } from "./install.ts";
 import type { LaunchOptions } from "./stack.ts";
 import { ToolMissingError } from "./toolchain.ts";
 
@@ -19,9 +18,9 @@ export const mavenDependencyPlugin = "org.apache.maven.plugins:maven-dependency-
  */
 const expectedDownloads = 95;
 
-// The command line tools are a separate artifact, whose dependencies are excluded: the broker brings those
-// that are used here, and the others are all of Kafka Connect. Kafka logs through SLF4J, so the binding to
-// log4j is added.
+// The command line tools, which tests use, are a separate artifact, whose dependencies are excluded: the
+// broker brings those that are needed, and the others are all of Kafka Connect. Kafka logs through SLF4J, so
+// the binding to log4j is added.
 const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>topicsync</groupId>
@@ -63,23 +62,14 @@ export async function installKafka({
   report,
 }: Pick<LaunchOptions, "toolsFolder" | "report">): Promise<string> {
   const folder = join(toolsFolder, `kafka-${kafkaVersion}`);
-  if (!existsSync(folder)) await download(folder, report);
+  const step = `downloading Apache Kafka ${kafkaVersion} with Maven`;
+  await downloadOnce(folder, { step, parts: expectedDownloads, report }, async (temporary, onJar) => {
+    await downloadJars(temporary, onJar);
+    await verifyJars(temporary);
+  });
   if (!verified.has(folder)) await verifyJars(folder);
   verified.add(folder);
   return folder;
-}
-
-async function download(folder: string, report: LaunchOptions["report"]): Promise<void> {
-  const step = `downloading Apache Kafka ${kafkaVersion} with Maven`;
-  report(step, 0);
-  await installOnce(folder, async (temporary) => {
-    let jars = 0;
-    await downloadJars(temporary, () => {
-      report(step, Math.min(0.99, ++jars / expectedDownloads));
-    });
-    await verifyJars(temporary);
-  });
-  report(step, 1);
 }
 
 const listJars = async (folder: string): Promise<string[]> =>

@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { getErrorMessage } from "@topicsync/lib/errors";
 import {
   prepareClassArchive,
   buildJavaArgs,
@@ -15,13 +14,13 @@ import { kafkaVersion } from "./kafka-jars.ts";
 import { kafkaReadyLine, loggingProperties, formatServerProperties } from "./kafka-settings.ts";
 import { findFreePort, localhost, withFreePort } from "./tcp-port.ts";
 import { startProcess, waitUntilReady, type ServerProcess } from "./process.ts";
-import type { Launcher, RunningBroker } from "./stack.ts";
+import type { Launcher, Running } from "./stack.ts";
 import { findJava, explainMissing } from "./toolchain.ts";
 
 const name = `Apache Kafka ${kafkaVersion}`;
 
 /** Runs a Kafka broker and controller as a Java process; Maven downloads it. */
-export const kafkaProcess: Launcher<RunningBroker> = {
+export const kafkaProcess: Launcher = {
   name: `${name} process`,
   findMissing: () => explainMissing(findJava),
   start: async (options) => {
@@ -32,15 +31,9 @@ export const kafkaProcess: Launcher<RunningBroker> = {
   },
 };
 
-interface Files {
-  readonly logs: string;
-  readonly metadata: string;
-  readonly settings: string;
-  readonly logging: string;
-  readonly output: string;
-}
+type Files = Awaited<ReturnType<typeof prepareFiles>>;
 
-async function prepareFiles(dataFolder: string): Promise<Files> {
+async function prepareFiles(dataFolder: string) {
   const folder = join(dataFolder, "kafka");
   const files = {
     logs: join(folder, "logs"),
@@ -56,23 +49,21 @@ async function prepareFiles(dataFolder: string): Promise<Files> {
 
 const toLoggingFlag = (files: Files): string => `-Dlog4j2.configurationFile=${files.logging}`;
 
-async function startBroker(java: KafkaJava, files: Files, port: number): Promise<RunningBroker> {
+async function startBroker(java: KafkaJava, files: Files, port: number): Promise<Running> {
   const settings = { ...files, port, controllerPort: await findFreePort() };
   await writeFile(files.settings, formatServerProperties(settings));
   await formatStorage(java, files);
 
   const { server, ended } = await launch(java, files);
-  const address = `${localhost}:${port}`;
   return {
     description: `${name} (process)`,
-    address,
+    address: `${localhost}:${port}`,
     pid: server.pid,
     ended,
     stop: async () => {
       await server.stop();
       await ended;
     },
-    runTool: (tool, args, input) => runTool(java, tool, ["--bootstrap-server", address, ...args], input),
   };
 }
 
@@ -123,22 +114,4 @@ function createClusterId(): string {
   // Otherwise one in 64 would begin with a hyphen and be parsed as an option.
   bytes[0] = 0;
   return bytes.toString("base64url");
-}
-
-const toolClasses = {
-  "kafka-console-producer": "org.apache.kafka.tools.ConsoleProducer",
-  "kafka-topics": "org.apache.kafka.tools.TopicCommand",
-} as const;
-
-async function runTool(
-  java: KafkaJava,
-  tool: keyof typeof toolClasses,
-  args: readonly string[],
-  input: Uint8Array,
-): Promise<string> {
-  try {
-    return await runClass(java, { mainClass: toolClasses[tool], args, input });
-  } catch (error) {
-    throw new Error(`${tool} failed: ${getErrorMessage(error)}`, { cause: error });
-  }
 }

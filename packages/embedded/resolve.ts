@@ -1,6 +1,6 @@
 import { UnavailableError, getErrorMessage } from "@topicsync/lib/errors";
 import { kafkaProcess } from "./kafka-process.ts";
-import type { Launcher, LaunchOptions, Running, RunningBroker } from "./stack.ts";
+import type { Launcher, LaunchOptions, Running } from "./stack.ts";
 import { mongodProcess, secantusProcess } from "./store-process.ts";
 
 export interface ResolveOptions extends LaunchOptions {
@@ -18,7 +18,7 @@ export interface ResolveOptions extends LaunchOptions {
  * Starts a broker with the first launcher that works here. Throws UnavailableError, with the reason of each
  * that does not.
  */
-export function startBroker(options: ResolveOptions): Promise<RunningBroker> {
+export function startBroker(options: ResolveOptions): Promise<Running> {
   return startFirst(options, {
     what: "Kafka broker",
     setting: "KAFKA_BROKERS",
@@ -37,16 +37,16 @@ export function startStore(options: ResolveOptions): Promise<Running> {
   });
 }
 
-interface Launchers<R extends Running> {
+interface Launchers {
   readonly what: string;
   /** The environment variable of an external server. */
   readonly setting: string;
   /** Imported on first use, since the client of container engines is slow to load. */
-  readonly container: () => Promise<Launcher<R>>;
-  readonly local: readonly Launcher<R>[];
+  readonly container: () => Promise<Launcher>;
+  readonly local: readonly Launcher[];
 }
 
-async function startFirst<R extends Running>(options: ResolveOptions, launchers: Launchers<R>): Promise<R> {
+async function startFirst(options: ResolveOptions, launchers: Launchers): Promise<Running> {
   const { choice, report } = options;
   if (choice === "none")
     throw new UnavailableError(

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { getLastLines, runCommand } from "./command.ts";
-import { installOnce } from "./install.ts";
+import { downloadOnce } from "./install.ts";
 import type { LaunchOptions } from "./stack.ts";
 import { ToolMissingError, type Python } from "./toolchain.ts";
 
@@ -27,22 +27,17 @@ export async function installSecantus(
 ): Promise<string> {
   const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 8);
   const folder = join(toolsFolder, `secantusdb-${secantusVersion}-${digest}-${python.abi}`);
-  if (existsSync(folder)) return folder;
-  const step = `downloading SecantusDB ${secantusVersion} with pip`;
-  report(step, 0);
-  await installOnce(folder, async (temporary) => {
-    let packages = 0;
-    await installWithPip({
+  const name = `SecantusDB ${secantusVersion}`;
+  const step = `downloading ${name} with pip`;
+  await downloadOnce(folder, { step, parts: expectedPackages + 1, report }, (temporary, onCollected) =>
+    installWithPip({
       python,
       folder: temporary,
-      name: `SecantusDB ${secantusVersion}`,
+      name,
       requirements: ["--no-deps", "--require-hashes", "--requirement", requirements],
-      onCollected: () => {
-        report(step, Math.min(0.99, ++packages / (expectedPackages + 1)));
-      },
-    });
-  });
-  report(step, 1);
+      onCollected,
+    }),
+  );
   return folder;
 }
 

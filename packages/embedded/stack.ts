@@ -21,19 +21,6 @@ export interface Running {
   readonly removeData?: () => Promise<void>;
 }
 
-/** A running broker, with its command line tools. */
-export interface RunningBroker extends Running {
-  /**
-   * Runs a command line tool of Kafka and returns its standard output. Adds `--bootstrap-server` to `args`.
-   * Throws on a non-zero exit code.
-   */
-  runTool(
-    name: "kafka-console-producer" | "kafka-topics",
-    args: readonly string[],
-    input: Uint8Array,
-  ): Promise<string>;
-}
-
 export interface LaunchOptions {
   /** An absolute path, kept between starts; the name of a container's volume is derived from it. */
   readonly dataFolder: string;
@@ -48,7 +35,7 @@ export interface LaunchOptions {
 export type Report = (step: string, done?: number) => void;
 
 /** Starts a broker or a store in one particular way. */
-export interface Launcher<R extends Running = Running> {
+export interface Launcher {
   /** For messages: `apache/kafka container`, `mongod process`. */
   readonly name: string;
   /** Returns what is missing on this machine and how to fix it; undefined if nothing is. */
@@ -57,5 +44,5 @@ export interface Launcher<R extends Running = Running> {
    * Downloads what is needed and starts the server. Throws an Error with its last output if it does not
    * start.
    */
-  start(options: LaunchOptions): Promise<R>;
+  start(options: LaunchOptions): Promise<Running>;
 }

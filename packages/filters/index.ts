@@ -31,8 +31,14 @@ export {
   readValidFilters,
 } from "./filter/topic-filters.ts";
 export { hasUse } from "./filter/uses.ts";
-export { type FilterChange, classifyChange } from "./implication/filter-change.ts";
-export { TopicConditions, areImplied } from "./implication/implication.ts";
+export {
+  type FilterChange,
+  TopicConditions,
+  areImplied,
+  classifyChange,
+  compareFilters,
+  tryReadConditions,
+} from "./implication/implication.ts";
 export { PatternBudget } from "./patterns/pattern-budget.ts";
 export { isPatternOperator } from "./patterns/patterns.ts";
 export { type ConditionResult, explain } from "./picker/explain.ts";

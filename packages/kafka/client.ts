@@ -1,53 +1,23 @@
-import kafkajs, {
-  type Admin,
-  type Kafka,
-  type KafkaConfig as KafkaJsConfig,
-  type RetryOptions,
-} from "kafkajs";
+import kafkajs, { type Admin, type KafkaConfig as KafkaJsConfig, type RetryOptions } from "kafkajs";
 
 import type { Logger } from "@topicsync/lib/logger";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import type { KafkaConfig, NewEgress } from "./interface/config.ts";
 import type { RoutingTransactions } from "./interface/routing-transactions.ts";
 import type { Position } from "./interface/positions.ts";
-import type {
-  GroupMember,
-  LogObserver,
-  LogReader,
-  LogWatch,
-  Partition,
-  RecordProducer,
-} from "./interface/records.ts";
+import type { GroupMember, LogObserver, LogReader, LogWatch, RecordProducer } from "./interface/records.ts";
 import { replaceConnections } from "./certificate-rotation.ts";
 import { createSasl, followTls } from "./credentials.ts";
-import { reportAuthentication } from "./workarounds/authentication.ts";
-import { createCluster } from "./workarounds/clusters.ts";
-import { rememberCoordinators } from "./workarounds/coordinators.ts";
 import { quoteGroup, toKafkaError } from "./errors.ts";
-import { boundFetches } from "./workarounds/bounded-fetches.ts";
-import { deliverEmptyBatches } from "./workarounds/empty-batches.ts";
-import { fetchByTopicId } from "./workarounds/fetches.ts";
-import { forgetGoneBrokers } from "./workarounds/gone-brokers.ts";
-import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
 import { createLibraryLog } from "./library-log.ts";
 import { createOutputCheck } from "./lost-ends.ts";
 import { readLog, readRanges } from "./reader.ts";
 import { createRequests, type KafkaRequests } from "./requests.ts";
 import { toPosition } from "./committed-position.ts";
-import { KafkaMember } from "./consumer.ts";
+import { KafkaMember, type MemberSettings, type ReaderSettings } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
-import { PartitionTransactions } from "./transactions.ts";
+import { PartitionTransactions, type RoutedPartition } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
-import { forgetCutResponses } from "./workarounds/cut-responses.ts";
-import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
-import { spareBusyPartitions } from "./workarounds/busy-partitions.ts";
-import { correctJoins } from "./workarounds/joins.ts";
-import { rejoinWithoutPartitions } from "./workarounds/missing-partitions.ts";
-import { repeatAfterUnreadableResponses } from "./workarounds/unreadable-responses.ts";
-import { connectToIpv6 } from "./workarounds/ipv6-brokers.ts";
-import { stopIdleChecks } from "./workarounds/request-queue.ts";
-import { endStoppedFetchers } from "./workarounds/stopped-fetchers.ts";
-import { askForVersions } from "./workarounds/versions.ts";
 import {
   EgressTopicsDirectory,
   type AutomaticCreation,
@@ -55,6 +25,20 @@ import {
 } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
+import { reportAuthentication } from "./workarounds/authentication.ts";
+import { boundFetches } from "./workarounds/bounded-fetches.ts";
+import { askForVersions, forgetGoneBrokers } from "./workarounds/brokers.ts";
+import { connectToIpv6, createCluster, rememberCoordinators } from "./workarounds/clusters.ts";
+import {
+  forgetCutResponses,
+  repeatAfterUnreadableResponses,
+  stopIdleChecks,
+} from "./workarounds/connections.ts";
+import { fetchByTopicId } from "./workarounds/fetches.ts";
+import { correctJoins, rejoinWithoutPartitions } from "./workarounds/members.ts";
+import { keepLeaderlessPartitions } from "./workarounds/metadata.ts";
+import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
+import { deliverEmptyBatches, endStoppedFetchers, spareBusyPartitions } from "./workarounds/runner.ts";
 
 /** The client for Kafka. */
 export interface Broker extends LogReader {
@@ -84,23 +68,6 @@ export interface Broker extends LogReader {
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
   close(): Promise<void>;
-}
-
-/** A topic, and the consumer group that reads it. */
-export interface ReaderSettings {
-  readonly topic: string;
-  readonly groupId: string;
-}
-
-export interface MemberSettings extends ReaderSettings {
-  /** Whether `commit` commits offsets. */
-  readonly commitsOffsets: boolean;
-}
-
-/** A partition that events are read from, and the router's consumer group. */
-export interface RoutedPartition {
-  readonly partition: Partition;
-  readonly groupId: string;
 }
 
 /** For callers with their own retries: kafkajs retries at several levels, which multiply. */
@@ -137,14 +104,20 @@ type BrokerConfig = KafkaConfig & {
 function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets) {
   const logEntry = createLibraryLog({ brokers: config.brokers, isClosed: () => sockets.isClosed, log });
   const options: KafkaJsConfig = {
-    ...toClientOptions(config),
+    clientId: config.clientId,
+    brokers: [...config.brokers],
+    connectionTimeout: 3_000,
+    requestTimeout: 15_000,
+    logLevel: kafkajs.logLevel.INFO,
     ...(config.sasl && { sasl: createSasl(config.sasl, log) }),
     logCreator: () => logEntry,
   };
   return (retry: RetryOptions): KafkaClient => {
     const clientSockets = sockets.createClientSockets();
+    const kafka = new kafkajs.Kafka({ ...options, retry, socketFactory: clientSockets.open });
+    connectToIpv6(kafka, config.brokers);
     return {
-      kafka: createKafka({ ...options, retry, socketFactory: clientSockets.open }, config.brokers),
+      kafka,
       dropConnection: ({ payload }) => {
         clientSockets.drop(payload.broker);
       },
@@ -153,12 +126,6 @@ function createClientFactory(config: BrokerConfig, log: Logger, sockets: Sockets
       },
     };
   };
-}
-
-function createKafka(options: KafkaJsConfig, brokers: readonly string[]): Kafka {
-  const kafka = new kafkajs.Kafka(options);
-  connectToIpv6(kafka, brokers);
-  return kafka;
 }
 
 function createAdmin({ kafka, dropConnection }: KafkaClient): Admin {
@@ -269,14 +236,4 @@ async function fetchCommittedOffsets(
     if (position !== undefined) found.set(partition, position);
   }
   return found;
-}
-
-function toClientOptions(config: BrokerConfig): KafkaJsConfig {
-  return {
-    clientId: config.clientId,
-    brokers: [...config.brokers],
-    connectionTimeout: 3_000,
-    requestTimeout: 15_000,
-    logLevel: kafkajs.logLevel.INFO,
-  };
 }

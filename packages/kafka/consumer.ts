@@ -11,13 +11,21 @@ import { findJoinFault, isMemberOutage } from "./member-errors.ts";
 import { fetchApiKey } from "./protocol/fetch.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
 import type { KafkaClient } from "./sockets.ts";
-import { throwGroupDenials } from "./workarounds/denied-groups.ts";
+import { throwGroupDenials } from "./workarounds/clusters.ts";
 import { findOrigin } from "./workarounds/fetches.ts";
 
-interface MemberOptions {
-  readonly groupId: string;
+/** A topic, and the consumer group that reads it. */
+export interface ReaderSettings {
   readonly topic: string;
+  readonly groupId: string;
+}
+
+export interface MemberSettings extends ReaderSettings {
+  /** Whether `commit` commits offsets. */
   readonly commitsOffsets: boolean;
+}
+
+interface MemberOptions extends MemberSettings {
   /** Undefined: the leader is read. */
   readonly rack?: string | undefined;
   readonly log: Logger;

@@ -69,7 +69,8 @@ const tlsCures: readonly (readonly [RegExp, string])[] = [
   [/^Closed connection$/, ", if it goes on, the listener may expect TLS: check KAFKA_TLS and the port"],
 ];
 
-const listCauses = (error: unknown): Error[] =>
+/** An error with its causes, the error first. */
+export const listCauses = (error: unknown): Error[] =>
   error instanceof Error ? [error, ...listCauses(error.cause)] : [];
 
 /** The errors of the language after which kafkajs does not repeat a request either. */
@@ -84,11 +85,8 @@ const programFaults: ReadonlySet<string> = new Set([
  * Finds a fault of the program, such as a value that cannot be encoded. kafkajs wraps it like a failure of
  * the cluster, and as an outage it would be tried again forever.
  */
-function findProgramFault(error: unknown): Error | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const isFault = error instanceof InvariantError || programFaults.has(error.name);
-  return findProgramFault(error.cause) ?? (isFault ? error : undefined);
-}
+const findProgramFault = (error: unknown): Error | undefined =>
+  listCauses(error).findLast((cause) => cause instanceof InvariantError || programFaults.has(cause.name));
 
 /** The denial's error code; undefined when the error is not a denial. */
 export const findDenial = (error: unknown): Denial | undefined =>
@@ -107,12 +105,11 @@ export const isResponse = (error: unknown): boolean =>
   );
 
 /** The Kafka error codes in an error of kafkajs and its causes. */
-function findTypes(error: unknown): string[] {
-  if (!(error instanceof Error)) return [];
-  const own = "type" in error ? [String(error.type)] : [];
-  const parts: unknown[] = "errors" in error && Array.isArray(error.errors) ? error.errors : [];
-  return [...own, ...parts.flatMap(findTypes), ...findTypes(error.cause)];
-}
+const findTypes = (error: unknown): string[] =>
+  listCauses(error).flatMap((cause) => {
+    const parts: unknown[] = "errors" in cause && Array.isArray(cause.errors) ? cause.errors : [];
+    return ["type" in cause ? String(cause.type) : "", ...parts.flatMap(findTypes)];
+  });
 
 /**
  * The errors for records that the broker will never accept (Kafka's protocol, "Error Codes"). Brokers before
@@ -129,7 +126,7 @@ const sendRejections: ReadonlyMap<string, SendRejection["reason"]> = new Map([
 
 /** Why the broker will never accept these records; undefined for other errors. */
 export function findSendRejection(error: unknown): SendRejection | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of listCauses(error)) {
     const reason = "type" in cause ? sendRejections.get(String(cause.type)) : undefined;
     if (reason !== undefined) return { reason, message: cause.message };
   }

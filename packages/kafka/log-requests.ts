@@ -1,14 +1,20 @@
 import type { KafkaMessage } from "kafkajs";
 
 import { KafkaUnavailableError } from "@topicsync/lib/errors";
-import type { LogRecord, PartitionLog, PartitionOffset, TopicBounds } from "./interface/records.ts";
+import type {
+  LogRecord,
+  Partition,
+  PartitionLog,
+  PartitionOffset,
+  TopicBounds,
+} from "./interface/records.ts";
 import { quoteTopic, toKafkaError } from "./errors.ts";
 import { errorCodes } from "./protocol/error-codes.ts";
-import { canFetchById, requestFetch } from "./protocol/fetch.ts";
+import { canFetchById, requestFetch, type FetchRequest } from "./protocol/fetch.ts";
 import { requestMetadata, type Metadata, type PartitionMetadata } from "./protocol/metadata.ts";
 import { failOnError, type RequestTarget } from "./protocol/request.ts";
 import { toLogRecord } from "./record-format/batch-reader.ts";
-import { findFailure, isPlaceholder, type FetchRequest } from "./workarounds/fetches.ts";
+import { findFailure, isPlaceholder } from "./workarounds/fetches.ts";
 
 /** The parts of kafkajs' private cluster that are used. */
 export interface Cluster {
@@ -230,7 +236,7 @@ export async function fetchLog(cluster: Cluster, topic: string, partition: numbe
   const [[, high] = [partition, 0]] = await listOffsetsAt(broker, topic, { ...named, timestamp: latest });
   if (topicId !== undefined && canFetchById(broker)) {
     const rights = { TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` };
-    const proof = proveBounds(broker, topicId, { partition, end: high });
+    const proof = proveBounds(broker, { topic, topicId, partition, end: high });
     const bounds = await proof.catch((error: unknown) => {
       throw toKafkaError(error, rights);
     });
@@ -246,17 +252,20 @@ export async function fetchLog(cluster: Cluster, topic: string, partition: numbe
  */
 async function proveBounds(
   broker: ClusterBroker,
-  topicId: string,
-  { partition, end }: { readonly partition: number; readonly end: number },
+  { topic, topicId, partition, end }: Partition & { readonly topicId: string; readonly end: number },
 ) {
-  const { error, topics } = await requestFetch(broker, {
-    maxWaitMs: 0,
-    minBytes: 0,
-    maxBytes: 1,
-    isolationLevel: isolationLevels.committed,
-    rackId: "",
-    topics: [{ topicId, partitions: [{ partition, offset: end, maxBytes: 1 }] }],
-  });
+  const { error, topics } = await requestFetch(
+    broker,
+    {
+      maxWaitTime: 0,
+      minBytes: 0,
+      maxBytes: 1,
+      isolationLevel: isolationLevels.committed,
+      rackId: "",
+      topics: [{ topic, partitions: [{ partition, fetchOffset: String(end), maxBytes: 1 }] }],
+    },
+    new Map([[topic, topicId]]),
+  );
   const fetched = topics[0]?.partitions[0];
   if (fetched?.error === errorCodes.topicAuthorizationFailed) failOnError(fetched.error);
   if (error !== 0 || fetched === undefined || fetched.error !== 0)

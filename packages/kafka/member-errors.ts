@@ -3,7 +3,7 @@
 import kafkajs from "kafkajs";
 
 import { ConfigurationError } from "@topicsync/lib/errors";
-import { hasType, LoginError } from "./errors.ts";
+import { hasType, listCauses, LoginError } from "./errors.ts";
 
 /** The answers to a join that stay the same until a person changes something. */
 const joinFaults = ["INCONSISTENT_GROUP_PROTOCOL", "INVALID_GROUP_ID", "INVALID_SESSION_TIMEOUT"] as const;
@@ -32,10 +32,11 @@ const notConnected = "Broker not connected";
  * another one (kafkajs' retry/index.js).
  */
 export const isMemberOutage = (error: unknown): boolean =>
-  error instanceof Error &&
-  (error instanceof kafkajs.KafkaJSProtocolError ||
-    error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound ||
-    error instanceof kafkajs.KafkaJSLockTimeout ||
-    error instanceof LoginError ||
-    error.message === notConnected ||
-    isMemberOutage(error.cause));
+  listCauses(error).some(
+    (cause) =>
+      cause instanceof kafkajs.KafkaJSProtocolError ||
+      cause instanceof kafkajs.KafkaJSGroupCoordinatorNotFound ||
+      cause instanceof kafkajs.KafkaJSLockTimeout ||
+      cause instanceof LoginError ||
+      cause.message === notConnected,
+  );

@@ -6,61 +6,68 @@ import type { KafkaRequests } from "./requests.ts";
 /** Longer than the timeout of a request. */
 const stallTimeoutMs = 30_000;
 
+type Requests = Pick<KafkaRequests, "fetchBounds" | "fetchRecords">;
+
 /** See LogReader.read in packages/kafka/interface/records.ts. */
 export async function* readLog(
-  requests: Pick<KafkaRequests, "fetchBounds" | "fetchRecords">,
+  requests: Requests,
   topic: string,
   { from, abort }: ReadOptions,
 ): AsyncGenerator<PartitionRecord, void, undefined> {
-  const checkAbort = (): void => {
-    requireNotAborted(topic, abort);
-  };
   const fetchBounds = async () => {
     const bounds = await requests.fetchBounds(topic, "committed");
     if (bounds === undefined) throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
     return bounds;
   };
-  for (const [partition, { low, high }] of await fetchBounds()) {
-    let next = Math.max(low, from?.get(partition) ?? low);
-    let movedAt = elapsed();
-    while (next < high) {
-      checkAbort();
-      const { records, end, isOutOfRange } = await requests.fetchRecords(topic, { partition, offset: next });
-      for (const record of records) {
-        if (record.offset < next || record.offset >= high) continue;
-        yield { partition, record };
-        checkAbort();
-      }
-      // Records may be deleted before they are read.
-      const after = isOutOfRange ? ((await fetchBounds()).get(partition)?.low ?? high) : end;
-      if (after > next) movedAt = elapsed();
-      else requireNotStalled(topic, movedAt);
-      next = Math.max(next, after);
+  const ranges = [...(await fetchBounds())].map(([partition, { low, high }]) => ({
+    partition,
+    from: Math.max(low, from?.get(partition) ?? low),
+    to: high,
+  }));
+  const findStart = async (partition: number) => (await fetchBounds()).get(partition)?.low ?? Infinity;
+  for await (const { partition, records } of readParts(requests, topic, { ranges, abort, findStart }))
+    for (const record of records) {
+      yield { partition, record };
+      requireNotAborted(topic, abort);
     }
-  }
 }
 
-function requireNotAborted(topic: string, abort: AbortSignal): void {
-  if (abort.aborted) throw new KafkaUnavailableError(`reading ${topic} was stopped`);
+interface RangesOptions {
+  readonly ranges: readonly OffsetRange[];
+  readonly abort: AbortSignal;
 }
 
-function requireNotStalled(topic: string, movedAt: number): void {
-  if (elapsed() - movedAt > stallTimeoutMs)
-    throw new KafkaUnavailableError(
-      `Kafka does not respond: no records of ${topic} for ${stallTimeoutMs / 1_000} s`,
-    );
-}
-
-/** See LogReader.readRanges. The next part is fetched while the last one is processed. */
-export async function* readRanges(
-  requests: Pick<KafkaRequests, "fetchRecords">,
+/** See LogReader.readRanges. */
+export const readRanges = (
+  requests: Requests,
   topic: string,
-  { ranges, abort }: { readonly ranges: readonly OffsetRange[]; readonly abort: AbortSignal },
+  options: RangesOptions,
+): AsyncGenerator<FetchedPart, void, undefined> =>
+  readParts(requests, topic, {
+    ...options,
+    findStart(partition, from) {
+      throw new KafkaUnavailableError(
+        `Kafka deleted the records of partition ${partition} of ${topic} from offset ${from} on before they were read`,
+      );
+    },
+  });
+
+interface PartsOptions extends RangesOptions {
+  /** Finds where a partition begins whose records were deleted from an offset on. May throw instead. */
+  readonly findStart: (partition: number, from: number) => Promise<number>;
+}
+
+/** The next part is fetched while the last one is processed. */
+async function* readParts(
+  requests: Requests,
+  topic: string,
+  options: PartsOptions,
 ): AsyncGenerator<FetchedPart, void, undefined> {
-  const waiting = ranges.filter(({ from, to }) => from < to);
+  const waiting = options.ranges.filter(({ from, to }) => from < to);
+  const ends = new Map(waiting.map(({ partition, to }) => [partition, to]));
   const fetchFirst = (): Promise<FetchedPart> | undefined => {
     const range = waiting.shift();
-    const part = range && fetchPart(requests, topic, { range, abort });
+    const part = range && fetchPart(requests, topic, range, options);
     // Whoever stops early does not wait for it.
     part?.catch(() => undefined);
     return part;
@@ -68,9 +75,10 @@ export async function* readRanges(
   let pending = fetchFirst();
   while (pending !== undefined) {
     const part = await pending;
-    requireNotAborted(topic, abort);
-    const { to } = ranges.find(({ partition }) => partition === part.partition) ?? { to: part.end };
-    if (part.end < to) waiting.push({ partition: part.partition, from: part.end, to });
+    requireNotAborted(topic, options.abort);
+    const { partition, end } = part;
+    const to = ends.get(partition) ?? end;
+    if (end < to) waiting.push({ partition, from: end, to });
     pending = fetchFirst();
     yield part;
   }
@@ -78,22 +86,26 @@ export async function* readRanges(
 
 /** Fetches the first records of a range; none if those of the first batches are not committed. */
 async function fetchPart(
-  requests: Pick<KafkaRequests, "fetchRecords">,
+  requests: Requests,
   topic: string,
-  { range, abort }: { readonly range: OffsetRange; readonly abort: AbortSignal },
+  { partition, from, to }: OffsetRange,
+  { abort, findStart }: PartsOptions,
 ): Promise<FetchedPart> {
-  const { partition, from, to } = range;
   for (const startedAt = elapsed(); ;) {
     requireNotAborted(topic, abort);
-    const { records, end, isOutOfRange } = await requests.fetchRecords(topic, { partition, offset: from });
-    if (isOutOfRange)
-      throw new KafkaUnavailableError(
-        `Kafka deleted the records of partition ${partition} of ${topic} from offset ${from} on before they were read`,
-      );
+    const fetched = await requests.fetchRecords(topic, { partition, offset: from });
+    const end = fetched.isOutOfRange ? await findStart(partition, from) : fetched.end;
     if (end > from) {
-      const inRange = records.filter(({ offset }) => offset >= from && offset < to);
-      return { partition, records: inRange, end: Math.min(end, to) };
+      const records = fetched.records.filter(({ offset }) => offset >= from && offset < to);
+      return { partition, records, end: Math.min(end, to) };
     }
-    requireNotStalled(topic, startedAt);
+    if (elapsed() - startedAt > stallTimeoutMs)
+      throw new KafkaUnavailableError(
+        `Kafka does not respond: no records of ${topic} for ${stallTimeoutMs / 1_000} s`,
+      );
   }
+}
+
+function requireNotAborted(topic: string, abort: AbortSignal): void {
+  if (abort.aborted) throw new KafkaUnavailableError(`reading ${topic} was stopped`);
 }

@@ -1,7 +1,7 @@
 import { UnavailableError } from "@topicsync/lib/errors";
 import { sleep } from "@topicsync/lib/platform";
-import type { PartitionLog, PartitionOffset, TopicBounds } from "./interface/records.ts";
-import { createTopics, type TopicCreation } from "./admin/topic-creation.ts";
+import type { PartitionLog, PartitionOffset } from "./interface/records.ts";
+import { createTopics } from "./admin/topic-creation.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import {
   confirmLog,
@@ -11,66 +11,21 @@ import {
   fetchRecords,
   findFirstSince,
   type Cluster,
-  type FetchedRecords,
   type Isolation,
   type PartitionScope,
 } from "./log-requests.ts";
-import { restoreEnd, type RestoredEnd, type TransactionQuery } from "./lost-ends.ts";
+import { restoreEnd, type TransactionQuery } from "./lost-ends.ts";
 import type { NewTopic } from "./protocol/create-topics.ts";
-import type { Metadata } from "./protocol/metadata.ts";
-import { requestStableOffset, type CommittedOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";
-
-/** Requests that no client of kafkajs 2.2.4 sends, over connections of their own. */
-export interface KafkaRequests {
-  /**
-   * Returns the metadata of these topics, or of all if `names` is null, each with its own error code. One
-   * broker answers, which may lag behind. Throws UnavailableError.
-   */
-  fetchMetadata(names: readonly string[] | null): Promise<Metadata>;
-  /**
-   * Returns the bounds of each partition, by name; undefined if the topic does not exist. Throws
-   * UnavailableError.
-   */
-  fetchBounds(
-    topic: string,
-    isolation: Isolation,
-    scope?: PartitionScope,
-  ): Promise<ReadonlyMap<number, TopicBounds> | undefined>;
-  /** Fetches committed records from an offset on, as many as one response has. Throws UnavailableError. */
-  fetchRecords(topic: string, from: PartitionOffset): Promise<FetchedRecords>;
-  /** See LogReader. */
-  findFirstSince(
-    topic: string,
-    timestamp: number,
-    scope?: PartitionScope,
-  ): Promise<ReadonlyMap<number, number>>;
-  /** See LogWatch. */
-  fetchLog(topic: string, partition: number): Promise<PartitionLog>;
-  /** See LogWatch. */
-  confirmLog(topic: string, partition: number, log: PartitionLog): Promise<void>;
-  /**
-   * Throws kafkajs' errors: UNSTABLE_OFFSET_COMMIT while a transaction that moves the offset is being
-   * completed.
-   */
-  fetchStableOffset(query: OffsetQuery): Promise<CommittedOffset>;
-  /**
-   * Creates Kafka topics, and waits a moment for their leaders. Returns what became of each. Throws
-   * UnavailableError.
-   */
-  createTopics(topics: readonly NewTopic[]): Promise<readonly TopicCreation[]>;
-  /**
-   * Ends the last transaction where its end is missing, and returns how; see lost-ends.ts. Throws kafkajs'
-   * errors.
-   */
-  restoreEnd(query: TransactionQuery): Promise<RestoredEnd>;
-  close(): Promise<void>;
-}
+import { requestStableOffset, type OffsetQuery } from "./protocol/offset-fetch.ts";
 
 const maxAttempts = 3;
 const retryDelayMs = 200;
 
+/** Requests that no client of kafkajs 2.2.4 sends, over connections of their own. */
+export type KafkaRequests = ReturnType<typeof createRequests>;
+
 /** Creates the client. Connects with the first request. */
-export function createRequests(createCluster: () => object): KafkaRequests {
+export function createRequests(createCluster: () => object) {
   const cluster = createCluster() as Cluster;
 
   async function ask<T>(rights: Rights, request: () => Promise<T>): Promise<T> {
@@ -86,39 +41,58 @@ export function createRequests(createCluster: () => object): KafkaRequests {
     }
   }
 
-  const askAbout = <T>(topic: string, request: () => Promise<T>): Promise<T> =>
-    ask({ TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(topic)}` }, request);
+  const askAbout = <T>(topic: string, request: () => Promise<T>, right = "Describe"): Promise<T> =>
+    ask({ TOPIC_AUTHORIZATION_FAILED: `${right} on ${quoteTopic(topic)}` }, request);
 
   return {
-    fetchMetadata: (names) => ask({}, () => fetchMetadata(cluster, names)),
-    fetchBounds: (topic, isolation, scope) =>
+    /**
+     * Returns the metadata of these topics, or of all if `names` is null, each with its own error code. One
+     * broker answers, which may lag behind. Throws UnavailableError.
+     */
+    fetchMetadata: (names: readonly string[] | null) => ask({}, () => fetchMetadata(cluster, names)),
+    /**
+     * Returns the bounds of each partition, by name; undefined if the topic does not exist. Throws
+     * UnavailableError.
+     */
+    fetchBounds: (topic: string, isolation: Isolation, scope?: PartitionScope) =>
       askAbout(topic, () => fetchBounds(cluster, topic, isolation, scope)),
-    fetchRecords: (topic, from) =>
-      ask({ TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}` }, () =>
-        fetchRecords(cluster, topic, from),
-      ),
-    findFirstSince: (topic, timestamp, scope) =>
+    /** Fetches committed records from an offset on, as many as one response has. Throws UnavailableError. */
+    fetchRecords: (topic: string, from: PartitionOffset) =>
+      askAbout(topic, () => fetchRecords(cluster, topic, from), "Read"),
+    /** See LogReader. */
+    findFirstSince: (topic: string, timestamp: number, scope?: PartitionScope) =>
       askAbout(topic, () => findFirstSince(cluster, topic, timestamp, scope)),
-    fetchLog: (topic, partition) => askAbout(topic, () => fetchLog(cluster, topic, partition)),
-    confirmLog: (topic, partition, log) =>
+    /** See LogWatch. */
+    fetchLog: (topic: string, partition: number) =>
+      askAbout(topic, () => fetchLog(cluster, topic, partition)),
+    /** See LogWatch. */
+    confirmLog: (topic: string, partition: number, log: PartitionLog) =>
       askAbout(topic, () => confirmLog(cluster, topic, { partition, log })),
-
-    async fetchStableOffset(query) {
+    /**
+     * Throws kafkajs' errors: UNSTABLE_OFFSET_COMMIT while a transaction that moves the offset is being
+     * completed.
+     */
+    async fetchStableOffset(query: OffsetQuery) {
       await cluster.connect();
       const coordinator = await cluster.findGroupCoordinator({ groupId: query.groupId });
       return requestStableOffset(coordinator, query);
     },
-
-    createTopics(topics) {
+    /**
+     * Creates Kafka topics, and waits a moment for their leaders. Returns what became of each. Throws
+     * UnavailableError.
+     */
+    createTopics(topics: readonly NewTopic[]) {
       const earlier = { mayHaveCreated: false };
       return ask({}, () => createTopics(cluster, topics, earlier));
     },
-
-    async restoreEnd(query) {
+    /**
+     * Ends the last transaction where its end is missing, and returns how; see lost-ends.ts. Throws kafkajs'
+     * errors.
+     */
+    async restoreEnd(query: TransactionQuery) {
       await cluster.connect();
       return restoreEnd(cluster, query);
     },
-
     close: () => cluster.disconnect(),
   };
 }

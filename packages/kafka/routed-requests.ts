@@ -13,38 +13,35 @@ import {
   splitIntoRecordBatches,
   toMessage,
 } from "./outgoing-records.ts";
-import { setGroups } from "./workarounds/message-groups.ts";
+import { setGroups } from "./workarounds/produce-encoder.ts";
 
 const maxBytesPerRequest = 4 * 1024 * 1024;
 /** How long a topic counts as compacted. */
 const compactedForMs = 60_000;
 
-/** What Kafka topics were found to reject, so that each costs a few rejected requests only once. */
-interface TopicLimits {
-  /** The size of the largest record batch to send to a topic. */
-  getMaxBytes(topic: string): number;
-  /** To be called with the size of several records that were too large as one batch. */
-  onTooLarge(topic: string, bytes: number): void;
-  /** Why the topic accepts no record without a key; undefined if it may. */
-  findKeyRule(topic: string): SendRejection | undefined;
-  /** To be called when a single record without a key was rejected because of that. */
-  onKeyMissing(topic: string, rejection: SendRejection): void;
-}
+type TopicLimits = ReturnType<typeof createTopicLimits>;
 
-/** Creates limits that reject nothing yet. */
-export function createTopicLimits(): TopicLimits {
+/**
+ * Creates the record of what Kafka topics were found to reject, so that each costs a few rejected requests
+ * only once.
+ */
+export function createTopicLimits() {
   const maxBytes = new Map<string, number>();
   const keyRules = new Map<string, { readonly rejection: SendRejection; readonly until: number }>();
   return {
-    getMaxBytes: (topic) => maxBytes.get(topic) ?? maxBytesPerBatch,
-    onTooLarge(topic, bytes) {
+    /** The size of the largest record batch to send to a topic. */
+    getMaxBytes: (topic: string): number => maxBytes.get(topic) ?? maxBytesPerBatch,
+    /** To be called with the size of several records that were too large as one batch. */
+    onTooLarge(topic: string, bytes: number) {
       maxBytes.set(topic, Math.min(maxBytes.get(topic) ?? Infinity, Math.ceil(bytes / 2)));
     },
-    findKeyRule(topic) {
+    /** Why the topic accepts no record without a key; undefined if it may. */
+    findKeyRule(topic: string): SendRejection | undefined {
       const rule = keyRules.get(topic);
       return rule !== undefined && rule.until > elapsed() ? rule.rejection : undefined;
     },
-    onKeyMissing(topic, rejection) {
+    /** To be called when a single record without a key was rejected because of that. */
+    onKeyMissing(topic: string, rejection: SendRejection) {
       keyRules.set(topic, { rejection, until: elapsed() + compactedForMs });
     },
   };

@@ -19,9 +19,13 @@ import type { KafkaClient } from "./sockets.ts";
 import type { KafkaRequests } from "./requests.ts";
 import { toOffsets, toPosition } from "./committed-position.ts";
 
-interface TransactionsOptions {
+/** A partition that events are read from, and the router's consumer group. */
+export interface RoutedPartition {
   readonly partition: Partition;
   readonly groupId: string;
+}
+
+interface TransactionsOptions extends RoutedPartition {
   /** Creates a client with its own connections. */
   readonly createClient: () => KafkaClient;
   readonly requests: Pick<KafkaRequests, "fetchStableOffset" | "restoreEnd">;

@@ -6,8 +6,7 @@ export function findNearest(given: string, names: Iterable<string>, maxDistance 
   let nearest: string | undefined;
   let limit = maxDistance;
   for (const name of names) {
-    if (Math.abs(name.length - given.length) > limit) continue;
-    const distance = measureDistance(given, name);
+    const distance = measureDistance(given, name, limit);
     if (distance > limit || (distance === limit && nearest !== undefined)) continue;
     nearest = name;
     limit = distance;
@@ -15,8 +14,12 @@ export function findNearest(given: string, names: Iterable<string>, maxDistance 
   return nearest;
 }
 
-/** The distance of Damerau and Levenshtein, with at most one change per place. */
-function measureDistance(one: string, other: string): number {
+/**
+ * The number of letters that are inserted, left out, replaced, or swapped with the next one; Infinity if it
+ * is more than a maximum.
+ */
+export function measureDistance(one: string, other: string, max: number): number {
+  if (Math.abs(one.length - other.length) > max) return Infinity;
   let beforeLast: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (let row = 1; row <= one.length; row++) {
@@ -27,6 +30,7 @@ function measureDistance(one: string, other: string): number {
       const swapped = isSwap ? (beforeLast[at - 2] ?? 0) + 1 : Infinity;
       current.push(Math.min((last[at] ?? 0) + 1, (current[at - 1] ?? 0) + 1, replaced, swapped));
     }
+    if (Math.min(...current) > max) return Infinity;
     beforeLast = last;
     last = current;
   }

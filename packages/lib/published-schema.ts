@@ -30,31 +30,17 @@ export function getSchemaName({ $id }: { readonly $id?: unknown }): string {
 /** The part of the format `text` that a pattern can express; JSON is always well-formed Unicode. */
 const withoutNul = "^[^\\u0000]*$";
 
-const schemaMaps: ReadonlySet<string> = new Set([
-  "properties",
-  "patternProperties",
-  "dependentSchemas",
-  "$defs",
-]);
-const schemaLists: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
-const schemaKeywords: ReadonlySet<string> = new Set([
-  "additionalProperties",
-  "contains",
-  "else",
-  "if",
-  "items",
-  "not",
-  "propertyNames",
-  "then",
-]);
+/** Keywords whose members have names of messages: a member may be named `format` or `expected`. */
+const schemaMaps: ReadonlySet<string> = new Set(["properties", "patternProperties", "dependentRequired"]);
+/** Keywords with values of the message itself. */
+const dataKeywords: ReadonlySet<string> = new Set(["const", "default", "enum", "examples"]);
 
-/** Recurses into keywords that contain schemas only: a member may be named `format` or `expected`. */
 function publishKeyword(keyword: string, value: unknown): unknown {
-  if (schemaLists.has(keyword) && Array.isArray(value)) return value.map(publishIfObject);
-  if (schemaKeywords.has(keyword)) return publishIfObject(value);
+  if (dataKeywords.has(keyword)) return value;
+  if (Array.isArray(value)) return value.map(publishIfObject);
   if (schemaMaps.has(keyword) && isObject(value))
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, publishIfObject(one)]));
-  return value;
+  return publishIfObject(value);
 }
 
 const publishIfObject = (value: unknown): unknown => (isObject(value) ? publishSchema(value) : value);

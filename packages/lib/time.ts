@@ -14,3 +14,10 @@ export function isDateTime(text: string): boolean {
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);
   return !Number.isNaN(Date.parse(text)) && day.toISOString().startsWith(text.slice(0, 10));
 }
+
+/**
+ * The time of an update: later than that of the version before, also if the clock of this process is behind.
+ * It tells versions apart. A record that another program wrote may have no time.
+ */
+export const getUpdateTime = (now: Date, previous: Date | undefined): Date =>
+  new Date(Math.max(now.getTime(), (Number(previous) || 0) + 1));

@@ -19,27 +19,20 @@ export interface TlsPair {
 /** Reads and checks the certificate and its key; returns the faults if they are unusable. */
 export function readTlsPair(files: TlsFiles): TlsPair | { readonly faults: readonly string[] } {
   const faults: string[] = [];
-  function read<T>(name: string, file: string, parse: (text: string) => T, what: string) {
-    let text: string;
-    try {
-      text = readFileSync(file, "utf8");
-    } catch (error) {
-      faults.push(`${name}: ${getErrorMessage(error)}`);
-      return undefined;
-    }
-    try {
-      return { text, parsed: parse(text) };
-    } catch {
-      // OpenSSL's message is of no use.
-      faults.push(`${name}: ${file} contains no ${what}`);
-      return undefined;
-    }
-  }
-  const parseCert = (text: string) => new X509Certificate(text);
-  const cert = read("HTTP_TLS_CERT", files.cert, parseCert, "certificate (PEM)");
-  const key = read("HTTP_TLS_KEY", files.key, createPrivateKey, "private key (PEM, without a passphrase)");
+  const cert = readPem(
+    { setting: "HTTP_TLS_CERT", file: files.cert },
+    parseCertificates,
+    certificate,
+    faults,
+  );
+  const key = readPem(
+    { setting: "HTTP_TLS_KEY", file: files.key },
+    createPrivateKey,
+    "private key (PEM, without a passphrase)",
+    faults,
+  );
   if (cert === undefined || key === undefined) return { faults };
-  if (!cert.parsed.checkPrivateKey(key.parsed))
+  if (cert.parsed[0]?.checkPrivateKey(key.parsed) !== true)
     return { faults: ["HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT"] };
   const pair = { cert: cert.text, key: key.text };
   try {
@@ -73,8 +66,8 @@ export function readClientTls(
   passphrase: { readonly setting: string; readonly value: string | undefined },
   faults: string[],
 ): ClientTls {
-  const authorities = ca && readPem(ca, parseCertificates, "certificate (PEM)", faults);
-  const certificates = cert && readPem(cert, parseCertificates, "certificate (PEM)", faults);
+  const authorities = ca && readPem(ca, parseCertificates, certificate, faults);
+  const certificates = cert && readPem(cert, parseCertificates, certificate, faults);
   const privateKey = key && readKey(key, passphrase, faults);
   if (
     certificates !== undefined &&
@@ -89,6 +82,8 @@ export function readClientTls(
     ...(passphrase.value !== undefined && { passphrase: passphrase.value }),
   };
 }
+
+const certificate = "certificate (PEM)";
 
 function readPem<T>(
   { setting, file }: NamedFile,
@@ -106,6 +101,7 @@ function readPem<T>(
   try {
     return { text, parsed: parse(text) };
   } catch {
+    // OpenSSL's message is of no use.
     faults.push(`${setting}: ${file} contains no ${what}, or only a part of one`);
     return undefined;
   }

@@ -1,3 +1,5 @@
+import { text } from "../shapes.ts";
+
 /** The headers that Kafka Connect gives a dead letter, and our own. */
 export const deadLetterHeader = {
   topic: "__connect.errors.topic",
@@ -18,7 +20,6 @@ export const deadLetterHeader = {
   proof: "topicsync.proof",
 } as const;
 
-const text = { type: "string" } as const;
 const wholeNumber = { type: "string", pattern: "^[0-9]+$" } as const;
 
 /** The headers that a dead letter has besides those of the rejected record. */
@@ -37,56 +38,46 @@ export const deadLetterHeadersSchema = {
     deadLetterHeader.epoch,
   ],
   properties: {
-    [deadLetterHeader.topic]: { ...text, description: "The Kafka topic of the record." },
+    [deadLetterHeader.topic]: text("The Kafka topic of the record."),
     [deadLetterHeader.partition]: { ...wholeNumber, description: "Its partition." },
     [deadLetterHeader.offset]: { ...wholeNumber, description: "Its offset." },
     [deadLetterHeader.className]: {
-      ...text,
+      ...text(),
       pattern: "^topicsync\\.[A-Z][A-Z_]*$",
       description: "`topicsync.` and the code.",
     },
-    [deadLetterHeader.message]: { ...text, description: "What is wrong, as a sentence." },
-    [deadLetterHeader.id]: {
-      ...text,
-      description:
-        "Topic, partition and offset, joined by hyphens, and the epoch from the second one on. A dead letter that is sent twice has the same id.",
-    },
+    [deadLetterHeader.message]: text("What is wrong, as a sentence."),
+    [deadLetterHeader.id]: text(
+      "Topic, partition and offset, joined by hyphens, and the epoch from the second one on. A dead letter that is sent twice has the same id.",
+    ),
     [deadLetterHeader.code]: {
-      ...text,
+      ...text(),
       pattern: "^[A-Z][A-Z_]*$",
       description: "Why the record was rejected: a code of the HTTP errors.",
     },
-    [deadLetterHeader.details]: {
-      ...text,
-      description: "The faults, at most 20, as a JSON array of `path` (a JSON Pointer) and `message`.",
-    },
+    [deadLetterHeader.details]: text(
+      "The faults, at most 20, as a JSON array of `path` (a JSON Pointer) and `message`.",
+    ),
     [deadLetterHeader.epoch]: {
       ...wholeNumber,
       description:
         "The epoch of the partition: 1, and one more each time its Kafka topic was deleted and created again.",
     },
-    [deadLetterHeader.omitted]: {
-      ...text,
-      description:
-        "The position of the original record, if its value was too large or in a batch that was not read.",
-    },
+    [deadLetterHeader.omitted]: text(
+      "The position of the original record, if its value was too large or in a batch that was not read.",
+    ),
     [deadLetterHeader.time]: {
-      ...text,
+      ...text(),
       pattern: "^(-1|[0-9]+)$",
       description:
         "The timestamp of the record (milliseconds since 1970), if the broker did not accept a dead letter with this timestamp.",
     },
-    [deadLetterHeader.proof]: {
-      ...text,
-      description: "Proves to topicsync that it has written the dead letter itself.",
-    },
-    [deadLetterHeader.keyless]: {
-      ...text,
-      description:
-        "`true` if the key is the id of the dead letter: the record had no key, or one that is too large, and the topic requires keys.",
-    },
+    [deadLetterHeader.proof]: text("Proves to topicsync that it has written the dead letter itself."),
+    [deadLetterHeader.keyless]: text(
+      "`true` if the key is the id of the dead letter: the record had no key, or one that is too large, and the topic requires keys.",
+    ),
   },
-  additionalProperties: { type: "string", description: "The headers of the record." },
+  additionalProperties: text("The headers of the record."),
 } as const;
 
 /** The headers that every dead letter has. */

@@ -1,8 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { channel, deadLetterChannels, deadLetterItemSchema } from "./dead-letter.ts";
-
-const text = { type: "string" } as const;
+import { flag, list, named, object, text } from "../shapes.ts";
 
 const ids = {
   type: "array",
@@ -13,23 +12,15 @@ const ids = {
 } as const;
 
 /** The body of `POST /api/topicsync/v1/dead-letters/replays`. */
-export const replayBodySchema = {
-  $id: "replay-body",
-  type: "object",
-  additionalProperties: false,
-  required: ["ids"],
-  properties: {
-    ids,
-    channel: { enum: deadLetterChannels, description: channel.description },
-    again: { type: "boolean", description: "Also send what was replayed before." },
-    force: {
-      type: "boolean",
-      description:
-        "Also send what is superseded: its topic was announced or retired later, and the replay overwrites that. Requires the right `admin`.",
-    },
-    dryRun: { type: "boolean", description: "Return what would be sent, and send nothing." },
-  },
-} as const;
+export const replayBodySchema = named("replay-body", {
+  ids,
+  "channel?": { enum: deadLetterChannels, description: channel.description },
+  "again?": flag("Also send what was replayed before."),
+  "force?": flag(
+    "Also send what is superseded: its topic was announced or retired later, and the replay overwrites that. Requires the right `admin`.",
+  ),
+  "dryRun?": flag("Return what would be sent, and send nothing."),
+});
 
 export type ReplayBody = FromSchema<typeof replayBodySchema>;
 
@@ -46,71 +37,40 @@ const skipReasons = [
 
 export type SkipReason = (typeof skipReasons)[number];
 
-export const replayResultSchema = {
-  $id: "replay-result",
-  type: "object",
-  additionalProperties: false,
-  required: ["topic", "sent", "skipped"],
-  properties: {
-    topic: { ...text, description: "The Kafka topic that the dead letters are sent to." },
-    sent: {
-      type: "array",
-      items: text,
-      description: "The ids of the dead letters that were sent, or with `dryRun` would be.",
-    },
-    skipped: {
-      type: "array",
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["id", "reason", "message"],
-        properties: {
-          id: text,
-          reason: {
-            enum: skipReasons,
-            description:
-              "`missing`: there is no such dead letter, or its Kafka topic has deleted it. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `forbidden`: topicsync did not write it, so that it could put anything into the channel, and sending it requires the right `admin`; or its topic is in a namespace where the caller may not replay. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
-          },
-          message: { ...text, description: "The reason in words." },
-        },
+export const replayResultSchema = named("replay-result", {
+  topic: text("The Kafka topic that the dead letters are sent to."),
+  sent: list(text(), "The ids of the dead letters that were sent, or with `dryRun` would be."),
+  skipped: list(
+    object({
+      id: text(),
+      reason: {
+        enum: skipReasons,
+        description:
+          "`missing`: there is no such dead letter, or its Kafka topic has deleted it. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `forbidden`: topicsync did not write it, so that it could put anything into the channel, and sending it requires the right `admin`; or its topic is in a namespace where the caller may not replay. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
       },
-      description: "The dead letters that are not sent.",
-    },
-  },
-} as const;
+      message: text("The reason in words."),
+    }),
+    "The dead letters that are not sent.",
+  ),
+});
 
 export type ReplayResult = FromSchema<typeof replayResultSchema>;
 
 export type SkippedReplay = ReplayResult["skipped"][number];
 
 /** The body of `POST /api/topicsync/v1/dead-letters/replay-outcomes`. */
-export const replayOutcomesBodySchema = {
-  $id: "replay-outcomes-body",
-  type: "object",
-  additionalProperties: false,
-  required: ["ids"],
-  properties: { ids, channel: { enum: deadLetterChannels, description: channel.description } },
-} as const;
+export const replayOutcomesBodySchema = named("replay-outcomes-body", {
+  ids,
+  "channel?": { enum: deadLetterChannels, description: channel.description },
+});
 
 export type ReplayOutcomesBody = FromSchema<typeof replayOutcomesBodySchema>;
 
-export const replayOutcomesSchema = {
-  $id: "replay-outcomes",
-  type: "object",
-  additionalProperties: false,
-  required: ["deadLetters"],
-  properties: {
-    deadLetters: {
-      type: "array",
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["id", "replay"],
-        properties: { id: text, replay: deadLetterItemSchema.properties.replay },
-      },
-      description: "In the order of the request.",
-    },
-  },
-} as const;
+export const replayOutcomesSchema = named("replay-outcomes", {
+  deadLetters: list(
+    object({ id: text(), replay: deadLetterItemSchema.properties.replay }),
+    "In the order of the request.",
+  ),
+});
 
 export type ReplayOutcomes = FromSchema<typeof replayOutcomesSchema>;

@@ -1,6 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-const count = { type: "integer", minimum: 0 } as const;
+import { count, flag, named, objects, text } from "../shapes.ts";
 
 /** The maximum size of a body, in bytes. */
 export const maxImportBytes = 100 * 1024;
@@ -9,11 +9,7 @@ export const maxImported = 200;
 
 /** The body of `POST /api/topicsync/v1/installations/import`. */
 export const installationImportSchema = {
-  $id: "installation-import",
-  type: "object",
-  additionalProperties: false,
-  required: ["installations"],
-  properties: {
+  ...named("installation-import", {
     installations: {
       type: "array",
       minItems: 1,
@@ -23,8 +19,8 @@ export const installationImportSchema = {
           "An installation as listed with `fullTokens`; without `id` it gets a new one. One that is not valid is rejected alone.",
       },
     },
-    dryRun: { type: "boolean", description: "Check and count them, and store nothing." },
-  },
+    "dryRun?": flag("Check and count them, and store nothing."),
+  }),
   examples: [
     {
       installations: [
@@ -46,28 +42,14 @@ export const installationImportSchema = {
 export type InstallationImportBody = FromSchema<typeof installationImportSchema>;
 
 /** The response body. */
-export const importedInstallationsSchema = {
-  $id: "installations-imported",
-  type: "object",
-  additionalProperties: false,
-  required: ["added", "updated", "kept", "rejected"],
-  properties: {
-    added: count,
-    updated: count,
-    kept: { ...count, description: "Number of installations whose stored version is as new, or newer." },
-    rejected: {
-      type: "array",
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["index", "reason"],
-        properties: {
-          index: { ...count, description: "Its place in the body, from 0." },
-          reason: { type: "string" },
-        },
-      },
-    },
-  },
-} as const;
+export const importedInstallationsSchema = named("installations-imported", {
+  added: count(),
+  updated: count(),
+  kept: count("Number of installations whose stored version is as new, or newer."),
+  rejected: objects({
+    index: count("Its place in the body, from 0."),
+    reason: text(),
+  }),
+});
 
 export type ImportedInstallations = FromSchema<typeof importedInstallationsSchema>;

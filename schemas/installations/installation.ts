@@ -1,29 +1,18 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-const platform = {
-  type: "string",
-  format: "text",
-  minLength: 1,
-  description: "Name of a push platform, as in `sys_push_platform`.",
-} as const;
+import { limited, named, nonEmpty, nullable } from "../shapes.ts";
 
-const token = { type: "string", format: "text", minLength: 1, maxLength: 4096 } as const;
+const platform = nonEmpty("Name of a push platform, as in `sys_push_platform`.");
 
 /** The body of `POST …/push/{app}/installation` (specification 4.1); `previousToken` is an extension. */
 export const registrationSchema = {
-  $id: "registration",
-  type: "object",
-  additionalProperties: false,
-  required: ["platform", "token"],
-  properties: {
+  ...named("registration", {
     platform,
-    token: { ...token, description: "The device token, as issued by the push service." },
-    previousToken: {
-      ...token,
-      type: ["string", "null"],
-      description: "The token that this one replaces. It is deactivated if it belongs to the caller.",
-    },
-  },
+    token: limited(4096, "The device token, as issued by the push service."),
+    "previousToken?": nullable(
+      limited(4096, "The token that this one replaces. It is deactivated if it belongs to the caller."),
+    ),
+  }),
   examples: [{ platform: "ios", token: "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad" }],
 } as const;
 
@@ -33,23 +22,15 @@ export type Registration = FromSchema<typeof registrationSchema>;
  * The body of `POST …/push/{app}/removeInstallation` (specification 4.2); `token` and `scope` are extensions.
  */
 export const removalSchema = {
-  $id: "removal",
-  type: "object",
-  additionalProperties: false,
-  required: ["platform"],
-  properties: {
+  ...named("removal", {
     platform,
-    token: {
-      ...token,
-      type: ["string", "null"],
-      description: "Deactivate only this token of the caller. Not together with `scope`.",
-    },
-    scope: {
+    "token?": nullable(limited(4096, "Deactivate only this token of the caller. Not together with `scope`.")),
+    "scope?": {
       enum: ["all", null],
       description:
         "`all` deactivates the tokens of all users; this requires the right `installations.write-all`.",
     },
-  },
+  }),
   examples: [{ platform: "ios" }],
 } as const;
 

@@ -1,22 +1,20 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-import { topicBodySchema } from "./topic.ts";
+import { definitionSchema } from "./topic.ts";
+import { named, nullableInput, objects, partial, text } from "../shapes.ts";
 
-const { name, externalId, namespace, ...filters } = topicBodySchema.properties;
-const draft = { type: ["string", "null"], format: "text" } as const;
+const { name, externalId, namespace, ...filters } = definitionSchema.properties;
 
 /** A definition that may be incomplete. */
-export const topicDraftSchema = {
-  $id: "topic-draft",
-  type: "object",
-  additionalProperties: false,
-  properties: {
-    name: { ...draft, description: name.description },
-    externalId: { ...draft, description: externalId.description },
-    namespace: { ...draft, description: namespace.description },
+export const topicDraftSchema = named(
+  "topic-draft",
+  partial({
+    name: nullableInput(name.description),
+    externalId: nullableInput(externalId.description),
+    namespace: nullableInput(namespace.description),
     ...filters,
-  },
-} as const;
+  }),
+);
 
 export type TopicDraft = FromSchema<typeof topicDraftSchema>;
 
@@ -31,59 +29,25 @@ export const filterWarningCodes = [
   "WRONG_KIND",
 ] as const;
 
-export const topicCheckSchema = {
-  $id: "topic-check",
-  type: "object",
-  additionalProperties: false,
-  required: ["faults", "warnings"],
-  properties: {
-    faults: {
-      type: "array",
-      description: "The problems that `createTopic` would report; empty if it would create the topic.",
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["path", "message"],
-        properties: {
-          path: {
-            type: "string",
-            description: "JSON Pointer to the member; empty for the combination of members.",
-          },
-          message: { type: "string" },
-        },
-      },
+export const topicCheckSchema = named("topic-check", {
+  faults: objects("The problems that `createTopic` would report; empty if it would create the topic.", {
+    path: text("JSON Pointer to the member; empty for the combination of members."),
+    message: text(),
+  }),
+  warnings: objects(
+    "Conditions that none of the last events meets. They are evidence, not proof, and do not prevent creating the topic.",
+    {
+      code: { enum: filterWarningCodes },
+      filter,
+      condition: text("The condition, as the filter has it."),
+      message: text(),
+      suggestions: objects("What may have been meant, best first.", {
+        filter,
+        text: text("A path, a value or an event type."),
+      }),
     },
-    warnings: {
-      type: "array",
-      description:
-        "Conditions that none of the last events meets. They are evidence, not proof, and do not prevent creating the topic.",
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["code", "filter", "condition", "message", "suggestions"],
-        properties: {
-          code: { enum: filterWarningCodes },
-          filter,
-          condition: { type: "string", description: "The condition, as the filter has it." },
-          message: { type: "string" },
-          suggestions: {
-            type: "array",
-            description: "What may have been meant, best first.",
-            items: {
-              type: "object",
-              additionalProperties: false,
-              required: ["filter", "text"],
-              properties: {
-                filter,
-                text: { type: "string", description: "A path, a value or an event type." },
-              },
-            },
-          },
-        },
-      },
-    },
-  },
-} as const;
+  ),
+});
 
 export type TopicCheck = FromSchema<typeof topicCheckSchema>;
 

@@ -1,9 +1,21 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { maxTopicTextCharacters } from "./topic.ts";
+import {
+  flag,
+  input,
+  integer,
+  named,
+  nullableText,
+  nullableTime,
+  object,
+  orNull,
+  partial,
+  text,
+  time,
+} from "../shapes.ts";
 
-const text = { type: "string", format: "text" } as const;
-const shortText = { ...text, maxLength: 200 } as const;
+const shortText = { ...input(), maxLength: 200 } as const;
 
 export const lifecycles = ["active", "deprecated"] as const;
 export type TopicLifecycle = (typeof lifecycles)[number];
@@ -30,7 +42,7 @@ const labelValue = {
 /** What teams say about a topic: all members of the body, which replaces what was said before. */
 export const topicDetailsMembers = {
   owner: { ...shortText, description: "The team or user that is responsible for the topic." },
-  description: { ...text, maxLength: 2_000, description: "What the topic is for." },
+  description: { ...input(), maxLength: 2_000, description: "What the topic is for." },
   contact: { ...shortText, description: "How to reach the owner: an address, a channel or a page." },
   tags: {
     type: "array",
@@ -52,37 +64,25 @@ export const topicDetailsMembers = {
     description: "The day from which on the topic may be gone.",
   },
   replacedBy: {
-    ...text,
+    ...input(),
     maxLength: maxTopicTextCharacters,
     description: "The external id of the active topic to use instead.",
   },
   consumers: {
     type: "array",
     maxItems: 50,
-    items: {
-      type: "object",
-      additionalProperties: false,
-      required: ["name"],
-      properties: {
-        name: { ...shortText, minLength: 1, description: "The name of the consumer; no two have the same." },
-        contact: { ...shortText, description: "How to reach its team." },
-      },
-    },
+    items: object({
+      name: { ...shortText, minLength: 1, description: "The name of the consumer; no two have the same." },
+      "contact?": { ...shortText, description: "How to reach its team." },
+    }),
     description: "Who declares to read the topic's events.",
   },
-  protected: {
-    type: "boolean",
-    description: "Whether a plan that disables the topic is rejected. Default: false.",
-  },
+  protected: flag("Whether a plan that disables the topic is rejected. Default: false."),
 } as const;
 
 /** The body of `PUT /api/topicsync/v1/topics/{externalId}/details`. */
 export const topicDetailsBodySchema = {
-  $id: "topic-details-body",
-  type: "object",
-  additionalProperties: false,
-  required: [],
-  properties: topicDetailsMembers,
+  ...named("topic-details-body", partial(topicDetailsMembers)),
   examples: [
     {
       owner: "team-noc",
@@ -97,48 +97,27 @@ export const topicDetailsBodySchema = {
 
 export type TopicDetailsBody = FromSchema<typeof topicDetailsBodySchema>;
 
-const nullableText = { type: ["string", "null"] } as const;
-const nullableTime = { type: ["string", "null"], format: "date-time" } as const;
-
 /** The details of a topic in responses: every member of the body, and what the service adds. */
-export const topicDetailsSchema = {
-  type: "object",
-  description:
-    "What teams say about the topic, as of `version`; they survive it. Callers without a right to the namespace in which they were written see the version only.",
-  additionalProperties: false,
-  required: [
-    ...["owner", "description", "contact", "tags", "labels", "lifecycle", "sunset", "replacedBy"],
-    ...["consumers", "protected", "version", "set", "path", "applied", "changedOn", "changedBy"],
-  ],
-  properties: {
+export const topicDetailsSchema = object(
+  "What teams say about the topic, as of `version`; they survive it. Callers without a right to the namespace in which they were written see the version only.",
+  {
     ...topicDetailsMembers,
-    version: { type: "integer", description: "0 if the topic was never described." },
-    set: { ...nullableText, description: "The set of definitions that owns the topic." },
-    path: { ...nullableText, description: "The file of the set that defines the topic." },
+    version: integer("0 if the topic was never described."),
+    set: nullableText("The set of definitions that owns the topic."),
+    path: nullableText("The file of the set that defines the topic."),
     applied: {
       description: "What the last apply of the set stored.",
-      oneOf: [
-        { type: "null" },
-        {
-          type: "object",
-          additionalProperties: false,
-          required: ["version", "digest", "plan", "on"],
-          properties: {
-            version: { type: "integer", description: "The version of the topic." },
-            digest: { type: "string" },
-            plan: { type: "string" },
-            on: { type: "string", format: "date-time" },
-            externalId: {
-              type: "string",
-              description: "The external id that it had then; absent unless the topic was renamed since.",
-            },
-          },
-        },
-      ],
+      oneOf: orNull({
+        version: integer("The version of the topic."),
+        digest: text(),
+        plan: text(),
+        on: time(),
+        "externalId?": text("The external id that it had then; absent unless the topic was renamed since."),
+      }),
     },
-    changedOn: nullableTime,
-    changedBy: { type: "string", description: "The user; `cli:NAME` on the command line." },
+    changedOn: nullableTime(),
+    changedBy: text("The user; `cli:NAME` on the command line."),
   },
-} as const;
+);
 
 export type TopicDetailsView = FromSchema<typeof topicDetailsSchema>;

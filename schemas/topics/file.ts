@@ -1,9 +1,10 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { lifecycles, topicDetailsMembers } from "./details.ts";
-import { topicBodySchema } from "./topic.ts";
+import { definitionSchema } from "./topic.ts";
+import { list, named, object, partial } from "../shapes.ts";
 
-const { name, externalId, namespace, headerQuery, contentQuery } = topicBodySchema.properties;
+const { name, externalId, namespace, headerQuery, contentQuery } = definitionSchema.properties;
 
 /** The name of a set of topics. */
 export const setNameSchema = {
@@ -26,43 +27,30 @@ const common = {
 
 /** A topic in a file: with a definition if it has a name, else only the details of an announced topic. */
 export const topicEntrySchema = {
-  $id: "topic-entry",
-  type: "object",
-  additionalProperties: false,
-  required: ["externalId"],
+  ...named("topic-entry", {
+    externalId,
+    "name?": name,
+    "renamedFrom?": { ...externalId, description: "The external id that the topic had before." },
+    ...partial(common),
+  }),
   dependentRequired: {
     renamedFrom: ["name"],
     namespace: ["name"],
     headerQuery: ["name"],
     contentQuery: ["name"],
   },
-  properties: {
-    externalId,
-    name,
-    renamedFrom: { ...externalId, description: "The external id that the topic had before." },
-    ...common,
-  },
 } as const;
 
 export type TopicEntry = FromSchema<typeof topicEntrySchema>;
 
-const defaults = {
-  type: "object",
-  additionalProperties: false,
-  properties: common,
-  description: "Members of all topics of the file that do not have them.",
-} as const;
-
-const file = {
-  type: "object",
-  additionalProperties: false,
-  required: ["topics"],
-  properties: {
-    set: { ...setNameSchema, description: "The set that the topics belong to." },
-    defaults,
-    topics: { type: "array" },
+const file = object({
+  "set?": { ...setNameSchema, description: "The set that the topics belong to." },
+  "defaults?": {
+    ...object(partial(common)),
+    description: "Members of all topics of the file that do not have them.",
   },
-} as const;
+  topics: { type: "array" },
+});
 
 /** A file without its topics, which are validated one by one. */
 export const topicFileHeaderSchema = { ...file, $id: "topic-file-header" } as const;
@@ -73,5 +61,5 @@ export type TopicFileHeader = FromSchema<typeof topicFileHeaderSchema>;
 export const topicFileSchema = {
   ...file,
   $id: "topic-file",
-  properties: { ...file.properties, topics: { type: "array", items: topicEntrySchema } },
+  properties: { ...file.properties, topics: list(topicEntrySchema) },
 } as const;

@@ -112,13 +112,7 @@ function openAudit({ config, log, lifecycle }: ContextOptions): RecordChange {
   };
 }
 
-async function openDatabase({
-  config,
-  log,
-  lifecycle,
-  abort,
-  connectTimeoutMs,
-}: ContextOptions): Promise<Database> {
+async function openDatabase({ config, log, lifecycle, ...target }: ContextOptions): Promise<Database> {
   // Slow to load, and not every command needs it.
   const [{ resolveStore }, { createDatabase }] = await Promise.all([
     import("@topicsync/embedded"),
@@ -127,7 +121,7 @@ async function openDatabase({
   const uri = await resolveStore(config);
   const database = createDatabase(uri, log, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
-  await connectInTime({ what: "MongoDB", address: parseHosts(uri), abort, connectTimeoutMs }, (signal) =>
+  await connectInTime({ what: "MongoDB", address: parseHosts(uri), ...target }, (signal) =>
     database.connect(signal),
   );
   return database;
@@ -143,13 +137,7 @@ async function openServices(options: ContextOptions & Pick<CommandContext, "brok
   return createServices({ ...options, database, readSample: createSampleReader(options) });
 }
 
-async function openBroker({
-  config,
-  log,
-  lifecycle,
-  abort,
-  connectTimeoutMs,
-}: ContextOptions): Promise<Broker> {
+async function openBroker({ config, log, lifecycle, ...target }: ContextOptions): Promise<Broker> {
   // Slow to load, and most commands do not need it.
   const [{ resolveBroker }, { createBroker }] = await Promise.all([
     import("@topicsync/embedded"),
@@ -159,8 +147,9 @@ async function openBroker({
   const isEmbedded = config.kafka.brokers === undefined;
   const broker = createBroker({ ...config.kafka, brokers, isEmbedded }, log);
   lifecycle.onStop("Kafka", () => broker.close());
-  const target = { what: "Kafka", address: brokers.join(","), abort, connectTimeoutMs };
-  await connectInTime(target, (signal) => broker.reach(signal));
+  await connectInTime({ what: "Kafka", address: brokers.join(","), ...target }, (signal) =>
+    broker.reach(signal),
+  );
   return broker;
 }
 

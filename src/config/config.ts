@@ -8,85 +8,24 @@ import { ConfigurationError, getErrorMessage } from "@topicsync/lib/errors";
 import { parseStrictJson } from "@topicsync/lib/json";
 import { readTlsPair, type TlsFiles, type TlsPair } from "@topicsync/lib/tls";
 import { requireTrusted } from "@topicsync/lib/trusted-path";
-import type { KafkaConfig } from "@topicsync/kafka";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import { createValidator } from "@topicsync/lib/validation";
-import { roleMapSchema, type RoleMap } from "../../schemas/role-map.ts";
+import { roleMapSchema, type RoleMap } from "../../schemas/rights.ts";
 import { settingsSchema, type SettingName, type Settings } from "../../schemas/settings.ts";
 import { readNamedFile, toKafkaConfig } from "./kafka-config.ts";
 import { findSecretFiles, toSecret, type SecretFiles } from "./kafka-security.ts";
-import { findMisspelledSettings } from "./misspelled-settings.ts";
-import { describeSettingFault } from "./setting-faults.ts";
-import type { OidcConfig, SignInConfig } from "./openid-config.ts";
+import { describeSettingFault, findMisspelledSettings } from "./setting-faults.ts";
 
-export interface HttpConfig {
-  readonly host: string;
-  readonly port: number;
-  readonly maxConnections: number;
-  /** The origin as browsers see it. */
-  readonly publicUrl: string | undefined;
-  /** Origins of other sites that may call the push operations. */
-  readonly allowedOrigins: readonly string[];
-  /** Addresses and CIDR ranges. */
-  readonly trustedProxies: readonly string[];
-  /** Undefined for plain HTTP. The files are read again on reload. */
-  readonly tls: (TlsPair & { readonly files: TlsFiles }) | undefined;
-}
+export type Config = ReturnType<typeof toConfig>;
 
 /** Where probes and metrics are served. */
-export interface ManagementConfig {
-  readonly host: string;
-  readonly port: number;
-}
+export type ManagementConfig = NonNullable<Config["management"]>;
 
-export interface BootstrapConfig {
-  readonly user: string;
-  readonly password: string;
-  /** Whether an existing user is enabled and gets this password and every role at each start. */
-  readonly reset: boolean;
-}
+/** Which bearer tokens are accepted, and how users are read from them. */
+export type OidcConfig = NonNullable<ReturnType<typeof toOidc>>;
 
-export interface PushConfig {
-  readonly applications: readonly string[];
-  readonly platforms: readonly string[];
-  /** Active tokens of a user for an application. Undefined: any number. */
-  readonly maxTokensPerUser: number | undefined;
-  /** Tokens that were not registered for so long are deactivated. Undefined: none are. */
-  readonly maxUnseenDays: number | undefined;
-}
-
-export interface Config {
-  readonly http: HttpConfig;
-  /** Undefined: together with the API. */
-  readonly management: ManagementConfig | undefined;
-  /** Includes the database name; undefined for the embedded store. */
-  readonly mongodbUri: string | undefined;
-  /** The file that it was read from, which is read again when it changes. */
-  readonly mongodbUriFile: string | undefined;
-  readonly kafka: KafkaConfig;
-  readonly bootstrap: BootstrapConfig | undefined;
-  /** The longest life of an API key. */
-  readonly maxKeyDays: number;
-  /** Undefined: HTTP Basic only. */
-  readonly oidc: OidcConfig | undefined;
-  /** Undefined: the console accepts passwords only. */
-  readonly signIn: SignInConfig | undefined;
-  readonly push: PushConfig;
-  readonly pickerLoad: Settings["PICKER_LOAD"];
-  /** Days for which replaced versions of topics are kept; undefined: for ever. */
-  readonly historyRetentionDays: number | undefined;
-  readonly logLevel: Settings["LOG_LEVEL"];
-  /** `stdout`, `off`, or a file's path. */
-  readonly auditLog: string;
-  readonly stack: StackConfig;
-}
-
-export interface StackConfig {
-  readonly choice: Settings["TOPICSYNC_STACK"];
-  readonly dataFolder: string;
-  readonly kafkaImage: string;
-  readonly mongoImage: string;
-}
+/** How people sign in on the console through the provider. */
+export type SignInConfig = NonNullable<ReturnType<typeof toSignIn>>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -166,30 +105,40 @@ function parseValue(name: SettingName, text: string): unknown {
   return text;
 }
 
-function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Config {
+function toConfig(settings: Settings, files: SecretFiles, faults: string[]) {
   const kafka = toKafkaConfig(settings, files, faults);
   const provider = toOidc(settings, faults);
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password, BOOTSTRAP_RESET: reset } = settings;
   return Object.freeze({
     http: toHttp(settings, faults),
+    /** Undefined: together with the API. */
     management: toManagement(settings, faults),
+    /** Includes the database name; undefined for the embedded store. */
     mongodbUri: settings.MONGODB_URI,
+    /** The file that it was read from, which is read again when it changes. */
     mongodbUriFile: files.MONGODB_URI,
     kafka,
     bootstrap:
       user !== undefined && password !== undefined ? Object.freeze({ user, password, reset }) : undefined,
+    /** The longest life of an API key. */
     maxKeyDays: settings.KEYS_MAX_DAYS,
+    /** Undefined: HTTP Basic only. */
     oidc: provider,
+    /** Undefined: the console accepts passwords only. */
     signIn: provider && toSignIn(settings, provider, { files, faults }),
     push: Object.freeze({
       applications: settings.PUSH_APPLICATIONS,
       platforms: settings.PUSH_PLATFORMS,
+      /** Active tokens of a user for an application. Undefined: any number. */
       maxTokensPerUser: settings.PUSH_MAX_TOKENS_PER_USER,
+      /** Tokens that were not registered for so long are deactivated. Undefined: none are. */
       maxUnseenDays: settings.PUSH_TOKEN_MAX_UNSEEN_DAYS,
     }),
     pickerLoad: settings.PICKER_LOAD,
+    /** Days for which replaced versions of topics are kept; undefined: for ever. */
     historyRetentionDays: settings.HISTORY_RETENTION_DAYS || undefined,
     logLevel: settings.LOG_LEVEL,
+    /** `stdout`, `off`, or a file's path. */
     auditLog: settings.AUDIT_LOG,
     stack: Object.freeze({
       choice: settings.TOPICSYNC_STACK,
@@ -200,7 +149,7 @@ function toConfig(settings: Settings, files: SecretFiles, faults: string[]): Con
   });
 }
 
-function toHttp(settings: Settings, faults: string[]): HttpConfig {
+function toHttp(settings: Settings, faults: string[]) {
   for (const proxy of settings.HTTP_TRUSTED_PROXIES) {
     if (!isAddressRange(proxy))
       faults.push(`HTTP_TRUSTED_PROXIES: "${proxy}" is neither an address nor a CIDR range`);
@@ -209,14 +158,18 @@ function toHttp(settings: Settings, faults: string[]): HttpConfig {
     host: settings.HTTP_HOST,
     port: settings.HTTP_PORT,
     maxConnections: settings.HTTP_MAX_CONNECTIONS,
+    /** The origin as browsers see it. */
     publicUrl: toPublicUrl(settings, faults),
+    /** Origins of other sites that may call the push operations. */
     allowedOrigins: settings.HTTP_ALLOWED_ORIGINS,
+    /** Addresses and CIDR ranges. */
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
+    /** Undefined for plain HTTP. The files are read again on reload. */
     tls: readHttpTls(settings, faults),
   });
 }
 
-function toManagement(settings: Settings, faults: string[]): ManagementConfig | undefined {
+function toManagement(settings: Settings, faults: string[]) {
   const { MANAGEMENT_PORT: port, MANAGEMENT_HOST: host = settings.HTTP_HOST } = settings;
   if (port === undefined) return undefined;
   if (port !== 0 && port === settings.HTTP_PORT) faults.push("MANAGEMENT_PORT must differ from HTTP_PORT");
@@ -234,7 +187,10 @@ function toPublicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): str
 const isAddressRange = (text: string): boolean =>
   text.includes("/") ? ipaddr.isValidCIDR(text) && !/\/0+$/.test(text) : isIP(text) !== 0;
 
-function readHttpTls(settings: Settings, faults: string[]): HttpConfig["tls"] {
+function readHttpTls(
+  settings: Settings,
+  faults: string[],
+): (TlsPair & { readonly files: TlsFiles }) | undefined {
   const { HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key } = settings;
   if (cert === undefined || key === undefined) return undefined;
   const files = { cert, key };
@@ -244,25 +200,29 @@ function readHttpTls(settings: Settings, faults: string[]): HttpConfig["tls"] {
   return undefined;
 }
 
-function toOidc(settings: Settings, faults: string[]): OidcConfig | undefined {
+function toOidc(settings: Settings, faults: string[]) {
   const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience } = settings;
   if (issuer === undefined || audience === undefined) return undefined;
   if (!isTrustworthy(issuer)) {
     faults.push("OIDC_ISSUER must be an https:// URL (http:// only on this machine)");
   }
   return Object.freeze({
+    /** Must equal the claim `iss`. */
     issuer,
     audience,
+    /** Name or path of the claim with the roles: `realm_access.roles`. */
     rolesClaim: settings.OIDC_ROLES_CLAIM,
     userClaim: settings.OIDC_USER_CLAIM,
     roleMap: readRoleMap(settings.OIDC_ROLE_MAP, faults),
+    /** What the header `typ` of bearer tokens must be; undefined: anything. */
     tokenType: settings.OIDC_TOKEN_TYPE,
   });
 }
 
 const checkRoleMap = createValidator<RoleMap>(roleMapSchema);
 
-function readRoleMap(file: string | undefined, faults: string[]): OidcConfig["roleMap"] {
+/** Rights and roles for values of the roles claim, besides topicsync's own roles. */
+function readRoleMap(file: string | undefined, faults: string[]): ReadonlyMap<string, readonly string[]> {
   const text = file === undefined ? undefined : readNamedFile("OIDC_ROLE_MAP", file, faults);
   if (text === undefined) return new Map();
   try {
@@ -281,7 +241,7 @@ function toSignIn(
   settings: Settings,
   provider: OidcConfig,
   { files, faults }: { readonly files: SecretFiles; readonly faults: string[] },
-): SignInConfig | undefined {
+) {
   const { OIDC_CLIENT_ID: clientId, HTTP_PUBLIC_URL: publicUrl } = settings;
   if (clientId === undefined || publicUrl === undefined) return undefined;
   if (!isTrustworthy(publicUrl)) {
@@ -291,8 +251,11 @@ function toSignIn(
   return Object.freeze({
     ...provider,
     clientId,
+    /** Undefined for a public client. */
     clientSecret: toSecret("OIDC_CLIENT_SECRET", settings, files),
+    /** The scopes requested from the provider, separated by spaces. */
     scope: settings.OIDC_SCOPE,
+    /** The public origin of the service: `https://topicsync.example.org`. */
     publicUrl: new URL(publicUrl).origin,
   });
 }

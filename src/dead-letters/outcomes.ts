@@ -3,16 +3,11 @@ import type { ReplayView } from "../../schemas/dead-letters/dead-letter.ts";
 import type { DeadLetterCode } from "./dead-letter.ts";
 import type { DeadLetterReader, Replay, ReplayStore, SyncPosition } from "./stores.ts";
 
-export type ReplayOutcome =
-  /**
-   * The broker never acknowledged it, or its Kafka topic was deleted and created again before the sync was
-   * seen to reach it.
-   */
-  | { readonly status: "unknown" }
-  /** The sync has not reached it yet. */
-  | { readonly status: "pending" }
-  | { readonly status: "applied" }
-  | { readonly status: "rejected"; readonly code: DeadLetterCode; readonly deadLetterId: string };
+/**
+ * `unknown`: the broker never acknowledged it, or its Kafka topic was deleted and created again before the
+ * sync was seen to reach it. `pending`: the sync has not reached it yet.
+ */
+type ReplayOutcome = ReplayView["outcome"];
 
 export interface ReplayWithOutcome extends Replay {
   readonly outcome: ReplayOutcome;

@@ -15,21 +15,13 @@ export interface ProgressOptions {
 }
 
 /** How far a dead-letter topic is stored. Every function throws UnavailableError. */
-export interface DeadLetterProgress {
-  /**
-   * Waits until everything is stored that the topic has now, at most for `timeoutMs`. Returns how many
-   * records are not stored then. `onUnread` is called while it waits; what it throws ends the waiting.
-   */
-  waitUntilStored(timeoutMs: number, onUnread?: (unread: number) => Promise<void>): Promise<number>;
-  /** Removes the dead letters that the topic's retention has deleted. */
-  removeExpired(): Promise<void>;
-}
+export type DeadLetterProgress = ReturnType<typeof createDeadLetterProgress>;
 
 const firstPollMs = 20;
 const maxPollMs = 250;
 
 /** Creates it. Asks for nothing before the first call. */
-export function createDeadLetterProgress(options: ProgressOptions): DeadLetterProgress {
+export function createDeadLetterProgress(options: ProgressOptions) {
   const { topic, groupId, kafka, watch, positions, letters, abort } = options;
   /** The offsets before which every dead letter of a log was removed. */
   const lows = new Map<string, number>();
@@ -62,7 +54,11 @@ export function createDeadLetterProgress(options: ProgressOptions): DeadLetterPr
   }
 
   return {
-    async waitUntilStored(timeoutMs, onUnread) {
+    /**
+     * Waits until everything is stored that the topic has now, at most for `timeoutMs`. Returns how many
+     * records are not stored then. `onUnread` is called while it waits; what it throws ends the waiting.
+     */
+    async waitUntilStored(timeoutMs: number, onUnread?: (unread: number) => Promise<void>): Promise<number> {
       const bounds = await fetchBounds();
       await removeExpired(bounds);
       const deadline = elapsed() + timeoutMs;
@@ -75,7 +71,8 @@ export function createDeadLetterProgress(options: ProgressOptions): DeadLetterPr
       }
     },
 
-    removeExpired: async () => removeExpired(await fetchBounds()),
+    /** Removes the dead letters that the topic's retention has deleted. */
+    removeExpired: async (): Promise<void> => removeExpired(await fetchBounds()),
   };
 }
 

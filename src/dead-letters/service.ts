@@ -1,5 +1,6 @@
-import { KafkaUnavailableError } from "@topicsync/lib/errors";
-import { createMutex } from "@topicsync/lib/concurrency/mutex";
+import PQueue from "p-queue";
+
+import { KafkaUnavailableError, OverloadedError } from "@topicsync/lib/errors";
 import type { LogReader, RecordProducer } from "@topicsync/kafka";
 import type {
   DeadLetterChannel,
@@ -66,39 +67,33 @@ interface FoundDeadLetter {
  * and, except for `list`, NotLoadedError if the dead letters are not stored in time; those that read whole
  * records throw OverloadedError if too many callers wait.
  */
-export interface DeadLetterService {
-  /** A page, newest first. Throws a RejectionError if the cursor is not valid. */
-  list(request: PageRequest): Promise<Pick<DeadLetterList, "deadLetters" | "next" | "unlisted">>;
-  /** How many are stored. */
-  countByCode(namespaces: Namespaces): Promise<Readonly<Record<string, number>>>;
-  /** Undefined if there is none with this id in these namespaces, or Kafka has deleted it. */
-  get(id: string, namespaces: Namespaces): Promise<FoundDeadLetter | undefined>;
-  /** The last replay of each dead letter; null where there is none. */
-  getOutcomes(ids: readonly string[], namespaces: Namespaces): Promise<(ReplayView | null)[]>;
-  /** Decides what a replay will send. Throws NotLoadedError if too many announcements are pending. */
-  plan(request: ReplayRequest): Promise<ReplayPlan>;
-  /** Sends what was planned, without what was replayed or superseded since. */
-  send(plan: ReplayPlan): Promise<SentReplays>;
-}
+export type DeadLetterService = ReturnType<typeof createDeadLetterService>;
 
 const maxWaiting = 20;
 
-/** Creates the service. */
-export function createDeadLetterService(options: DeadLetterServiceOptions): DeadLetterService {
+export function createDeadLetterService(options: DeadLetterServiceOptions) {
   const { letters } = options;
   // Whole records take memory.
-  const lock = createMutex({ maxWaiting, message: "too many requests are waiting for dead letters" });
+  const queue = new PQueue({ concurrency: 1 });
+  const lock = <T>(work: () => Promise<T>): Promise<T> => {
+    if (queue.size < maxWaiting) return queue.add(work);
+    throw new OverloadedError("too many requests are waiting for dead letters");
+  };
   return {
-    async list(request) {
+    /** A page, newest first. Throws a RejectionError if the cursor is not valid. */
+    async list(request: PageRequest): Promise<Pick<DeadLetterList, "deadLetters" | "next" | "unlisted">> {
       const { positions, unread } = await catchUp(options);
       return { unlisted: unread, ...(await readPage(request, { ...options, positions })) };
     },
 
-    countByCode: (namespaces) => letters.countByCode(namespaces),
+    /** How many are stored. */
+    countByCode: (namespaces: Namespaces) => letters.countByCode(namespaces),
 
-    get: (id, namespaces) => lock(() => get(id, options, namespaces)),
+    /** Undefined if there is none with this id in these namespaces, or Kafka has deleted it. */
+    get: (id: string, namespaces: Namespaces) => lock(() => get(id, options, namespaces)),
 
-    async getOutcomes(ids, namespaces) {
+    /** The last replay of each dead letter; null where there is none. */
+    async getOutcomes(ids: readonly string[], namespaces: Namespaces): Promise<(ReplayView | null)[]> {
       const positions = await catchUpFully(options);
       const visible =
         namespaces === "all" ? ids : (await findAmong(ids, options, namespaces)).map(({ id }) => id);
@@ -109,9 +104,11 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
       });
     },
 
-    plan: (request) => plan(request, options),
+    /** Decides what a replay will send. Throws NotLoadedError if too many announcements are pending. */
+    plan: (request: ReplayRequest) => plan(request, options),
 
-    send: (planned) => lock(() => send(planned, options)),
+    /** Sends what was planned, without what was replayed or superseded since. */
+    send: (planned: ReplayPlan) => lock(() => send(planned, options)),
   };
 }
 

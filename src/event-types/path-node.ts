@@ -1,48 +1,42 @@
 import type { PathStatistics } from "./event-type.ts";
 
-/** The kinds, then the strings that read as numbers and as times. */
-export const counted = {
-  string: 0,
-  number: 1,
-  boolean: 2,
-  null: 3,
-  object: 4,
-  list: 5,
-  numberText: 6,
-  timeText: 7,
-};
+/** The kinds of values, and the strings that read as numbers and as times. */
+const createCounts = () => ({
+  ...{ string: 0, number: 0, boolean: 0, null: 0, object: 0, list: 0 },
+  ...{ numberText: 0, timeText: 0 },
+});
+
+export type Counted = keyof ReturnType<typeof createCounts>;
 
 /** A path with what was seen there. Counts are in events. */
-export interface PathNode {
+export class PathNode {
   /** Created with the first, like the values: most paths have none. */
   children: Map<string, PathNode> | undefined;
   /** Characters of the path. */
   readonly length: number;
-  events: number;
-  readonly counts: number[];
-  /** The last event that had the path, and what was counted of it: bits of `counted`. */
-  lastEvent: number;
-  lastCounted: number;
+  events = 0;
+  readonly counts = createCounts();
+  /** The last event that had the path, and what was counted of it. */
+  lastEvent = 0;
+  lastCounted: readonly Counted[] = [];
   values: Set<string> | undefined;
   /** How often there was a value. */
-  valueCount: number;
-  hasManyValues: boolean;
+  valueCount = 0;
+  hasManyValues = false;
   /** Whether `*` stands for all names below it. */
-  isMap: boolean;
-}
+  isMap = false;
 
-export const createNode = (length: number): PathNode => ({
-  children: undefined,
-  length,
-  events: 0,
-  counts: [0, 0, 0, 0, 0, 0, 0, 0],
-  lastEvent: 0,
-  lastCounted: 0,
-  values: undefined,
-  valueCount: 0,
-  hasManyValues: false,
-  isMap: false,
-});
+  constructor(length: number) {
+    this.length = length;
+  }
+
+  /** Counts something of the last event, once. */
+  count(what: Counted): void {
+    if (this.lastCounted.includes(what)) return;
+    this.lastCounted = [...this.lastCounted, what];
+    this.counts[what] += 1;
+  }
+}
 
 interface Place {
   readonly node: PathNode;
@@ -59,22 +53,8 @@ export function* walk(node: PathNode, path: readonly string[]): Generator<Place>
 const minUsesPerValue = 10;
 
 export function toStatistics({ node, path }: Place): PathStatistics {
-  const count = (index: number): number => node.counts[index] ?? 0;
-  const kinds = {
-    string: count(counted.string),
-    number: count(counted.number),
-    boolean: count(counted.boolean),
-    null: count(counted.null),
-    object: count(counted.object),
-    list: count(counted.list),
-  };
-  const { values = new Set(), valueCount } = node;
+  const { events, values = new Set(), valueCount } = node;
+  const { numberText: number, timeText: time, ...kinds } = node.counts;
   const areFew = values.size > 0 && valueCount >= values.size * minUsesPerValue;
-  return {
-    path,
-    events: node.events,
-    kinds,
-    texts: { number: count(counted.numberText), time: count(counted.timeText) },
-    ...(areFew && { values: [...values] }),
-  };
+  return { path, events, kinds, texts: { number, time }, ...(areFew && { values: [...values] }) };
 }

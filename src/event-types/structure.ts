@@ -1,6 +1,6 @@
 import { toComparable, isNumber, isScalar, printScalar, type Scalar } from "@topicsync/filters";
 import { structureLimits as limits, type KnownPath, type PathStatistics } from "./event-type.ts";
-import { counted, createNode, toStatistics, walk, type PathNode } from "./path-node.ts";
+import { PathNode, toStatistics, walk, type Counted } from "./path-node.ts";
 
 /** Stands for any name. */
 export const anyName = "*";
@@ -15,7 +15,7 @@ export interface Room {
  * added. A member with more than `namesPerMember` names below it has the single name `*`.
  */
 export class EventStructure {
-  readonly #root = createNode(0);
+  readonly #root = new PathNode(0);
   readonly #room: Room;
   #size = 0;
   #valueCharacters = 0;
@@ -83,16 +83,16 @@ export class EventStructure {
     this.#visitsLeft -= 1;
     if (node.lastEvent !== this.#eventNumber) {
       node.lastEvent = this.#eventNumber;
-      node.lastCounted = 0;
+      node.lastCounted = [];
       node.events += 1;
     }
     if (isScalar(value)) this.#visitScalar(node, value);
-    else if (value === null) this.#count(node, counted.null);
+    else if (value === null) node.count("null");
     else if (Array.isArray(value)) {
-      this.#count(node, counted.list);
+      node.count("list");
       this.#visitElements(node, value, level + 1);
     } else if (typeof value === "object") {
-      this.#count(node, counted.object);
+      node.count("object");
       this.#visitMembers(node, value, level + 1);
     }
   }
@@ -106,25 +106,18 @@ export class EventStructure {
 
   #visitScalar(node: PathNode, value: Scalar): void {
     if (typeof value === "string") {
-      this.#count(node, counted.string);
+      node.count("string");
       const first = value.charCodeAt(0);
       // Numbers and times begin with a digit or a minus sign.
       if ((first >= 0x30 && first <= 0x39) || first === 0x2d) {
         const { number, instant } = toComparable(value.slice(0, limits.valueLength));
-        if (number !== undefined) this.#count(node, counted.numberText);
-        if (instant !== undefined) this.#count(node, counted.timeText);
+        if (number !== undefined) node.count("numberText");
+        if (instant !== undefined) node.count("timeText");
       }
-    } else this.#count(node, isNumber(value) ? counted.number : counted.boolean);
+    } else node.count(isNumber(value) ? "number" : "boolean");
     if (node.hasManyValues) return;
     node.valueCount += 1;
     this.#addValue(node, printScalar(value));
-  }
-
-  #count(node: PathNode, index: number): void {
-    const bit = 1 << index;
-    if ((node.lastCounted & bit) !== 0) return;
-    node.lastCounted |= bit;
-    node.counts[index] = (node.counts[index] ?? 0) + 1;
   }
 
   #addValue(node: PathNode, value: string): void {
@@ -163,7 +156,7 @@ export class EventStructure {
       this.#isComplete = false;
       return undefined;
     }
-    const child = createNode(length);
+    const child = new PathNode(length);
     (node.children ??= new Map()).set(name, child);
     this.#changeSize(1);
     return child;
@@ -192,10 +185,10 @@ export class EventStructure {
   #joinNode(target: PathNode, source: PathNode): void {
     target.events = Math.max(target.events, source.events);
     target.lastEvent = Math.max(target.lastEvent, source.lastEvent);
-    target.lastCounted |= source.lastCounted;
+    target.lastCounted = [...target.lastCounted, ...source.lastCounted];
     target.isMap ||= source.isMap;
-    for (const [at, count] of source.counts.entries())
-      target.counts[at] = Math.max(target.counts[at] ?? 0, count);
+    for (const what of Object.keys(source.counts) as Counted[])
+      target.counts[what] = Math.max(target.counts[what], source.counts[what]);
     target.valueCount += source.valueCount;
     if (source.hasManyValues) this.#dropValues(target);
     for (const value of source.values ?? []) if (!target.hasManyValues) this.#addValue(target, value);

@@ -1,3 +1,5 @@
+import { measureDistance } from "@topicsync/lib/nearest";
+
 const maxSuggestions = 3;
 /** More frequent ones are compared first. */
 const maxCandidates = 5_000;
@@ -77,30 +79,9 @@ const isRelated = (one: string, other: string): boolean => one.includes(other) |
 
 const shortLength = 4;
 
-/**
- * Returns the number of letters that are inserted, deleted, replaced or exchanged with the next; undefined if
- * it is more than two, or more than one in a short name.
- */
+/** Undefined if it is more than two, or more than one in a short name. */
 function countEdits(given: string, candidate: string): number | undefined {
   const max = given.length <= shortLength ? 1 : 2;
-  if (Math.abs(given.length - candidate.length) > max) return undefined;
-  let [before, last]: [number[], number[]] = [
-    [],
-    Array.from({ length: candidate.length + 1 }, (_, at) => at),
-  ];
-  for (let i = 1; i <= given.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= candidate.length; j += 1) {
-      const isSame = given[i - 1] === candidate[j - 1];
-      let least = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (isSame ? 0 : 1));
-      const isExchanged =
-        i > 1 && j > 1 && given[i - 1] === candidate[j - 2] && given[i - 2] === candidate[j - 1];
-      if (isExchanged) least = Math.min(least, (before[j - 2] ?? 0) + 1);
-      row.push(least);
-    }
-    if (Math.min(...row) > max) return undefined;
-    [before, last] = [last, row];
-  }
-  const edits = last[candidate.length] ?? Infinity;
+  const edits = measureDistance(given, candidate, max);
   return edits <= max ? edits : undefined;
 }

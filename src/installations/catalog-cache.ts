@@ -1,13 +1,9 @@
 import { LRUCache } from "lru-cache";
 
-import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "./catalog.ts";
+import type { CatalogStore, NamedStore, CatalogRecord } from "./catalog.ts";
 
 /** Looks applications and platforms up without a query for each request. */
-export interface Catalog {
-  /** Returns a cached record synchronously. Throws UnavailableError. */
-  getApplication(name: string): PushApplication | Promise<PushApplication | undefined>;
-  getPlatform(name: string): PushPlatform | Promise<PushPlatform | undefined>;
-}
+export type Catalog = ReturnType<typeof createCatalog>;
 
 /** Older records are still returned, while they are read again in the background. */
 const maxFreshMs = 1_000;
@@ -19,23 +15,24 @@ const maxStaleMs = 10_000;
  * read from the store at once, so a record that was just added is found. At most one read of each collection
  * is in flight.
  */
-export const createCatalog = (store: CatalogStore, clock: () => number = Date.now): Catalog => ({
+export const createCatalog = (store: CatalogStore, clock: () => number = Date.now) => ({
   getApplication: createLookup(store.applications, clock),
   getPlatform: createLookup(store.platforms, clock),
 });
 
 /** All records of a collection. */
-interface Snapshot<T> {
+interface Snapshot {
   /** When the read began. */
   readonly readAt: number;
-  readonly byName: ReadonlyMap<string, T>;
+  readonly byName: ReadonlyMap<string, CatalogRecord>;
 }
 
-function createLookup<T extends PushApplication>(
-  store: NamedStore<T>,
+/** Creates a function that returns a cached record synchronously. Throws UnavailableError. */
+function createLookup(
+  store: NamedStore,
   clock: () => number,
-): (name: string) => T | Promise<T | undefined> {
-  const cache = new LRUCache<"all", Snapshot<T>>({
+): (name: string) => CatalogRecord | Promise<CatalogRecord | undefined> {
+  const cache = new LRUCache<"all", Snapshot>({
     max: 1,
     allowStale: true,
     noDeleteOnFetchRejection: true,
@@ -46,9 +43,9 @@ function createLookup<T extends PushApplication>(
     },
   });
 
-  const read = (): Promise<Snapshot<T>> => cache.forceFetch("all", { forceRefresh: true, allowStale: false });
+  const read = (): Promise<Snapshot> => cache.forceFetch("all", { forceRefresh: true, allowStale: false });
 
-  async function findInStore(name: string, askedAt: number): Promise<T | undefined> {
+  async function findInStore(name: string, askedAt: number): Promise<CatalogRecord | undefined> {
     const snapshot = await read();
     // It may have joined a read that began before the record was added.
     const { byName } = snapshot.readAt < askedAt ? await read() : snapshot;

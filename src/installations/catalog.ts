@@ -2,15 +2,14 @@ import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import { RejectionError } from "@topicsync/lib/errors";
 import type { ApplicationView, PlatformView } from "../../schemas/catalog.ts";
 
-/** A push application (specification 2.1), identified by the name in the path of a request. */
-export interface PushApplication {
+/**
+ * A push application (specification 2.1), identified by the name in the path of a request, or a push platform
+ * (2.2), identified by the name in the body.
+ */
+export interface CatalogRecord {
   readonly name: string;
   readonly active: boolean;
-}
-
-/** A push platform (specification 2.2), identified by the name in the body of a request. */
-export interface PushPlatform extends PushApplication {
-  /** See token-rules.ts. A record written by another program may name an unknown rule. */
+  /** Platforms only; see token-rules.ts. A record written by another program may name an unknown rule. */
   readonly tokenRule?: string | undefined;
 }
 
@@ -21,27 +20,22 @@ export interface CatalogChange {
 }
 
 /** Stores records with unique names. Every function throws UnavailableError. */
-export interface NamedStore<T extends PushApplication> {
+export interface NamedStore {
   /** Sorted by name. */
-  list(): Promise<T[]>;
-  find(name: string): Promise<T | undefined>;
+  list(): Promise<CatalogRecord[]>;
+  find(name: string): Promise<CatalogRecord | undefined>;
   /** Throws NameTakenError. */
-  insert(record: T): Promise<void>;
+  insert(record: CatalogRecord): Promise<void>;
   /** Changes the given members. Returns false when there is no such record. */
   change(name: string, change: CatalogChange): Promise<boolean>;
-  /** Adds the missing ones of these names as active records; leaves existing records alone. */
-  ensure(names: readonly string[]): Promise<void>;
 }
 
 /** The applications and platforms that tokens can be registered for. Records are never deleted. */
-export interface CatalogStore {
-  readonly applications: NamedStore<PushApplication>;
-  readonly platforms: NamedStore<PushPlatform>;
-}
+export type CatalogStore = Readonly<Record<"applications" | "platforms", NamedStore>>;
 
 /** An application or a platform after a change, with the audit event of the change. */
 export interface CatalogUpdate {
-  readonly record: PushPlatform;
+  readonly record: CatalogRecord;
   readonly event: AuditEvent;
 }
 
@@ -49,30 +43,24 @@ export interface CatalogUpdate {
  * Manages the applications, or the platforms, for HTTP and the command line. Running services pick up a
  * change within two seconds. Every function throws UnavailableError.
  */
-export interface CatalogAdministration extends Pick<NamedStore<PushPlatform>, "list" | "find"> {
-  /** Adds an active record. Throws NameTakenError. */
-  add(record: Pick<PushPlatform, "name" | "tokenRule">): Promise<CatalogUpdate>;
-  /** Returns undefined when there is no record with this name. */
-  change(name: string, change: CatalogChange): Promise<CatalogUpdate | undefined>;
-}
+export type CatalogAdministration = ReturnType<typeof createCatalogAdministration>;
 
 /** Applications and platforms have the same shape, except for a platform's token rule. */
 export type CatalogKind = "application" | "platform";
 
-export const createCatalogAdministration = (
-  kind: CatalogKind,
-  store: NamedStore<PushPlatform>,
-): CatalogAdministration => ({
+export const createCatalogAdministration = (kind: CatalogKind, store: NamedStore) => ({
   list: () => store.list(),
-  find: (name) => store.find(name),
+  find: (name: string) => store.find(name),
 
-  async add({ name, tokenRule }) {
+  /** Adds an active record. Throws NameTakenError. */
+  async add({ name, tokenRule }: Pick<CatalogRecord, "name" | "tokenRule">): Promise<CatalogUpdate> {
     const record = { name, active: true, ...(tokenRule === undefined ? {} : { tokenRule }) };
     await store.insert(record);
     return { record, event: toAuditEvent(kind, { verb: "added", name, tokenRule }) };
   },
 
-  async change(name, change) {
+  /** Returns undefined when there is no record with this name. */
+  async change(name: string, change: CatalogChange): Promise<CatalogUpdate | undefined> {
     if (!(await store.change(name, change))) return undefined;
     const record = await store.find(name);
     if (record === undefined) return undefined;
@@ -96,24 +84,21 @@ function toAuditEvent(kind: CatalogKind, { verb, name, tokenRule }: CatalogEvent
 }
 
 /** The JSON of an application, for HTTP and the command line. */
-export const toApplicationView = ({ name, active }: PushApplication): ApplicationView => ({ name, active });
+export const toApplicationView = ({ name, active }: CatalogRecord): ApplicationView => ({ name, active });
 
 /** The JSON of a platform, for HTTP and the command line. */
-export const toPlatformView = ({ name, active, tokenRule }: PushPlatform): PlatformView => ({
+export const toPlatformView = ({ name, active, tokenRule }: CatalogRecord): PlatformView => ({
   name,
   active,
   tokenRule: tokenRule ?? null,
 });
 
-export const createUnknownApplicationError = (name: string): RejectionError =>
-  new RejectionError("UNKNOWN_APPLICATION", `There is no push application named "${name}".`, [
-    { path: "/application", message: `is not the name of a push application${findDecomposed(name)}` },
-  ]);
-
-export const createUnknownPlatformError = (name: string): RejectionError =>
-  new RejectionError("UNKNOWN_PLATFORM", `There is no push platform named "${name}".`, [
-    { path: "/platform", message: `is not the name of a push platform${findDecomposed(name)}` },
-  ]);
+export const createUnknownError = (kind: CatalogKind, name: string): RejectionError =>
+  new RejectionError(
+    kind === "application" ? "UNKNOWN_APPLICATION" : "UNKNOWN_PLATFORM",
+    `There is no push ${kind} named "${name}".`,
+    [{ path: `/${kind}`, message: `is not the name of a push ${kind}${findDecomposed(name)}` }],
+  );
 
 /** Such a name looks like the right one: Apple's systems write "ö" as "o" with a combining diaeresis. */
 const findDecomposed = (name: string): string =>

@@ -2,15 +2,17 @@ import { tokenDigest, type AuditEvent } from "@topicsync/lib/audit/audit";
 import type { InstallationKey } from "./installation.ts";
 import type { DeactivateAll, DeactivateAllRequest } from "./stores.ts";
 
-/** Returns the audit events of deactivated tokens. */
-export const toDeactivationEvents = (keys: readonly InstallationKey[], reason: string): AuditEvent[] =>
-  keys.map(({ application, platform, token }) => ({
-    action: "installation.deactivated",
-    application,
-    platform,
-    tokenDigest: tokenDigest(token),
-    reason,
-  }));
+/** Returns the audit event of a deactivated token. */
+export const toDeactivationEvent = (
+  { application, platform, token }: InstallationKey,
+  reason: string,
+): AuditEvent => ({
+  action: "installation.deactivated",
+  application,
+  platform,
+  tokenDigest: tokenDigest(token),
+  reason,
+});
 
 /**
  * Runs one deactivation of a kind at a time. Callers that ask for the same while it runs, usually retries

@@ -1,8 +1,9 @@
-import { tokenDigest, type Audit } from "@topicsync/lib/audit/audit";
+import type { Audit } from "@topicsync/lib/audit/audit";
 import { RejectionError } from "@topicsync/lib/errors";
 import type { BatchStore } from "@topicsync/kafka";
-import { createUnknownApplicationError, createUnknownPlatformError } from "./catalog.ts";
+import { createUnknownError } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
+import { toDeactivationEvent } from "./deactivation.ts";
 import type { InstallationKey } from "./installation.ts";
 import { normalizeToken } from "./token-rules.ts";
 
@@ -56,15 +57,9 @@ export interface FeedbackDecision {
   readonly counts: Readonly<Record<FeedbackOutcome, number>>;
 }
 
-export interface FeedbackService {
-  /** Decides which reported tokens to deactivate. Stores nothing. Throws UnavailableError. */
-  decide(reports: readonly DecodedReport[]): Promise<FeedbackDecision>;
-}
+export type FeedbackService = ReturnType<typeof createFeedbackService>;
 
-export function createFeedbackService(
-  store: Pick<FeedbackStore, "findTokens">,
-  catalog: Catalog,
-): FeedbackService {
+export function createFeedbackService(store: Pick<FeedbackStore, "findTokens">, catalog: Catalog) {
   /** Returns the report with its token normalized, or a rejection. */
   async function validate(decoded: DecodedReport): Promise<DecodedReport> {
     if ("rejection" in decoded) return decoded;
@@ -80,14 +75,15 @@ export function createFeedbackService(
   /** Returns the normalized token. Accepts disabled applications and platforms. Throws a RejectionError. */
   async function validateToken(report: TokenReport): Promise<string> {
     if (report.application !== undefined && (await catalog.getApplication(report.application)) === undefined)
-      throw createUnknownApplicationError(report.application);
+      throw createUnknownError("application", report.application);
     const platform = await catalog.getPlatform(report.platform);
     if (platform !== undefined) return normalizeToken(platform, report.token, "/token");
-    throw createUnknownPlatformError(report.platform);
+    throw createUnknownError("platform", report.platform);
   }
 
   return {
-    async decide(reports) {
+    /** Decides which reported tokens to deactivate. Stores nothing. Throws UnavailableError. */
+    async decide(reports: readonly DecodedReport[]): Promise<FeedbackDecision> {
       const validated = await Promise.all(reports.map(validate));
       const tokens = new Set(validated.flatMap((one) => ("report" in one ? [one.report.token] : [])));
       return decideFeedback(validated, await store.findTokens([...tokens]));
@@ -142,16 +138,5 @@ const toKey = (platform: string, token: string): string => JSON.stringify([platf
 export function auditFeedback(audit: Audit, { writes }: FeedbackDecision, topic: string): void {
   if (!audit.on) return;
   const origin = { via: "channel", by: "push feedback", from: topic } as const;
-  audit.recordAll(
-    writes.map(({ application, platform, token, reason }) => ({
-      event: {
-        action: "installation.deactivated",
-        application,
-        platform,
-        reason,
-        tokenDigest: tokenDigest(token),
-      },
-      origin,
-    })),
-  );
+  audit.recordAll(writes.map((one) => ({ event: toDeactivationEvent(one, one.reason), origin })));
 }

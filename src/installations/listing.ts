@@ -23,17 +23,7 @@ interface InstallationPage {
 }
 
 /** Lists installations in the order of their ids, which never changes. */
-export interface InstallationListing {
-  /**
-   * Returns the next installations after a cursor, at most `limit` (1 to 1,000). It searches for about a
-   * second; a page of rare matches or large records may be short, and `next` continues. Throws a
-   * RejectionError for a bad limit or cursor, and UnavailableError.
-   */
-  findPage(
-    query: InstallationQuery,
-    page: { readonly after?: string | undefined; readonly limit: number },
-  ): Promise<InstallationPage>;
-}
+export type InstallationListing = ReturnType<typeof createInstallationListing>;
 
 /** The parts of the catalog that a listing reads. */
 interface ListedCatalog {
@@ -46,12 +36,17 @@ const maxSearchMs = 1_000;
 
 const cursors = createCursorFormat("installations", ["string"]);
 
-export function createInstallationListing(
-  reader: InstallationReader,
-  catalog: ListedCatalog,
-): InstallationListing {
+export function createInstallationListing(reader: InstallationReader, catalog: ListedCatalog) {
   return {
-    async findPage(query, { after, limit }) {
+    /**
+     * Returns the next installations after a cursor, at most `limit` (1 to 1,000). It searches for about a
+     * second; a page of rare matches or large records may be short, and `next` continues. Throws a
+     * RejectionError for a bad limit or cursor, and UnavailableError.
+     */
+    async findPage(
+      query: InstallationQuery,
+      { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+    ): Promise<InstallationPage> {
       if (!Number.isInteger(limit) || limit < 1 || limit > maxInstallationsPerPage) {
         const message = `must be a whole number from 1 to ${maxInstallationsPerPage}`;
         throw new RejectionError("SCHEMA_VIOLATION", `The limit ${message}.`, [{ path: "/limit", message }]);

@@ -1,6 +1,6 @@
 import { createCursorFormat } from "@topicsync/lib/cursor";
 import type { LookedUp, LookUpBody } from "../../schemas/installations/look-up.ts";
-import { createUnknownApplicationError, createUnknownPlatformError, type CatalogStore } from "./catalog.ts";
+import { createUnknownError, type CatalogStore } from "./catalog.ts";
 import type { InstallationReader } from "./stores.ts";
 
 /**
@@ -22,12 +22,12 @@ export function createLookUp(
     const names = (await catalog.platforms.list()).map(({ name }) => name);
     if (platform === undefined) return names;
     if (names.includes(platform)) return [platform];
-    throw createUnknownPlatformError(platform);
+    throw createUnknownError("platform", platform);
   }
 
   return async ({ users, application, platform, after }) => {
     if ((await catalog.applications.find(application)) === undefined)
-      throw createUnknownApplicationError(application);
+      throw createUnknownError("application", application);
     const platforms = await listPlatforms(platform ?? undefined);
     const [user, id] = typeof after === "string" ? cursors.decode(after) : [];
     const { installations, hasNext } = await reader.readActive(

@@ -1,7 +1,7 @@
 import { RejectionError } from "@topicsync/lib/errors";
 import type { Registration, Removal } from "../../schemas/installations/installation.ts";
 import type { User } from "../users/user.ts";
-import type { PushPlatform } from "./catalog.ts";
+import type { CatalogRecord } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { DeactivateAll } from "./stores.ts";
@@ -17,18 +17,7 @@ interface RegisteredTokens {
 }
 
 /** Registration and removal of push tokens (specification 4.1 and 4.2). */
-export interface InstallationService {
-  /**
-   * Throws a RejectionError when the application or the platform is unknown or disabled, or when the token
-   * violates the platform's rule; OverloadedError and UnavailableError.
-   */
-  register(application: string, body: Registration, user: User): Promise<RegisteredTokens>;
-  /**
-   * Deactivates the user's own tokens, only one of them, or all users' tokens. Whether the user may do that
-   * is for the caller to check. Returns the token as stored, if it is only one. Throws as `register` does.
-   */
-  remove(application: string, body: Removal, user: User): Promise<string | undefined>;
-}
+export type InstallationService = ReturnType<typeof createInstallationService>;
 
 interface InstallationWriters {
   readonly submit: GroupCommit["submit"];
@@ -41,8 +30,8 @@ interface InstallationWriters {
 export function createInstallationService(
   { submit, deactivateAll, tokenLimit }: InstallationWriters,
   catalog: Catalog,
-): InstallationService {
-  async function findActivePlatform(application: string, name: string): Promise<PushPlatform> {
+) {
+  async function findActivePlatform(application: string, name: string): Promise<CatalogRecord> {
     const knownApplication = await catalog.getApplication(application);
     const platform = await catalog.getPlatform(name);
     if (knownApplication?.active !== true) {
@@ -60,7 +49,11 @@ export function createInstallationService(
   }
 
   return {
-    async register(application, body, user) {
+    /**
+     * Throws a RejectionError when the application or the platform is unknown or disabled, or when the token
+     * violates the platform's rule; OverloadedError and UnavailableError.
+     */
+    async register(application: string, body: Registration, user: User): Promise<RegisteredTokens> {
       const platform = await findActivePlatform(application, body.platform);
       const token = normalizeToken(platform, body.token, "/token");
       const previous = body.previousToken ?? undefined;
@@ -71,7 +64,12 @@ export function createInstallationService(
       const surplus = tokenLimit === undefined ? 0 : await tokenLimit.enforce(key, user.name);
       return { token, previousToken, surplus };
     },
-    async remove(application, body, user) {
+
+    /**
+     * Deactivates the user's own tokens, only one of them, or all users' tokens. Whether the user may do that
+     * is for the caller to check. Returns the token as stored, if it is only one. Throws as `register` does.
+     */
+    async remove(application: string, body: Removal, user: User): Promise<string | undefined> {
       const platform = await findActivePlatform(application, body.platform);
       const scope = { application, platform: platform.name };
       if (body.scope === "all") {

@@ -3,13 +3,7 @@ import type { InstallationKey } from "./installation.ts";
 import type { InstallationDeactivator, InstallationReader } from "./stores.ts";
 
 /** Limits the active tokens of each user and application. */
-export interface TokenLimit {
-  /**
-   * Deactivates the tokens of a user that are beyond the limit, those first that were not seen for the
-   * longest time, and never the one that was just registered. Returns how many. Throws UnavailableError.
-   */
-  enforce(registered: InstallationKey, user: string): Promise<number>;
-}
+export type TokenLimit = ReturnType<typeof createTokenLimit>;
 
 interface TokenLimitOptions {
   readonly max: number;
@@ -22,8 +16,12 @@ interface TokenLimitOptions {
  * Safe with several instances: each keeps the same newest tokens, and deactivates others only while they are
  * as old as it has read.
  */
-export const createTokenLimit = ({ max, reader, deactivator, platforms }: TokenLimitOptions): TokenLimit => ({
-  async enforce({ application, token }, user) {
+export const createTokenLimit = ({ max, reader, deactivator, platforms }: TokenLimitOptions) => ({
+  /**
+   * Deactivates the tokens of a user that are beyond the limit, those first that were not seen for the
+   * longest time, and never the one that was just registered. Returns how many. Throws UnavailableError.
+   */
+  async enforce({ application, token }: InstallationKey, user: string): Promise<number> {
     const names = (await platforms.list()).map(({ name }) => name);
     const surplus = await reader.findSurplus({ application, platforms: names, user, token, keep: max - 1 });
     if (surplus.length === 0) return 0;

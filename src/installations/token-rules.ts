@@ -1,5 +1,5 @@
 import { RejectionError } from "@topicsync/lib/errors";
-import type { PushPlatform } from "./catalog.ts";
+import type { CatalogRecord } from "./catalog.ts";
 
 /**
  * The rules that a platform's record may name. Without a rule, any text of at most 4,096 characters is a
@@ -16,7 +16,7 @@ type CheckedToken = { readonly token: string } | { readonly fault: string };
  * Returns the stored form of a token; `path` is the JSON pointer of its member. Throws a RejectionError,
  * `BAD_TOKEN`, when the token violates the platform's rule.
  */
-export function normalizeToken({ name, tokenRule }: PushPlatform, token: string, path: string): string {
+export function normalizeToken({ name, tokenRule }: CatalogRecord, token: string, path: string): string {
   const checked = checkToken(token, tokenRule);
   if ("token" in checked) return checked.token;
   const message = `The token is not valid for the platform "${name}".`;

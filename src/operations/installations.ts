@@ -24,7 +24,7 @@ import {
   type Registration,
   type Removal,
 } from "../../schemas/installations/installation.ts";
-import { toDeactivationEvents } from "../installations/deactivation.ts";
+import { toDeactivationEvent } from "../installations/deactivation.ts";
 import { toInstallationView, type InstallationKey } from "../installations/installation.ts";
 import { hasRight } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";
@@ -164,7 +164,7 @@ export const deactivateInstallations = operation({
       unseenSince === undefined ? undefined : new Date(unseenSince),
     );
     const json: Deactivated = { deactivated: deactivated.length };
-    const audit = toDeactivationEvents(deactivated, reason);
+    const audit = deactivated.map((key) => toDeactivationEvent(key, reason));
     return { status: 200, json, ...(audit.length === 0 ? {} : { audit }) };
   },
 });

@@ -19,6 +19,7 @@ import { decodeEventText } from "../../consumers/events/decode.ts";
 import { addRecord, checkEvent, readEventRecord, type DecodedEvent } from "../routing/event.ts";
 import { toExplanation } from "../routing/explanation.ts";
 import { pickAt } from "../topics/picking-at.ts";
+import type { Topic } from "../topics/topic.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
 import { HttpError } from "./framework/errors.ts";
 import { operation, versioned, type Operation } from "./framework/operation.ts";
@@ -120,37 +121,39 @@ interface PickedEvent extends DecodedEvent {
 }
 
 async function explainTopic(
-  services: OperationServices,
+  { topicReader, topicHistory }: OperationServices,
   externalId: string,
-  picked: PickedEvent,
+  { event, record, namespaces, at }: PickedEvent,
 ): Promise<NonNullable<PickResponse["explain"]>> {
-  const { results, ...version } = await explainConditions(services, externalId, picked);
-  if (results !== undefined) return { ...toExplanation(externalId, results), ...version };
-  const when = picked.at === undefined ? "" : ` at ${picked.at.toISOString()}`;
-  throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}"${when}.`);
+  const topic =
+    at === undefined
+      ? await findActive(topicReader, externalId)
+      : (await topicHistory.findAt(externalId, at))?.topic;
+  if (topic === undefined || !includesNamespace(namespaces, topic.namespace)) {
+    const when = at === undefined ? "" : ` at ${at.toISOString()}`;
+    throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}"${when}.`);
+  }
+  const version = at && { version: topic.version };
+  return { ...toExplanation(externalId, explainConditions(topic, event, record)), ...version };
 }
 
-interface Explained {
-  /** Undefined if there is no topic. */
-  readonly results: readonly ConditionResult[] | undefined;
-  readonly version?: number;
+async function findActive(
+  topicReader: OperationServices["topicReader"],
+  externalId: string,
+): Promise<Topic | undefined> {
+  const found = await topicReader.find(externalId);
+  return found?.retired === undefined ? found?.topic : undefined;
 }
 
 /** A topic from before filters were checked may have one that cannot be read. */
-async function explainConditions(
-  { topicIndex, topicHistory }: OperationServices,
-  externalId: string,
-  { event, record, namespaces, at }: PickedEvent,
-): Promise<Explained> {
+function explainConditions(topic: Topic, event: unknown, record: EventRecord | undefined): ConditionResult[] {
   try {
-    if (at === undefined) return { results: await topicIndex.explain(externalId, event, record, namespaces) };
-    const topic = (await topicHistory.findAt(externalId, at))?.topic;
-    if (topic === undefined || !includesNamespace(namespaces, topic.namespace)) return { results: undefined };
-    return { results: explain(readFilters(topic), event, record), version: topic.version };
+    return explain(readFilters(topic), event, record);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
-    throw new RejectionError("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [
-      { path: `/${error.member ?? ""}`, message: error.problem },
+    const { message, member = "", problem } = error;
+    throw new RejectionError("BAD_FILTER", `The topic "${topic.externalId}" is never picked: ${message}`, [
+      { path: `/${member}`, message: problem },
     ]);
   }
 }

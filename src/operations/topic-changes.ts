@@ -9,23 +9,20 @@ import {
 import { topicDetailSchema } from "../../schemas/topics/view.ts";
 import { topicBodySchema, type TopicBody } from "../../schemas/topics/topic.ts";
 import type { DefinitionChange } from "../topics/definition-change.ts";
-import type { RejectedChange } from "../topics/changes.ts";
-import { ChangesRejectedError, changeTopic } from "../topics/changing.ts";
+import { changeTopic } from "../topics/changing.ts";
 import { toDefinition } from "../topics/topic.ts";
 import { bodyRules } from "./framework/body.ts";
-import { HttpError } from "./framework/errors.ts";
 import { requireIfMatch } from "./framework/if-match.ts";
 import { operation, type Operation } from "./framework/operation.ts";
 import {
   changeRejections,
-  createTopicCheck,
   findExternalId,
   forceRules,
   requireFreeIds,
   requireStorable,
   replyWithTopic,
   requireUnmanagedFor,
-  toHttpProblem,
+  toChangeOptions,
 } from "./topic-rules.ts";
 import { findWarningHeaders } from "./topic-warnings.ts";
 
@@ -51,8 +48,8 @@ export const putTopic = operation({
   },
   rejections: changeRejections,
   async handle(call, services) {
-    const { parameters, body, user, namespaces } = call;
-    const id = await findExternalId(services.topicReader, parameters["id"] ?? "", call);
+    const { body, user, namespaces } = call;
+    const id = await findExternalId(call, services);
     const version = requireIfMatch(call);
     const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
     const definition = toDefinition(body);
@@ -62,10 +59,7 @@ export const putTopic = operation({
       ...{ kind: "change", externalId: id, definition },
       expected: version === undefined ? undefined : { version },
     };
-    const options = { user: user.name, check: createTopicCheck(call) };
-    const { topic, events } = await changeTopic(services.topics, change, options).catch((error: unknown) => {
-      throw toHttpProblem(error);
-    });
+    const { topic, events } = await changeTopic(services.topics, change, toChangeOptions(call));
     const reply = await replyWithTopic(services, { topic }, namespaces);
     const warnings = await findWarningHeaders(services, user, definition);
     return { ...reply, headers: { ...reply.headers, ...warnings }, audit: events.map(mark) };
@@ -89,7 +83,7 @@ export const changeTopics = operation({
   replies: { 200: { description: "All changes are stored.", schema: topicChangesReplySchema } },
   rejections: [...changeRejections, "VERSION_CONFLICT"],
   async handle(call, { topics, topicDetails, topicReader, egressNaming }) {
-    const { body, user } = call;
+    const { body } = call;
     const changes = body.changes.map((one, index) => toChange(one, index));
     for (const one of changes)
       if ("definition" in one && one.definition !== undefined)
@@ -102,10 +96,7 @@ export const changeTopics = operation({
     );
     const mark = await requireUnmanagedFor(call, topicDetails, named);
     const { label, dryRun } = body;
-    const options = { user: user.name, label, dryRun, check: createTopicCheck(call) };
-    const { results, events } = await topics.change(changes, options).catch((error: unknown) => {
-      throw error instanceof ChangesRejectedError ? toRejection(error.rejections) : toHttpProblem(error);
-    });
+    const { results, events } = await topics.change(changes, { ...toChangeOptions(call), label, dryRun });
     const json: TopicChangesReply = {
       results: results.map(({ outcome, topic: { externalId, id, version } }) => {
         return { outcome, externalId, id, version };
@@ -156,21 +147,6 @@ function toChange(body: TopicChangeBody, index: number): DefinitionChange {
         definition: topic && toDefinition({ ...topic, externalId }),
       };
   }
-}
-
-/** One error for all changes that cannot be made, with the code of the first. */
-function toRejection(rejections: readonly RejectedChange[]): unknown {
-  const details = rejections.flatMap(({ index, problem }) => {
-    const path = `/changes/${index}`;
-    const faults = problem instanceof RejectionError ? problem.details : [];
-    if (faults.length === 0) return [{ path, message: problem.message }];
-    return faults.map((fault) => ({ ...fault, path: `${path}${fault.path}` }));
-  });
-  const problem = toHttpProblem(rejections[0]?.problem);
-  if (problem instanceof RejectionError) return new RejectionError(problem.code, problem.message, details);
-  if (!(problem instanceof HttpError)) return problem;
-  const { code, message, detail } = problem;
-  return new HttpError(code, message, { detail, details });
 }
 
 /** Operations that change topics if they have the versions that the caller has read. */

@@ -1,18 +1,18 @@
 import { topicDetailsBodySchema, type TopicDetailsBody } from "../../schemas/topics/details.ts";
 import { topicDetailSchema } from "../../schemas/topics/view.ts";
 import { toDetails } from "../topics/details/details.ts";
+import { replaceDetails } from "../topics/details/service.ts";
 import { toTopicDetail } from "../topics/topic-view.ts";
 import { bodyRules } from "./framework/body.ts";
 import { operation, type Operation } from "./framework/operation.ts";
 import { requireIfMatch, toEtag } from "./framework/if-match.ts";
 import {
   canSee,
-  createTopicCheck,
   findExternalId,
   forceRules,
   hidePrevious,
   requireUnmanagedFor,
-  toHttpProblem,
+  toChangeOptions,
 } from "./topic-rules.ts";
 
 export const describeTopic = operation({
@@ -33,23 +33,18 @@ export const describeTopic = operation({
   },
   query: forceRules,
   rejections: ["NOT_FOUND", "MANAGED_BY_SET"],
-  async handle(call, { detailsService, topicDetails, topicReader }) {
-    const { body, user, namespaces } = call;
-    const externalId = await findExternalId(topicReader, call.parameters["externalId"] ?? "", call);
-    const mark = await requireUnmanagedFor(call, topicDetails, [externalId]);
-    const change = {
-      ...{ externalId, details: toDetails(body), user: user.name },
-      version: requireIfMatch(call),
-      check: createTopicCheck(call),
+  async handle(call, services) {
+    const externalId = await findExternalId(call, services);
+    const mark = await requireUnmanagedFor(call, services.topicDetails, [externalId]);
+    const { listed, event } = await replaceDetails(services, {
+      ...{ externalId, details: toDetails(call.body), version: requireIfMatch(call) },
+      ...toChangeOptions(call),
       // What is hidden from the caller must not be found out by replacing it.
-      canSee: (namespace: string) => canSee(call, namespace),
-    };
-    const { listed, event } = await detailsService.replace(change).catch((error: unknown) => {
-      throw toHttpProblem(error);
+      canSee: (namespace) => canSee(call, namespace),
     });
     return {
       status: 200,
-      json: toTopicDetail(hidePrevious(listed, namespaces)),
+      json: toTopicDetail(hidePrevious(listed, call.namespaces)),
       headers: { ETag: toEtag(listed.details?.version ?? 0) },
       audit: event && mark(event),
     };

@@ -30,38 +30,31 @@ export function parseTopicQuery(query: TopicListQuery): ParsedTopicQuery {
 export const parseName = (name: string | undefined): Pick<TopicPageQuery, "name" | "namePrefix"> =>
   name?.endsWith("*") === true ? { namePrefix: name.slice(0, -1) } : { name };
 
-function checkCombinations(query: TopicListQuery): void {
-  const { state, sort, search, unusedFor, at } = query;
-  if (at !== undefined) requireAlone(query);
-  if (unusedFor !== undefined && state !== "active")
-    throw createCombinationError("unusedFor", `state=${state}`);
-  const other =
-    detailsConditions.find((name) => query[name] !== undefined) ??
-    (search === undefined ? undefined : "search");
-  if (other !== "search" && other !== undefined && search !== undefined)
-    throw createCombinationError("search", other);
-  const named = (["externalId", "name"] as const).find((name) => query[name] !== undefined);
-  const searched = (["search", "q"] as const).find((name) => query[name] !== undefined);
-  if (named !== undefined && searched !== undefined) throw createCombinationError(named, searched);
-  if (sort !== undefined && (state !== "active" || other !== undefined))
-    throw createCombinationError("sort", state === "active" ? (other ?? "") : `state=${state}`);
-}
-
-/** What earlier versions cannot be searched for. */
-function requireAlone(query: TopicListQuery): void {
-  const other = (["sort", "search", "unusedFor", "q", "owner", "tag", "label", "lifecycle"] as const).find(
-    (name) => query[name] !== undefined,
-  );
-  if (query.state !== "active") throw createCombinationError("at", `state=${query.state}`);
-  if (other !== undefined) throw createCombinationError("at", other);
-}
-
 const detailsConditions = ["q", "owner", "tag", "label", "lifecycle", "set"] as const;
 
-const createCombinationError = (name: string, other: string): RejectionError =>
-  new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
-    { path: `/${name}`, message: `cannot be combined with ${other}` },
-  ]);
+type Name = keyof TopicListQuery;
+
+/** Parameters that cannot be combined; `state` stands for another one than `active`. */
+const conflicts: readonly (readonly [name: Name, others: readonly Name[]])[] = [
+  // What earlier versions cannot be searched for.
+  ["at", ["state", "sort", "search", "unusedFor", "q", "owner", "tag", "label", "lifecycle"]],
+  ["unusedFor", ["state"]],
+  ["search", detailsConditions],
+  ["externalId", ["search", "q"]],
+  ["name", ["search", "q"]],
+  ["sort", ["state", ...detailsConditions, "search"]],
+];
+
+function checkCombinations(query: TopicListQuery): void {
+  const isGiven = (name: Name): boolean =>
+    name === "state" ? query.state !== "active" : query[name] !== undefined;
+  for (const [name, others] of conflicts) {
+    const other = isGiven(name) ? others.find(isGiven) : undefined;
+    if (other === undefined) continue;
+    const message = `cannot be combined with ${other === "state" ? `state=${query.state}` : other}`;
+    throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [{ path: `/${name}`, message }]);
+  }
+}
 
 function parseOrder(sort: NonNullable<TopicListQuery["sort"]>): TopicOrder {
   const descending = sort.startsWith("-");

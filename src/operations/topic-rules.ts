@@ -3,9 +3,9 @@ import { isSysId } from "@topicsync/lib/sys-id";
 import { toEgressView, type EgressNaming } from "@topicsync/kafka";
 import { forceQuerySchema, type ForceQuery } from "../../schemas/topics/sets.ts";
 import { requireUnmanaged } from "../plans/guard.ts";
-import { VersionConflictError } from "../topics/definition-change.ts";
 import { addDetails, type TopicSources } from "../topics/details/search.ts";
-import { DetailsConflictError, type TopicDetailsStore } from "../topics/details/store.ts";
+import type { TopicDetailsStore } from "../topics/details/store.ts";
+import type { ChangeOptions } from "../topics/changing.ts";
 import { UnknownTopicError } from "../topics/definition-change.ts";
 import type { TopicReader } from "../topics/listing.ts";
 import { toTopicDetail } from "../topics/topic-view.ts";
@@ -36,6 +36,12 @@ export const createTopicCheck =
       ? createForbiddenError(caller.user, "topics.write", namespace)
       : new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
   };
+
+/** How a request changes topics. */
+export const toChangeOptions = (call: Caller): Pick<ChangeOptions, "user" | "check"> => ({
+  user: call.user.name,
+  check: createTopicCheck(call),
+});
 
 /** The query of `requireUnmanagedFor`. */
 export const forceRules = queryRules<ForceQuery>(forceQuerySchema);
@@ -71,7 +77,12 @@ export function requireStorable(
   definition: TopicDefinition,
 ): void {
   requireNamespace(caller, "topics.write", definition.namespace);
-  requireEgressName(naming, definition);
+  const { egressFault } = toEgressView(naming, definition);
+  if (egressFault === undefined) return;
+  const message = `leads to the egress topic ${egressFault}`;
+  throw new RejectionError("BAD_EGRESS_NAME", "No events can be forwarded to this topic.", [
+    { path: "/externalId", message },
+  ]);
 }
 
 /** Finds the first new external id that is the sys_id of another topic: a path with it names that one. */
@@ -90,32 +101,6 @@ export async function requireFreeIds(...args: Parameters<typeof findTakenId>): P
   if (taken === undefined) return;
   const message = `The external id "${taken}" already exists. Provide a unique topic external id.`;
   throw new RejectionError("DUPLICATE_EXTERNAL_ID", message, [externalIdFault]);
-}
-
-/** Throws a RejectionError if no event could be forwarded to a topic. */
-function requireEgressName(naming: EgressNaming | undefined, definition: TopicDefinition): void {
-  const { egressFault } = toEgressView(naming, definition);
-  if (egressFault === undefined) return;
-  const message = `leads to the egress topic ${egressFault}`;
-  throw new RejectionError("BAD_EGRESS_NAME", "No events can be forwarded to this topic.", [
-    { path: "/externalId", message },
-  ]);
-}
-
-/** Translates why a topic cannot be changed. */
-export function toHttpProblem(error: unknown): unknown {
-  if (error instanceof UnknownTopicError) {
-    const { message } = error;
-    return new HttpError("NOT_FOUND", `${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
-  }
-  const detail = "Nothing was changed. Read the topic again, and decide on what it is now.";
-  if (error instanceof VersionConflictError)
-    return new HttpError("VERSION_CONFLICT", error.message, { detail });
-  if (error instanceof DetailsConflictError)
-    return new HttpError("VERSION_CONFLICT", "The details were changed since they were read.", {
-      detail,
-    });
-  return error;
 }
 
 /** What is shown with a topic. */
@@ -154,15 +139,15 @@ export async function findBySysId(
 }
 
 /**
- * The external id of a topic that a path names by its sys_id. Other ids are returned as they are, and so is
+ * The external id of a topic that the path names by its sys_id. Other ids are returned as they are, and so is
  * the sys_id of a disabled topic whose external id another one has now.
  */
 export async function findExternalId(
-  topicReader: Pick<TopicReader, "find" | "findByAnyId">,
-  id: string,
-  caller: Caller,
+  call: Caller & Pick<Call, "parameters">,
+  { topicReader }: { readonly topicReader: Pick<TopicReader, "find" | "findByAnyId"> },
 ): Promise<string> {
-  const found = await findBySysId(topicReader, id, caller);
+  const [id = ""] = Object.values(call.parameters);
+  const found = await findBySysId(topicReader, id, call);
   if (found === undefined) return id;
   const { externalId } = found.topic;
   const holder = found.retired === undefined ? found : await topicReader.find(externalId);

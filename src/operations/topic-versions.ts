@@ -10,11 +10,11 @@ import {
   type VersionQuery,
 } from "../../schemas/topics/versions.ts";
 import { topicDetailSchema } from "../../schemas/topics/view.ts";
-import { readHistoryPage, toDetailsAt, type TopicVersion } from "../topics/history.ts";
-import { restoreTopic, UnknownVersionError } from "../topics/restoring.ts";
+import { readHistoryPage, toDetailsAt } from "../topics/history.ts";
+import { restoreTopic } from "../topics/restoring.ts";
 import { toEntryView, toPastTopicDetail } from "../topics/topic-view.ts";
 import { addDetails } from "../topics/details/search.ts";
-import type { ListedTopic, Topic, TopicDefinition } from "../topics/topic.ts";
+import type { TopicDefinition } from "../topics/topic.ts";
 import { includesNamespace } from "../users/rights.ts";
 import { bodyRules } from "./framework/body.ts";
 import { HttpError } from "./framework/errors.ts";
@@ -25,7 +25,6 @@ import { queryRules } from "./framework/query.ts";
 import {
   canSee,
   changeRejections,
-  createTopicCheck,
   findBySysId,
   findExternalId,
   findVisibleTopic,
@@ -34,7 +33,7 @@ import {
   requireStorable,
   replyWithTopic,
   requireUnmanagedFor,
-  toHttpProblem,
+  toChangeOptions,
 } from "./topic-rules.ts";
 
 export const getTopic = operation({
@@ -69,16 +68,18 @@ export const getTopic = operation({
       );
       return replyWithTopic(services, current, namespaces);
     }
-    const found = await findPast(services, await findExternalId(services.topicReader, id, call), {
-      version,
-      at,
-    });
+    const externalId = await findExternalId(call, services);
+    const found =
+      version === undefined
+        ? await services.topicHistory.findAt(externalId, new Date(at ?? ""))
+        : await services.topicHistory.findVersion(externalId, version);
     if (found === undefined || !includesNamespace(namespaces, found.topic.namespace)) {
       const which = version === undefined ? `at ${String(at)}` : `of version ${version}`;
       throw new HttpError("NOT_FOUND", `There is no topic "${id}" ${which}.`);
     }
     const { topic } = hidePrevious(found, namespaces);
-    const [shown] = at === undefined ? [] : await addDetailsAt(services, topic, { at, namespaces });
+    const history = at && toDetailsAt(services.topicHistory, new Date(at));
+    const [shown] = history ? await addDetails(history, [{ topic }], namespaces) : [];
     const headers = { ETag: toEtag(topic.version) };
     return { status: 200, json: toPastTopicDetail({ ...found, topic }, shown?.details), headers };
   },
@@ -96,22 +97,6 @@ async function nameNamesake(
   const detail =
     found === undefined || other !== undefined ? "" : `The topic "${found.topic.externalId}" has this name.`;
   return new HttpError(code, message, { detail });
-}
-
-const addDetailsAt = (
-  { topicHistory }: Pick<OperationServices, "topicHistory">,
-  topic: Topic,
-  { at, namespaces }: { readonly at: string; readonly namespaces: Call["namespaces"] },
-): Promise<ListedTopic[]> => addDetails(toDetailsAt(topicHistory, new Date(at)), [{ topic }], namespaces);
-
-async function findPast(
-  services: Pick<OperationServices, "topicHistory">,
-  externalId: string,
-  { version, at }: { readonly version: number | undefined; readonly at: string | undefined },
-): Promise<TopicVersion | undefined> {
-  return version === undefined
-    ? services.topicHistory.findAt(externalId, new Date(at ?? ""))
-    : services.topicHistory.findVersion(externalId, version);
 }
 
 export const listVersions = operation({
@@ -161,8 +146,8 @@ export const restoreVersion = operation({
   },
   rejections: changeRejections,
   async handle(call, services) {
-    const { parameters, body, user, namespaces } = call;
-    const externalId = await findExternalId(services.topicReader, parameters["externalId"] ?? "", call);
+    const { body, namespaces } = call;
+    const externalId = await findExternalId(call, services);
     const version = parseIfMatch(call);
     const mark = await requireUnmanagedFor(call, services.topicDetails, [externalId]);
     const request = {
@@ -172,11 +157,7 @@ export const restoreVersion = operation({
         requireStorable(call, services.egressNaming, definition);
       },
     };
-    const options = { user: user.name, check: createTopicCheck(call) };
-    const { topic, events } = await restoreTopic(services, request, options).catch((error: unknown) => {
-      if (error instanceof UnknownVersionError) throw new HttpError("NOT_FOUND", error.message);
-      throw toHttpProblem(error);
-    });
+    const { topic, events } = await restoreTopic(services, request, toChangeOptions(call));
     return { ...(await replyWithTopic(services, { topic }, namespaces)), audit: events.map(mark) };
   },
 });

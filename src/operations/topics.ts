@@ -18,8 +18,7 @@ import {
   type TopicBody,
   type TopicResponse,
 } from "../../schemas/topics/topic.ts";
-import { changeTopic, type ChangeResult } from "../topics/changing.ts";
-import type { DefinitionChange } from "../topics/definition-change.ts";
+import { changeTopic } from "../topics/changing.ts";
 import { readPageAt, toDetailsAt } from "../topics/history.ts";
 import { addDetails } from "../topics/details/search.ts";
 import { readTopicPage } from "../topics/topic-pages.ts";
@@ -28,12 +27,10 @@ import { addUsage, selectUnused } from "../topics/usage.ts";
 import { externalIdFault, toDefinition } from "../topics/topic.ts";
 import { bodyRules } from "./framework/body.ts";
 import { requireNamespace } from "./framework/errors.ts";
-import { operation, versioned, type Call, type Operation, type Reply } from "./framework/operation.ts";
-import type { OperationServices } from "./framework/services.ts";
+import { operation, versioned, type Operation } from "./framework/operation.ts";
 import { queryRules } from "./framework/query.ts";
 import { parseTopicQuery } from "./topic-query.ts";
 import {
-  createTopicCheck,
   findExternalId,
   findTakenId,
   requireFreeIds,
@@ -43,7 +40,7 @@ import {
   replyWithTopic,
   showEgress,
   requireUnmanagedFor,
-  toHttpProblem,
+  toChangeOptions,
 } from "./topic-rules.ts";
 import { findWarningHeaders, findWarnings } from "./topic-warnings.ts";
 
@@ -160,10 +157,13 @@ export const disableTopic = operation({
   query: forceRules,
   rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN", "MANAGED_BY_SET"],
   async handle(call, services) {
-    const id = await findExternalId(services.topicReader, call.parameters["externalId"] ?? "", call);
-    const mark = await requireUnmanagedFor(call, services.topicDetails, [id]);
-    const { events, reply } = await switchTopic(services, call, { kind: "disable", externalId: id });
-    return { ...reply, audit: events.map(mark) };
+    const externalId = await findExternalId(call, services);
+    const mark = await requireUnmanagedFor(call, services.topicDetails, [externalId]);
+    const change = { kind: "disable", externalId } as const;
+    const { topic, events } = await changeTopic(services.topics, change, toChangeOptions(call));
+    const found = await services.topicReader.find(externalId);
+    const shown = found?.topic.id === topic.id ? found : { topic };
+    return { ...(await replyWithTopic(services, shown, call.namespaces)), audit: events.map(mark) };
   },
 });
 
@@ -186,26 +186,11 @@ export const enableTopic = operation({
     "DUPLICATE_COMBINATION",
   ],
   async handle(call, services) {
-    const id = await findExternalId(services.topicReader, call.parameters["externalId"] ?? "", call);
-    const { events, reply } = await switchTopic(services, call, { kind: "enable", externalId: id });
-    return { ...reply, audit: events };
+    const change = { kind: "enable", externalId: await findExternalId(call, services) } as const;
+    const { topic, events } = await changeTopic(services.topics, change, toChangeOptions(call));
+    return { ...(await replyWithTopic(services, { topic }, call.namespaces)), audit: events };
   },
 });
-
-async function switchTopic(
-  services: OperationServices,
-  call: Call,
-  change: Extract<DefinitionChange, { readonly kind: "disable" | "enable" }>,
-): Promise<Pick<ChangeResult, "events"> & { readonly reply: Reply }> {
-  const { namespaces, user } = call;
-  const options = { user: user.name, check: createTopicCheck(call) };
-  const { topic, events } = await changeTopic(services.topics, change, options).catch((error: unknown) => {
-    throw toHttpProblem(error);
-  });
-  const found = await services.topicReader.find(change.externalId);
-  const shown = found?.topic.id === topic.id ? found : { topic };
-  return { events, reply: await replyWithTopic(services, shown, namespaces) };
-}
 
 /** Operations that create (specification 4.3), list, validate, disable and enable topics. */
 export const topicOperations: readonly Operation[] = [

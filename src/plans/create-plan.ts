@@ -1,8 +1,8 @@
 import { PlanError } from "@topicsync/lib/errors";
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
+import { compareFilters } from "@topicsync/filters";
 import type { EgressNaming } from "@topicsync/kafka";
 import type { KnownTopicView } from "../../schemas/topics/sets.ts";
-import { classifyFilters } from "../topics/conditions.ts";
 import { toDetails } from "../topics/details/details.ts";
 import { getCombination, type TopicDefinition } from "../topics/topic.ts";
 import { blockTaken } from "./combinations.ts";
@@ -192,7 +192,7 @@ function addNotes(
       ...describeEgressChange(before, after, egressNaming),
       ...(action === "disable" && topics.has(externalId) ? ["is a draft now"] : []),
     ];
-    const effect = before && after && hasOtherFilters(before, after) && classifyFilters(before, after);
+    const effect = before && after && hasOtherFilters(before, after) && compareFilters(before, after);
     return { ...change, ...(effect && { effect }), notes };
   });
 }

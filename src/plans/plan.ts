@@ -5,7 +5,7 @@ import {
   type TopicPlanFile,
   type TopicPlanReport,
 } from "../../schemas/topics/plan.ts";
-import { noDetails, toDetailsBody, type TopicDetails } from "../topics/details/details.ts";
+import { noDetails, pickDetails, type TopicDetails } from "../topics/details/details.ts";
 import { toDefinition, type TopicDefinition } from "../topics/topic.ts";
 
 export const planActions = planChangeSchema.properties.action.enum;
@@ -29,7 +29,7 @@ export type Blocked = PlanResult["blocked"][number];
 export type Leftover = PlanResult["orphaned"][number];
 
 const emptyDetails = new Map(
-  Object.entries(toDetailsBody(noDetails)).map(([member, value]) => [member, JSON.stringify(value)]),
+  Object.entries(noDetails).map(([member, value]) => [member, JSON.stringify(value)]),
 );
 
 interface StateParts {
@@ -43,7 +43,7 @@ interface StateParts {
 /** Details that say nothing are left out, as in files. */
 export function toState({ externalId, definition, details, set, path }: StateParts): PlannedState {
   const said = Object.fromEntries(
-    Object.entries(toDetailsBody(details)).filter(
+    Object.entries(pickDetails(details)).filter(
       ([member, value]) => JSON.stringify(value) !== emptyDetails.get(member),
     ),
   );

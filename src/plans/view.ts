@@ -1,6 +1,6 @@
 import type { KnownTopicView } from "../../schemas/topics/sets.ts";
 import type { ShownDetails } from "../topics/details/details.ts";
-import { toDetailsView, toSourceView } from "../topics/topic-view.ts";
+import { toDetailsView } from "../topics/topic-view.ts";
 import type { KnownTopic } from "./stores.ts";
 
 interface ShownTopic extends Pick<KnownTopic, "externalId" | "topic"> {
@@ -20,7 +20,7 @@ export const toKnownView = ({ externalId, topic, details }: ShownTopic): KnownTo
           namespace: topic.namespace,
           headerQuery: topic.headerQuery,
           contentQuery: topic.contentQuery,
-          source: toSourceView(topic.source),
+          source: topic.source,
           updatedOn: topic.updatedOn.toISOString(),
         },
   details: details === undefined ? null : toDetailsView(details),

@@ -20,37 +20,14 @@ export interface RoutedBatch {
   readonly tookMs: number;
 }
 
-/** What this process has forwarded since it started. */
-interface RouterCounts {
-  /** Events that at least one topic wanted. */
-  readonly matched: number;
-  readonly unmatched: number;
-  /** Copies. */
-  readonly forwarded: number;
-  /** Dead letters by their code; codes that did not occur are absent. */
-  readonly rejected: Readonly<Partial<Record<RejectionCode, number>>>;
-}
-
-/** A topic and its number of events. */
-interface BusyTopic {
-  readonly externalId: string;
-  readonly events: number;
-}
-
 /** Counts events. */
-export interface RouterTally {
-  readonly since: Date;
-  add(batch: RoutedBatch): void;
-  getCounts(): RouterCounts;
-  /** The topics with the most events, busiest first. */
-  listBusiest(): readonly BusyTopic[];
-}
+export type RouterTally = ReturnType<typeof createRouterTally>;
 
 const maxListed = 10;
 /** When more topics than these have events, those with the fewest are counted from zero again. */
 const maxCounted = 20_000;
 
-export function createRouterTally(): RouterTally {
+export function createRouterTally() {
   const total = { matched: 0, unmatched: 0, forwarded: 0 };
   const rejected: Partial<Record<RejectionCode, number>> = {};
   let byTopic = new Map<string, number>();
@@ -74,8 +51,7 @@ export function createRouterTally(): RouterTally {
   }
 
   return {
-    since: new Date(),
-    add(batch) {
+    add(batch: RoutedBatch): void {
       total.forwarded += batch.forwarded;
       for (const { topics, isUnmatched } of batch.events) {
         if (isUnmatched) total.unmatched += 1;
@@ -85,7 +61,12 @@ export function createRouterTally(): RouterTally {
       for (const code of batch.rejected) rejected[code] = (rejected[code] ?? 0) + 1;
       if (byTopic.size > maxCounted) forgetRare();
     },
+    /**
+     * What this process has forwarded since it started: copies, and events that at least one topic wanted, or
+     * none. Dead letters by their code; codes that did not occur are absent.
+     */
     getCounts: () => ({ ...total, rejected: { ...rejected } }),
+    /** The topics with the most events, busiest first. */
     listBusiest: () =>
       [...byTopic]
         .toSorted(([, a], [, b]) => b - a)

@@ -5,12 +5,6 @@ import type { MatchCount } from "@topicsync/filters";
 import type { LiveTopicIndex } from "../topics/live/live-topic-index.ts";
 import type { TopicUsageStore } from "../topics/usage.ts";
 
-/** Stores how many events topics have had. */
-export interface UsageRecorder {
-  /** Stores what was counted since the last time. */
-  stop(): Promise<void>;
-}
-
 interface RecorderOptions {
   /** Holds the counts. */
   readonly index: Pick<LiveTopicIndex, "count" | "takeCounts">;
@@ -26,8 +20,8 @@ const topicsPerWrite = 200;
 const writeIntervalMs = 200;
 const stopTimeoutMs = 5_000;
 
-/** Starts to store counts. What cannot be stored is stored the next time. */
-export function startUsageRecorder({ index, usage, log }: RecorderOptions): UsageRecorder {
+/** Starts to store how many events topics have had. What cannot be stored is stored the next time. */
+export function startUsageRecorder({ index, usage, log }: RecorderOptions) {
   const since = currentDate();
   const stopping = new AbortController();
   let storing: Promise<void> | undefined;
@@ -64,7 +58,8 @@ export function startUsageRecorder({ index, usage, log }: RecorderOptions): Usag
   scheduleNext(firstIntervalMs);
 
   return {
-    async stop() {
+    /** Stores what was counted since the last time. */
+    async stop(): Promise<void> {
       cancel();
       stopping.abort();
       await waitAtMost(stopTimeoutMs, (storing ?? Promise.resolve()).then(store));

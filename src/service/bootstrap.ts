@@ -1,9 +1,10 @@
 import { hostname } from "node:os";
 
 import type { Audit, Origin } from "@topicsync/lib/audit/audit";
+import { NameTakenError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import type { Config } from "../config/config.ts";
-import type { CatalogStore } from "../installations/catalog.ts";
+import type { CatalogStore, NamedStore } from "../installations/catalog.ts";
 import { addBootstrapUser, resetBootstrapUser } from "../users/administration.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
 
@@ -36,12 +37,18 @@ export async function bootstrap(
     audit.record({ action: "platform.added", platform }, origin);
 }
 
-/** Creates missing names and returns them. */
-async function ensureNames(
-  store: CatalogStore["applications"] | CatalogStore["platforms"],
-  names: readonly string[],
-): Promise<string[]> {
-  const known = new Set((await store.list()).map(({ name }) => name));
-  await store.ensure(names);
-  return names.filter((name) => !known.has(name));
+/** Creates the missing ones of these names and returns them. */
+async function ensureNames(store: NamedStore, names: readonly string[]): Promise<string[]> {
+  const added: string[] = [];
+  for (const name of names) {
+    if ((await store.find(name)) !== undefined) continue;
+    try {
+      await store.insert({ name, active: true });
+      added.push(name);
+    } catch (error) {
+      // Another instance added it at the same time.
+      if (!(error instanceof NameTakenError)) throw error;
+    }
+  }
+  return added;
 }

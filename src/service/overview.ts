@@ -37,13 +37,11 @@ export function createOverview(options: OverviewOptions): (namespaces: Namespace
   function createDeadLetterList(namespaces: Namespaces): DeadLetterList {
     const list = async () =>
       (await options.deadLetters.list({ filter: { namespaces }, limit: maxDeadLetters })).deadLetters;
-    return waitBriefly(cached(keepLast(list), { ttlMs: 5_000, maxStaleMs, restFactor: 1 }));
+    return readInBackground(list, { ttlMs: 5_000, restFactor: 1 });
   }
 
   // Reads every installation, so it runs at most 5 % of the time.
-  const countInstallations = waitBriefly(
-    cached(keepLast(options.countInstallations), { ttlMs: 30_000, maxStaleMs, restFactor: 20 }),
-  );
+  const countInstallations = readInBackground(options.countInstallations, { ttlMs: 30_000, restFactor: 20 });
   const history = startHistory(getSyncStatus, lifecycle);
 
   async function readShared() {
@@ -86,22 +84,23 @@ interface LastKnown<T> {
   readonly problem: unknown;
 }
 
-function keepLast<T>(fetch: () => Promise<T>): () => Promise<LastKnown<T>> {
+/** Reads in the background: whoever asks waits briefly, or gets a value that is a few minutes old. */
+function readInBackground<T>(
+  fetch: () => Promise<T>,
+  limits: { readonly ttlMs: number; readonly restFactor: number },
+): () => Promise<LastKnown<T>> {
   let value: T | undefined;
-  return async () => {
+  async function read(): Promise<LastKnown<T>> {
     try {
       value = await fetch();
       return { value, problem: undefined };
     } catch (problem) {
       return { value, problem };
     }
-  };
+  }
+  const getLast = cached(read, { ...limits, maxStaleMs });
+  return () => withTimeout(maxWaitMs, getLast()).catch((problem: unknown) => ({ value: undefined, problem }));
 }
-
-const waitBriefly =
-  <T>(fetch: () => Promise<LastKnown<T>>): (() => Promise<LastKnown<T>>) =>
-  () =>
-    withTimeout(maxWaitMs, fetch()).catch((problem: unknown) => ({ value: undefined, problem }));
 
 const sampleIntervalMs = 10_000;
 /** An hour. */

@@ -1,13 +1,12 @@
 import type { Logger } from "@topicsync/lib/logger";
 import type { AppOptions } from "../../http/app.ts";
 import { buildRedirectUri, type OpenIdOptions } from "../../http/routes/openid-sign-in.ts";
-import type { Config } from "../config/config.ts";
 import { createOpenIdSignIn } from "../users/openid-sign-in.ts";
 import { createAuthenticate } from "../users/authenticate.ts";
 import { createForgeryThrottle } from "../users/forgery-throttle.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
 import type { VerifyToken } from "../users/bearer-token.ts";
-import type { OidcConfig, SignInConfig } from "../config/openid-config.ts";
+import type { Config, OidcConfig, SignInConfig } from "../config/config.ts";
 import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle.ts";
 import { createCheckKey } from "../users/key-check.ts";
 import type { Services } from "./services.ts";

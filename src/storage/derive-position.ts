@@ -34,7 +34,8 @@ export async function derivePosition(
   const log = await database
     .collection<LogEpochRecord>(collections.logs)
     .findOne({ kafka_topic: topic, epoch });
-  return { offset: last.offset + 1, epoch, topicId: log?.kafka_topic_id };
+  const cluster = typeof log?.cluster_id === "string" ? { clusterId: log.cluster_id } : {};
+  return { offset: last.offset + 1, epoch, topicId: log?.kafka_topic_id, ...cluster };
 }
 
 function pickLater<L extends AnnouncementSource | undefined>(

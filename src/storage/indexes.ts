@@ -16,186 +16,117 @@ interface DeclaredIndex {
   readonly name: string;
   readonly key: Readonly<Record<string, 1>>;
   readonly unique: boolean;
-  /** MongoDB deletes a record this long after the time in its only key field. */
+  /** See `expiring`. */
   readonly expireAfterSeconds?: number;
 }
 
-/** All indexes besides `_id_`, each with the queries that need it. Their costs are in docs/scaling.md. */
-export const indexes: readonly DeclaredIndex[] = [
-  // Topics by external id: batches, HTTP and the command line; lists in that order, searches by prefix.
-  { collection: collections.topics, name: "unique_topic_id", key: { topic_id: 1 }, unique: true },
-  // Lists for readers whose rights are limited to namespaces, and by namespace.
-  {
-    collection: collections.topics,
-    name: "topics_by_namespace",
-    key: { namespace: 1, topic_id: 1 },
-    unique: false,
+type Declaration = Omit<DeclaredIndex, "collection" | "name">;
+
+const index = (...fields: readonly string[]): Declaration => ({
+  key: Object.fromEntries(fields.map((field) => [field, 1] as const)),
+  unique: false,
+});
+
+const unique = (...fields: readonly string[]) => ({ ...index(...fields), unique: true });
+
+/** MongoDB deletes a record this long after the time in the field. */
+const expiring = (field: string, expireAfterSeconds = 0) => ({ ...index(field), expireAfterSeconds });
+
+/** By collection, each index with the queries that need it. Their costs are in docs/scaling.md. */
+const declared: Partial<Record<keyof typeof collections, Readonly<Record<string, Declaration>>>> = {
+  topics: {
+    // Topics by external id: batches, HTTP and the command line; lists in that order, searches by prefix.
+    unique_topic_id: unique("topic_id"),
+    // Lists for readers whose rights are limited to namespaces, and by namespace.
+    topics_by_namespace: index("namespace", "topic_id"),
+    // Topics by combination: batches and validation; lists by name, searches by prefix of the name.
+    unique_topic_combination: unique("topic_name", "namespace", "header_query", "content_query"),
   },
-  // Topics by combination: batches and validation; lists by name, searches by prefix of the name.
-  {
-    collection: collections.topics,
-    name: "unique_topic_combination",
-    key: { topic_name: 1, namespace: 1, header_query: 1, content_query: 1 },
-    unique: true,
+  retiredTopics: {
+    // Lists of retired and of disabled topics, the latest first; the in-memory index without change streams.
+    retired_by_time: index("retired_by.kind", "retired_on", "sys_id"),
+    // The same for readers whose rights are limited to namespaces, and by namespace.
+    retired_by_namespace: index("retired_by.kind", "namespace", "retired_on", "sys_id"),
+    // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter. Its
+    // history, the latest retirement first; the topics at a time.
+    retired_by_topic: index("topic_id", "retired_on", "version", "sys_id"),
+    // Deletes retirements of topics that are active again, after HISTORY_RETENTION_DAYS.
+    retired_over: expiring("expires_on"),
   },
-  // Lists of retired and of disabled topics, the latest first; the in-memory index without change streams.
-  {
-    collection: collections.retiredTopics,
-    name: "retired_by_time",
-    key: { "retired_by.kind": 1, retired_on: 1, sys_id: 1 },
-    unique: false,
-  },
-  // The same for readers whose rights are limited to namespaces, and by namespace.
-  {
-    collection: collections.retiredTopics,
-    name: "retired_by_namespace",
-    key: { "retired_by.kind": 1, namespace: 1, retired_on: 1, sys_id: 1 },
-    unique: false,
-  },
-  // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter. Its
-  // history, the latest retirement first; the topics at a time.
-  {
-    collection: collections.retiredTopics,
-    name: "retired_by_topic",
-    key: { topic_id: 1, retired_on: 1, version: 1, sys_id: 1 },
-    unique: false,
-  },
-  // Deletes retirements of topics that are active again, after HISTORY_RETENTION_DAYS.
-  {
-    collection: collections.retiredTopics,
-    name: "retired_over",
-    key: { expires_on: 1 },
-    unique: false,
-    expireAfterSeconds: 0,
-  },
-  // The history of a topic, the latest version first; the topics at a time.
-  {
-    collection: collections.topicVersions,
-    name: "versions_by_topic",
-    key: { topic_id: 1, valid_to: 1, version: 1, sys_id: 1 },
-    unique: false,
-  },
-  // Deletes versions after HISTORY_RETENTION_DAYS.
-  {
-    collection: collections.topicVersions,
-    name: "versions_over",
-    key: { expires_on: 1 },
-    unique: false,
-    expireAfterSeconds: 0,
+  topicVersions: {
+    // The history of a topic, the latest version first; the topics at a time.
+    versions_by_topic: index("topic_id", "valid_to", "version", "sys_id"),
+    // Deletes versions after HISTORY_RETENTION_DAYS.
+    versions_over: expiring("expires_on"),
   },
   // Searches by details, each in the order of external ids; the members of a set.
-  ...["namespace", "owner", "tags", "labels", "lifecycle", "set", "words"].map((field): DeclaredIndex => ({
-    collection: collections.topicDetails,
-    name: `details_by_${field}`,
-    key: { [field]: 1, _id: 1 },
-    unique: false,
-  })),
-  // What the history of a topic says about its details, the latest first; the details at a time.
-  {
-    collection: collections.topicDescriptions,
-    name: "descriptions_by_topic",
-    key: { topic_id: 1, changed_on: 1, _id: 1 },
-    unique: false,
+  topicDetails: Object.fromEntries(
+    ["namespace", "owner", "tags", "labels", "lifecycle", "set", "words"].map((field) => [
+      `details_by_${field}`,
+      index(field, "_id"),
+    ]),
+  ),
+  topicDescriptions: {
+    // What the history of a topic says about its details, the latest first; the details at a time.
+    descriptions_by_topic: index("topic_id", "changed_on", "_id"),
+    // Deletes them after HISTORY_RETENTION_DAYS.
+    descriptions_over: expiring("expires_on"),
   },
-  // Deletes them after HISTORY_RETENTION_DAYS.
-  {
-    collection: collections.topicDescriptions,
-    name: "descriptions_over",
-    key: { expires_on: 1 },
-    unique: false,
-    expireAfterSeconds: 0,
+  logs: {
+    // The log of a topic id.
+    unique_log: unique("kafka_topic", "kafka_topic_id"),
+    // The last log of a Kafka topic, and the log of an epoch.
+    unique_log_epoch: unique("kafka_topic", "epoch"),
   },
-  // The log of a topic id.
-  {
-    collection: collections.logs,
-    name: "unique_log",
-    key: { kafka_topic: 1, kafka_topic_id: 1 },
-    unique: true,
+  deadLetters: {
+    // Lists of dead letters, those of a time, and those that Kafka has deleted.
+    dead_letters_by_rank: index("kafka_topic", "rank", "partition", "offset"),
+    // Lists of dead letters with a code, and their number.
+    dead_letters_by_code: index("kafka_topic", "code", "rank", "partition", "offset"),
+    // Lists of dead letters for readers whose rights are limited to namespaces.
+    dead_letters_by_namespace: index("kafka_topic", "namespace", "rank", "partition", "offset"),
   },
-  // The last log of a Kafka topic, and the log of an epoch.
-  {
-    collection: collections.logs,
-    name: "unique_log_epoch",
-    key: { kafka_topic: 1, epoch: 1 },
-    unique: true,
-  },
-  // Lists of dead letters, those of a time, and those that Kafka has deleted.
-  {
-    collection: collections.deadLetters,
-    name: "dead_letters_by_rank",
-    key: { kafka_topic: 1, rank: 1, partition: 1, offset: 1 },
-    unique: false,
-  },
-  // Lists of dead letters with a code, and their number.
-  {
-    collection: collections.deadLetters,
-    name: "dead_letters_by_code",
-    key: { kafka_topic: 1, code: 1, rank: 1, partition: 1, offset: 1 },
-    unique: false,
-  },
-  // Lists of dead letters for readers whose rights are limited to namespaces.
-  {
-    collection: collections.deadLetters,
-    name: "dead_letters_by_namespace",
-    key: { kafka_topic: 1, namespace: 1, rank: 1, partition: 1, offset: 1 },
-    unique: false,
-  },
-  // One replay per attempt: the index rejects the second of two concurrent senders.
-  {
-    collection: collections.replays,
-    name: "unique_replay_attempt",
-    key: { letter: 1, attempt: 1 },
-    unique: true,
-  },
-  // Whether the announcement that last changed a topic is a replay.
-  {
-    collection: collections.replays,
-    name: "replays_by_position",
-    key: { "sent_to.topic": 1, "sent_to.partition": 1, "sent_to.offset": 1 },
-    unique: false,
+  replays: {
+    // One replay per attempt: the index rejects the second of two concurrent senders.
+    unique_replay_attempt: unique("letter", "attempt"),
+    // Whether the announcement that last changed a topic is a replay.
+    replays_by_position: index("sent_to.topic", "sent_to.partition", "sent_to.offset"),
   },
   // Applications and platforms by name.
-  { collection: collections.applications, name: "unique_application_name", key: { name: 1 }, unique: true },
-  { collection: collections.platforms, name: "unique_platform_name", key: { name: 1 }, unique: true },
-  // Registrations and push feedback. It begins with the token, so that the collection can be sharded by it.
-  {
-    collection: collections.installations,
-    name: "unique_installation",
-    key: { token: 1, application: 1, platform: 1 },
-    unique: true,
-  },
-  // removeInstallation: the tokens of a user, or of all users, for an application and platform.
-  {
-    collection: collections.installations,
-    name: "installation_owner",
-    key: { application: 1, platform: 1, user: 1 },
-    unique: false,
+  applications: { unique_application_name: unique("name") },
+  platforms: { unique_platform_name: unique("name") },
+  installations: {
+    // Registrations and push feedback. It begins with the token, so that the collection can be sharded by it.
+    unique_installation: unique("token", "application", "platform"),
+    // removeInstallation: the tokens of a user, or of all users, for an application and platform.
+    installation_owner: index("application", "platform", "user"),
   },
   // Users by name: authentication, and lists in that order.
-  { collection: collections.users, name: "unique_user_name", key: { user_name: 1 }, unique: true },
-  // The sessions of a user, which end when the user is disabled.
-  { collection: collections.sessions, name: "sessions_by_user", key: { user_name: 1 }, unique: false },
-  // API keys by digest: authentication.
-  { collection: collections.keys, name: "unique_key_digest", key: { digest: 1 }, unique: true },
-  // Lists of API keys. At most two keys have a name: one per slot.
-  { collection: collections.keys, name: "unique_key_slot", key: { name: 1, slot: 1 }, unique: true },
-  // Deletes API keys 30 days after they have expired.
-  {
-    collection: collections.keys,
-    name: "keys_over",
-    key: { expires_on: 1 },
-    unique: false,
-    expireAfterSeconds: 30 * 24 * 60 * 60,
+  users: { unique_user_name: unique("user_name") },
+  sessions: {
+    // The sessions of a user, which end when the user is disabled.
+    sessions_by_user: index("user_name"),
+    // Deletes expired sessions.
+    sessions_over: expiring("expires_on"),
   },
-  // Deletes expired sessions.
-  {
-    collection: collections.sessions,
-    name: "sessions_over",
-    key: { expires_on: 1 },
-    unique: false,
-    expireAfterSeconds: 0,
+  keys: {
+    // API keys by digest: authentication.
+    unique_key_digest: unique("digest"),
+    // Lists of API keys. At most two keys have a name: one per slot.
+    unique_key_slot: unique("name", "slot"),
+    // Deletes API keys 30 days after they have expired.
+    keys_over: expiring("expires_on", 30 * 24 * 60 * 60),
   },
-];
+};
+
+/** All indexes besides `_id_`. */
+export const indexes: readonly DeclaredIndex[] = Object.entries(declared).flatMap(([collection, ofIt]) =>
+  Object.entries(ofIt).map(([name, one]) => ({
+    collection: collections[collection as keyof typeof collections],
+    name,
+    ...one,
+  })),
+);
 
 const namespaceNotFound = 26;
 const namespaceExists = 48;

@@ -1,6 +1,6 @@
 import type { KeyStore, StoredKey } from "../users/key.ts";
 import { maxUpdateMs } from "./database/client-options.ts";
-import type { Database } from "./database/database.ts";
+import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 import { findPage } from "./queries.ts";
@@ -38,43 +38,38 @@ export function createKeyStore(database: Database): KeyStore {
     }
   }
 
-  return {
-    insert: (key, { at, since }) =>
-      database.run(async () => {
-        const ended = { $or: [{ expires_on: { $lte: at } }, { created_on: { $lte: since } }] };
-        await keys.deleteMany({ name: key.name, ...ended }, { maxTimeMS: maxUpdateMs });
-        // Another request may take a slot at the same time, so the index decides.
-        for (const slot of slots) if (await tryInsert(toKeyRecord(key, slot))) return true;
-        // A write that was repeated after an outage may have been stored the first time.
-        return (await keys.findOne({ _id: key.id })) !== null;
-      }),
+  return runEach(database, {
+    async insert(key, { at, since }) {
+      const ended = { $or: [{ expires_on: { $lte: at } }, { created_on: { $lte: since } }] };
+      await keys.deleteMany({ name: key.name, ...ended }, { maxTimeMS: maxUpdateMs });
+      // Another request may take a slot at the same time, so the index decides.
+      for (const slot of slots) if (await tryInsert(toKeyRecord(key, slot))) return true;
+      // A write that was repeated after an outage may have been stored the first time.
+      return (await keys.findOne({ _id: key.id })) !== null;
+    },
 
-    findByDigest: (digest) =>
-      database.run(async () => {
-        const record = await keys.findOne({ digest });
-        return record === null ? undefined : fromKeyRecord(record);
-      }),
+    async findByDigest(digest) {
+      const record = await keys.findOne({ digest });
+      return record === null ? undefined : fromKeyRecord(record);
+    },
 
-    findPage: (query) =>
-      database.run(async () => {
-        const { records, next } = await findPage(keys, { ...query, filter: {}, sort: ["name", "slot"] });
-        const last = next && records.at(-1);
-        return { keys: records.map(fromKeyRecord), next: last && [last.name, last.slot] };
-      }),
+    async findPage(query) {
+      const { records, next } = await findPage(keys, { ...query, filter: {}, sort: ["name", "slot"] });
+      const last = next && records.at(-1);
+      return { keys: records.map(fromKeyRecord), next: last && [last.name, last.slot] };
+    },
 
-    remove: (id) =>
-      database.run(async () => {
-        const record = await keys.findOne({ _id: id });
-        if (record === null) return undefined;
-        await keys.deleteOne({ _id: id }, { maxTimeMS: maxUpdateMs });
-        return fromKeyRecord(record);
-      }),
+    async remove(id) {
+      const record = await keys.findOne({ _id: id });
+      if (record === null) return undefined;
+      await keys.deleteOne({ _id: id }, { maxTimeMS: maxUpdateMs });
+      return fromKeyRecord(record);
+    },
 
-    markUsed: (id, usedOn) =>
-      database.run(async () => {
-        await keys.updateOne({ _id: id }, { $max: { last_used_on: usedOn } }, { maxTimeMS: maxUpdateMs });
-      }),
-  };
+    async markUsed(id, usedOn) {
+      await keys.updateOne({ _id: id }, { $max: { last_used_on: usedOn } }, { maxTimeMS: maxUpdateMs });
+    },
+  });
 }
 
 export const toKeyRecord = (key: StoredKey, slot: number): KeyRecord => ({

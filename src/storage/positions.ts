@@ -3,7 +3,7 @@ import { UUID, type ClientSession, type Collection } from "mongodb";
 import { UnavailableError } from "@topicsync/lib/errors";
 import { invariant } from "@topicsync/lib/invariant";
 import type { Logger } from "@topicsync/lib/logger";
-import { createLock, type Lock } from "@topicsync/lib/concurrency/mutex";
+import { createLock, type Lock } from "@topicsync/lib/concurrency/lock";
 import { newId } from "@topicsync/lib/sys-id";
 import {
   PrimaryChangedError,

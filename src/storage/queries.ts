@@ -1,12 +1,24 @@
-import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
+import type { AbstractCursor, Collection, Document, Filter, FindOptions } from "mongodb";
 
+import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { scheduleSoon } from "@topicsync/lib/platform";
+import { compareTexts } from "@topicsync/filters";
 import type { Namespaces } from "../users/rights.ts";
 import { maxListMs } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 
 /** The value of a field that a list is sorted by. */
 export type SortValue = string | number | Date;
+
+/** Compares the values that two records are sorted by, the largest first. */
+export function compareDescending(one: readonly SortValue[], other: readonly SortValue[]): number {
+  for (const [at, value] of one.entries()) {
+    const [a, b] = [value, other[at] ?? value].map((some) => (some instanceof Date ? some.getTime() : some));
+    const order = typeof a === "string" ? compareTexts(String(b), a) : Number(b) - Number(a);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
 
 interface PageQuery<R extends Document> {
   readonly filter: Filter<R>;
@@ -60,6 +72,28 @@ export function toBoundary<R>(
   // Redundant, but it bounds the scan whichever index plan MongoDB chooses for the `$or`.
   const bound = { [sort[0] ?? "_id"]: { [`${operator}e`]: after[0] } };
   return (branches.length === 1 ? first : { ...bound, $or: branches }) as Filter<R>;
+}
+
+const valuesPerLookup = 200;
+
+/** The records whose field has one of these values. Throws UnavailableError. */
+export async function findByValues<R extends Document>(
+  database: Database,
+  collection: Collection<R>,
+  [field, values]: readonly [field: string, values: readonly string[]],
+  options: FindOptions = {},
+): Promise<R[]> {
+  const found = await Promise.all(
+    splitIntoBatches(values, valuesPerLookup).map((some) =>
+      // The batch size brings each look-up in a single response.
+      database.run(() =>
+        collection
+          .find({ [field]: { $in: some } } as Filter<R>, { ...options, batchSize: some.length + 1 })
+          .toArray(),
+      ),
+    ),
+  );
+  return found.flat() as R[];
 }
 
 /** The texts that begin with a prefix. Unlike for a regular expression, every store uses an index for it. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import type { Binary } from "mongodb";
 
-import type { Database } from "./database/database.ts";
+import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 
@@ -14,13 +14,14 @@ interface SecretRecord {
 const id = "replays";
 const keyBytes = 32;
 
-/**
- * Returns a function that reads the key of the proofs of replays, and creates it if there is none. Throws
- * UnavailableError.
- */
-export function createReplayKey(database: Database): () => Promise<Buffer> {
+/** The key of the proofs of replays. Every function throws UnavailableError. */
+export function createReplayKey(database: Database) {
   const secrets = database.collection<SecretRecord>(collections.secrets);
-  const find = (): Promise<Buffer | undefined> => findKey(database);
+
+  async function find(): Promise<Buffer | undefined> {
+    const found = await secrets.findOne({ _id: id }, { promoteBuffers: true });
+    return found === null ? undefined : Buffer.from(found.value as Buffer);
+  }
 
   async function create(): Promise<Buffer> {
     const value = randomBytes(keyBytes);
@@ -34,17 +35,9 @@ export function createReplayKey(database: Database): () => Promise<Buffer> {
     }
   }
 
-  return () => database.run(async () => (await find()) ?? create());
-}
-
-/** Returns a function that reads the key; undefined if there is none. Throws UnavailableError. */
-export const createReplayKeyReader =
-  (database: Database): (() => Promise<Buffer | undefined>) =>
-  () =>
-    database.run(() => findKey(database));
-
-async function findKey(database: Database): Promise<Buffer | undefined> {
-  const secrets = database.collection<SecretRecord>(collections.secrets);
-  const found = await secrets.findOne({ _id: id }, { promoteBuffers: true });
-  return found === null ? undefined : Buffer.from(found.value as Buffer);
+  return runEach(database, {
+    /** Reads the key, and creates it if there is none. */
+    getReplayKey: async () => (await find()) ?? create(),
+    findReplayKey: find,
+  });
 }

@@ -1,7 +1,7 @@
 import type { Filter } from "mongodb";
 
 import type { Replay, ReplayStore } from "../dead-letters/stores.ts";
-import type { Database } from "./database/database.ts";
+import { runEach, type Database } from "./database/database.ts";
 import { getDuplicates } from "./database/failures.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./database/client-options.ts";
@@ -18,58 +18,53 @@ interface ReplayRecord {
 export function createReplayStore(database: Database): ReplayStore {
   const replays = database.collection<ReplayRecord>(collections.replays);
 
-  return {
-    find: (deadLetterIds) =>
-      database.run(async () => {
-        if (deadLetterIds.length === 0) return [];
-        const query = replays.find({ letter: { $in: [...deadLetterIds] } }).sort({ letter: 1, attempt: 1 });
-        return (await query.toArray()).map(fromReplayRecord);
-      }),
+  return runEach(database, {
+    async find(deadLetterIds) {
+      if (deadLetterIds.length === 0) return [];
+      const query = replays.find({ letter: { $in: [...deadLetterIds] } }).sort({ letter: 1, attempt: 1 });
+      return (await query.toArray()).map(fromReplayRecord);
+    },
 
-    findSent: (positions) =>
-      database.run(async () => {
-        if (positions.length === 0) return [];
-        const partitions = Map.groupBy(positions, ({ topic, partition }) => `${topic}-${partition}`);
-        const $or = [...partitions.values()].map((some) => ({
-          "sent_to.topic": some[0]?.topic,
-          "sent_to.partition": some[0]?.partition,
-          "sent_to.offset": { $in: some.map(({ offset }) => offset) },
-        }));
-        return (await replays.find({ $or } as Filter<ReplayRecord>).toArray()).map(fromReplayRecord);
-      }),
+    async findSent(positions) {
+      if (positions.length === 0) return [];
+      const partitions = Map.groupBy(positions, ({ topic, partition }) => `${topic}-${partition}`);
+      const $or = [...partitions.values()].map((some) => ({
+        "sent_to.topic": some[0]?.topic,
+        "sent_to.partition": some[0]?.partition,
+        "sent_to.offset": { $in: some.map(({ offset }) => offset) },
+      }));
+      return (await replays.find({ $or } as Filter<ReplayRecord>).toArray()).map(fromReplayRecord);
+    },
 
-    begin: (claims) =>
-      database.run(async () => {
-        try {
-          await database.ensureIndexes(collections.replays);
-          await replays.insertMany(claims.map(toReplayRecord), { ordered: false, maxTimeMS: maxUpdateMs });
-          return new Set<string>();
-        } catch (error) {
-          return new Set(getDuplicates(error).flatMap(({ index }) => claims[index]?.deadLetterId ?? []));
-        }
-      }),
+    async begin(claims) {
+      try {
+        await database.ensureIndexes(collections.replays);
+        await replays.insertMany(claims.map(toReplayRecord), { ordered: false, maxTimeMS: maxUpdateMs });
+        return new Set<string>();
+      } catch (error) {
+        return new Set(getDuplicates(error).flatMap(({ index }) => claims[index]?.deadLetterId ?? []));
+      }
+    },
 
-    markSent: (sent) =>
-      database.run(async () => {
-        await replays.bulkWrite(
-          sent.map((replay) => ({
-            updateOne: {
-              filter: toKey(replay),
-              update: { $set: { state: replay.state, sent_to: replay.sentTo } },
-            },
-          })),
-          { maxTimeMS: maxUpdateMs },
-        );
-      }),
+    async markSent(sent) {
+      await replays.bulkWrite(
+        sent.map((replay) => ({
+          updateOne: {
+            filter: toKey(replay),
+            update: { $set: { state: replay.state, sent_to: replay.sentTo } },
+          },
+        })),
+        { maxTimeMS: maxUpdateMs },
+      );
+    },
 
-    remove: (unsent) =>
-      database.run(async () => {
-        await replays.bulkWrite(
-          unsent.map((replay) => ({ deleteOne: { filter: toKey(replay) } })),
-          { maxTimeMS: maxUpdateMs },
-        );
-      }),
-  };
+    async remove(unsent) {
+      await replays.bulkWrite(
+        unsent.map((replay) => ({ deleteOne: { filter: toKey(replay) } })),
+        { maxTimeMS: maxUpdateMs },
+      );
+    },
+  });
 }
 
 const toKey = ({ deadLetterId, attempt }: Replay): Filter<ReplayRecord> => ({

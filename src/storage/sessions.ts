@@ -1,5 +1,5 @@
 import type { SessionBasis, SessionStore, StoredSession } from "../users/session.ts";
-import type { Database } from "./database/database.ts";
+import { runEach, type Database } from "./database/database.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./database/client-options.ts";
 
@@ -20,44 +20,38 @@ const maxListed = 200;
 /** Stores the sessions of the console; a TTL index removes expired ones. */
 export function createSessionStore(database: Database): SessionStore {
   const sessions = database.collection<SessionRecord>(collections.sessions);
-  return {
-    insert: (session) =>
-      database.run(async () => {
-        await sessions.insertOne(toSessionRecord(session), { maxTimeMS: maxUpdateMs });
-      }),
+  return runEach(database, {
+    async insert(session) {
+      await sessions.insertOne(toSessionRecord(session), { maxTimeMS: maxUpdateMs });
+    },
 
-    find: (digest) =>
-      database.run(async () => {
-        const record = await sessions.findOne({ _id: digest });
-        return record === null ? undefined : fromSessionRecord(record);
-      }),
+    async find(digest) {
+      const record = await sessions.findOne({ _id: digest });
+      return record === null ? undefined : fromSessionRecord(record);
+    },
 
-    list: (user) =>
-      database.run(async () => {
-        const options = { sort: { created_on: -1 }, limit: maxListed } as const;
-        return (await sessions.find({ user_name: user }, options).toArray()).map(fromSessionRecord);
-      }),
+    async list(user) {
+      const options = { sort: { created_on: -1 }, limit: maxListed } as const;
+      return (await sessions.find({ user_name: user }, options).toArray()).map(fromSessionRecord);
+    },
 
-    extend: (digest, expiresOn) =>
-      database.run(async () => {
-        await sessions.updateOne(
-          { _id: digest },
-          { $set: { expires_on: expiresOn } },
-          { maxTimeMS: maxUpdateMs },
-        );
-      }),
+    async extend(digest, expiresOn) {
+      await sessions.updateOne(
+        { _id: digest },
+        { $set: { expires_on: expiresOn } },
+        { maxTimeMS: maxUpdateMs },
+      );
+    },
 
-    remove: (digest) =>
-      database.run(async () => {
-        await sessions.deleteOne({ _id: digest }, { maxTimeMS: maxUpdateMs });
-      }),
+    async remove(digest) {
+      await sessions.deleteOne({ _id: digest }, { maxTimeMS: maxUpdateMs });
+    },
 
-    removeAll: (user, exceptDigest) =>
-      database.run(async () => {
-        const except = exceptDigest === undefined ? {} : { _id: { $ne: exceptDigest } };
-        await sessions.deleteMany({ user_name: user, ...except }, { maxTimeMS: maxUpdateMs });
-      }),
-  };
+    async removeAll(user, exceptDigest) {
+      const except = exceptDigest === undefined ? {} : { _id: { $ne: exceptDigest } };
+      await sessions.deleteMany({ user_name: user, ...except }, { maxTimeMS: maxUpdateMs });
+    },
+  });
 }
 
 export const toSessionRecord = ({

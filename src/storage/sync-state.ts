@@ -1,5 +1,5 @@
 import type { SyncState, TopicState } from "../dead-letters/stores.ts";
-import type { Database } from "./database/database.ts";
+import { runEach, type Database } from "./database/database.ts";
 import { collections } from "./names.ts";
 import { fromRecord, type PositionRecord } from "./position-records.ts";
 import { toNamespaceFilter } from "./queries.ts";
@@ -11,42 +11,39 @@ export function createSyncState(database: Database, group: string): SyncState {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
 
-  return {
-    findPositions: () =>
-      database.run(async () => {
-        const records = await positions.find({ "_id.group": group }).toArray();
-        return records.flatMap((record) => {
-          const { topic, partition } = record._id;
-          const position = fromRecord(record);
-          return position === undefined ? [] : [{ topic, partition, ...position }];
-        });
-      }),
+  return runEach(database, {
+    async findPositions() {
+      const records = await positions.find({ "_id.group": group }).toArray();
+      return records.flatMap((record) => {
+        const { topic, partition } = record._id;
+        const position = fromRecord(record);
+        return position === undefined ? [] : [{ topic, partition, ...position }];
+      });
+    },
 
-    findForeign: (externalIds, namespaces) =>
-      database.run(async () => {
-        const among = toNamespaceFilter(namespaces);
-        if (among === undefined) return new Set();
-        const filter = { topic_id: { $in: [...externalIds] }, $nor: [among] };
-        const foreign = await topics.find(filter, { projection: { topic_id: 1 } }).toArray();
-        return new Set(foreign.map(({ topic_id }) => topic_id));
-      }),
+    async findForeign(externalIds, namespaces) {
+      const among = toNamespaceFilter(namespaces);
+      if (among === undefined) return new Set();
+      const filter = { topic_id: { $in: [...externalIds] }, $nor: [among] };
+      const foreign = await topics.find(filter, { projection: { topic_id: 1 } }).toArray();
+      return new Set(foreign.map(({ topic_id }) => topic_id));
+    },
 
-    findTopics: (externalIds) =>
-      database.run(async () => {
-        if (externalIds.length === 0) return [];
-        const among = { topic_id: { $in: [...externalIds] } };
-        // One after the other, so that a topic that is retired in between is in at least one result.
-        const stored = await topics.find(among, { projection: { topic_id: 1, source: 1 } }).toArray();
-        const gone = await retired.find(among, { projection: { topic_id: 1, retired_by: 1 } }).toArray();
-        const current = stored.flatMap(({ topic_id: externalId, source }): TopicState[] =>
-          source.kind === "announcement" ? [{ externalId, by: source, retired: false }] : [],
-        );
-        return [
-          ...current,
-          ...gone.flatMap(({ topic_id: externalId, retired_by: by }): TopicState[] =>
-            by.kind === "announcement" ? [{ externalId, by, retired: true }] : [],
-          ),
-        ];
-      }),
-  };
+    async findTopics(externalIds) {
+      if (externalIds.length === 0) return [];
+      const among = { topic_id: { $in: [...externalIds] } };
+      // One after the other, so that a topic that is retired in between is in at least one result.
+      const stored = await topics.find(among, { projection: { topic_id: 1, source: 1 } }).toArray();
+      const gone = await retired.find(among, { projection: { topic_id: 1, retired_by: 1 } }).toArray();
+      const current = stored.flatMap(({ topic_id: externalId, source }): TopicState[] =>
+        source.kind === "announcement" ? [{ externalId, by: source, retired: false }] : [],
+      );
+      return [
+        ...current,
+        ...gone.flatMap(({ topic_id: externalId, retired_by: by }): TopicState[] =>
+          by.kind === "announcement" ? [{ externalId, by, retired: true }] : [],
+        ),
+      ];
+    },
+  });
 }

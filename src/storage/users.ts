@@ -1,7 +1,7 @@
 import { NameTakenError } from "@topicsync/lib/errors";
 import { newId } from "@topicsync/lib/sys-id";
 import type { StoredUser, User, UserStore } from "../users/user.ts";
-import type { Database } from "./database/database.ts";
+import { runEach, type Database } from "./database/database.ts";
 import { isDuplicate } from "./database/failures.ts";
 import { collections } from "./names.ts";
 import { findPage, toPrefixRange } from "./queries.ts";
@@ -19,12 +19,46 @@ interface UserRecord {
 export function createUserStore(database: Database): UserStore {
   const users = database.collection<UserRecord>(collections.users);
 
+  const store = runEach<Omit<UserStore, "findPage">>(database, {
+    async find(name) {
+      const record = await users.findOne({ user_name: name });
+      return record === null ? undefined : toStoredUser(record);
+    },
+
+    async insert(user) {
+      try {
+        await database.ensureIndexes(collections.users);
+        await users.insertOne(toUserRecord(user), { maxTimeMS: maxUpdateMs });
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+        throw new NameTakenError(`the user "${user.name}" exists already`, { cause: error });
+      }
+    },
+
+    async change(name, { passwordHash, roles, active }, expected) {
+      const changed = { password_hash: passwordHash, roles, active };
+      const $set = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
+      // The new hash as well: the write may be repeated after an outage.
+      const hashes = [expected?.passwordHash, passwordHash].filter((one) => one !== undefined);
+      const as = expected && { password_hash: { $in: hashes }, active: expected.active };
+      return changeOne(users, { user_name: name, ...as }, { $set });
+    },
+
+    async changeRoles(name, { add, remove }) {
+      // MongoDB cannot $addToSet and $pull one field in a single update.
+      const updates = [
+        { $addToSet: { roles: { $each: [...add] } } },
+        { $pull: { roles: { $in: [...remove] } } },
+      ];
+      const { matchedCount } = await users.bulkWrite(
+        updates.map((update) => ({ updateOne: { filter: { user_name: name }, update } })),
+        { maxTimeMS: maxUpdateMs },
+      );
+      return matchedCount > 0;
+    },
+  });
   return {
-    find: (name) =>
-      database.run(async () => {
-        const record = await users.findOne({ user_name: name });
-        return record === null ? undefined : toStoredUser(record);
-      }),
+    ...store,
 
     findPage: ({ prefix, afterName, limit }) =>
       database.list(async () => {
@@ -35,41 +69,6 @@ export function createUserStore(database: Database): UserStore {
           limit,
         });
         return { users: records.map(toUser), hasNext: next !== undefined };
-      }),
-
-    insert: (user) =>
-      database.run(async () => {
-        try {
-          await database.ensureIndexes(collections.users);
-          await users.insertOne(toUserRecord(user), { maxTimeMS: maxUpdateMs });
-        } catch (error) {
-          if (!isDuplicate(error)) throw error;
-          throw new NameTakenError(`the user "${user.name}" exists already`, { cause: error });
-        }
-      }),
-
-    change: (name, { passwordHash, roles, active }, expected) =>
-      database.run(async () => {
-        const changed = { password_hash: passwordHash, roles, active };
-        const $set = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
-        // The new hash as well: the write may be repeated after an outage.
-        const hashes = [expected?.passwordHash, passwordHash].filter((one) => one !== undefined);
-        const as = expected && { password_hash: { $in: hashes }, active: expected.active };
-        return changeOne(users, { user_name: name, ...as }, { $set });
-      }),
-
-    changeRoles: (name, { add, remove }) =>
-      database.run(async () => {
-        // MongoDB cannot $addToSet and $pull one field in a single update.
-        const updates = [
-          { $addToSet: { roles: { $each: [...add] } } },
-          { $pull: { roles: { $in: [...remove] } } },
-        ];
-        const { matchedCount } = await users.bulkWrite(
-          updates.map((update) => ({ updateOne: { filter: { user_name: name }, update } })),
-          { maxTimeMS: maxUpdateMs },
-        );
-        return matchedCount > 0;
       }),
   };
 }

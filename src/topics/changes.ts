@@ -1,5 +1,5 @@
 import { RejectionError } from "@topicsync/lib/errors";
-import { getUpdateTime } from "@topicsync/lib/update-time";
+import { getUpdateTime } from "@topicsync/lib/time";
 import { formatRecordPosition } from "@topicsync/kafka";
 import {
   UnknownTopicError,
@@ -15,6 +15,7 @@ import {
   combinationFault,
   externalIdFault,
   isSameDefinition,
+  toDefinition,
   toPreviousTopic,
   type AnnouncementSource,
   type RetiredTopic,
@@ -160,7 +161,11 @@ function resolveChange(
   if (isDone) return { outcome: "unchanged", topic: target };
   if (current === undefined) throw createAbsentError(externalId, context);
   requireExpected(current, expected);
-  if (current.source.kind === "announcement") throw createChangeRejection(definition, current.source);
+  if (current.source.kind === "announcement") {
+    const line = JSON.stringify(toDefinition(definition));
+    const advice = `To change it, announce (\`topicsync announce\`): ${line}`;
+    throw createChannelRejection(definition.externalId, "announced", current.source, advice);
+  }
   context.requireReadable(definition);
   const isRenamed = definition.externalId !== externalId;
   const to: Topic = {
@@ -183,7 +188,10 @@ function resolveDisabling(
     if (found !== undefined) requireExpected(found, expected);
     throw createAbsentError(externalId, context);
   }
-  if (current.source.kind === "announcement") throw createDisableRejection(externalId, current.source);
+  if (current.source.kind === "announcement") {
+    const advice = `To retire it, send a record with its external id as the key and without a value to ${current.source.topic}.`;
+    throw createChannelRejection(externalId, "announced", current.source, advice);
+  }
   return { outcome: "disabled", topic: current, from: current };
 }
 
@@ -201,7 +209,10 @@ function resolveEnabling(
       ? disabled === undefined || disabled.topic.id === active.id
       : isOwnDefinition(active, definition));
   if (isDone) return { outcome: "unchanged", topic: active };
-  if (last?.retiredBy.kind === "announcement") throw createEnableRejection(externalId, last.retiredBy);
+  if (last?.retiredBy.kind === "announcement") {
+    const advice = "To bring it back, announce it again (`topicsync announce FILE`).";
+    throw createChannelRejection(externalId, "retired", last.retiredBy, advice);
+  }
   if (disabled === undefined) throw createAbsentError(externalId, context);
   const { topic } = disabled;
   requireExpected(topic, expected);
@@ -286,29 +297,15 @@ function createAbsentError(externalId: string, context: Context): UnknownTopicEr
   );
 }
 
-function createChangeRejection(definition: TopicDefinition, source: AnnouncementSource): RejectionError {
-  const { externalId, name, namespace, headerQuery, contentQuery } = definition;
-  const line = JSON.stringify({ externalId, name, namespace, headerQuery, contentQuery });
-  return new RejectionError(
-    "EXTERNAL_ID_TAKEN",
-    `The topic "${externalId}" belongs to the channel, which announced it (${formatRecordPosition(source)}). ` +
-      `To change it, announce (\`topicsync announce\`): ${line}`,
-    [externalIdFault],
-  );
-}
-
-const createDisableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
+/** The rejection of a change to a topic that the channel announced or retired. */
+const createChannelRejection = (
+  externalId: string,
+  did: "announced" | "retired",
+  source: AnnouncementSource,
+  advice: string,
+): RejectionError =>
   new RejectionError(
     "EXTERNAL_ID_TAKEN",
-    `The topic "${externalId}" belongs to the channel, which announced it (${formatRecordPosition(source)}). ` +
-      `To retire it, send a record with its external id as the key and without a value to ${source.topic}.`,
-    [externalIdFault],
-  );
-
-const createEnableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
-  new RejectionError(
-    "EXTERNAL_ID_TAKEN",
-    `The topic "${externalId}" belongs to the channel, which retired it (${formatRecordPosition(source)}). ` +
-      "To bring it back, announce it again (`topicsync announce FILE`).",
+    `The topic "${externalId}" belongs to the channel, which ${did} it (${formatRecordPosition(source)}). ${advice}`,
     [externalIdFault],
   );

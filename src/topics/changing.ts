@@ -132,12 +132,9 @@ async function load(
   check: ChangeOptions["check"],
 ): Promise<Pick<ChangeSet, "stored" | "retired">> {
   const named = new Set(changes.flatMap((one) => ("externalId" in one ? [one.externalId] : [])));
-  const definitions = changes.flatMap((one): TopicDefinition[] =>
-    "definition" in one && one.definition !== undefined ? [one.definition] : [],
-  );
-  const wanted = new Set([...named, ...definitions.map(({ externalId }) => externalId)]);
+  const given = listDefinitions(changes, []).map(({ externalId }) => externalId);
   // Active topics first: one that is disabled in between is then found among the retired ones.
-  const active = await store.findByExternalIds([...wanted]);
+  const active = await store.findByExternalIds([...new Set([...named, ...given])]);
   const ended = await store.findLatestRetired([...named]);
   for (const topic of active) if (named.has(topic.externalId)) check(topic);
   const held = new Set(active.map(({ externalId }) => externalId));
@@ -146,11 +143,6 @@ async function load(
     check(topic);
     return true;
   });
-  const enabled = changes.flatMap((change) =>
-    change.kind === "enable" && change.definition === undefined
-      ? retired.flatMap(({ topic }) => (topic.externalId === change.externalId ? [topic] : []))
-      : [],
-  );
-  const holders = await store.findByCombinations([...definitions, ...enabled]);
+  const holders = await store.findByCombinations(listDefinitions(changes, retired));
   return { stored: [...active, ...holders], retired };
 }

@@ -3,6 +3,7 @@ import {
   TopicConditions,
   printCondition,
   readFilters,
+  tryReadConditions,
   type FilterTexts,
 } from "@topicsync/filters";
 import { elapsed } from "@topicsync/lib/platform";
@@ -10,7 +11,6 @@ import { Turns } from "@topicsync/lib/concurrency/turns";
 import type { PickableTopic } from "./live/feed.ts";
 import type { LiveTopicIndex } from "./live/live-topic-index.ts";
 import type { Namespaces } from "../users/rights.ts";
-import { tryReadConditions } from "./conditions.ts";
 
 interface ContainingTopics {
   /** Conditions that no event meets all at once; usually empty. */

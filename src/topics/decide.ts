@@ -13,7 +13,16 @@ import {
 } from "./topic.ts";
 import { TopicSnapshot, type TopicWrites } from "./snapshot.ts";
 
-export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "rejected";
+export const announcementOutcomes = [
+  "created",
+  "updated",
+  "adopted",
+  "unchanged",
+  "retired",
+  "rejected",
+] as const;
+
+export type AnnouncementOutcome = (typeof announcementOutcomes)[number];
 
 /** The outcome of a batch. */
 export interface Decision {

@@ -35,7 +35,7 @@ export type DefinitionChange =
       readonly definition?: TopicDefinition | undefined;
     };
 
-/** No topic has this external id, neither an active nor a disabled one. */
+/** No topic, active or disabled, has this external id, or none has the version that was asked for. */
 export class UnknownTopicError extends Error {
   override readonly name = "UnknownTopicError";
 }

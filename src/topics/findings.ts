@@ -7,10 +7,10 @@ import {
   TopicConditions,
   printCondition,
   readFilters,
+  tryReadConditions,
   type FilterTexts,
 } from "@topicsync/filters";
 import { createPicker } from "@topicsync/filters/picker";
-import { tryReadConditions } from "./conditions.ts";
 import {
   maxListedTopics,
   type ContainedTopic,

@@ -3,12 +3,7 @@ import { changeTopic, type ChangeOptions, type ChangeResult } from "./changing.t
 import type { TopicHistory } from "./history.ts";
 import type { TopicReader } from "./listing.ts";
 import type { TopicService } from "./service.ts";
-import type { TopicDefinition } from "./topic.ts";
-
-/** A version of a topic that the history does not have. */
-export class UnknownVersionError extends Error {
-  override readonly name = "UnknownVersionError";
-}
+import { toDefinition, type TopicDefinition } from "./topic.ts";
 
 interface RestoringServices {
   readonly topics: Pick<TopicService, "change">;
@@ -28,8 +23,8 @@ export interface RestoreRequest {
 
 /**
  * Stores the definition of an earlier version as a new version of the topic, under its sys_id and its present
- * external id; a disabled topic becomes active again. Throws UnknownTopicError, UnknownVersionError, and as
- * `changeTopic`.
+ * external id; a disabled topic becomes active again. Throws UnknownTopicError, also for a version that the
+ * history does not have, and as `changeTopic`.
  */
 export async function restoreTopic(
   { topics, topicReader, topicHistory }: RestoringServices,
@@ -42,11 +37,10 @@ export async function restoreTopic(
   options.check(found.topic);
   const restored = await topicHistory.findVersion(externalId, version);
   if (restored === undefined || !canSee(restored.topic.namespace))
-    throw new UnknownVersionError(
+    throw new UnknownTopicError(
       `the history of the topic "${externalId}" has no version ${version}; its last one is ${found.topic.version}`,
     );
-  const { name, namespace, headerQuery, contentQuery } = restored.topic;
-  const definition = { externalId, name, namespace, headerQuery, contentQuery };
+  const definition = { ...toDefinition(restored.topic), externalId };
   checkDefinition(definition);
   const kind = found.retired === undefined ? ("change" as const) : ("enable" as const);
   return changeTopic(topics, { kind, externalId, expected, definition }, options);

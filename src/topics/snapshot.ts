@@ -1,4 +1,4 @@
-import { getUpdateTime } from "@topicsync/lib/update-time";
+import { getUpdateTime } from "@topicsync/lib/time";
 import {
   getCombination,
   type ReplacedVersion,

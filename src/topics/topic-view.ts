@@ -6,45 +6,37 @@ import {
   describeFilter,
 } from "@topicsync/filters";
 import type { TopicDetailsView } from "../../schemas/topics/details.ts";
-import type { SourceView, TopicDetail, TopicView } from "../../schemas/topics/view.ts";
+import type { TopicDetail, TopicView } from "../../schemas/topics/view.ts";
 import { describedMembers, type DescriptionView, type VersionView } from "../../schemas/topics/versions.ts";
 import type { Description, HistoryEntry, TopicVersion } from "./history.ts";
 import {
   noDetails,
+  pickDetails,
   showVersion,
-  toDetailsBody,
   type ShownDetails,
   type StoredDetails,
 } from "./details/details.ts";
-import type { ListedTopic, Source, TopicDefinition } from "./topic.ts";
+import { toDefinition, type ListedTopic, type TopicDefinition } from "./topic.ts";
 
 /** Converts a topic to what lists show, over HTTP and on the command line alike. */
 export function toTopicView({ topic, retired, details, lastEventOn, events }: ListedTopic): TopicView {
-  const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
+  const { id, previous } = topic;
   return {
-    externalId,
-    name,
-    namespace,
-    headerQuery,
-    contentQuery,
+    ...toDefinition(topic),
     id,
     version: topic.version,
     state: toState(retired),
-    source: toSourceView(topic.source),
+    source: topic.source,
     createdOn: topic.createdOn.toISOString(),
     updatedOn: topic.updatedOn.toISOString(),
     ...(lastEventOn && { lastEventOn: lastEventOn.toISOString() }),
     ...(events !== undefined && { events }),
     ...(retired && {
       retiredOn: retired.retiredOn.toISOString(),
-      retiredBy: toSourceView(retired.retiredBy),
+      retiredBy: retired.retiredBy,
     }),
     ...(previous && {
-      previous: {
-        ...previous,
-        source: toSourceView(previous.source),
-        updatedOn: previous.updatedOn.toISOString(),
-      },
+      previous: { ...previous, updatedOn: previous.updatedOn.toISOString() },
     }),
     ...(details && { details: toDetailsView(details) }),
   };
@@ -64,7 +56,7 @@ export function toPastTopicDetail({ topic, ended }: TopicVersion, details?: Show
   const { on, by, as } = ended;
   return as === "retired" || as === "disabled"
     ? toTopicDetail({ topic, details, retired: { retiredOn: on, retiredBy: by } })
-    : toTopicDetail({ topic, details }, { on: on.toISOString(), by: toSourceView(by), as });
+    : toTopicDetail({ topic, details }, { on: on.toISOString(), by: by, as });
 }
 
 export const toEntryView = (entry: HistoryEntry): VersionView | DescriptionView =>
@@ -84,7 +76,7 @@ function findChanges(details: StoredDetails, before: StoredDetails | undefined):
   const { externalId, namespace } = details;
   const [from, to] = [before ?? { ...noDetails, externalId, namespace, membership: undefined }, details].map(
     (one) => ({
-      ...toDetailsBody(one),
+      ...pickDetails(one),
       externalId: one.externalId,
       namespace: one.namespace,
       set: one.membership?.set ?? null,
@@ -97,18 +89,14 @@ function findChanges(details: StoredDetails, before: StoredDetails | undefined):
 }
 
 export const toVersionView = ({ topic, ended, isTransient }: TopicVersion): VersionView => ({
-  externalId: topic.externalId,
-  name: topic.name,
-  namespace: topic.namespace,
-  headerQuery: topic.headerQuery,
-  contentQuery: topic.contentQuery,
+  ...toDefinition(topic),
   id: topic.id,
   version: topic.version,
-  source: toSourceView(topic.source),
+  source: topic.source,
   validFrom: topic.updatedOn.toISOString(),
   ...(ended && {
     validTo: ended.on.toISOString(),
-    endedBy: toSourceView(ended.by),
+    endedBy: ended.by,
     endedAs: ended.as,
   }),
   transient: isTransient,
@@ -119,7 +107,7 @@ export function toDetailsView(details: ShownDetails): TopicDetailsView {
   const { membership, version, changedOn, changedBy } = details;
   const applied = membership?.applied;
   return {
-    ...toDetailsBody(details),
+    ...pickDetails(details),
     version,
     set: membership?.set ?? null,
     path: membership?.path ?? null,
@@ -133,8 +121,6 @@ function toState(retired: ListedTopic["retired"]): TopicView["state"] {
   if (retired === undefined) return "active";
   return retired.retiredBy.kind === "http" ? "disabled" : "retired";
 }
-
-export const toSourceView = (source: Source): SourceView => ({ ...source });
 
 function describeFilters({ headerQuery, contentQuery }: TopicDefinition): TopicDetail["filters"] {
   const budget = PatternBudget.forTopic();

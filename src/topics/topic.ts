@@ -1,6 +1,6 @@
 import { RejectionError } from "@topicsync/lib/errors";
-import type { RecordPosition } from "@topicsync/kafka";
 import type { TopicBody } from "../../schemas/topics/topic.ts";
+import type { SourceView } from "../../schemas/topics/view.ts";
 import type { ShownDetails } from "./details/details.ts";
 
 /** The definition of a topic. Absent members are "", so that each definition has one form. */
@@ -12,27 +12,16 @@ export interface TopicDefinition {
   readonly contentQuery: string;
 }
 
+/** What created a topic, or changed it last. */
+export type Source = Readonly<SourceView>;
+
 /** The record that a topic's definition came from. */
-export interface AnnouncementSource extends RecordPosition {
-  readonly kind: "announcement";
-}
+export type AnnouncementSource = Extract<Source, { readonly kind: "announcement" }>;
+
+export type UserSource = Extract<Source, { readonly kind: "http" }>;
 
 /** What an apply of a plan says about itself. */
-export interface ChangeLabel {
-  readonly set: string;
-  readonly revision?: string;
-  readonly plan: string;
-}
-
-export interface UserSource {
-  readonly kind: "http";
-  readonly user: string;
-  /** Present if the change was part of a plan. */
-  readonly change?: ChangeLabel;
-}
-
-/** What created a topic, or changed it last. */
-export type Source = UserSource | AnnouncementSource;
+export type ChangeLabel = NonNullable<UserSource["change"]>;
 
 export interface Topic extends TopicDefinition {
   /** The sys_id: 32 lower-case hexadecimal digits. */

@@ -88,7 +88,6 @@ export async function selectUnused(store: TopicUsageStore, duration: string) {
     topic.createdOn <= since && (lastEventOn === undefined || lastEventOn < since);
   return {
     counted: toCountingView(counting),
-    isKnown,
     select: async (topics: readonly ListedTopic[]): Promise<ListedTopic[]> =>
       isKnown ? (await addUsage(store, topics)).filter(isUnused) : [],
   };

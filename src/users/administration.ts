@@ -2,7 +2,7 @@ import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import { NameTakenError } from "@topicsync/lib/errors";
 import type { SessionStore } from "./session.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
-import { everyRole, type StoredUser, type User, type UserPage, type UserStore } from "./user.ts";
+import { everyRole, type StoredUser, type User, type UserStore } from "./user.ts";
 
 interface NewUser {
   readonly name: string;
@@ -26,24 +26,7 @@ export interface ChangedUser {
  * Manages users, for HTTP and the command line. A change returns undefined when the user does not exist.
  * Every function throws UnavailableError.
  */
-export interface UserAdministration {
-  readonly findPage: UserPage;
-  find(name: string): Promise<User | undefined>;
-  /** Adds an active user. Throws NameTakenError and OverloadedError. */
-  add(user: NewUser): Promise<ChangedUser>;
-  /** Disabling a user ends the user's sessions permanently. */
-  setActive(name: string, active: boolean): Promise<ChangedUser | undefined>;
-  changeRoles(name: string, change: RoleChange): Promise<ChangedUser | undefined>;
-  /**
-   * Ends the user's sessions, and returns the new hash. With `verified`, the user of a password that was
-   * checked, nothing changes if that user has another hash by now or is disabled. Throws OverloadedError.
-   */
-  setPassword(
-    name: string,
-    password: string,
-    verified?: StoredUser,
-  ): Promise<(ChangedUser & Pick<StoredUser, "passwordHash">) | undefined>;
-}
+export type UserAdministration = ReturnType<typeof createUserAdministration>;
 
 interface UserAdministrationOptions {
   readonly users: UserStore;
@@ -56,7 +39,7 @@ export function createUserAdministration({
   users,
   sessions,
   hash = hashPassword,
-}: UserAdministrationOptions): UserAdministration {
+}: UserAdministrationOptions) {
   async function find(name: string): Promise<User | undefined> {
     const stored = await users.find(name);
     return stored && { name, roles: stored.roles, active: stored.active };
@@ -72,16 +55,18 @@ export function createUserAdministration({
   }
 
   return {
-    findPage: (query) => users.findPage(query),
+    findPage: users.findPage,
     find,
 
-    async add({ name, password, roles: given }) {
+    /** Adds an active user. Throws NameTakenError and OverloadedError. */
+    async add({ name, password, roles: given }: NewUser): Promise<ChangedUser> {
       const user = { name, roles: [...new Set(given)], active: true };
       await users.insert({ ...user, passwordHash: await hash(password) });
       return { user, event: { action: "user.added", user: name, roles: user.roles } };
     },
 
-    async setActive(name, active) {
+    /** Disabling a user ends the user's sessions permanently. */
+    async setActive(name: string, active: boolean): Promise<ChangedUser | undefined> {
       // A process killed while disabling the user may have left sessions, which must not become valid again.
       if (active && (await users.find(name))?.active === false) await sessions.removeAll(name);
       const changed = await toChanged(name, users.change(name, { active }), () => ({
@@ -92,14 +77,18 @@ export function createUserAdministration({
       return changed;
     },
 
-    changeRoles: (name, change) =>
+    changeRoles: (name: string, change: RoleChange): Promise<ChangedUser | undefined> =>
       toChanged(name, users.changeRoles(name, change), ({ roles }) => ({
         action: "user.changed",
         user: name,
         roles,
       })),
 
-    async setPassword(name, password, verified) {
+    /**
+     * Ends the user's sessions, and returns the new hash. With `verified`, the user of a password that was
+     * checked, nothing changes if that user has another hash by now or is disabled. Throws OverloadedError.
+     */
+    async setPassword(name: string, password: string, verified?: StoredUser) {
       if ((await users.find(name)) === undefined) return undefined;
       const passwordHash = await hash(password);
       const changed = await toChanged(name, users.change(name, { passwordHash }, verified), () => ({

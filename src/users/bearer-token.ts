@@ -5,7 +5,7 @@ import { LRUCache } from "lru-cache";
 import { cached } from "@topicsync/lib/concurrency/cached";
 import { getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
-import type { OidcConfig } from "../config/openid-config.ts";
+import type { OidcConfig } from "../config/config.ts";
 import { ForgedTokenError, InvalidTokenError, toUser } from "./openid.ts";
 import type { User } from "./user.ts";
 
@@ -47,7 +47,7 @@ export function createVerifyToken(config: OidcConfig, clock: () => number = Date
   const verified = new LRUCache<string, { readonly user: User; readonly until: number }>({
     max: maxRemembered,
   });
-  const fetchKeys = cached(() => discover(issuer), {});
+  const fetchKeys = cached(() => discover(issuer));
 
   async function getKeys(): Promise<RemoteJWKSet> {
     try {

@@ -16,12 +16,7 @@ export interface Presented {
  * Counts unknown session ids and keys and forged tokens by network, and rejects further ones unchecked beyond
  * a limit.
  */
-export interface ForgeryThrottle {
-  /** Throws TooManyAttemptsError, unless the same secret was accepted recently. */
-  check(presented: Presented): Promise<void>;
-  recordFailure(presented: Presented): Promise<void>;
-  recordSuccess(presented: Presented): void;
-}
+export type ForgeryThrottle = ReturnType<typeof createForgeryThrottle>;
 
 /** Failures allowed within five minutes of the first. */
 export const maxForgeries = 100;
@@ -38,11 +33,12 @@ interface ForgeryThrottleOptions {
  * Nobody can guess these secrets; the limit saves look-ups and signature checks. It is separate from that of
  * logins, so that expired sessions keep nobody from signing in again.
  */
-export function createForgeryThrottle({ onLimit }: ForgeryThrottleOptions): ForgeryThrottle {
+export function createForgeryThrottle({ onLimit }: ForgeryThrottleOptions) {
   const limiter = new RateLimiterMemory({ points: maxForgeries, duration: windowSeconds });
   const accepted = new LRUCache<string, true>({ max: maxRemembered, ttl: windowSeconds * 1_000 });
   return {
-    async check({ secret, address }) {
+    /** Throws TooManyAttemptsError, unless the same secret was accepted recently. */
+    async check({ secret, address }: Presented): Promise<void> {
       const state = await limiter.get(toNetwork(address));
       if (state === null || state.remainingPoints > 0 || accepted.has(toDigest(secret))) return;
       throw new TooManyAttemptsError(
@@ -51,12 +47,12 @@ export function createForgeryThrottle({ onLimit }: ForgeryThrottleOptions): Forg
       );
     },
 
-    async recordFailure({ address }) {
+    async recordFailure({ address }: Presented): Promise<void> {
       const { consumedPoints } = await limiter.penalty(toNetwork(address));
       if (consumedPoints === maxForgeries) onLimit(address);
     },
 
-    recordSuccess({ secret }) {
+    recordSuccess({ secret }: Presented): void {
       accepted.set(toDigest(secret), true);
     },
   };

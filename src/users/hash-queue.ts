@@ -5,15 +5,7 @@ import PQueue from "p-queue";
 import { OverloadedError } from "@topicsync/lib/errors";
 
 /** A bounded queue for password hashes. */
-export interface HashQueue {
-  /**
-   * Runs the work when its turn comes: `first` before `last`, each in order of arrival. Throws
-   * OverloadedError when the queue is full, or when the turn does not come in time.
-   */
-  run<T>(priority: HashPriority, work: () => Promise<T>): Promise<T>;
-}
-
-type HashPriority = "first" | "last";
+export type HashQueue = ReturnType<typeof createHashQueue>;
 
 /** A hash occupies a core, and one of the four threads that file access and DNS lookups share. */
 const defaultConcurrency = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)));
@@ -27,11 +19,15 @@ export function createHashQueue({
   concurrency = defaultConcurrency,
   maxWaiting = defaultMaxWaiting,
   maxWaitMs = defaultMaxWaitMs,
-} = {}): HashQueue {
+} = {}) {
   const queue = new PQueue({ concurrency });
 
   return {
-    async run(priority, work) {
+    /**
+     * Runs the work when its turn comes: `first` before `last`, each in order of arrival. Throws
+     * OverloadedError when the queue is full, or when the turn does not come in time.
+     */
+    async run<T>(priority: "first" | "last", work: () => Promise<T>): Promise<T> {
       const isFirst = priority === "first";
       if (queue.size >= (isFirst ? maxWaiting : Math.ceil(maxWaiting / 2))) throw createOverloadedError();
       const waiting = new AbortController();

@@ -58,19 +58,7 @@ interface NewKey {
 }
 
 /** Manages API keys, for HTTP and the command line. Every function throws UnavailableError. */
-export interface KeyAdministration {
-  findPage(query: KeyPageQuery): Promise<KeyPage<KeyView>>;
-  /**
-   * Throws a RejectionError if it has expired or would live too long, and NameTakenError if two keys of this
-   * name are valid.
-   */
-  create(
-    key: NewKey,
-    creator: Pick<User, "name" | "maker">,
-  ): Promise<{ readonly key: CreatedKeyView; readonly event: AuditEvent }>;
-  /** Undefined if there is no such key. */
-  remove(id: string): Promise<{ readonly key: KeyView; readonly event: AuditEvent } | undefined>;
-}
+export type KeyAdministration = ReturnType<typeof createKeyAdministration>;
 
 /** The beginning of every key, by which scanners for leaked secrets can find it. */
 export const keyPrefix = "tsk_";
@@ -98,15 +86,19 @@ export function createKeyAdministration(
   store: KeyStore,
   maxDays: number,
   now: () => Date = () => new Date(),
-): KeyAdministration {
+) {
   const toView = (key: StoredKey): KeyView => toKeyView({ ...key, expiresOn: toKeyEnd(key, maxDays) });
   return {
-    async findPage(query) {
+    async findPage(query: KeyPageQuery): Promise<KeyPage<KeyView>> {
       const { keys, next } = await store.findPage(query);
       return { keys: keys.map(toView), next };
     },
 
-    async create({ name, roles, expiresOn }, creator) {
+    /**
+     * Throws a RejectionError if it has expired or would live too long, and NameTakenError if two keys of this
+     * name are valid.
+     */
+    async create({ name, roles, expiresOn }: NewKey, creator: Pick<User, "name" | "maker">) {
       const createdOn = now();
       if (!(expiresOn > createdOn)) throw rejectExpiry("The key would be expired.", "must be in the future");
       if (toKeyEnd({ createdOn, expiresOn }, maxDays) < expiresOn)
@@ -120,10 +112,12 @@ export function createKeyAdministration(
       const since = new Date(createdOn.getTime() - maxDays * dayMs);
       if (!(await store.insert(stored, { at: createdOn, since })))
         throw new NameTakenError(`two valid keys are named "${name}"; delete one of them first`);
-      return { key: { ...toKeyView(stored), key }, event: toEvent("key.created", stored) };
+      const view: CreatedKeyView = { ...toKeyView(stored), key };
+      return { key: view, event: toEvent("key.created", stored) };
     },
 
-    async remove(id) {
+    /** Undefined if there is no such key. */
+    async remove(id: string) {
       const removed = await store.remove(id);
       return removed && { key: toView(removed), event: toEvent("key.deleted", removed) };
     },

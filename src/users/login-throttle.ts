@@ -12,13 +12,7 @@ export interface Attempt {
 }
 
 /** Counts failed logins and rejects further attempts beyond a limit. */
-export interface LoginThrottle {
-  /** Returns whether no login from this network failed recently. Throws TooManyAttemptsError. */
-  check(attempt: Attempt): Promise<{ readonly clean: boolean }>;
-  recordFailure(attempt: Attempt): Promise<void>;
-  /** Clears the failures of this user at this address. */
-  recordSuccess(attempt: Attempt): Promise<void>;
-}
+export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 
 /**
  * Failures allowed within five minutes of the first. The tight limit applies to one user at one address, so
@@ -39,7 +33,7 @@ interface LoginThrottleOptions {
 /**
  * Keeps failures only. Each of them cost a hash, so memory is bounded by the hashes computed in five minutes.
  */
-export function createLoginThrottle({ onLimit, limits = loginLimits }: LoginThrottleOptions): LoginThrottle {
+export function createLoginThrottle({ onLimit, limits = loginLimits }: LoginThrottleOptions) {
   const createLimiter = (limit: LoginLimit): RateLimiterMemory =>
     new RateLimiterMemory({ points: limits[limit], duration: windowSeconds });
   const limiters = {
@@ -49,7 +43,8 @@ export function createLoginThrottle({ onLimit, limits = loginLimits }: LoginThro
   };
 
   return {
-    async check(attempt) {
+    /** Returns whether no login from this network failed recently. Throws TooManyAttemptsError. */
+    async check(attempt: Attempt): Promise<{ readonly clean: boolean }> {
       const keys = toKeys(attempt);
       const [atAddress, address, user] = await Promise.all([
         limiters.userAtAddress.get(keys.userAtAddress),
@@ -66,7 +61,7 @@ export function createLoginThrottle({ onLimit, limits = loginLimits }: LoginThro
       return { clean: address === null };
     },
 
-    async recordFailure(attempt) {
+    async recordFailure(attempt: Attempt): Promise<void> {
       const keys = toKeys(attempt);
       for (const limit of ["userAtAddress", "address", "user"] as const) {
         const { consumedPoints } = await limiters[limit].penalty(keys[limit]);
@@ -74,7 +69,8 @@ export function createLoginThrottle({ onLimit, limits = loginLimits }: LoginThro
       }
     },
 
-    async recordSuccess(attempt) {
+    /** Clears the failures of this user at this address. */
+    async recordSuccess(attempt: Attempt): Promise<void> {
       await limiters.userAtAddress.delete(toKeys(attempt).userAtAddress);
     },
   };

@@ -6,7 +6,7 @@ import type { Logger } from "@topicsync/lib/logger";
 import { followSecret } from "@topicsync/lib/secret";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import type { SignInFailureReason } from "../../schemas/session.ts";
-import type { SignInConfig } from "../config/openid-config.ts";
+import type { SignInConfig } from "../config/config.ts";
 import { getClaim, SignInError, type TokenClaims } from "./openid.ts";
 
 /** Values that bind a callback to the browser that began the sign-in. */
@@ -19,32 +19,26 @@ export interface SignInSecrets {
 }
 
 /** An OpenID provider, used by the authorization code flow (OpenID Connect Core 1.0, section 3.1). */
-export interface OpenIdProvider {
-  /** Returns the URL where the browser signs in. Throws a SignInError. */
-  buildSignInUrl(secrets: SignInSecrets): Promise<string>;
-  /** Exchanges the callback's code for the user's claims. Throws a SignInError. */
-  fetchClaims(response: URLSearchParams, secrets: SignInSecrets): Promise<TokenClaims>;
-}
+export type OpenIdProvider = ReturnType<typeof createOpenIdProvider>;
 
 const timeoutSeconds = 5;
 const clockToleranceSeconds = 30;
 
 /** Creates the provider. It is contacted at the first sign-in. */
-export function createOpenIdProvider(config: SignInConfig, redirectUri: string, log: Logger): OpenIdProvider {
+export function createOpenIdProvider(config: SignInConfig, redirectUri: string, log: Logger) {
   const authentication =
     config.clientSecret === undefined
       ? client.None()
       : authenticateClient(followSecret(config.clientSecret, log));
-  const getConfiguration = cached(
-    () =>
-      discover(config, authentication).catch((error: unknown) => {
-        throw toUnavailable(error);
-      }),
-    {},
+  const getConfiguration = cached(() =>
+    discover(config, authentication).catch((error: unknown) => {
+      throw toUnavailable(error);
+    }),
   );
 
   return {
-    async buildSignInUrl({ state, nonce, codeVerifier }) {
+    /** Returns the URL where the browser signs in. Throws a SignInError. */
+    async buildSignInUrl({ state, nonce, codeVerifier }: SignInSecrets): Promise<string> {
       const url = client.buildAuthorizationUrl(await getConfiguration(), {
         redirect_uri: redirectUri,
         scope: config.scope,
@@ -57,7 +51,11 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string, 
       throw new SignInError("unavailable", `the authorization_endpoint is not HTTPS: ${url.origin}`);
     },
 
-    async fetchClaims(response, { state, nonce, codeVerifier }) {
+    /** Exchanges the callback's code for the user's claims. Throws a SignInError. */
+    async fetchClaims(
+      response: URLSearchParams,
+      { state, nonce, codeVerifier }: SignInSecrets,
+    ): Promise<TokenClaims> {
       const provider = await getConfiguration();
       try {
         const tokens = await client.authorizationCodeGrant(

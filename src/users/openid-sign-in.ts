@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { getErrorMessage, TooManyAttemptsError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import type { OpenIdProvider, SignInSecrets } from "./openid-provider.ts";
-import type { SignInConfig } from "../config/openid-config.ts";
+import type { SignInConfig } from "../config/config.ts";
 import { InvalidTokenError, SignInError, toUser } from "./openid.ts";
 import type { LoginThrottle } from "./login-throttle.ts";
 import type { User } from "./user.ts";
@@ -20,16 +20,7 @@ interface OpenIdCallback {
 }
 
 /** Signs users in through an OpenID provider. */
-export interface OpenIdSignIn {
-  readonly issuer: string;
-  /**
-   * Begins a sign-in: the browser keeps `id` and goes to `location`. State, nonce and verifier are derived
-   * from the id, so nothing is stored and any instance can finish. Throws a SignInError.
-   */
-  begin(): Promise<{ readonly id: string; readonly location: string }>;
-  /** Returns the user whom the provider names. Throws a SignInError. */
-  finish(callback: OpenIdCallback): Promise<User>;
-}
+export type OpenIdSignIn = ReturnType<typeof createOpenIdSignIn>;
 
 interface OpenIdSignInOptions {
   readonly config: SignInConfig;
@@ -41,7 +32,7 @@ interface OpenIdSignInOptions {
 /** Each sends up to three requests to the provider; forged callbacks must not flood it. */
 const maxPending = 16;
 
-export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSignInOptions): OpenIdSignIn {
+export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSignInOptions) {
   let pending = 0;
 
   async function finish({ id, response, address }: OpenIdCallback): Promise<User> {
@@ -77,11 +68,16 @@ export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSi
 
   return {
     issuer: config.issuer,
-    async begin() {
+    /**
+     * Begins a sign-in: the browser keeps `id` and goes to `location`. State, nonce and verifier are derived
+     * from the id, so nothing is stored and any instance can finish. Throws a SignInError.
+     */
+    async begin(): Promise<{ readonly id: string; readonly location: string }> {
       const id = randomBytes(32).toString("base64url");
       return { id, location: await provider.buildSignInUrl(deriveSecrets(id)).catch(fail) };
     },
-    finish: (callback) => finish(callback).catch(fail),
+    /** Returns the user whom the provider names. Throws a SignInError. */
+    finish: (callback: OpenIdCallback): Promise<User> => finish(callback).catch(fail),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { SignInFailureReason } from "../../schemas/session.ts";
 import { openIdPrefix } from "../../schemas/user.ts";
-import type { OidcConfig } from "../config/openid-config.ts";
+import type { OidcConfig } from "../config/config.ts";
 import { everyRole, type User } from "./user.ts";
 
 /** The token cannot be accepted; the message says why. */

@@ -44,24 +44,7 @@ export interface SessionStore {
 }
 
 /** The sessions of the console. Every function throws UnavailableError. */
-export interface Sessions {
-  /**
-   * Begins a session for a user whose password was checked against this hash; undefined if it has changed or
-   * the user has been disabled since.
-   */
-  begin(user: StoredUser): Promise<Session | undefined>;
-  /** Begins a session for a user of the OpenID provider. */
-  beginFederated(user: User, issuer: string): Promise<Session>;
-  /** Returns a valid session; undefined when it is unknown or expired, or its user may no longer sign in. */
-  find(id: string): Promise<Session | undefined>;
-  /** The open sessions of a user, the newest first. */
-  list(user: string): Promise<OpenSession[]>;
-  /** Ends one session of a user; false if there is none of this key. */
-  endOne(user: string, key: string): Promise<boolean>;
-  end(session: Session): Promise<void>;
-  /** Ends all sessions of a user, or all but one. */
-  endAll(user: string, except?: Session): Promise<void>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 /** A session as its user sees it. */
 export interface OpenSession {
@@ -94,7 +77,7 @@ interface SessionsOptions {
  * Reads the session and its user for each request, so that signing out, a new password and a revoked role
  * take effect at once on every instance.
  */
-export function createSessions(options: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions) {
   const { store, users, issuer, now = () => new Date() } = options;
 
   async function insert(user: User, basis: SessionBasis): Promise<Session> {
@@ -122,7 +105,11 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   return {
-    async begin(user) {
+    /**
+     * Begins a session for a user whose password was checked against this hash; undefined if it has changed or
+     * the user has been disabled since.
+     */
+    async begin(user: StoredUser): Promise<Session | undefined> {
       const basis = { passwordDigest: digest(user.passwordHash) };
       const session = await insert(user, basis);
       // Before it was inserted, the user may have been disabled, or the password and the sessions replaced.
@@ -131,9 +118,12 @@ export function createSessions(options: SessionsOptions): Sessions {
       return undefined;
     },
 
-    beginFederated: (user, signedInAt) => insert(user, { issuer: signedInAt, roles: user.roles }),
+    /** Begins a session for a user of the OpenID provider. */
+    beginFederated: (user: User, signedInAt: string): Promise<Session> =>
+      insert(user, { issuer: signedInAt, roles: user.roles }),
 
-    async find(id) {
+    /** Returns a valid session; undefined when it is unknown or expired, or its user may no longer sign in. */
+    async find(id: string): Promise<Session | undefined> {
       const stored = await store.find(digest(id));
       if (stored === undefined || stored.expiresOn <= now()) return undefined;
       const user = await findUser(stored);
@@ -144,22 +134,26 @@ export function createSessions(options: SessionsOptions): Sessions {
       return toSession(id, user, toEnd(stored));
     },
 
-    async list(user) {
+    /** The open sessions of a user, the newest first. */
+    async list(user: string): Promise<OpenSession[]> {
       const stored = await store.list(user);
       return stored
         .filter(({ expiresOn }) => expiresOn > now())
         .map(({ digest: key, createdOn, expiresOn }) => ({ key, startedOn: createdOn, expiresOn }));
     },
 
-    async endOne(user, key) {
+    /** Ends one session of a user; false if there is none of this key. */
+    async endOne(user: string, key: string): Promise<boolean> {
       const stored = await store.find(key);
       if (stored?.user !== user) return false;
       await store.remove(key);
       return true;
     },
 
-    end: ({ id }) => store.remove(digest(id)),
-    endAll: (user, except) => store.removeAll(user, except && digest(except.id)),
+    end: ({ id }: Session): Promise<void> => store.remove(digest(id)),
+    /** Ends all sessions of a user, or all but one. */
+    endAll: (user: string, except?: Session): Promise<void> =>
+      store.removeAll(user, except && digest(except.id)),
   };
 }
 

@@ -82,12 +82,13 @@ export const retired: Create<RetiredTopic> = (maybe) =>
 const tags = fc.uniqueArray(oneOf("a", "b-c", "d"), { minLength: 1 }).map((all) => all.toSorted());
 const labels = fc
   .uniqueArray(oneOf("cost-center", "b", "c"), { minLength: 1 })
-  .chain((names) => fc.tuple(...names.toSorted().map((name) => fc.tuple(fc.constant(name), oneOf("x", "")))));
+  .chain((names) => fc.tuple(...names.toSorted().map((name) => fc.tuple(fc.constant(name), oneOf("x", "")))))
+  .map((pairs): Record<string, string> => Object.fromEntries(pairs));
 
 const detailsMembers = (maybe: Maybe) => ({
   ...{ owner: orEmpty(maybe), description: orEmpty(maybe), contact: orEmpty(maybe) },
   tags: maybe(tags, []),
-  labels: maybe(labels, []),
+  labels: maybe(labels, {}),
   lifecycle: maybe(fc.constant<TopicLifecycle>("deprecated"), "active" as const),
   sunset: maybe(fc.constant("2027-01-01"), null),
   replacedBy: orEmpty(maybe),

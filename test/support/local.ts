@@ -44,21 +44,17 @@ export function createLaunchOptions(t: TestContext): LaunchOptions {
 }
 
 /** Starts a server, stopped after the test at the latest. */
-export async function start<R extends Running>(
-  t: TestContext,
-  launcher: Launcher<R>,
-  options: LaunchOptions,
-): Promise<R> {
+export async function start(t: TestContext, launcher: Launcher, options: LaunchOptions): Promise<Running> {
   const running = await launcher.start(options);
   cleanUpAfter(t, () => running.stop());
   return running;
 }
 
 /** Starts a server while another one has the port of its former address. */
-export async function startElsewhere<R extends Running>(
+export async function startElsewhere(
   former: Pick<Running, "address">,
-  starting: () => Promise<R>,
-): Promise<R> {
+  starting: () => Promise<Running>,
+): Promise<Running> {
   const other = createServer();
   await once(other.listen(getPort(former.address), "127.0.0.1"), "listening");
   return starting().finally(() => other.close());

@@ -6,21 +6,6 @@ import type { EventRecord } from "./record.ts";
 /** Where a path leads: into the event or into its record. */
 export type Place = Pick<Condition, "path" | "ofRecord">;
 
-/**
- * A tree of entries by path, so that an event is walked once for all of them. A walk takes at most 32 steps
- * per object, list element and value of the event, however many paths there are.
- */
-export interface PathTree<T> {
-  getOrAdd(place: Place, make: () => T): T;
-  get(place: Place): T | undefined;
-  delete(place: Place): void;
-  /**
-   * Calls back with every value that the event has at the path of an entry: undefined for an object, and
-   * nothing for null.
-   */
-  walk(event: unknown, record: EventRecord | undefined, onValue: Visitor<T>): void;
-}
-
 type Visitor<T> = (entry: T, value: Scalar | undefined) => void;
 
 interface Node<T> {
@@ -35,14 +20,53 @@ interface Node<T> {
 /** Nodes with more children look the event's members up in the tree instead of the reverse. */
 const maxNamesLookedUp = 32;
 
-export function createPathTree<T>(): PathTree<T> {
-  const ofEvent = createNode<T>("");
-  const ofRecord = createNode<T>("");
-  const getRoot = (place: Place): Node<T> => (place.ofRecord ? ofRecord : ofEvent);
+/**
+ * A tree of entries by path, so that an event is walked once for all of them. A walk takes at most 32 steps
+ * per object, list element and value of the event, however many paths there are.
+ */
+export class PathTree<T> {
+  readonly #ofEvent = createNode<T>("");
+  readonly #ofRecord = createNode<T>("");
+
+  getOrAdd(place: Place, make: () => T): T {
+    let node = this.#getRoot(place);
+    for (const name of place.path) {
+      let child = node.children?.get(name);
+      if (child === undefined) (node.children ??= new Map()).set(name, (child = createNode(name)));
+      node = child;
+    }
+    return (node.entry ??= make());
+  }
+
+  get(place: Place): T | undefined {
+    return this.#findNodes(place)?.at(-1)?.entry;
+  }
+
+  delete(place: Place): void {
+    const nodes = this.#findNodes(place);
+    const last = nodes?.at(-1);
+    if (nodes === undefined || last === undefined) return;
+    last.entry = undefined;
+    prune(nodes);
+  }
+
+  /**
+   * Calls back with every value that the event has at the path of an entry: undefined for an object, and
+   * nothing for null.
+   */
+  walk(event: unknown, record: EventRecord | undefined, onValue: Visitor<T>): void {
+    // An array has no members itself.
+    if (!Array.isArray(event)) visit(this.#ofEvent, event, onValue);
+    if (record !== undefined && this.#ofRecord.children !== undefined) visit(this.#ofRecord, record, onValue);
+  }
+
+  #getRoot(place: Place): Node<T> {
+    return place.ofRecord ? this.#ofRecord : this.#ofEvent;
+  }
 
   /** Returns the nodes from the root to a path; undefined if there is no such path. */
-  function findNodes(place: Place): Node<T>[] | undefined {
-    const nodes = [getRoot(place)];
+  #findNodes(place: Place): Node<T>[] | undefined {
+    const nodes = [this.#getRoot(place)];
     for (const name of place.path) {
       const child = nodes.at(-1)?.children?.get(name);
       if (child === undefined) return undefined;
@@ -50,31 +74,6 @@ export function createPathTree<T>(): PathTree<T> {
     }
     return nodes;
   }
-
-  return {
-    getOrAdd(place, make) {
-      let node = getRoot(place);
-      for (const name of place.path) {
-        let child = node.children?.get(name);
-        if (child === undefined) (node.children ??= new Map()).set(name, (child = createNode(name)));
-        node = child;
-      }
-      return (node.entry ??= make());
-    },
-    get: (place) => findNodes(place)?.at(-1)?.entry,
-    delete(place) {
-      const nodes = findNodes(place);
-      const last = nodes?.at(-1);
-      if (nodes === undefined || last === undefined) return;
-      last.entry = undefined;
-      prune(nodes);
-    },
-    walk(event, record, onValue) {
-      // An array has no members itself.
-      if (!Array.isArray(event)) visit(ofEvent, event, onValue);
-      if (record !== undefined && ofRecord.children !== undefined) visit(ofRecord, record, onValue);
-    },
-  };
 }
 
 const createNode = <T>(name: string): Node<T> => ({

@@ -2,7 +2,7 @@ import { toComparable } from "./compare.ts";
 import { isComparison, mergeEquals, signs, type Condition, type Filter } from "./filter.ts";
 import { splitLike } from "../patterns/like.ts";
 import { needsEncoding, needsSuffix } from "./look-alike-values.ts";
-import { needsOperator } from "./look-alikes.ts";
+import { needsOperator, percentEncode } from "./look-alikes.ts";
 import { parseNumber } from "./numbers.ts";
 
 /** Formats a filter so that parsing the text returns the same filter. */
@@ -56,9 +56,6 @@ function encodeOuterSpace(text: string): string {
   const end = start + inner.length;
   return encodeURIComponent(text.slice(0, start)) + inner + encodeURIComponent(text.slice(end));
 }
-
-const percentEncode = (character: string): string =>
-  `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
 
 /** A filter in English. */
 export interface FilterDescription {

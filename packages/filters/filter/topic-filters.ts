@@ -1,4 +1,4 @@
-import { FilterSyntaxError, mergeEquals, type Condition, type FilterMember } from "./filter.ts";
+import { FilterSyntaxError, mergeEquals, type Condition, type Filter, type FilterMember } from "./filter.ts";
 import { createConditionTest } from "./match.ts";
 import { parseFilter } from "./parse.ts";
 import { PatternBudget } from "../patterns/pattern-budget.ts";
@@ -32,15 +32,9 @@ export function readFilters(texts: FilterTexts): RootedCondition[] {
 /** As `readFilters`, but an invalid filter has no conditions. */
 export function readValidFilters(texts: FilterTexts): RootedCondition[] {
   const rooted: RootedCondition[] = [];
-  let budget = PatternBudget.forTopic();
-  for (const member of members)
-    try {
-      addConditions(rooted, member, texts, budget);
-    } catch (error) {
-      if (!(error instanceof FilterSyntaxError)) throw error;
-      // Otherwise the other filter would be invalid for what this one has spent.
-      budget = PatternBudget.forTopic();
-    }
+  tryEach((member, budget) => {
+    addConditions(rooted, member, texts, budget);
+  });
   return rooted;
 }
 
@@ -62,11 +56,19 @@ function addConditions(
 }
 
 /** Returns at most one error per filter. `whole`: the budget of all topics of a request. */
-export function findFilterErrors(texts: FilterTexts, whole?: PatternBudget): FilterSyntaxError[] {
+export const findFilterErrors = (texts: FilterTexts, whole?: PatternBudget): FilterSyntaxError[] =>
+  tryEach((member, budget) => {
+    parseMemberFilter(member, texts[member] ?? "", budget);
+  }, whole);
+
+function tryEach(
+  read: (member: FilterMember, budget: PatternBudget) => void,
+  whole?: PatternBudget,
+): FilterSyntaxError[] {
   let budget = PatternBudget.forTopic(whole);
   return members.flatMap((member) => {
     try {
-      parseMemberFilter(member, texts[member] ?? "", budget);
+      read(member, budget);
       return [];
     } catch (error) {
       if (!(error instanceof FilterSyntaxError)) throw error;
@@ -78,7 +80,7 @@ export function findFilterErrors(texts: FilterTexts, whole?: PatternBudget): Fil
 }
 
 /** What is wrong with a member. */
-export interface FilterFault {
+interface FilterFault {
   readonly path: string;
   readonly message: string;
 }
@@ -98,11 +100,7 @@ export const matches = (
 ): boolean =>
   conditions.every((condition) => createConditionTest(condition)(condition.ofRecord ? record : event));
 
-function parseMemberFilter(
-  member: FilterMember,
-  text: string,
-  budget: PatternBudget,
-): ReturnType<typeof parseFilter> {
+function parseMemberFilter(member: FilterMember, text: string, budget: PatternBudget): Filter {
   try {
     return parseFilter(text, member, budget);
   } catch (error) {

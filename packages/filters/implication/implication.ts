@@ -1,25 +1,15 @@
-import { hasSamePath } from "../filter/filter.ts";
+import { FilterSyntaxError, hasSamePath } from "../filter/filter.ts";
 import { findValue } from "./find-value.ts";
 import { getContent, isAtOrAbove, type Content } from "./places.ts";
-import { matches, type RootedCondition } from "../filter/topic-filters.ts";
+import { matches, readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
 import { countTestable, isDisjoint, isSubset, ValueSet, type SampleValue } from "./value-set.ts";
 import { WitnessBuilder, type Witness } from "./witness.ts";
 
 /**
- * Whether every event that meets some conditions meets other ones, too. What is certain about events
- * (places.ts) is used.
+ * Whether every event that meets some conditions meets other ones, too; refuted by an event that does not.
+ * What is certain about events (places.ts) is used.
  */
-export type Implication =
-  /** For each of the other conditions, the conditions that it follows from; none if it always holds. */
-  | { readonly verdict: "implied"; readonly proof: readonly Inference[] }
-  /** An event that meets the conditions and not the other ones. */
-  | { readonly verdict: "refuted"; readonly witness: Witness }
-  | { readonly verdict: "undecided" };
-
-export interface Inference {
-  readonly condition: RootedCondition;
-  readonly from: readonly RootedCondition[];
-}
+export type Implication = "implied" | "refuted" | "undecided";
 
 /**
  * Decides whether the conditions of a topic imply those of another one. Each condition selects its list
@@ -28,26 +18,49 @@ export interface Inference {
  * of conditions.
  */
 export function implies(one: TopicConditions, other: TopicConditions): Implication {
-  const contradiction = one.findContradiction();
-  const proof: Inference[] = [];
-  const open: Tested[] = [];
-  for (const tested of other.all) {
-    const from = contradiction ?? one.prove(tested);
-    if (from === undefined) open.push(tested);
-    else proof.push({ condition: tested.condition, from });
-  }
-  if (open.length === 0) return { verdict: "implied", proof };
-  for (const against of open) {
+  const open = other.all.filter((tested) => !one.proves(tested));
+  if (open.length === 0 || one.findContradiction() !== undefined) return "implied";
+  const isRefuted = open.some((against) => {
     const witness = one.createWitness({ against });
-    if (witness === undefined || other.areMet(witness)) continue;
-    return { verdict: "refuted", witness };
-  }
-  return { verdict: "undecided" };
+    return witness !== undefined && !other.areMet(witness);
+  });
+  return isRefuted ? "refuted" : "undecided";
 }
 
-/** Whether the verdict is "implied", without a witness if it is not. */
+/** As `implies`, without looking for an event that refutes it. */
 export const areImplied = (one: TopicConditions, other: TopicConditions): boolean =>
-  other.all.every((tested) => one.prove(tested) !== undefined) || one.findContradiction() !== undefined;
+  other.all.every((tested) => one.proves(tested)) || one.findContradiction() !== undefined;
+
+/**
+ * What a change of a topic's filters does to its events: none, only more, only fewer, none of the old ones,
+ * or other ones as well. Undecided: no proof and no counterexample was found.
+ */
+export type FilterChange = "same" | "widened" | "narrowed" | "disjoint" | "changed" | "undecided";
+
+export function classifyChange(before: TopicConditions, after: TopicConditions): FilterChange {
+  const [kept, added] = [implies(before, after), implies(after, before)];
+  if (kept === "implied" && added === "implied") return "same";
+  if (kept === "implied" && added === "refuted") return "widened";
+  if (kept === "refuted" && added === "implied") return "narrowed";
+  if (before.isDisjoint(after)) return "disjoint";
+  return kept === "refuted" && added === "refuted" ? "changed" : "undecided";
+}
+
+/** Undefined for filters that are invalid, which match no event. */
+export function tryReadConditions(filters: FilterTexts): TopicConditions | undefined {
+  try {
+    return new TopicConditions(readFilters(filters));
+  } catch (error) {
+    if (error instanceof FilterSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Classifies a change of filters given as texts; undefined if one of them is invalid. */
+export function compareFilters(before: FilterTexts, after: FilterTexts): FilterChange | undefined {
+  const [old, next] = [tryReadConditions(before), tryReadConditions(after)];
+  return old === undefined || next === undefined ? undefined : classifyChange(old, next);
+}
 
 /** A condition, and the values that satisfy it; undefined for "exists". */
 interface Tested {
@@ -129,21 +142,20 @@ export class TopicConditions {
     return both.findContradiction() !== undefined;
   }
 
-  /** Returns conditions that another one follows from; undefined if no proof is found. */
-  prove({ condition, set: outer }: Tested): readonly RootedCondition[] | undefined {
-    if (outer === undefined) return this.#proveExistence(condition);
-    const { content, conditions, sets = [] } = this.#findPlace(condition) ?? {};
-    const single = conditions?.find((_one, at) => sets[at] !== undefined && isSubset(sets[at], outer));
-    if (single !== undefined) return [single];
-    return content === "text" && isWithin(sets, outer) ? conditions : undefined;
+  /** Whether another condition follows from these. */
+  proves({ condition, set: outer }: Tested): boolean {
+    if (outer === undefined) return this.#provesExistence(condition);
+    const { content, sets = [] } = this.#findPlace(condition) ?? {};
+    return sets.some((set) => isSubset(set, outer)) || (content === "text" && isWithin(sets, outer));
   }
 
-  #proveExistence(condition: RootedCondition): readonly RootedCondition[] | undefined {
-    if (isAbsence(condition) && getContent(condition) === "nothing") return [];
-    const found = isAbsence(condition)
-      ? this.#conditions.find((one) => isAbsence(one) && isAtOrAbove(one, condition))
-      : this.#conditions.find((one) => !isAbsence(one) && isAtOrAbove(condition, one));
-    return found && [found];
+  #provesExistence(condition: RootedCondition): boolean {
+    if (!isAbsence(condition))
+      return this.#conditions.some((one) => !isAbsence(one) && isAtOrAbove(condition, one));
+    return (
+      getContent(condition) === "nothing" ||
+      this.#conditions.some((one) => isAbsence(one) && isAtOrAbove(one, condition))
+    );
   }
 
   /** Creates an event that meets the conditions; undefined if none is found. */

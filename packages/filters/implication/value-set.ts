@@ -1,10 +1,14 @@
 import { compare, compareTexts, toComparable } from "../filter/compare.ts";
 import { isComparison, type Condition, type Operator } from "../filter/filter.ts";
 import { foldCase } from "../patterns/fold.ts";
-import { splitLike } from "../patterns/like.ts";
 import { createValueTest, type ValueTest } from "../filter/match.ts";
 import { parseNumber, printNumber } from "../filter/numbers.ts";
-import { simplifyLike, toIndexedPattern, type IndexedPattern } from "../patterns/patterns.ts";
+import {
+  listRequiredByLike,
+  simplifyLike,
+  toIndexedPattern,
+  type IndexedPattern,
+} from "../patterns/patterns.ts";
 import { Automaton } from "../patterns/substrings.ts";
 import { TextPatterns } from "../patterns/text-patterns.ts";
 
@@ -103,9 +107,6 @@ function simplifyCondition({ operator, values }: Test): Test {
     : { operator, values };
 }
 
-const findTexts = (pattern: string): string[] =>
-  splitLike(pattern).flatMap((part) => ("text" in part ? part.text : []));
-
 const opposites: Readonly<Partial<Record<Operator, Operator>>> = {
   eq: "ne",
   ne: "eq",
@@ -180,15 +181,7 @@ export function countTestable(sets: readonly ValueSet[]): number {
 
 /** What every text has that satisfies one value of a pattern condition. */
 function findRequired({ operator }: Test, value: string): IndexedPattern[] {
-  if (operator === "like") {
-    const [parts, texts] = [splitLike(value), findTexts(value)];
-    const [first, last] = [parts[0], parts.at(-1)];
-    return [
-      ...(first !== undefined && "text" in first ? [{ operator: "prefix", value: first.text } as const] : []),
-      ...(last !== undefined && "text" in last ? [{ operator: "suffix", value: last.text } as const] : []),
-      ...texts.map((text) => ({ operator: "contains", value: text }) as const),
-    ];
-  }
+  if (operator === "like") return listRequiredByLike(value);
   const pattern = isIndexed(operator) || operator === "regex" ? toIndexedPattern(operator, value) : undefined;
   return pattern === undefined ? [] : [pattern];
 }

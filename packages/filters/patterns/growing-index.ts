@@ -1,9 +1,3 @@
-/** An index of entries that are known when it is created. */
-export interface StaticIndex<Key, Value> {
-  /** Removes an entry of the index. */
-  delete(key: Key, value: Value): void;
-}
-
 /** So few entries are searched one by one. */
 const maxRecent = 16;
 
@@ -20,7 +14,7 @@ interface Part<Key, Value, Index> {
  * index together with all smaller ones. So there are few indexes, and each entry is moved a few times
  * (Bentley and Saxe 1980).
  */
-export class GrowingIndex<Key, Value, Index extends StaticIndex<Key, Value>> {
+export class GrowingIndex<Key, Value, Index extends { delete(key: Key, value: Value): void }> {
   readonly #create: (entries: ReadonlyMap<Key, Value>) => Index;
   #recent = new Map<Key, Value>();
   /** The largest first. */

@@ -90,18 +90,23 @@ export function simplifyLike(pattern: string): IndexedPattern | undefined {
   return operator === undefined || !value?.isWellFormed() ? undefined : { operator, value };
 }
 
-function findRequiredByLike(pattern: string): IndexedPattern | undefined {
+/** Returns what every text has that satisfies a pattern with wildcards: a beginning, an end and parts. */
+export function listRequiredByLike(pattern: string): IndexedPattern[] {
   const parts = splitLike(pattern);
   const [first, last] = [parts[0], parts.at(-1)];
-  const texts = parts.flatMap((part) => ("text" in part ? part.text : []));
-  const longest = texts.reduce((best, text) => (text.length > best.length ? text : best), "");
-  if (longest === "") return undefined;
-  if (first !== undefined && "text" in first && first.text === longest)
-    return { operator: "prefix", value: longest };
-  if (last !== undefined && "text" in last && last.text === longest)
-    return { operator: "suffix", value: longest };
-  return { operator: "contains", value: longest };
+  const required: IndexedPattern[] = [];
+  if (first !== undefined && "text" in first) required.push({ operator: "prefix", value: first.text });
+  if (last !== undefined && "text" in last) required.push({ operator: "suffix", value: last.text });
+  for (const part of parts) if ("text" in part) required.push({ operator: "contains", value: part.text });
+  return required;
 }
+
+/** The longest one; a beginning or an end rather than a part. */
+const findRequiredByLike = (pattern: string): IndexedPattern | undefined =>
+  listRequiredByLike(pattern).reduce<IndexedPattern | undefined>(
+    (best, one) => (best === undefined || one.value.length > best.value.length ? one : best),
+    undefined,
+  );
 
 /** The parts of an expression: escapes, classes, counted repetitions, and single characters. */
 const regexParts = /\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{\d+(?:,\d*)?\}|./gsu;

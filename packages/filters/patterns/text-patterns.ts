@@ -16,15 +16,11 @@ export class TextPatterns {
   readonly #suffixes = new TextEnds("end");
   readonly #substrings = new Substrings();
   #wildcards: Wildcards | undefined;
-  readonly #counts = { eqi: 0, prefix: 0, suffix: 0, contains: 0, like: 0 };
 
   acquire(pattern: FindablePattern): number {
     const { operator, value } = pattern;
     const { number, isNew } = this.#numbering.acquire(`${operator} ${value}`);
-    if (isNew) {
-      this.#counts[operator] += 1;
-      this.#add(pattern, number);
-    }
+    if (isNew) this.#add(pattern, number);
     return number;
   }
 
@@ -33,18 +29,16 @@ export class TextPatterns {
     if (name === undefined) return;
     const space = name.indexOf(" ");
     const operator = name.slice(0, space) as FindablePattern["operator"];
-    this.#counts[operator] -= 1;
     this.#remove(operator, name.slice(space + 1), number);
   }
 
   /** Calls back with the number of each pattern that a text satisfies. */
   find(text: string, onFound: (number: number) => void): void {
-    const { eqi, prefix, suffix, contains, like } = this.#counts;
-    if (prefix > 0) this.#prefixes.find(text, onFound);
-    if (suffix > 0) this.#suffixes.find(text, onFound);
-    if (contains > 0) this.#substrings.find(text, onFound);
-    if (like > 0) this.#wildcards?.find(text, onFound);
-    if (eqi === 0) return;
+    this.#prefixes.find(text, onFound);
+    this.#suffixes.find(text, onFound);
+    this.#substrings.find(text, onFound);
+    this.#wildcards?.find(text, onFound);
+    if (this.#folded.size === 0) return;
     const number = this.#folded.get(foldCase(text));
     if (number !== undefined) onFound(number);
   }

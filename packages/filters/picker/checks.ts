@@ -1,6 +1,6 @@
 import { isComparison, type Condition } from "../filter/filter.ts";
 import { isScalar, listOnPath, readValue, type Scalar } from "../filter/match.ts";
-import { createPathTree, type Place } from "../filter/path-tree.ts";
+import { PathTree, type Place } from "../filter/path-tree.ts";
 import { createTest, toIndexedPattern, type PatternOperator } from "../patterns/patterns.ts";
 import type { EventRecord } from "../filter/record.ts";
 import { TextPatterns } from "../patterns/text-patterns.ts";
@@ -61,7 +61,7 @@ interface PathPatterns {
 export class Checks {
   /** How often a time in a filter was compared with values that are no times. */
   missedTimes = 0;
-  readonly #tree = createPathTree<CheckedPath>();
+  readonly #tree = new PathTree<CheckedPath>();
   #event: unknown;
   #record: EventRecord | undefined;
   #eventNumber = 0;

@@ -39,7 +39,7 @@ export class EventValues {
     this.slots.length = 0;
     if (this.#lists.size > 0) this.#lists.clear();
     this.number += 1;
-    slots.walk(event, record, this.#visit);
+    slots.tree.walk(event, record, this.#visit);
     if (this.#rangeSlots.length > 0) this.#addRanges();
     for (const slot of slots.absences) if (this.first(slot) === 0) this.#add(slot, isTrue);
   }
@@ -72,7 +72,7 @@ export class EventValues {
     if (present !== undefined) this.#add(present.number, isTrue);
     if (absent !== undefined) this.#add(absent.number, isFalse);
     if (scalar === undefined) return;
-    if (range?.addToRanges(scalar) === true) this.#rangeSlots.push(range);
+    if (range?.ranges?.addValue(scalar) === true) this.#rangeSlots.push(range);
     if (equal === undefined && pattern === undefined) return;
     const text = printScalar(scalar);
     if (equal !== undefined) {
@@ -81,7 +81,7 @@ export class EventValues {
       const numberValue = isNumber(scalar) ? equal.findNumber(text) : 0;
       if (numberValue !== 0) this.#add(equal.number, numberValue);
     }
-    pattern?.findPatterns(text, (value) => {
+    pattern?.patterns?.find(text, (value) => {
       this.#add(pattern.number, value);
     });
   };
@@ -89,10 +89,10 @@ export class EventValues {
   /** Called once all values are known, as each bound of a range may be satisfied by another one. */
   #addRanges(): void {
     for (const slot of this.#rangeSlots) {
-      slot.findRanges((value) => {
+      slot.ranges?.find((value) => {
         this.#add(slot.number, value);
       });
-      if (slot.takeMissedTimes()) this.missedTimes += 1;
+      if (slot.ranges?.takeMissedTimes() === true) this.missedTimes += 1;
     }
     this.#rangeSlots.length = 0;
   }

@@ -1,7 +1,7 @@
 import { toComparable } from "../filter/compare.ts";
 import { isComparison } from "../filter/filter.ts";
 import { printScalar } from "../filter/match.ts";
-import { createPathTree } from "../filter/path-tree.ts";
+import { PathTree } from "../filter/path-tree.ts";
 import type { EventRecord } from "../filter/record.ts";
 import type { RootedCondition } from "../filter/topic-filters.ts";
 import { Checks } from "./checks.ts";
@@ -22,7 +22,7 @@ export function explain(
   record: EventRecord = {},
 ): ConditionResult[] {
   const checks = new Checks();
-  const tree = createPathTree<string[]>();
+  const tree = new PathTree<string[]>();
   const found = conditions.map((condition) => tree.getOrAdd(condition, () => []));
   const added = conditions.map((condition) => checks.add(condition));
   tree.walk(event, record, (texts, value) => {

@@ -1,4 +1,5 @@
 import { invariant } from "@topicsync/lib/invariant";
+import { createSeed } from "../patterns/text-hash.ts";
 import type { Slot } from "./slots.ts";
 
 const noTopic = -1;
@@ -30,8 +31,7 @@ export class KeyTable {
   readonly #width: number;
   /** How many numbers an entry has. The first is the topic. */
   readonly #stride: number;
-  /** Random, so that nobody can choose keys that all fall into one bucket. */
-  readonly #seed = Math.trunc(Math.random() * 2 ** 32);
+  readonly #seed = createSeed();
   #capacity = initialCapacity;
   #buckets = new Int32Array(initialCapacity);
   #entries: Int32Array<ArrayBuffer>;

@@ -192,7 +192,8 @@ class KeyedPicker implements CountingPicker {
 
   #passes({ checks, rangeChecks }: TopicChecks, number: number): boolean {
     for (const check of checks) if (!this.#checks.passes(check)) return false;
-    if (rangeChecks.length === 0 || this.#tableOf[number]?.slots[0]?.hasDoubles() === true) return true;
+    if (rangeChecks.length === 0 || this.#tableOf[number]?.slots[0]?.ranges?.hasDoubles() === true)
+      return true;
     for (const check of rangeChecks) if (!this.#checks.passes(check)) return false;
     return true;
   }

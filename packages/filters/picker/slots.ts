@@ -1,8 +1,6 @@
-import type { Scalar } from "../filter/match.ts";
-import { createPathTree, type Place } from "../filter/path-tree.ts";
+import { PathTree, type Place } from "../filter/path-tree.ts";
 import type { FindablePattern } from "../patterns/patterns.ts";
 import { Ranges, type Range } from "../filter/ranges.ts";
-import type { EventRecord } from "../filter/record.ts";
 import { Numbering } from "../filter/numbering.ts";
 import { TextPatterns } from "../patterns/text-patterns.ts";
 
@@ -34,8 +32,8 @@ export class Slot {
   // Each is created when it is needed: of the kinds "present" and "absent" there may be one per topic.
   #texts: Numbering | undefined;
   #numbers: Numbering | undefined;
-  #patterns: TextPatterns | undefined;
-  #ranges: Ranges | undefined;
+  patterns: TextPatterns | undefined;
+  ranges: Ranges | undefined;
 
   constructor(number: number, { path, ofRecord }: Place, kind: SlotKind) {
     this.number = number;
@@ -50,9 +48,9 @@ export class Slot {
       case "number":
         return -(this.#numbers ??= new Numbering()).acquire(alternative.text).number;
       case "pattern":
-        return (this.#patterns ??= new TextPatterns()).acquire(alternative.pattern);
+        return (this.patterns ??= new TextPatterns()).acquire(alternative.pattern);
       case "range":
-        return (this.#ranges ??= new Ranges()).acquire(alternative.range);
+        return (this.ranges ??= new Ranges()).acquire(alternative.range);
       case "fact":
         return isTrue;
     }
@@ -65,10 +63,10 @@ export class Slot {
         else this.#texts?.release(value);
         return;
       case "pattern":
-        this.#patterns?.release(value);
+        this.patterns?.release(value);
         return;
       case "range":
-        this.#ranges?.release(value);
+        this.ranges?.release(value);
         return;
       case "present":
       case "absent":
@@ -84,44 +82,20 @@ export class Slot {
   findNumber(text: string): number {
     return this.#numbers === undefined ? 0 : -this.#numbers.find(text);
   }
-
-  findPatterns(text: string, onFound: (value: number) => void): void {
-    this.#patterns?.find(text, onFound);
-  }
-
-  /** Adds a value of the current event, for `findRanges`. Returns whether it is the first one. */
-  addToRanges(value: Scalar): boolean {
-    return this.#ranges?.addValue(value) ?? false;
-  }
-
-  /** Whether the values that `findRanges` saw last are all doubles. */
-  hasDoubles(): boolean {
-    return this.#ranges?.hasDoubles() ?? false;
-  }
-
-  /** Whether ranges of times were asked with values that are no times, since the last call. */
-  takeMissedTimes(): boolean {
-    return this.#ranges?.takeMissedTimes() ?? false;
-  }
-
-  /** Calls back with the ranges that the added values are in, and forgets the values. */
-  findRanges(onFound: (value: number) => void): void {
-    this.#ranges?.find(onFound);
-  }
 }
 
 export type SlotsOfPath = Readonly<Record<SlotKind, Slot | undefined>>;
 
 /** The paths that keys are made of, counted by use. */
 export class Slots {
-  readonly #tree = createPathTree<Record<SlotKind, Slot | undefined>>();
+  readonly tree = new PathTree<Record<SlotKind, Slot | undefined>>();
   readonly #free: number[] = [];
   #count = 0;
   /** The numbers of the slots of kind "absent". */
   readonly absences = new Set<number>();
 
   acquire(place: Place, kind: SlotKind): Slot {
-    const slots = this.#tree.getOrAdd(place, () => ({
+    const slots = this.tree.getOrAdd(place, () => ({
       equal: undefined,
       pattern: undefined,
       range: undefined,
@@ -135,21 +109,12 @@ export class Slots {
 
   release(slot: Slot): void {
     slot.uses -= 1;
-    const slots = this.#tree.get(slot.place);
+    const slots = this.tree.get(slot.place);
     if (slots === undefined || slot.uses > 0) return;
     this.#free.push(slot.number);
     this.absences.delete(slot.number);
     slots[slot.kind] = undefined;
-    if (Object.values(slots).every((one) => one === undefined)) this.#tree.delete(slot.place);
-  }
-
-  /** Calls back with every value that an event has at a path of slots; undefined for an object. */
-  walk(
-    event: unknown,
-    record: EventRecord | undefined,
-    visit: (slots: SlotsOfPath, value: Scalar | undefined) => void,
-  ): void {
-    this.#tree.walk(event, record, visit);
+    if (Object.values(slots).every((one) => one === undefined)) this.tree.delete(slot.place);
   }
 
   #create(place: Place, kind: SlotKind): Slot {

@@ -5,8 +5,7 @@ import type { NewEgress } from "../interface/config.ts";
 import type { EgressObstacle, EgressTopics } from "../interface/routing-transactions.ts";
 import { toKafkaError } from "../errors.ts";
 import { errorCodes } from "../protocol/error-codes.ts";
-import { failOnError } from "../protocol/request.ts";
-import { createEgress, type CreationFailures } from "./egress-creation.ts";
+import { createError } from "../protocol/request.ts";
 import type { KafkaRequests } from "../requests.ts";
 
 /** The Kafka topics that are created because an event needs them, not on a person's command. */
@@ -49,6 +48,15 @@ const missingErrors = new Set<number>([
   errorCodes.invalidTopic,
 ]);
 
+/** A request of this size takes the broker less than its time limit. */
+const maxTopicsPerRequest = 200;
+
+/** Why a Kafka topic was not created, unless another process has created it. */
+interface CreationFailure {
+  readonly reason: string;
+  readonly isFinal: boolean;
+}
+
 interface Known {
   readonly partitions: number;
   readonly readAt: number;
@@ -82,7 +90,7 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
   async find(names: Iterable<string>): Promise<ReadonlyMap<string, number | EgressObstacle>> {
     const wanted = [...names];
     const unsure = wanted.filter((name) => !this.#isKnown(name) && this.#findRefusal(name) === undefined);
-    const missing = await convertErrors(async () => this.#createMissing(await this.#lookUpTwice(unsure)));
+    const missing = await this.#createMissing(await this.#lookUpTwice(unsure));
     return new Map(wanted.map((name) => [name, this.#describe(name, missing)]));
   }
 
@@ -95,7 +103,7 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
   }
 
   async list(): Promise<readonly string[]> {
-    const { topics } = await convertErrors(() => this.#options.requests.fetchMetadata(null));
+    const { topics } = await this.#options.requests.fetchMetadata(null);
     return topics.filter(({ error }) => error === 0).map(({ name }) => name);
   }
 
@@ -142,7 +150,7 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
         unknown.push(name);
         continue;
       }
-      failOnError(error);
+      if (error !== 0) throw toKafkaError(createError(error));
       this.#known.set(name, { partitions: partitions.length, readAt });
       this.#missing.delete(name);
     }
@@ -158,12 +166,29 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
     return confirmed;
   }
 
+  /** Calls back with those that each request has created, also if a later one fails. */
   async #createTopics(
     names: readonly string[],
     onCreated: (names: readonly string[]) => void,
-  ): Promise<CreationFailures> {
+  ): Promise<ReadonlyMap<string, CreationFailure>> {
     const { requests, create, log } = this.#options;
-    return create === undefined ? new Map() : createEgress(requests, names, { create, onCreated, log });
+    const failures = new Map<string, CreationFailure>();
+    if (create === undefined) return failures;
+    const { partitions = -1, replication = -1 } = create;
+    for (let first = 0; first < names.length; first += maxTopicsPerRequest) {
+      const topics = names
+        .slice(first, first + maxTopicsPerRequest)
+        .map((name) => ({ name, partitions, replication, settings: {} }));
+      const creations = await requests.createTopics(topics);
+      for (const { name, refusal } of creations)
+        if (refusal !== undefined)
+          failures.set(name, { reason: `it cannot be created: ${refusal.reason}`, isFinal: refusal.isFinal });
+      const added = creations.filter(({ isCreated }) => isCreated).map(({ name }) => name);
+      if (added.length === 0) continue;
+      log.info({ count: added.length, topics: added.slice(0, 10) }, "egress topics created");
+      onCreated(added);
+    }
+    return failures;
   }
 
   /** Returns those that are still missing. Throws UnavailableError if they may be created in a moment. */
@@ -208,13 +233,5 @@ export class EgressTopicsDirectory implements EgressTopicsAdmin {
     if (names.length > 0 && !this.#isLimitLogged)
       this.#options.log.warn({ maxTopics, topics: names.slice(0, 10) }, "no more egress topics are created");
     this.#isLimitLogged ||= names.length > 0;
-  }
-}
-
-async function convertErrors<T>(action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    throw toKafkaError(error);
   }
 }

@@ -2,18 +2,19 @@ import type { Reader } from "./format.ts";
 import { formatTopicId, parseTopicId } from "./metadata.ts";
 import { sendRequest, supports, type RequestTarget } from "./request.ts";
 
-interface FetchById {
-  readonly maxWaitMs: number;
+/** A fetch request of kafkajs 2.2.4, which names topics. */
+export interface FetchRequest {
+  readonly maxWaitTime: number;
   readonly minBytes: number;
   readonly maxBytes: number;
   /** 1 leaves out records of transactions that are not committed. */
   readonly isolationLevel: number;
   readonly rackId: string;
   readonly topics: readonly {
-    readonly topicId: string;
+    readonly topic: string;
     readonly partitions: readonly {
       readonly partition: number;
-      readonly offset: number | string;
+      readonly fetchOffset: string;
       readonly maxBytes: number;
     }[];
   }[];
@@ -56,24 +57,30 @@ export const knowsIdsOfLogs = (broker: RequestTarget): boolean =>
  * Fetches by topic id. A broker compares the id with that of the log that it reads, so what is returned
  * without an error comes from this log. Outside of fetch sessions, as kafkajs fetches. Throws kafkajs'
  * errors.
+ *
+ * @param ids - By name, of all requested topics.
  */
-export const requestFetch = (broker: RequestTarget, request: FetchById): Promise<FetchedById> =>
+export const requestFetch = (
+  broker: RequestTarget,
+  request: FetchRequest,
+  ids: ReadonlyMap<string, string>,
+): Promise<FetchedById> =>
   sendRequest(broker, {
     apiKey,
     apiVersion,
     apiName: "Fetch",
     isFlexible: true,
-    timeoutMs: request.maxWaitMs + transferTimeoutMs,
+    timeoutMs: request.maxWaitTime + transferTimeoutMs,
     encode(writer) {
-      const { maxWaitMs, minBytes, maxBytes, isolationLevel, topics, rackId } = request;
-      writer.int32(-1).int32(maxWaitMs).int32(minBytes).int32(maxBytes).int8(isolationLevel);
+      const { maxWaitTime, minBytes, maxBytes, isolationLevel, topics, rackId } = request;
+      writer.int32(-1).int32(maxWaitTime).int32(minBytes).int32(maxBytes).int8(isolationLevel);
       // Both say that there is no fetch session.
       writer.int32(0).int32(-1);
-      writer.list(topics, ({ topicId, partitions }) => {
-        writer.bytes(parseTopicId(topicId));
+      writer.list(topics, ({ topic, partitions }) => {
+        writer.bytes(parseTopicId(ids.get(topic) ?? ""));
         writer
-          .list(partitions, ({ partition, offset, maxBytes: limit }) => {
-            writer.int32(partition).int32(-1).int64(offset).int32(-1).int64(-1).int32(limit).end();
+          .list(partitions, ({ partition, fetchOffset, maxBytes: limit }) => {
+            writer.int32(partition).int32(-1).int64(fetchOffset).int32(-1).int64(-1).int32(limit).end();
           })
           .end();
       });

@@ -50,14 +50,23 @@ async function createTopic(values: number): Promise<string> {
 }
 
 const fetchFrom = (target: RequestTarget, topicId: string, offset: number) =>
-  requestFetch(target, {
-    maxWaitMs: 0,
-    minBytes: 0,
-    maxBytes: 1_000_000,
-    isolationLevel: 1,
-    rackId: "",
-    topics: [{ topicId, partitions: [{ partition: 0, offset, maxBytes: 1_000_000 }] }],
-  });
+  requestFetch(
+    target,
+    {
+      maxWaitTime: 0,
+      minBytes: 0,
+      maxBytes: 1_000_000,
+      isolationLevel: 1,
+      rackId: "",
+      topics: [
+        {
+          topic: "any",
+          partitions: [{ partition: 0, fetchOffset: String(offset), maxBytes: 1_000_000 }],
+        },
+      ],
+    },
+    new Map([["any", topicId]]),
+  );
 
 describe("metadata", () => {
   it("has an error for each topic, and none for the others", async () => {

@@ -26,19 +26,18 @@ const minSessionMs = 12_000;
 
 /** Makes kafkajs leave connections that it could not authenticate, in the whole process. */
 export function reportAuthentication(): void {
-  patchMethod<"authenticate", Authenticator>(
+  patchMethod<Authenticator, "authenticate">(
     "broker/saslAuthenticator/index.js",
     "authenticate",
-    (authenticate) =>
-      async function (this: Authenticator) {
-        try {
-          await authenticate.call(this);
-          requireLongSession(Number(this.sessionLifetime));
-        } catch (error) {
-          this.connection.socket?.destroy(new Error("authentication failed"));
-          throw toAuthenticationError(error, this.connection.sasl.mechanism);
-        }
-      },
+    async (authenticator, authenticate) => {
+      try {
+        await authenticate();
+        requireLongSession(Number(authenticator.sessionLifetime));
+      } catch (error) {
+        authenticator.connection.socket?.destroy(new Error("authentication failed"));
+        throw toAuthenticationError(error, authenticator.connection.sasl.mechanism);
+      }
+    },
   );
 }
 

@@ -11,30 +11,19 @@ import type { Batch } from "kafkajs";
 import { KafkaUnavailableError } from "@topicsync/lib/errors";
 import { sleep } from "@topicsync/lib/platform";
 import { errorCodes } from "../protocol/error-codes.ts";
-import { canFetchById, knowsIdsOfLogs, requestFetch, type FetchedById } from "../protocol/fetch.ts";
+import {
+  canFetchById,
+  knowsIdsOfLogs,
+  requestFetch,
+  type FetchedById,
+  type FetchRequest,
+} from "../protocol/fetch.ts";
 import { hasTopicIds, requestMetadata } from "../protocol/metadata.ts";
 import { createError, failOnError, type RequestTarget } from "../protocol/request.ts";
 import { hideAborted, type FetchedMessage, type PartitionMessages } from "./aborted-transactions.ts";
 import { decodeFetched } from "./bounded-fetches.ts";
 import { patchMethod } from "./patch.ts";
-import { readResponse } from "./unreadable-responses.ts";
-
-/** A fetch request of kafkajs 2.2.4. */
-export interface FetchRequest {
-  readonly maxWaitTime: number;
-  readonly minBytes: number;
-  readonly maxBytes: number;
-  readonly isolationLevel: number;
-  readonly rackId: string;
-  readonly topics: readonly {
-    readonly topic: string;
-    readonly partitions: readonly {
-      readonly partition: number;
-      readonly fetchOffset: string;
-      readonly maxBytes: number;
-    }[];
-  }[];
-}
+import { readResponse } from "./connections.ts";
 
 /** The part of the response for one partition. */
 interface PartitionResponse extends PartitionMessages {
@@ -108,21 +97,15 @@ const lostTopicIds = new Set<number>([errorCodes.unknownTopicId, errorCodes.inco
  * the records of aborted transactions are hidden.
  */
 export function fetchByTopicId(): void {
-  patchMethod<"fetch", Broker>(
-    "broker/index.js",
-    "fetch",
-    (fetchByName) =>
-      async function (this: Broker, request) {
-        const response =
-          (await fetchById(this, request)) ??
-          (await fetchNamed(() => fetchByName.call(this, request), request));
-        await readResponse("Fetch", () => {
-          checkRequested(response, request);
-        });
-        for (const { partitions } of response.responses) partitions.forEach(hideAborted);
-        return response;
-      },
-  );
+  patchMethod<Broker, "fetch">("broker/index.js", "fetch", async (broker, fetchByName, request) => {
+    const response =
+      (await fetchById(broker, request)) ?? (await fetchNamed(() => fetchByName(request), request));
+    await readResponse("Fetch", () => {
+      checkRequested(response, request);
+    });
+    for (const { partitions } of response.responses) partitions.forEach(hideAborted);
+    return response;
+  });
 }
 
 /** The ids of topics by name, for each broker, because brokers may lag behind one another. */
@@ -150,23 +133,11 @@ async function learnIds(broker: Broker, { topics }: FetchRequest): Promise<boole
 /** Returns undefined if the broker cannot fetch by id. Throws kafkajs' errors. */
 async function fetchById(broker: Broker, request: FetchRequest): Promise<FetchResponse | undefined> {
   if (!canFetchById(broker) || !hasTopicIds(broker) || !(await learnIds(broker, request))) return undefined;
-  const ids = getKnownIds(broker);
-  const names = new Map(request.topics.map(({ topic }) => [ids.get(topic) ?? "", topic]));
-  const fetched = await requestFetch(broker, {
-    maxWaitMs: request.maxWaitTime,
-    minBytes: request.minBytes,
-    maxBytes: request.maxBytes,
-    isolationLevel: request.isolationLevel,
-    rackId: request.rackId,
-    topics: request.topics.map(({ topic, partitions }) => ({
-      topicId: ids.get(topic) ?? "",
-      partitions: partitions.map(({ partition, fetchOffset, maxBytes }) => ({
-        partition,
-        offset: fetchOffset,
-        maxBytes,
-      })),
-    })),
-  });
+  const known = getKnownIds(broker);
+  // A copy, because another fetch may forget one before this is sent.
+  const ids = new Map(request.topics.map(({ topic }) => [topic, known.get(topic) ?? ""]));
+  const names = new Map([...ids].map(([topic, topicId]) => [topicId, topic]));
+  const fetched = await requestFetch(broker, request, ids);
   await checkIds(broker, fetched, names);
   const complete = request.rackId === "" ? fetched : await awaitFollower(broker, fetched, names, request);
   return readResponse("Fetch", () => toResponse(complete, request, names));

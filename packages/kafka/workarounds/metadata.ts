@@ -40,39 +40,32 @@ interface Cluster {
  * leader fails, and nobody fetches from it.
  */
 export function keepLeaderlessPartitions(): void {
-  patchMethod<"metadata", Broker>(
-    "broker/index.js",
-    "metadata",
-    () =>
-      function (this: Broker, topics = []) {
-        return readMetadata(this, topics);
-      },
+  patchMethod<Broker, "metadata">("broker/index.js", "metadata", (broker, _original, topics = []) =>
+    readMetadata(broker, topics),
   );
-  patchMethod<"findLeaderForPartitions", Cluster>(
+  patchMethod<Cluster, "findLeaderForPartitions">(
     "cluster/index.js",
     "findLeaderForPartitions",
-    (find) =>
-      function (this: Cluster, topic, partitions) {
-        const lost = partitions.find((partition) => !hasLeader(this, topic, Number(partition)));
-        if (lost !== undefined) throw createLeaderError(topic, Number(lost));
-        return find.call(this, topic, partitions);
-      },
+    (cluster, find, topic, partitions) => {
+      const lost = partitions.find((partition) => !hasLeader(cluster, topic, Number(partition)));
+      if (lost !== undefined) throw createLeaderError(topic, Number(lost));
+      return find(topic, partitions);
+    },
   );
-  patchMethod<"fetchTopicsOffset", Cluster>(
+  patchMethod<Cluster, "fetchTopicsOffset">(
     "cluster/index.js",
     "fetchTopicsOffset",
-    (fetch) =>
-      async function (this: Cluster, topics) {
-        const led = topics.map(({ partitions, ...rest }) => ({
-          ...rest,
-          partitions: partitions.filter(({ partition }) => hasLeader(this, rest.topic, partition)),
-        }));
-        // A consumer expects an answer for each topic. Without one it takes the partitions for deleted.
-        const unasked = led.filter(
-          ({ partitions }, index) => partitions.length === 0 && topics[index]?.partitions.length !== 0,
-        );
-        return [...(await fetch.call(this, led)), ...unasked];
-      },
+    async (cluster, fetch, topics) => {
+      const led = topics.map(({ partitions, ...rest }) => ({
+        ...rest,
+        partitions: partitions.filter(({ partition }) => hasLeader(cluster, rest.topic, partition)),
+      }));
+      // A consumer expects an answer for each topic. Without one it takes the partitions for deleted.
+      const unasked = led.filter(
+        ({ partitions }, index) => partitions.length === 0 && topics[index]?.partitions.length !== 0,
+      );
+      return [...(await fetch(led)), ...unasked];
+    },
   );
 }
 

@@ -1,4 +1,4 @@
-/** Access to private modules and classes of kafkajs. Other workarounds use it. */
+/** Access to private modules and classes of kafkajs. The workarounds use it. */
 
 import { createRequire } from "node:module";
 
@@ -8,38 +8,48 @@ const patched = new Set<string>();
 /** Loads a private module of kafkajs, by its path in the package. Throws if this kafkajs has none. */
 export const loadPrivate = (path: string): unknown => require(`kafkajs/src/${path}`);
 
-type Method<T> = (this: T, ...args: never[]) => unknown;
+type AnyFunction = (...args: never[]) => unknown;
 
 /**
- * Replaces a method of a private class of kafkajs, once per process. Throws if the class has no such method,
- * because this kafkajs then differs from the one that the workaround was written for.
+ * Replaces a method of a private class of kafkajs, once per process. `replacement` is given the object, its
+ * own method, and the arguments. Throws if the class has no such method, because this kafkajs then differs
+ * from the one that the workaround was written for.
  */
-export function patchMethod<Name extends string, T extends Record<Name, Method<T>>>(
+export function patchMethod<T extends Record<Name, AnyFunction>, Name extends string>(
   path: string,
   name: Name,
-  wrap: (original: T[Name]) => T[Name],
+  replacement: (self: T, original: T[Name], ...args: Parameters<T[Name]>) => ReturnType<T[Name]>,
 ): void {
-  if (patched.has(path + name)) return;
   const { prototype } = loadPrivate(path) as { readonly prototype: T };
-  const original: unknown = prototype[name];
-  if (typeof original !== "function") throw new Error(`this kafkajs has no ${path}: ${name}()`);
-  prototype[name] = wrap(original as T[Name]);
-  patched.add(path + name);
+  replaceOnce(path, prototype, name, (original) => {
+    const method = function (this: T, ...args: Parameters<T[Name]>) {
+      return replacement(this, original.bind(this) as T[Name], ...args);
+    };
+    return method as AnyFunction as T[Name];
+  });
 }
 
 /**
  * Replaces a function that a private module of kafkajs exports by name, once per process, also for those that
  * have loaded the module. Throws if the module exports no such function.
  */
-export function patchFunction<Name extends string, T extends Record<Name, (...args: never[]) => unknown>>(
+export const patchFunction = <T extends Record<Name, AnyFunction>, Name extends string>(
   path: string,
+  name: Name,
+  wrap: (original: T[Name]) => T[Name],
+): void => {
+  replaceOnce(path, loadPrivate(path) as T, name, wrap);
+};
+
+function replaceOnce<T extends Record<Name, AnyFunction>, Name extends string>(
+  path: string,
+  holder: T,
   name: Name,
   wrap: (original: T[Name]) => T[Name],
 ): void {
   if (patched.has(path + name)) return;
-  const exported = loadPrivate(path) as T;
-  if (typeof exported[name] !== "function") throw new Error(`this kafkajs has no ${path}: ${name}()`);
-  exported[name] = wrap(exported[name]);
+  if (typeof holder[name] !== "function") throw new Error(`this kafkajs has no ${path}: ${name}()`);
+  holder[name] = wrap(holder[name]);
   patched.add(path + name);
 }
 

@@ -57,7 +57,7 @@ const firstVersion = 3;
 
 /** Makes kafkajs encode a Produce request into one buffer, in the whole process, unless it is compressed. */
 export function encodeRequestsAtOnce(): void {
-  patchFunction<"protocol", ProduceProtocol>(
+  patchFunction<ProduceProtocol, "protocol">(
     "protocol/requests/produce/index.js",
     "protocol",
     (protocol) => (chosen) => {
@@ -132,3 +132,14 @@ function writeString(buffer: Buffer, text: string | null, start: number): number
   const at = buffer.writeInt16BE(Buffer.byteLength(text), start);
   return at + buffer.write(text, at);
 }
+
+/**
+ * Sets how messages are grouped by partition. producer/groupMessagesPerPartition.js:6 groups them with
+ * `reduce`, and copies the list of the partition for each message, which takes longer the more messages there
+ * are.
+ * The test in test/workarounds/message-groups.test.ts fails when kafkajs no longer needs this.
+ */
+export const setGroups = (
+  messages: Message[],
+  byPartition: Readonly<Record<number, readonly Message[]>>,
+): Message[] => Object.defineProperty(messages, "reduce", { value: () => byPartition });

@@ -24,7 +24,7 @@ const noExpiry = 0;
 /** Shares one fetch and its unexpired value among all callers, and an error for a while. */
 export function cached<T>(
   fetch: () => Promise<T>,
-  { ttlMs, restFactor = 0, maxStaleMs = 0, errorTtlMs = defaultErrorTtlMs }: CachedOptions,
+  { ttlMs, restFactor = 0, maxStaleMs = 0, errorTtlMs = defaultErrorTtlMs }: CachedOptions = {},
 ): () => Promise<T> {
   let fetchedAt = -Infinity;
   const cache = new LRUCache<"outcome", Outcome<T>>({

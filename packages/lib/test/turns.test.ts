@@ -70,7 +70,7 @@ describe("long work", () => {
     };
     await queue.run();
     assert.ok(turns > 5);
-    assert.deepEqual([index.status().topics, index.pick({ a: "last" })], [1, ["a"]]);
+    assert.deepEqual([index.status().topics, index.picker.pick({ a: "last" })], [1, ["a"]]);
   });
 
   it("reads the filters of a request in turns, and knows each afterwards", async () => {

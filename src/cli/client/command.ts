@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 
 import type { Operation } from "../../operations/framework/operation.ts";
-import { parseVersion } from "../input/options.ts";
+import { parseWhole } from "../input/options.ts";
 import { printError, printJson, printLine, sanitize } from "../output/output.ts";
-import { formatTable } from "../output/table.ts";
+import { printItems } from "../output/items.ts";
+import { formatTable, type Column } from "../output/table.ts";
 import { runWithClient } from "./client.ts";
-import type { OperationRequest } from "./operation-client.ts";
+import { readPages, type OperationClient, type OperationRequest } from "./operation-client.ts";
 import { serverOption, type ServerFlag } from "../input/server.ts";
 import {
   addArguments,
@@ -55,13 +56,13 @@ export function addOperation<Result>(parent: Command, options: OperationCommand<
   const readNamed = addArguments(command, named, members);
   const others = all.filter((member) => !named.includes(member));
   const readOthers = addOptions(command, others, members);
-  const readQuery = addOptions(command, listQuery(operation));
+  const readQuery = addQuery(command, operation);
   if (operation.ifMatch !== undefined)
-    command.option("--if-version <version>", "only if it still has this version", parseVersion);
+    command.option("--if-version <version>", "only if it still has this version", parseWhole);
   finish(command, "print JSON", async ({ json, server, ifVersion: ifMatch }) => {
     const parameters = readPath() as Readonly<Record<string, string>>;
     const given = { ...readNamed(), ...readOthers() };
-    const query = readQuery() as NonNullable<OperationRequest["query"]>;
+    const query = readQuery();
     const body = operation.body && { body: await toBody(given, parameters) };
     const { json: result, warnings } = await runWithClient({ server }, (client) =>
       client.call<Result>(operation, { parameters, query, ...body, ifMatch }),
@@ -93,17 +94,17 @@ export interface ListCommand<Item> extends CommonOptions {
 export function addList<Item>(parent: Command, options: ListCommand<Item>): void {
   const { operation, member, head, toRow, empty } = options;
   const command = createCommand(parent, options);
-  const readQuery = addOptions(command, listQuery(operation));
+  const readQuery = addQuery(command, operation);
   finish(command, "print JSON instead of a table", async ({ json, server }) => {
-    const query = readQuery() as OperationRequest["query"];
+    const query = readQuery();
     const items: Item[] = [];
     const body = await runWithClient({ server }, async (client) => {
-      for (let after: string | undefined; ;) {
-        const { json: page } = await client.call<Page>(operation, { query: { ...query, after } });
+      let last: Page = {};
+      for await (const page of readPages<Page>(client, operation, { query })) {
         items.push(...(page[member] as readonly Item[]));
-        after = page.next ?? undefined;
-        if (after === undefined) return { ...page, [member]: items };
+        last = page;
       }
+      return { ...last, [member]: items };
     });
     if (json) printJson(body);
     else if (items.length === 0) printLine(empty);
@@ -119,6 +120,38 @@ export function addList<Item>(parent: Command, options: ListCommand<Item>): void
 
 type Page = Readonly<Record<string, unknown>> & { readonly next?: string | null };
 
+export interface StreamCommand<Item, Page> extends CommonOptions {
+  readonly members?: MemberOverrides;
+  readonly read: (client: OperationClient, query: Query) => AsyncIterable<Page>;
+  readonly getItems: (page: Page) => readonly Item[];
+  readonly columns: readonly Column[];
+  readonly toRow: (item: Item) => readonly string[];
+  /** The last line of a table. */
+  readonly summarize: (count: number, last: Page) => string;
+}
+
+/** Adds the command of a list of any length: printed while it is read, as a table or as a line of JSON each. */
+export function addStream<Item, Page>(parent: Command, options: StreamCommand<Item, Page>): void {
+  const { operation, members, read, getItems, columns, toRow, summarize } = options;
+  const command = createCommand(parent, options);
+  const readQuery = addQuery(command, operation, { members });
+  const help = "print one line of JSON each (NDJSON) instead of a table";
+  finish(command, help, async ({ json, server }) => {
+    const query = readQuery();
+    let last: Page | undefined;
+    const printed = await runWithClient({ server }, (client) => {
+      async function* readItems(): AsyncGenerator<Item> {
+        for await (const page of read(client, query)) {
+          last = page;
+          yield* getItems(page);
+        }
+      }
+      return printItems(readItems(), { json, columns, toRow, abort: client.abort });
+    });
+    if (!json && printed !== undefined && last !== undefined) printLine(summarize(printed.count, last));
+  });
+}
+
 const createCommand = (parent: Command, { name, operation, description }: CommonOptions): Command =>
   parent.command(name).description(description ?? toHelp(operation.summary));
 
@@ -133,15 +166,25 @@ const listParameters = ({ parameters = {} }: Operation) =>
     ...{ name, schema: { description }, isRequired: true },
   }));
 
-/** Commands read all pages of a list. */
-const pagingMembers = ["after", "limit"];
+export type Query = NonNullable<OperationRequest["query"]>;
 
-const listQuery = ({ query }: Operation) =>
-  (query?.parameters ?? [])
-    .filter(({ name }) => !pagingMembers.includes(name))
-    .map(({ name, description, schema }) => ({
-      ...{ name, schema: { ...schema, description }, isRequired: false },
-    }));
+/** Adds options for the parameters of a query but those of pages: commands read them all. */
+export function addQuery(
+  command: Command,
+  { query }: Operation,
+  {
+    members,
+    only,
+  }: { readonly members?: MemberOverrides | undefined; readonly only?: readonly string[] } = {},
+): () => Query {
+  const parameters = (query?.parameters ?? []).filter(
+    ({ name }) => only?.includes(name) ?? !["after", "limit"].includes(name),
+  );
+  const all = parameters.map(({ name, description, schema }) => ({
+    ...{ name, schema: { ...schema, description }, isRequired: false },
+  }));
+  return addOptions(command, all, members) as () => Query;
+}
 
 const toCell = (lines: string | readonly string[]): string => [lines].flat().map(sanitize).join("\n");
 

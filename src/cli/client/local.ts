@@ -1,15 +1,15 @@
 import { lazily } from "@topicsync/lib/lazily";
-import { ConfigurationError, NotLoadedError, OverloadedError, RejectionError } from "@topicsync/lib/errors";
+import { ConfigurationError, NotLoadedError, RejectionError } from "@topicsync/lib/errors";
 import { describeError } from "../../operations/framework/error-description.ts";
 import { HttpError, statuses } from "../../operations/framework/errors.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";
-import type { Operation } from "../../operations/framework/operation.ts";
-import type { OperationServices } from "../../operations/framework/services.ts";
+import type { Call, Operation } from "../../operations/framework/operation.ts";
+import type { DeadLetterServices, OperationServices } from "../../operations/framework/services.ts";
 import { createEgressNamingFromConfig } from "../../service/egress-naming.ts";
 import { rights } from "../../users/rights.ts";
 import type { User } from "../../users/user.ts";
 import { getCommandLineUser, type CommandContext } from "../context.ts";
-import { openDeadLetters } from "./local-dead-letters.ts";
+import { createLongProgress, type Progress } from "../output/progress.ts";
 import {
   toTexts,
   type OperationClient,
@@ -24,48 +24,39 @@ import { toRequestError } from "./request-error.ts";
  */
 export function createLocalClient(context: CommandContext): OperationClient {
   const user: User = { name: getCommandLineUser(), roles: rights, active: true };
-  let services: Promise<OperationServices> | undefined;
-  const open = () => (services ??= openOperationServices(context));
+  let opened: Promise<OperationServices> | undefined;
+  async function call<T>(operation: Operation, request: OperationRequest = {}): Promise<OperationResult<T>> {
+    const given = toCall(operation, request, user);
+    // Nothing is changed if it cannot be recorded.
+    if (isChange(operation)) context.audit();
+    const services = await (opened ??= openOperationServices(context));
+    const reply = await waitForTopics(context, () => operation.handle(given, services));
+    for (const event of [reply.audit ?? []].flat()) context.audit()(event);
+    if (reply.failure !== undefined) throw reply.failure;
+    const warnings = reply.headers?.["Topicsync-Warning"] ?? [];
+    return { json: reply.json as T, warnings: [warnings].flat() };
+  }
   return {
     abort: context.abort,
-    async call<T>(operation: Operation, request: OperationRequest = {}) {
-      try {
-        return await callLocally<T>(operation, request, { context, user, open });
-      } catch (error) {
+    call: <T>(operation: Operation, request?: OperationRequest) =>
+      call<T>(operation, request).catch((error: unknown) => {
         throw toCommandError(error);
-      }
-    },
+      }),
   };
 }
-
-interface LocalCaller {
-  readonly context: CommandContext;
-  readonly user: User;
-  readonly open: () => Promise<OperationServices>;
-}
-
-async function callLocally<T>(
+/** Throws a RejectionError for a query or body that is not valid. */
+const toCall = (
   operation: Operation,
   { parameters = {}, query = {}, body, ifMatch }: OperationRequest,
-  { context, user, open }: LocalCaller,
-): Promise<OperationResult<T>> {
-  const call = {
-    ...{ parameters, user, namespaces: "all" as const, session: undefined },
-    query: operation.query?.read(toTexts(query)),
-    body: checkBody(operation, body),
-    ifMatch: ifMatch === undefined ? "" : ifMatch === "*" ? "*" : toEtag(ifMatch),
-    ...{ address: "", secure: true, requestId: "", cookies: "", acceptEncoding: "", acceptsEvents: false },
-    claimUser: () => undefined,
-  };
-  // Nothing is changed if it cannot be recorded.
-  if (isChange(operation)) context.audit();
-  const services = await open();
-  const reply = await waitForTopics(context, () => operation.handle(call, services));
-  for (const event of [reply.audit ?? []].flat()) context.audit()(event);
-  if (reply.failure !== undefined) throw reply.failure;
-  const warnings = reply.headers?.["Topicsync-Warning"] ?? [];
-  return { json: reply.json as T, warnings: [warnings].flat() };
-}
+  user: User,
+): Call => ({
+  ...{ parameters, user, namespaces: "all", session: undefined },
+  query: operation.query?.read(toTexts(query)),
+  body: checkBody(operation, body),
+  ifMatch: ifMatch === undefined ? "" : ifMatch === "*" ? "*" : toEtag(ifMatch),
+  ...{ address: "", secure: true, requestId: "", cookies: "", acceptEncoding: "", acceptsEvents: false },
+  claimUser: () => undefined,
+});
 
 const isChange = ({ method, access }: Operation): boolean => method !== "GET" && !/\.read\b/.test(access);
 
@@ -106,11 +97,36 @@ async function openOperationServices(context: CommandContext): Promise<Operation
   );
 }
 
-/** Errors that describe themselves to a caller keep their text; others are thrown as they are. */
+/** Reading fewer shows no progress. */
+const longRead = 10_000;
+
+/** The dead letters of the settings' Kafka. This process reads new ones while no service does. */
+async function openDeadLetters({
+  config,
+  broker,
+  services,
+  abort,
+  log,
+}: CommandContext): Promise<DeadLetterServices> {
+  let progress: Progress | undefined;
+  // Slow to load, and most commands do not need it.
+  const { createDeadLetters } = await import("../../service/dead-letters.ts");
+  return createDeadLetters(config.kafka, {
+    broker: await broker(),
+    services: await services(),
+    abort,
+    log,
+    onProgress(read, total) {
+      progress ??= createLongProgress("reading dead letters", total, longRead);
+      progress.at(read);
+      if (read === total) progress.end(`read ${total} dead letters`);
+    },
+  }).services;
+}
+
+/** Failures of this machine are thrown as they are. */
 function toCommandError(error: unknown): unknown {
-  const isDescribed =
-    error instanceof HttpError || error instanceof RejectionError || error instanceof OverloadedError;
-  if (!isDescribed) return error;
   const { code, message, detail = "", status = statuses[code] } = describeError(error, { requestId: "" });
+  if (!(error instanceof HttpError) && (code === "INTERNAL" || code === "UNAVAILABLE")) return error;
   return toRequestError({ status, code, message, detail });
 }

@@ -14,8 +14,11 @@ interface Member {
   readonly isRequired: boolean;
 }
 
-/** How members are given that are not given as their schemas say; undefined: not at all. */
-export type MemberOverrides = Readonly<Record<string, Option | Argument | undefined>>;
+/**
+ * How members are given that are not given as their schemas say; undefined: not at all. Of several options for
+ * one member, the first that is given counts.
+ */
+export type MemberOverrides = Readonly<Record<string, Option | readonly Option[] | Argument | undefined>>;
 
 /** Reads members from arguments and options; those that are not given are left out. */
 export type ReadMembers = () => Readonly<Record<string, unknown>>;
@@ -41,7 +44,9 @@ export function addOptions(
 ): ReadMembers {
   const options = members.flatMap((member) => {
     const given = member.name in overrides ? overrides[member.name] : toOption(member);
-    return given instanceof Option ? [{ name: member.name, option: given }] : [];
+    return [given]
+      .flat()
+      .flatMap((option) => (option instanceof Option ? [{ name: member.name, option }] : []));
   });
   for (const { option } of options) command.addOption(option);
   return () =>

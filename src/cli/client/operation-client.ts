@@ -29,3 +29,17 @@ export interface OperationClient {
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly abort: AbortSignal;
 }
+
+/** Reads the pages of a list one after another. */
+export async function* readPages<Page extends { readonly next?: string | null }>(
+  client: OperationClient,
+  operation: Operation,
+  { query, ...request }: OperationRequest,
+) {
+  let after: string | undefined;
+  do {
+    const { json } = await client.call<Page>(operation, { ...request, query: { ...query, after } });
+    yield json;
+    after = json.next ?? undefined;
+  } while (after !== undefined);
+}

@@ -9,7 +9,7 @@ import type { TopicDefinition } from "../../topics/topic.ts";
 import type { TopicChoiceFlags } from "../commands/topics/choice.ts";
 import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
-import type { OperationClient } from "./operation-client.ts";
+import { readPages, type OperationClient } from "./operation-client.ts";
 
 export const maxPageSize = 500;
 const topicsPerMessage = 50_000;
@@ -39,10 +39,8 @@ export async function* readTopics(
   const choice = { state, name, namespace, source, owner, tag, label, lifecycle, set, q, unusedFor };
   let read = 0;
   for (const externalId of externalIds.length === 0 ? [undefined] : externalIds.toSorted()) {
-    let after: string | undefined;
-    do {
-      const query = { ...choice, at: at?.toISOString(), externalId, limit: pageSize, after };
-      const { json: page } = await client.call<TopicList>(listTopics, { query });
+    const query = { ...choice, at: at?.toISOString(), externalId, limit: pageSize };
+    for await (const page of readPages<TopicList>(client, listTopics, { query })) {
       onPage?.(page);
       for (const topic of page.topics) {
         if (client.abort.aborted) throw new UnavailableError(`stopped after ${formatCount(read, "topic")}`);
@@ -50,8 +48,7 @@ export async function* readTopics(
         read += 1;
         if (showsCount && read % topicsPerMessage === 0) printError(`  read ${formatCount(read, "topic")}`);
       }
-      after = page.next ?? undefined;
-    } while (after !== undefined);
+    }
   }
 }
 

@@ -25,8 +25,8 @@ import { readTopics } from "../client/topics.ts";
 import { serverOption, type ServerFlag } from "../input/server.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { formatCount } from "../output/format.ts";
-import { printError, openOutput, printLine, sanitize } from "../output/output.ts";
-import { createTableWriter } from "../output/table.ts";
+import { printItems } from "../output/items.ts";
+import { printError, printLine, sanitize } from "../output/output.ts";
 
 interface Flags {
   readonly json?: true;
@@ -90,37 +90,20 @@ function explain(filter: Filter): void {
   for (const note of notes) printLine(`note: ${sanitize(note)}`);
 }
 
-/** An invalid filter of a stored topic. */
-interface InvalidFilter {
+/** What is wrong with a stored topic. */
+interface TopicFault {
+  /**
+   * `unforwardable`: no Kafka topic can have the name. `unmet`: a condition that none of the last events
+   * meets.
+   */
+  readonly kind: "invalid" | "unforwardable" | "unmet";
   readonly topic: TopicView;
-  readonly filter: FilterMember;
-  readonly error: FilterSyntaxError;
+  /** As a row says it. */
+  readonly member: string;
+  readonly text: string;
+  /** As JSON says it. */
+  readonly json: object;
 }
-
-/** A stored topic whose events cannot be forwarded: no Kafka topic can have the name. */
-interface BadEgressName {
-  readonly topic: TopicView;
-  readonly egressTopic: string;
-  readonly egressFault: string;
-}
-
-/** A condition that none of the last events meets. */
-interface UnmetCondition {
-  readonly topic: TopicView;
-  readonly warning: FilterWarning;
-}
-
-type TopicFault = InvalidFilter | BadEgressName | UnmetCondition;
-
-const findInvalidFilters = (topic: TopicView): InvalidFilter[] =>
-  findFilterErrors(topic).flatMap((error) =>
-    error.member === undefined ? [] : [{ topic, filter: error.member, error }],
-  );
-
-const findBadEgressName = (topic: TopicView): BadEgressName[] => {
-  const { egressTopic = "", egressFault } = topic;
-  return egressFault === undefined ? [] : [{ topic, egressTopic, egressFault }];
-};
 
 /** Finds what is wrong with each of some topics; with conditions that none of the last events meets. */
 async function findFaults(
@@ -133,8 +116,31 @@ async function findFaults(
   return topics.flatMap((topic) => [
     ...findInvalidFilters(topic),
     ...findBadEgressName(topic),
-    ...(warnings.get(topic) ?? []).map((warning) => ({ topic, warning })),
+    ...(warnings.get(topic) ?? []).map(({ message, ...warning }) => ({
+      ...({ kind: "unmet", topic, member: warning.filter, text: sanitize(message) } as const),
+      json: { ...warning, problem: message },
+    })),
   ]);
+}
+
+const findInvalidFilters = (topic: TopicView): TopicFault[] =>
+  findFilterErrors(topic).flatMap((error) => {
+    const { member, problem, position } = error;
+    if (member === undefined) return [];
+    const text = topic[member];
+    return [
+      {
+        ...({ kind: "invalid", topic, member, text: formatFilterError(text, error).join("\n") } as const),
+        json: { code: "BAD_FILTER", filter: member, text, problem, position },
+      },
+    ];
+  });
+
+function findBadEgressName(topic: TopicView): TopicFault[] {
+  const { egressTopic = "", egressFault: problem } = topic;
+  if (problem === undefined) return [];
+  const json = { code: "BAD_EGRESS_NAME", egressTopic, problem };
+  return [{ kind: "unforwardable", topic, member: "kafka topic", text: sanitize(problem), json }];
 }
 
 async function findWarnings(
@@ -161,29 +167,24 @@ interface Checked {
 
 async function check(client: OperationClient, { json, againstEvents }: CheckFlags): Promise<void> {
   const sample = againstEvents ? await describeSample(client) : undefined;
-  const output = openOutput();
-  const rows = json ? undefined : await createTableWriter(output, columns);
   const checked: Checked = { topics: 0, faulty: 0, misnamed: 0, unmet: 0 };
-  const all = readTopics(client, {}, { showsCount: true });
-  for await (const topics of collectBatches(all, maxLookUpDefinitions)) {
-    const faults = await findFaults(topics, client, sample !== undefined);
-    checked.topics += topics.length;
-    checked.faulty += new Set(faults.flatMap((one) => ("error" in one ? [one.topic] : []))).size;
-    checked.misnamed += faults.filter((one) => "egressFault" in one).length;
-    checked.unmet += faults.filter((one) => "warning" in one).length;
-    for (const fault of faults) {
-      const isOpen =
-        rows === undefined
-          ? await output.write(`${JSON.stringify(toJson(fault))}\n`)
-          : await rows.add(toRow(fault));
-      if (!isOpen) return;
+  async function* readFaults(): AsyncGenerator<TopicFault> {
+    const all = readTopics(client, {}, { showsCount: true });
+    for await (const topics of collectBatches(all, maxLookUpDefinitions)) {
+      const faults = await findFaults(topics, client, sample !== undefined);
+      checked.topics += topics.length;
+      const { invalid = [], unforwardable = [], unmet = [] } = Object.groupBy(faults, ({ kind }) => kind);
+      checked.faulty += new Set(invalid.map(({ topic }) => topic)).size;
+      checked.misnamed += unforwardable.length;
+      checked.unmet += unmet.length;
+      yield* faults;
     }
   }
-  const { faulty, misnamed, unmet } = checked;
-  if (faulty + misnamed > 0) process.exitCode = exitCodes.rejected;
-  if (rows === undefined) return;
-  if (faulty + misnamed + unmet > 0) await rows.end();
-  for (const line of summarize(checked, sample)) await output.write(`${line}\n`);
+  const { abort } = client;
+  const printed = await printItems(readFaults(), { json, columns, toRow, toJson, abort });
+  if (printed === undefined) return;
+  if (checked.faulty + checked.misnamed > 0) process.exitCode = exitCodes.rejected;
+  if (!json) for (const line of summarize(checked, sample)) printLine(line);
 }
 
 /** Throws a ConfigurationError if no events are read. */
@@ -200,29 +201,15 @@ const columns = [
   { head: "fault" },
 ];
 
-function toRow(fault: TopicFault): string[] {
-  const topic = [fault.topic.externalId, fault.topic.name].map(sanitize);
-  if ("egressFault" in fault) return [...topic, "kafka topic", sanitize(fault.egressFault)];
-  if ("warning" in fault) return [...topic, fault.warning.filter, sanitize(fault.warning.message)];
-  const { filter, error } = fault;
-  return [...topic, filter, formatFilterError(fault.topic[filter], error).join("\n")];
-}
+const toRow = ({ topic, member, text }: TopicFault): string[] => [
+  ...[topic.externalId, topic.name].map(sanitize),
+  ...[member, text],
+];
 
-function toJson(fault: TopicFault): object {
-  const { externalId, name, namespace, id, ...filters } = fault.topic;
-  const topic = { externalId, name, namespace, id };
-  if ("egressFault" in fault) {
-    const { egressTopic, egressFault } = fault;
-    return { ...topic, code: "BAD_EGRESS_NAME", egressTopic, problem: egressFault };
-  }
-  if ("warning" in fault) {
-    const { message, ...warning } = fault.warning;
-    return { ...topic, ...warning, problem: message };
-  }
-  const { filter, error } = fault;
-  const { problem, position } = error;
-  return { ...topic, code: "BAD_FILTER", filter, text: filters[filter], problem, position };
-}
+const toJson = ({ topic: { externalId, name, namespace, id }, json }: TopicFault): object => ({
+  ...{ externalId, name, namespace, id },
+  ...json,
+});
 
 function summarize({ topics, faulty, misnamed, unmet }: Checked, sample: string | undefined): string[] {
   const all = formatCount(topics, "topic");

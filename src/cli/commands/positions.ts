@@ -1,4 +1,4 @@
-import { Argument, InvalidArgumentError, Option, type Command } from "commander";
+import { Argument, type Command } from "commander";
 
 import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import { deadLetterChannels } from "../../../schemas/dead-letters/dead-letter.ts";
@@ -13,7 +13,7 @@ import {
   type PositionTarget,
 } from "../../service/kafka/set-positions.ts";
 import { runWithContext, type CommandContext } from "../context.ts";
-import { parseTime, type JsonFlag } from "../input/options.ts";
+import { parseTime, parseWhole, type JsonFlag } from "../input/options.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
 import { formatTable } from "../output/table.ts";
 
@@ -47,16 +47,11 @@ export function definePositions(positions: Command): void {
     .description("set where a consumer reads on; running instances follow within 20 seconds")
     .addArgument(new Argument("<consumer>", "as the list names it").choices(names))
     .option("-p, --partition <number...>", "only these partitions", collectPartition)
-    .option("--to-offset <offset>", "the offset of the next record to read", parseOffset)
+    .option("--to-offset <offset>", "the offset of the next record to read", parseWhole)
     .option("--to-time <time>", "the first record since this time, as in 2026-11-25T09:30:00Z", parseTime)
     .option("--beginning", "the first record that the log has")
     .option("--end", "after the last record")
-    .addOption(
-      new Option(
-        "--to-current",
-        "the same offset, in the log that is there now: for a mirror with equal offsets",
-      ),
-    )
+    .option("--to-current", "the same offset, in the log that is there now: for a mirror with equal offsets")
     .option("--dry-run", "print what would be read again or skipped, and set nothing")
     .option("--json", "print JSON instead of a table")
     .action((name: string, flags: SetFlags, command: Command) => {
@@ -70,15 +65,10 @@ export function definePositions(positions: Command): void {
     });
 }
 
-function collectPartition(given: string, previous: number[] = []): number[] {
-  if (!/^\d{1,6}$/.test(given)) throw new InvalidArgumentError("A partition is a whole number, 0 or more.");
-  return [...previous, Number(given)];
-}
-
-function parseOffset(given: string): number {
-  if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError("An offset is a whole number, 0 or more.");
-  return Number(given);
-}
+const collectPartition = (given: string, previous: number[] = []): number[] => [
+  ...previous,
+  parseWhole(given),
+];
 
 function toTargets({ toOffset, toTime, beginning, end, toCurrent }: SetFlags): PositionTarget[] {
   return [

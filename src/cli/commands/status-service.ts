@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { get as getOverHttp, type IncomingMessage } from "node:http";
+import { get as getOverHttp, type IncomingMessage, type RequestOptions } from "node:http";
 import { get as getOverTls } from "node:https";
 import { text } from "node:stream/consumers";
 
@@ -20,8 +20,6 @@ export interface ServiceResponse {
   readonly status: SyncStatus | undefined;
   /** What the note says, as the exit code of the command. */
   readonly exitCode: number;
-  /** The service responds, but waits for something to send its status. */
-  readonly isLate: boolean;
 }
 
 interface Server {
@@ -42,66 +40,36 @@ interface AskedService {
 
 /** Asks a service for its readiness and its status at the same time. Never throws. */
 export async function queryService({ api, probes, authorization }: AskedService): Promise<ServiceResponse> {
-  const late = AbortSignal.timeout(requestTimeoutMs);
-  const [readiness, sync] = await Promise.all([
-    settle(getReadiness(probes, authorization, late)),
-    authorization === undefined
-      ? undefined
-      : settle(get({ server: api, path: "/api/topicsync/v1/sync", authorization, late })),
+  const signal = AbortSignal.timeout(requestTimeoutMs);
+  const ask = (server: Server, path: string, Authorization?: string): Promise<Answer> =>
+    get(server, path, { signal, headers: Authorization === undefined ? {} : { Authorization } }).catch(
+      getReason,
+    );
+  // Asked with credentials only for the reasons, so that the state is known even if they are rejected.
+  const [plain, detailed, sync] = await Promise.all([
+    ask(probes, "/readyz"),
+    authorization === undefined ? undefined : ask(probes, "/readyz", authorization),
+    authorization === undefined ? undefined : ask(api, "/api/topicsync/v1/sync", authorization),
   ]);
-  if ("reason" in readiness && (sync === undefined || "reason" in sync)) {
-    const note = `No service responds at ${api.url} (${readiness.reason}).`;
-    return { note, status: undefined, exitCode: exitCodes.unavailable, isLate: false };
-  }
-  const { state, exitCode } = describeReadiness(readiness);
-  const seen = describeStatus(sync);
-  return {
-    note: [`The service at ${api.url} is ${state}.`, ...seen.sentences].join(" "),
-    status: seen.status,
-    exitCode,
-    isLate: sync !== undefined && "reason" in sync,
-  };
-}
-
-interface Response {
-  readonly code: number;
-  readonly json: unknown;
+  if (typeof plain === "string" && typeof sync !== "object")
+    return {
+      note: `No service responds at ${api.url} (${plain}).`,
+      status: undefined,
+      exitCode: exitCodes.unavailable,
+    };
+  const isDetailed = typeof detailed === "object" && detailed.code !== 401 && detailed.code !== 429;
+  const { state, exitCode } = describeReadiness(isDetailed ? detailed : plain);
+  const checked = typeof sync === "object" && sync.code === 200 ? checkStatus(sync.json) : undefined;
+  const status = checked?.ok ? checked.value : undefined;
+  const note = `The service at ${api.url} is ${state}.`;
+  return { note: status ? note : `${note} ${describeMissing(sync)}`, status, exitCode };
 }
 
 /** A response, or why there is none. */
-type Settled = Response | { readonly reason: string };
+type Answer = { readonly code: number; readonly json: unknown } | string;
 
-const settle = (response: Promise<Response>): Promise<Settled> =>
-  response.catch((error: unknown) => ({ reason: getReason(error) }));
-
-/** Asks with credentials only for the reasons, so that the state is known even if they are rejected. */
-async function getReadiness(
-  server: Server,
-  authorization: string | undefined,
-  late: AbortSignal,
-): Promise<Response> {
-  const path = "/readyz";
-  const plain = get({ server, path, late });
-  if (authorization === undefined) return plain;
-  const detailed = get({ server, path, authorization, late }).catch(() => undefined);
-  const readiness = await plain;
-  const found = readiness.code === 200 ? undefined : await detailed;
-  return found === undefined || found.code === 401 || found.code === 429 ? readiness : found;
-}
-
-interface Request {
-  readonly server: Server;
-  readonly path: string;
-  readonly authorization?: string;
-  readonly late: AbortSignal;
-}
-
-async function get({ server: { url, certificate }, path, authorization, late }: Request): Promise<Response> {
-  const options = {
-    agent: false,
-    signal: late,
-    headers: authorization === undefined ? {} : { Authorization: authorization },
-  };
+async function get({ url, certificate }: Server, path: string, given: RequestOptions): Promise<Answer> {
+  const options = { ...given, agent: false };
   const ownCertificate = certificate && {
     ca: certificate,
     // It need not be self-signed.
@@ -119,9 +87,9 @@ async function get({ server: { url, certificate }, path, authorization, late }: 
 const getReason = (error: unknown): string =>
   getErrorMessage(error instanceof Error && error.cause instanceof Error ? error.cause : error);
 
-function describeReadiness(readiness: Settled): { readonly state: string; readonly exitCode: number } {
-  if ("reason" in readiness)
-    return { state: `in an unknown state (${readiness.reason})`, exitCode: exitCodes.notReady };
+function describeReadiness(readiness: Answer): { readonly state: string; readonly exitCode: number } {
+  if (typeof readiness === "string")
+    return { state: `in an unknown state (${readiness})`, exitCode: exitCodes.notReady };
   if (readiness.code === 404)
     return { state: "running, with its probes at MANAGEMENT_PORT", exitCode: exitCodes.ok };
   const exitCode = readiness.code === 200 ? exitCodes.ok : exitCodes.notReady;
@@ -138,17 +106,10 @@ function formatReadiness(json: unknown): string {
   return reasons.length === 0 ? status : `${status} (${reasons.join("; ")})`;
 }
 
-interface SeenStatus {
-  readonly status: SyncStatus | undefined;
-  readonly sentences: readonly string[];
-}
-
-/** The status in a response, or why there is none. */
-function describeStatus(sync: Settled | undefined): SeenStatus {
-  const without = (sentence: string): SeenStatus => ({ status: undefined, sentences: [sentence] });
-  if (sync === undefined) return without("Its counts require a login: see --user.");
-  if ("reason" in sync) return without(`It did not send its status (${sync.reason}).`);
-  const checked = sync.code === 200 ? checkStatus(sync.json) : undefined;
-  if (checked?.ok) return { status: checked.value, sentences: [] };
-  return without(`It responded with ${sync.code} to these credentials.`);
+/** Why there is no status. */
+function describeMissing(sync: Answer | undefined): string {
+  if (sync === undefined) return "Its counts require a login: see --user.";
+  return typeof sync === "string"
+    ? `It did not send its status (${sync}).`
+    : `It responded with ${sync.code} to these credentials.`;
 }

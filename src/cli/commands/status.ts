@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 
-import { UnavailableError } from "@topicsync/lib/errors";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config/config.ts";
 import type { WatchedLog } from "../../../consumers/partition-status.ts";
@@ -11,7 +10,7 @@ import { printError, printLine } from "../output/output.ts";
 import { findAuthorization, toBasic } from "../input/credentials.ts";
 import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
-import { queryService, type ServiceResponse } from "./status-service.ts";
+import { queryService } from "./status-service.ts";
 
 /** Longer than those of a service, because the connections have to be opened first. */
 const limitsMs: StatusLimits = { positions: 10_000, log: 12_000, ages: 15_000 };
@@ -42,31 +41,18 @@ export function defineStatus(command: Command): void {
     .action(async ({ server, user, json }: StatusFlags) => {
       const named = findServer({ server }, readEnvironment(process.env));
       const servers = findServers(named);
-      const authorization = await getAuthorization(user);
-      const print = async (service: ServiceResponse, status: SyncStatus | Promise<SyncStatus>) => {
-        if (json) {
-          printStatusJson(service, await status);
-          return;
-        }
-        // Reading Kafka and MongoDB takes longer than asking the service.
-        printLine(service.note);
-        await printStatus(await status);
-      };
-      const answer = queryService({ ...servers, authorization });
-      if (named !== undefined) {
-        const service = await answer;
-        if (service.status !== undefined) await print(service, service.status);
-        else if (json) printError(service.note);
-        else printLine(service.note);
-        process.exitCode = service.exitCode;
+      const service = await queryService({ ...servers, authorization: await getAuthorization(user) });
+      const { note } = service;
+      process.exitCode = service.exitCode;
+      if (!json) printLine(note);
+      if (service.status === undefined && named !== undefined) {
+        if (json) printError(note);
         return;
       }
-      // Without credentials only Kafka and MongoDB can tell, so they are asked at the same time.
-      const early = authorization === undefined ? undefined : await answer;
-      if (early?.status !== undefined) await print(early, early.status);
-      else await readStatus(async (status) => print(await answer, status), early?.isLate);
-      const service = await answer;
-      process.exitCode = service.exitCode;
+      const status = service.status ?? (await readStatus());
+      const problems = service.status === undefined ? [note, ...status.problems] : status.problems;
+      if (json) printLine(JSON.stringify({ ...status, problems }));
+      else await printStatus(status);
     });
 }
 
@@ -87,67 +73,44 @@ function findServers(given: string | undefined) {
   };
 }
 
-function printStatusJson({ note, status: own }: ServiceResponse, status: SyncStatus): void {
-  const problems = own === undefined ? [note, ...status.problems] : status.problems;
-  printLine(JSON.stringify({ ...status, problems }));
-}
-
-/**
- * Reads the status from Kafka and MongoDB, which works when no service runs. `use` gets it before the
- * connections are closed.
- *
- * @param isLate - The service waits for one of them, so nothing is asked.
- */
-const readStatus = (use: (status: Promise<SyncStatus>) => Promise<void>, isLate = false): Promise<void> =>
+/** Reads the status from Kafka and MongoDB, which works when no service runs. */
+const readStatus = (): Promise<SyncStatus> =>
   runWithContext(
-    async ({ config, broker: connectBroker, services }) => {
-      const { groupId, announcementsTopic, pushFeedback, router } = config.kafka;
-      const requireAsked = (): void => {
-        if (isLate) throw new UnavailableError("not read, because the service did not respond in time");
-      };
-      const broker = async () => {
-        requireAsked();
-        return connectBroker();
-      };
+    ({ config, broker, services }) => {
+      const { groupId, announcementsTopic: topic, pushFeedback, router } = config.kafka;
       // Connections are opened on use, so that if one of the two is down the rest is still reported.
-      const toWatchedLog = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {
-        const watched = async () => (await broker()).observe(read);
+      const watch = (
+        read: { readonly topic: string; readonly groupId: string },
+        findPositions: WatchedLog["store"]["findPositions"],
+      ): WatchedLog => {
+        const observer = async () => (await broker()).observe(read);
         return {
           group: read.groupId,
           topic: read.topic,
           observer: {
-            fetchBounds: async (scope) => (await watched()).fetchBounds(scope),
-            findFirstSince: async (timestamp, scope) => (await watched()).findFirstSince(timestamp, scope),
-            fetchOwners: async () => (await watched()).fetchOwners(),
+            fetchBounds: async (scope) => (await observer()).fetchBounds(scope),
+            findFirstSince: async (timestamp, scope) => (await observer()).findFirstSince(timestamp, scope),
+            fetchOwners: async () => (await observer()).fetchOwners(),
           },
-          store: {
-            async findPositions(group, topic) {
-              requireAsked();
-              return (await services()).topicStore.findPositions(group, topic);
-            },
-          },
+          store: { findPositions },
           consumer: undefined,
         };
       };
+      const findStored: WatchedLog["store"]["findPositions"] = async (...read) =>
+        (await services()).topicStore.findPositions(...read);
       const getStatus = createStatus({
-        announcements: toWatchedLog({ topic: announcementsTopic, groupId }),
-        pushFeedback: pushFeedback && toWatchedLog(pushFeedback),
+        announcements: watch({ topic, groupId }, findStored),
+        pushFeedback: pushFeedback && watch(pushFeedback, findStored),
         tally: undefined,
         feedbackTally: undefined,
         router: router && {
-          watched: {
-            ...toWatchedLog(router),
-            store: {
-              findPositions: async (group, topic) =>
-                (await broker()).fetchCommittedOffsets({ groupId: group, topic }),
-            },
-          },
+          watched: watch(router, async () => (await broker()).fetchCommittedOffsets(router)),
           tally: undefined,
           getIndex: undefined,
         },
         limitsMs,
       });
-      await use(getStatus());
+      return getStatus();
     },
     { connectTimeoutMs },
   );

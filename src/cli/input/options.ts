@@ -32,6 +32,13 @@ export function parseDuration(given: string): number {
   return span;
 }
 
+/** The time this long ago. */
+export const formatTimeAgo = (spanMs: number): string =>
+  new Date(Math.max(0, Date.now() - spanMs)).toISOString();
+
+/** Parses a duration as the time this long ago. Throws InvalidArgumentError. */
+export const parseTimeAgo = (given: string): string => formatTimeAgo(parseDuration(given));
+
 /** Checks the value of an option such as `--unused-for 30d`. Throws InvalidArgumentError. */
 export function parseUnusedFor(given: string): string {
   if (!new RegExp(durationPattern).test(given)) throw new InvalidArgumentError(`It must be ${durationRule}.`);
@@ -45,8 +52,8 @@ export function parseCount(given: string): number {
 }
 
 /** Parses the value of an option such as `--if-version 3`. Throws InvalidArgumentError. */
-export function parseVersion(given: string): number {
-  if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError("A version is a whole number, 0 or more.");
+export function parseWhole(given: string): number {
+  if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError("It must be a whole number, 0 or more.");
   return Number(given);
 }
 

@@ -3,9 +3,11 @@ import { openOutput } from "./output.ts";
 import { createTableWriter, type Column } from "./table.ts";
 
 interface ItemsOptions<Item> {
-  readonly json: boolean;
+  readonly json: boolean | undefined;
   readonly columns: readonly Column[];
   readonly toRow: (item: Item) => readonly string[];
+  /** By default the item. */
+  readonly toJson?: (item: Item) => unknown;
   readonly limit?: number | undefined;
   readonly abort: AbortSignal;
 }
@@ -16,7 +18,7 @@ interface ItemsOptions<Item> {
  */
 export async function printItems<Item>(
   items: AsyncIterable<Item>,
-  { json, columns, toRow, limit = Infinity, abort }: ItemsOptions<Item>,
+  { json, columns, toRow, toJson = (item) => item, limit = Infinity, abort }: ItemsOptions<Item>,
 ): Promise<{ readonly count: number; readonly hasMore: boolean } | undefined> {
   const output = openOutput();
   const table = json ? undefined : await createTableWriter(output, columns);
@@ -28,7 +30,9 @@ export async function printItems<Item>(
     if (hasMore) break;
     count += 1;
     const isOpen =
-      table === undefined ? await output.write(`${JSON.stringify(item)}\n`) : await table.add(toRow(item));
+      table === undefined
+        ? await output.write(`${JSON.stringify(toJson(item))}\n`)
+        : await table.add(toRow(item));
     if (!isOpen) return undefined;
   }
   if (count > 0) await table?.end();

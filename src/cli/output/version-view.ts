@@ -1,8 +1,7 @@
-import type { FilterChange } from "@topicsync/filters";
+import { compareFilters, type FilterChange } from "@topicsync/filters";
 import { formatRecordPosition } from "@topicsync/kafka";
 import type { DescriptionView, VersionView } from "../../../schemas/topics/versions.ts";
 import type { SourceView } from "../../../schemas/topics/view.ts";
-import { classifyFilters } from "../../topics/conditions.ts";
 import { effects, formatDifferences, type Difference } from "./differences.ts";
 import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";
@@ -68,7 +67,7 @@ export function compareVersions(before: VersionView, after: VersionView): Versio
     differences: comparedMembers
       .filter((member) => before[member] !== after[member])
       .map((member) => ({ member, from: before[member], to: after[member] })),
-    events: classifyFilters(before, after) ?? null,
+    events: compareFilters(before, after) ?? null,
   };
 }
 

@@ -9,6 +9,9 @@ import {
   type Fault,
 } from "@topicsync/lib/errors";
 import type { ErrorBody } from "../../../schemas/error.ts";
+import { ChangesRejectedError } from "../../topics/changing.ts";
+import { UnknownTopicError, VersionConflictError } from "../../topics/definition-change.ts";
+import { DetailsConflictError } from "../../topics/details/store.ts";
 import { HttpError, type ErrorCode } from "./errors.ts";
 
 export interface ErrorDescription {
@@ -29,20 +32,29 @@ export const toErrorBody = ({ message, detail = "", code, details = [] }: ErrorD
 
 const retryAfterSeconds = "5";
 
+interface ErrorContext {
+  readonly requestId: string;
+  readonly operation?: string;
+  readonly isRead?: boolean;
+}
+
 /** Describes an error to the caller, who may be anybody: nothing about the inside of the service. */
-export function describeError(
-  error: unknown,
-  {
-    requestId,
-    operation = "The request",
-    isRead = false,
-  }: { readonly requestId: string; readonly operation?: string; readonly isRead?: boolean },
-): ErrorDescription {
+export function describeError(error: unknown, context: ErrorContext): ErrorDescription {
+  const { requestId, operation = "The request", isRead = false } = context;
   if (error instanceof HttpError) return error;
   if (error instanceof RejectionError) {
     const { code, message, details } = error;
     return { code, message, detail: formatFaults(details, "The body"), details };
   }
+  if (error instanceof UnknownTopicError) return { code: "NOT_FOUND", message: toSentence(error.message) };
+  if (error instanceof VersionConflictError || error instanceof DetailsConflictError) {
+    return {
+      code: "VERSION_CONFLICT",
+      message: toSentence(error.message),
+      detail: "Nothing was changed. Read the topic again, and decide on what it is now.",
+    };
+  }
+  if (error instanceof ChangesRejectedError) return describeRejections(error, context);
   if (error instanceof NotLoadedError) {
     return {
       code: "UNAVAILABLE",
@@ -85,4 +97,21 @@ export function describeError(
     message: `${operation} failed unexpectedly.`,
     detail: `See the service's log for the request id ${requestId}.`,
   };
+}
+
+const toSentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+
+/** All changes that cannot be made, with the code of the first. */
+function describeRejections({ rejections }: ChangesRejectedError, context: ErrorContext): ErrorDescription {
+  const details = rejections.flatMap(({ index, problem }) => {
+    const path = `/changes/${index}`;
+    const faults = problem instanceof RejectionError ? problem.details : [];
+    if (faults.length === 0) return [{ path, message: problem.message }];
+    return faults.map((fault) => ({ ...fault, path: `${path}${fault.path}` }));
+  });
+  const first = describeError(rejections[0]?.problem, context);
+  return first.details === undefined
+    ? { ...first, details }
+    : { ...first, detail: formatFaults(details, "The body"), details };
 }

@@ -12,9 +12,6 @@ export type Access = "anybody" | "user" | Right;
 /** Names and values of headers; a list for a header that is sent several times. */
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** Content security policy: directives in helmet's spelling, such as `scriptSrc: ["'self'"]`. */
-export type ContentSecurityPolicy = Readonly<Record<string, readonly string[]>>;
-
 /** Produces events until `abort` is aborted: the client left, or the service stops. */
 export type Events = (abort: AbortSignal) => AsyncIterable<unknown>;
 
@@ -148,8 +145,8 @@ export interface Operation<Body = unknown, Query = unknown> {
   readonly rejections?: readonly ErrorCode[];
   /** Whether pages of the origins in HTTP_ALLOWED_ORIGINS may call it. */
   readonly crossOrigin?: true;
-  /** Content security policy of an operation that returns a page. */
-  readonly page?: ContentSecurityPolicy;
+  /** Whether it returns a page, which needs further headers. */
+  readonly page?: true;
   /** Throws RejectionError, HttpError, OverloadedError or UnavailableError. */
   handle(call: Call<Body, Query>, services: OperationServices): Reply | Promise<Reply>;
 }

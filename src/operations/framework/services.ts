@@ -13,7 +13,6 @@ import type { InstallationDeactivator, InstallationReader } from "../../installa
 import type { ApplyChanges } from "../../plans/apply.ts";
 import type { ImpactPreview } from "../../plans/impact/preview.ts";
 import type { PlanReader, TopicSetStore } from "../../plans/stores.ts";
-import type { DetailsService } from "../../topics/details/service.ts";
 import type { TopicDetailsStore } from "../../topics/details/store.ts";
 import type { TopicHistory } from "../../topics/history.ts";
 import type { TopicReader } from "../../topics/listing.ts";
@@ -30,7 +29,6 @@ export interface DomainServices {
   readonly topicReader: TopicReader;
   readonly topicHistory: TopicHistory;
   readonly topicDetails: TopicDetailsStore;
-  readonly detailsService: DetailsService;
   readonly topicSetStore: TopicSetStore;
   readonly planReader: PlanReader;
   readonly applyChanges: ApplyChanges;

@@ -1,8 +1,7 @@
-import { findFilterFaults, type FilterTexts, PatternBudget } from "@topicsync/filters";
+import { compareFilters, findFilterFaults, type FilterTexts, PatternBudget } from "@topicsync/filters";
 import type { Fault } from "@topicsync/lib/errors";
 import { Turns } from "@topicsync/lib/concurrency/turns";
 import type { ImpactBody, ImpactKind } from "../../../schemas/impact.ts";
-import { classifyFilters } from "../../topics/conditions.ts";
 import { toDefinition } from "../../topics/topic.ts";
 
 /** The old and the new filters of a topic; undefined where there is no such topic. */
@@ -16,7 +15,7 @@ export interface ImpactChange {
 export function classifyImpact({ before, after }: ImpactChange): ImpactKind {
   if (after === undefined) return "removed";
   if (before === undefined) return "created";
-  return classifyFilters(before, after) ?? "widened";
+  return compareFilters(before, after) ?? "widened";
 }
 
 /** A topic as it would be. */

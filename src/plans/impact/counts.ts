@@ -1,6 +1,6 @@
 import { toTime } from "@topicsync/lib/time";
 import { createPicker, FilterSyntaxError } from "@topicsync/filters/picker";
-import type { FilterTexts } from "@topicsync/filters";
+import { tryReadConditions, type FilterTexts } from "@topicsync/filters";
 import type {
   ImpactExample,
   ImpactRead,
@@ -8,7 +8,6 @@ import type {
   ImpactTopic,
   PerDay,
 } from "../../../schemas/impact.ts";
-import { tryReadConditions } from "../../topics/conditions.ts";
 import { classifyImpact, type ImpactChange } from "./changes.ts";
 import { findDecisive, type ConditionPair } from "./decisive.ts";
 import type { EventSink, ReadEvent, ReadResult } from "./events.ts";

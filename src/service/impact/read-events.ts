@@ -9,8 +9,7 @@ import {
   type LogRecord,
   type OffsetRange,
 } from "@topicsync/kafka";
-import { decodeEvent } from "../../../consumers/events/decode.ts";
-import { removeForgedHeaders } from "../../../consumers/events/forged-headers.ts";
+import { decodeEvent, removeForgedHeaders } from "../../../consumers/events/decode.ts";
 import type { ImpactRead } from "../../../schemas/impact.ts";
 import type { ReadEvent, ReadResult, RejectedRecord, EventSink } from "../../plans/impact/events.ts";
 import { ReadTally } from "../../plans/impact/read-tally.ts";

@@ -1,29 +1,20 @@
 import type { Broker } from "@topicsync/kafka/client";
 import { getErrorMessage } from "@topicsync/lib/errors";
-import type { Logger } from "@topicsync/lib/logger";
 import { elapsed, repeat, sleep } from "@topicsync/lib/platform";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import type { LogStore } from "@topicsync/kafka";
-import { createDeadLetterHandler } from "../../../consumers/dead-letters/handler.ts";
+import { createDeadLetterHandler, type DeadLetterOptions } from "../../../consumers/dead-letters/handler.ts";
 import { createGroupConsumer } from "../../../consumers/group-consumer.ts";
-import type { FindNamespace, IdentifyTopic } from "../../dead-letters/dead-letter.ts";
 import { createNotStoredError, type DeadLetterProgress } from "../../dead-letters/progress.ts";
-import type { DeadLetterStore } from "../../dead-letters/stores.ts";
 
-export interface DeadLetterConsumerOptions {
-  /** The dead-letter topic, and the group that reads it into the database. */
+/** The group reads the dead-letter topic into the database. */
+export interface DeadLetterConsumerOptions extends DeadLetterOptions {
   readonly topic: string;
-  readonly groupId: string;
   /** What `topicsync positions` calls the reader. */
   readonly consumer: string;
   readonly broker: Pick<Broker, "createMember" | "watch" | "observe">;
-  readonly store: DeadLetterStore;
   readonly logs: LogStore;
   readonly progress: DeadLetterProgress;
-  readonly identify: IdentifyTopic;
-  readonly getProofKey: () => Promise<Buffer>;
-  readonly findNamespace: FindNamespace;
-  readonly log: Logger;
 }
 
 const restartDelayMs = 30_000;
@@ -80,18 +71,7 @@ export class DeadLetterConsumer {
 
   /** Returns when it is stopped. Throws why the consumer has died. */
   async #readOnce(): Promise<void> {
-    const {
-      topic,
-      groupId,
-      consumer: name,
-      broker,
-      store,
-      logs,
-      identify,
-      getProofKey,
-      findNamespace,
-      log,
-    } = this.#options;
+    const { topic, groupId, broker, logs, log } = this.#options;
     const stopped = Promise.withResolvers<undefined>();
     const died = new AbortController();
     const abort = AbortSignal.any([this.#stopping.signal, died.signal]);
@@ -103,9 +83,8 @@ export class DeadLetterConsumer {
       member: broker.createMember({ topic, groupId, commitsOffsets: true }),
       watch: broker.watch(topic),
       logs,
-      consumer: name,
-      createHandler: (partition) =>
-        createDeadLetterHandler(partition, { groupId, store, identify, getProofKey, findNamespace, log }),
+      consumer: this.#options.consumer,
+      createHandler: (partition) => createDeadLetterHandler(partition, this.#options),
       log,
       onDied: (error) => {
         died.abort(error);

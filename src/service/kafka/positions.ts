@@ -1,7 +1,14 @@
-import { type KafkaConfig, FencedError, type Position, type PositionKey } from "@topicsync/kafka";
+import {
+  type KafkaConfig,
+  FencedError,
+  type Position,
+  type PositionKey,
+  type BatchStore,
+} from "@topicsync/kafka";
 import type { Broker } from "@topicsync/kafka/client";
 import { deadLetterChannels } from "../../../schemas/dead-letters/dead-letter.ts";
 import type { PositionedConsumer } from "./set-positions.ts";
+import type { DeadLetterStore } from "../../dead-letters/stores.ts";
 import type { Services } from "../services.ts";
 
 interface Sources {
@@ -43,16 +50,16 @@ export function listPositionedConsumers(
       create(
         channel,
         read,
-        channel === "events" ? accessKafka(read, broker) : accessDatabase(read, services),
+        channel === "events" ? accessKafka(read, broker) : accessDatabase(read, services.topicStore),
       ),
-      create(`dead-letters.${channel}`, letters, accessDeadLetters(letters, services)),
+      create(`dead-letters.${channel}`, letters, accessDeadLetters(letters, services.deadLetterStore)),
     ];
   });
 }
 
 const accessDatabase = (
   { topic, groupId: group }: ReadTopic,
-  { topicStore: store }: Sources["services"],
+  store: Pick<BatchStore<unknown>, "findPositions" | "setPosition">,
 ): Access => ({
   isInKafka: false,
   findPositions: () => store.findPositions(group, topic),
@@ -60,14 +67,10 @@ const accessDatabase = (
 });
 
 /** Those of another log can no longer be shown. */
-const accessDeadLetters = (
-  { topic, groupId: group }: ReadTopic,
-  { deadLetterStore: store }: Sources["services"],
-): Access => ({
-  isInKafka: false,
-  findPositions: () => store.findPositions(group, topic),
+const accessDeadLetters = (read: ReadTopic, store: DeadLetterStore): Access => ({
+  ...accessDatabase(read, store),
   async setPosition(partition, from, to) {
-    const key: PositionKey = { group, topic, partition };
+    const key: PositionKey = { group: read.groupId, topic: read.topic, partition };
     await store.removeReplaced({ key, from, to });
     return store.setPosition(key, from, to);
   },

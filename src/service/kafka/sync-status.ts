@@ -9,15 +9,17 @@ import {
 } from "../../../consumers/partition-status.ts";
 import type { IndexStatus } from "../../topics/live/topic-index.ts";
 import type { RouterTally } from "../../routing/tally.ts";
-import type { AnnouncementTally, FeedbackTally } from "./sync-tally.ts";
+import type { FeedbackOutcome } from "../../installations/feedback.ts";
+import type { AnnouncementOutcome } from "../../topics/decide.ts";
+import type { Tally } from "./sync-tally.ts";
 
 interface StatusOptions {
   readonly announcements: WatchedLog;
   /** Undefined when no push feedback is read. */
   readonly pushFeedback: WatchedLog | undefined;
   /** What this process counted; undefined where no consumer runs. */
-  readonly tally: Pick<AnnouncementTally, "since" | "getCounts"> | undefined;
-  readonly feedbackTally: Pick<FeedbackTally, "getCounts"> | undefined;
+  readonly tally: Pick<Tally<AnnouncementOutcome>, "since" | "getCounts"> | undefined;
+  readonly feedbackTally: Pick<Tally<FeedbackOutcome>, "getCounts"> | undefined;
   /** Undefined when no events are forwarded. */
   readonly router: WatchedRouter | undefined;
   readonly limitsMs?: StatusLimits;

@@ -10,11 +10,11 @@ import { createGroupConsumer, type GroupConsumer } from "../../../consumers/grou
 import { createFeedbackHandler, type FeedbackBatch } from "../../../consumers/push-feedback/handler.ts";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { proveDeadLetters } from "../../dead-letters/proof.ts";
-import { auditFeedback, type FeedbackDecision } from "../../installations/feedback.ts";
+import { auditFeedback, feedbackOutcomes, type FeedbackDecision } from "../../installations/feedback.ts";
 import type { WatchedLog } from "../../../consumers/partition-status.ts";
 import { createStatus, type WatchedRouter } from "./sync-status.ts";
-import { createFeedbackTally, createTally } from "./sync-tally.ts";
-import type { Decision } from "../../topics/decide.ts";
+import { createTally } from "./sync-tally.ts";
+import { announcementOutcomes, type Decision } from "../../topics/decide.ts";
 import type { Context } from "../context.ts";
 
 export interface Sync {
@@ -46,8 +46,8 @@ export function createSync(context: Context, router: WatchedRouter | undefined):
   const { services, audit, metrics, onTopicsChanged } = context;
   const log = context.log.child({ component: "announcements" });
   const { announcementsTopic, deadLetterTopic, groupId, pushFeedback } = context.config.kafka;
-  const tally = createTally();
-  const feedbackTally = createFeedbackTally();
+  const tally = createTally(announcementOutcomes);
+  const feedbackTally = createTally(feedbackOutcomes);
 
   const channel = { topic: announcementsTopic, deadLetterTopic, groupId };
   const announcements = createConsumer<AnnouncementBatch, Decision>(channel, context, {

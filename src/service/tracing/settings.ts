@@ -23,15 +23,6 @@ export interface SamplerChoice {
 
 type BatchSetting = "scheduledDelayMillis" | "exportTimeoutMillis" | "maxQueueSize" | "maxExportBatchSize";
 
-const samplers: Readonly<Record<string, Omit<SamplerChoice, "ratio">>> = {
-  always_on: { parentBased: false, root: "always_on" },
-  always_off: { parentBased: false, root: "always_off" },
-  traceidratio: { parentBased: false, root: "traceidratio" },
-  parentbased_always_on: { parentBased: true, root: "always_on" },
-  parentbased_always_off: { parentBased: true, root: "always_off" },
-  parentbased_traceidratio: { parentBased: true, root: "traceidratio" },
-};
-
 /**
  * Reads OpenTelemetry's variables. Tracing is on when an OTLP endpoint or an exporter is set. Never throws:
  * these variables are often set for a whole cluster, and the specification requires unknown values to be
@@ -80,10 +71,14 @@ function parseExporters(read: Read, faults: string[]): Exporter[] {
 
 function parseSampler(read: Read, faults: string[]): SamplerChoice {
   const name = read("OTEL_TRACES_SAMPLER") ?? "parentbased_always_on";
-  const known = Object.hasOwn(samplers, name) ? samplers[name] : undefined;
+  const [known, parent, root = "always_on"] =
+    /^(parentbased_)?(always_on|always_off|traceidratio)$/.exec(name) ?? [];
   if (known === undefined)
     faults.push(`OTEL_TRACES_SAMPLER: "${name}" is unknown; using parentbased_always_on`);
-  const choice = known ?? { parentBased: true, root: "always_on" };
+  const choice = {
+    parentBased: known === undefined || parent !== undefined,
+    root: root as SamplerChoice["root"],
+  };
   const text = read("OTEL_TRACES_SAMPLER_ARG");
   const ratio = Number(text ?? 1);
   if (choice.root !== "traceidratio" || (ratio >= 0 && ratio <= 1)) return { ...choice, ratio };

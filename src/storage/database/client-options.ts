@@ -66,15 +66,8 @@ export function sendsUnprotectedCredentials(uri: string): boolean {
   return credentials !== undefined && (!tls || rejectUnauthorized === false);
 }
 
-interface TlsFile {
-  /** The option of the connection string. */
-  readonly option: string;
-  readonly file: string;
-  readonly isAuthority: boolean;
-}
-
-/** The files with certificates and keys that a connection string names. */
-export function listTlsFiles(uri: string): readonly TlsFile[] {
+/** The files with certificates and keys that a connection string names, each with its option. */
+export function listTlsFiles(uri: string) {
   const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = new MongoClient(uri).options;
   return Object.entries({ tlsCAFile, tlsCertificateKeyFile, tlsCRLFile }).flatMap(([option, file]) =>
     file === undefined ? [] : [{ option, file, isAuthority: option === "tlsCAFile" }],

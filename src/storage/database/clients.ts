@@ -1,27 +1,17 @@
-import { MongoClient, type ClientSession, type Collection, type Db, type Document } from "mongodb";
+import { MongoClient, type ClientSession, type Collection, type Document } from "mongodb";
 
 import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
 import { repeat, schedule, type Cancel } from "@topicsync/lib/platform";
 import { readSecretFile } from "@topicsync/lib/secret";
+import { createConnection, type Connection } from "./connection.ts";
 import { clientOptions, listTlsFiles, readTlsFiles, removeFixedOptions } from "./client-options.ts";
 import type { CollectionName } from "../names.ts";
-import { followPool, type PoolUse } from "./pool.ts";
-import { followTopology, type Topology } from "./topology.ts";
 
 /** A connection string, and the file that it was read from, which may be replaced. */
 export interface UriSource {
   readonly uri: string;
   readonly file: string | undefined;
-}
-
-/** A client of the driver with what belongs to it. */
-interface Connection {
-  readonly client: MongoClient;
-  readonly db: Db;
-  readonly topology: Topology;
-  readonly getPoolUse: () => PoolUse;
-  readonly getCollection: (name: CollectionName) => Collection;
 }
 
 const pollIntervalMs = 5_000;
@@ -130,17 +120,13 @@ export class Clients {
   }
 
   #connect(client: MongoClient): Connection {
-    const topology = followTopology(client, () => {
-      for (const listener of this.#listeners) listener();
+    return createConnection(client, () => {
+      this.#callListeners();
     });
-    const db = client.db();
-    const collections = new Map<CollectionName, Collection>();
-    const getCollection = (name: CollectionName): Collection => {
-      const collection = collections.get(name) ?? db.collection(name);
-      collections.set(name, collection);
-      return collection;
-    };
-    return { client, db, topology, getPoolUse: followPool(client), getCollection };
+  }
+
+  #callListeners(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   /** The client of the session among the arguments, or else the current one. */
@@ -161,7 +147,7 @@ export class Clients {
       if (next.db.databaseName !== former.db.databaseName)
         throw new ConfigurationError("another database needs a restart");
       await next.client.connect();
-      next.topology.requireWritable();
+      next.requireWritable();
       await next.db.command({ ping: 1 });
       if (this.#isClosed) throw new UnavailableError("the connection is closed");
     } catch (error) {
@@ -175,8 +161,8 @@ export class Clients {
     });
     this.#retired.set(former, endGrace);
     // Change streams of the former client must end before it is closed.
-    former.topology.stop();
-    for (const listener of this.#listeners) listener();
+    former.stop();
+    this.#callListeners();
   }
 }
 

@@ -13,6 +13,7 @@ import type { Logger } from "@topicsync/lib/logger";
 import { elapsed } from "@topicsync/lib/platform";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
 import { maxUpdateMs, removeFixedOptions } from "./client-options.ts";
+import type { Connection } from "./connection.ts";
 import { canRotate, Clients, createClient } from "./clients.ts";
 import { ensureDatabaseId } from "./database-id.ts";
 import { classify, repeatOnce, translateErrors } from "./failures.ts";
@@ -20,7 +21,6 @@ import { ensureIndexes } from "../indexes.ts";
 import { createListQueue, type ListQueue } from "./list-queue.ts";
 import type { CollectionName } from "../names.ts";
 import { checkRetryableWrites } from "./retryable-writes.ts";
-import type { PoolUse } from "./pool.ts";
 import { checkSchemaVersion, raiseSchemaVersion } from "../schema-version.ts";
 import { createKillSessions, hasTransactions, repeatAfterConflicts, runOnce } from "./transactions.ts";
 
@@ -65,7 +65,7 @@ export interface Database {
    * balancer.
    */
   seesElections(): boolean;
-  getPoolUse(): PoolUse;
+  getPoolUse(): ReturnType<Connection["getPoolUse"]>;
   /**
    * Waits until a majority has everything that was read of these collections from this primary. Returns false
    * when an election may have lost some of it. To be called within `run`.
@@ -85,6 +85,14 @@ export interface Database {
   /** Throws UnavailableError when MongoDB does not respond. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Returns the functions of a store, each of which runs within `Database.run`. */
+export function runEach<T extends object>(database: Pick<Database, "run">, functions: T): T {
+  const all = Object.entries(functions as Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>);
+  return Object.fromEntries(
+    all.map(([name, call]) => [name, (...args: unknown[]) => database.run(() => call(...args))]),
+  ) as T;
 }
 
 /** Translates an error at start: ConfigurationError for a setting, UnavailableError if waiting may help. */
@@ -139,7 +147,7 @@ function connectClients(clients: Clients, log: Logger): Database {
   async function run<T>(operation: () => Promise<T>): Promise<T> {
     if (!connected) throw new UnavailableError("MongoDB is not connected yet");
     try {
-      clients.current.topology.requireWritable();
+      clients.current.requireWritable();
       return await operation();
     } catch (error) {
       throw translateErrors(error);
@@ -177,10 +185,10 @@ function connectClients(clients: Clients, log: Logger): Database {
     connect: (abort) =>
       retryUntilAvailable(
         async () => {
-          const { client, db, topology } = clients.current;
+          const { client, db, requireWritable } = clients.current;
           try {
             await client.connect();
-            topology.requireWritable();
+            requireWritable();
             await prepare(db);
             transactions = await hasTransactions(client, log);
             // The driver numbers no writes on stores that have no transactions.
@@ -193,15 +201,15 @@ function connectClients(clients: Clients, log: Logger): Database {
         { what: "MongoDB", abort, log },
       ),
 
-    getPrimary: () => clients.current.topology.getPrimary(),
+    getPrimary: () => clients.current.getPrimary(),
     onElection: (listener) => clients.onElection(listener),
-    seesElections: () => clients.current.topology.seesElections(),
+    seesElections: () => clients.current.seesElections(),
     getPoolUse: () => clients.current.getPoolUse(),
 
     async confirmReads(primary, names) {
-      const { db, topology } = clients.current;
+      const { db, getPrimary } = clients.current;
       await waitForMajority(db, names);
-      return primary === topology.getPrimary();
+      return primary === getPrimary();
     },
 
     startSession: () => (transactions ? clients.startSession() : undefined),

@@ -1,6 +1,6 @@
 import type { Installation } from "../../installations/installation.ts";
 import type { InstallationImportStore } from "../../installations/stores.ts";
-import type { Database } from "../database/database.ts";
+import { runEach, type Database } from "../database/database.ts";
 import { getDuplicates } from "../database/failures.ts";
 import { toInstallationRecord, type InstallationRecord } from "./records.ts";
 import { collections } from "../names.ts";
@@ -34,38 +34,35 @@ export function createInstallationImportStore(database: Database): InstallationI
     }
   }
 
-  return {
-    findKeys: (tokens) =>
-      database.run(async () => {
-        const projection = { token: 1, application: 1, platform: 1, sys_updated_on: 1 } as const;
-        const found = await installations.find({ token: { $in: [...tokens] } }, { projection }).toArray();
-        return found.map(({ _id: id, token, application, platform, sys_updated_on: updatedOn }) => {
-          return { id, token, application, platform, updatedOn };
-        });
-      }),
+  return runEach(database, {
+    async findKeys(tokens) {
+      const projection = { token: 1, application: 1, platform: 1, sys_updated_on: 1 } as const;
+      const found = await installations.find({ token: { $in: [...tokens] } }, { projection }).toArray();
+      return found.map(({ _id: id, token, application, platform, sys_updated_on: updatedOn }) => {
+        return { id, token, application, platform, updatedOn };
+      });
+    },
 
-    add: (candidates) =>
-      database.run(async () => {
-        const taken = await findIds(candidates);
-        const failed = await insert(candidates.filter(({ id }) => !taken.has(id)));
-        const takenMeanwhile = await findIds(failed);
-        return new Map([
-          ...candidates.filter(({ id }) => taken.has(id)).map((one) => [one, "id taken"] as const),
-          ...failed.map((one) => [one, takenMeanwhile.has(one.id) ? "id taken" : "key taken"] as const),
-        ]);
-      }),
+    async add(candidates) {
+      const taken = await findIds(candidates);
+      const failed = await insert(candidates.filter(({ id }) => !taken.has(id)));
+      const takenMeanwhile = await findIds(failed);
+      return new Map([
+        ...candidates.filter(({ id }) => taken.has(id)).map((one) => [one, "id taken"] as const),
+        ...failed.map((one) => [one, takenMeanwhile.has(one.id) ? "id taken" : "key taken"] as const),
+      ]);
+    },
 
-    replace: (replacements) =>
-      database.run(async () => {
-        if (replacements.length === 0) return 0;
-        const operations = replacements.map(({ id, by }) => {
-          const replacement = toInstallationRecord({ ...by, id });
-          // The token is the shard key. A record changed since the look-up is newer than the imported one.
-          const filter = { _id: id, token: by.token, sys_updated_on: { $lt: by.updatedOn } };
-          return { replaceOne: { filter, replacement } };
-        });
-        return (await installations.bulkWrite(operations, { ordered: false, maxTimeMS: maxUpdateMs }))
-          .matchedCount;
-      }),
-  };
+    async replace(replacements) {
+      if (replacements.length === 0) return 0;
+      const operations = replacements.map(({ id, by }) => {
+        const replacement = toInstallationRecord({ ...by, id });
+        // The token is the shard key. A record changed since the look-up is newer than the imported one.
+        const filter = { _id: id, token: by.token, sys_updated_on: { $lt: by.updatedOn } };
+        return { replaceOne: { filter, replacement } };
+      });
+      return (await installations.bulkWrite(operations, { ordered: false, maxTimeMS: maxUpdateMs }))
+        .matchedCount;
+    },
+  });
 }

@@ -3,7 +3,7 @@ import type { Collection, MongoServerError } from "mongodb";
 import { UnavailableError } from "@topicsync/lib/errors";
 import { currentDate, sleep } from "@topicsync/lib/platform";
 import { newId } from "@topicsync/lib/sys-id";
-import { getUpdateTime } from "@topicsync/lib/update-time";
+import { getUpdateTime } from "@topicsync/lib/time";
 import { compareTexts } from "@topicsync/filters";
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { toKeyText } from "../../installations/installation.ts";

@@ -1,6 +1,5 @@
 import type { Filter } from "mongodb";
 
-import { compareTexts } from "@topicsync/filters";
 import { getDetailsId, type ReplacedDetails, type StoredDetails } from "../../topics/details/details.ts";
 import {
   toDescriptionSortKey,
@@ -10,7 +9,7 @@ import {
 } from "../../topics/history.ts";
 import type { Database } from "../database/database.ts";
 import { collections } from "../names.ts";
-import { findPage, toNamespaceFilter } from "../queries.ts";
+import { compareDescending, findPage, toNamespaceFilter } from "../queries.ts";
 import { fromDetailsRecord, toDetailsRecord, type DetailsRecord } from "./details-records.ts";
 import { toExpiry } from "./versions.ts";
 
@@ -43,15 +42,9 @@ export function toDescriptionRecord(
 export const fromDescriptionRecord = ({ topic_id, ...record }: DescriptionRecord): StoredDetails =>
   fromDetailsRecord({ ...record, _id: topic_id });
 
-const compareDescriptions = (a: StoredDetails, b: StoredDetails): number =>
-  compareKeys(toDescriptionSortKey(a), toDescriptionSortKey(b));
-
-const isAfter = (one: StoredDetails, after: DescriptionSortKey | undefined): boolean =>
-  after === undefined || compareKeys(after, toDescriptionSortKey(one)) < 0;
-
 /** The latest first. */
-const compareKeys = ([onA, idA]: DescriptionSortKey, [onB, idB]: DescriptionSortKey): number =>
-  onB.getTime() - onA.getTime() || compareTexts(idB, idA);
+const compareDescriptions = (a: StoredDetails, b: StoredDetails): number =>
+  compareDescending(toDescriptionSortKey(a), toDescriptionSortKey(b));
 
 /** Reads the history of details: current ones are among the details, all others among the descriptions. */
 export function createDescriptions(database: Database) {
@@ -78,7 +71,9 @@ export function createDescriptions(database: Database) {
       const first = latest === null ? [] : [fromDetailsRecord(latest)];
       const ids = new Set(first.map(getDetailsId));
       const all = [
-        ...first.filter((one) => isAfter(one, after)),
+        ...first.filter(
+          (one) => after === undefined || compareDescending(after, toDescriptionSortKey(one)) < 0,
+        ),
         // Without transactions, details may be among the descriptions although nothing replaced them.
         ...records.map(fromDescriptionRecord).filter((one) => !ids.has(getDetailsId(one))),
       ];

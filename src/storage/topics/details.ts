@@ -1,6 +1,5 @@
 import type { Collection } from "mongodb";
 
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { ReplacedDetails, StoredDetails } from "../../topics/details/details.ts";
 import { DetailsConflictError, type TopicDetailsStore } from "../../topics/details/store.ts";
 import { maxUpdateMs } from "../database/client-options.ts";
@@ -8,13 +7,12 @@ import type { Database } from "../database/database.ts";
 import { isDuplicate } from "../database/failures.ts";
 import { collections } from "../names.ts";
 import type { SessionOptions } from "../positions.ts";
-import { streamRecords } from "../queries.ts";
+import { findByValues, streamRecords } from "../queries.ts";
 import { fromDetailsRecord, toDetailsRecord, type DetailsRecord } from "./details-records.ts";
 import { toDescriptionRecord, type DescriptionRecord } from "./descriptions.ts";
 import { createDetailsSearch } from "./search.ts";
 import { runInSession } from "../database/transactions.ts";
 
-const idsPerLookup = 200;
 const recordsPerBatch = 1_000;
 
 /** Where details are written. */
@@ -49,14 +47,8 @@ export function createTopicDetailsStore(
   }
 
   return {
-    async find(externalIds) {
-      const found = await Promise.all(
-        splitIntoBatches(externalIds, idsPerLookup).map((ids) =>
-          database.run(() => all.find({ _id: { $in: ids } }, { batchSize: ids.length + 1 }).toArray()),
-        ),
-      );
-      return found.flat().map(fromDetailsRecord);
-    },
+    find: async (externalIds) =>
+      (await findByValues(database, all, ["_id", externalIds])).map(fromDetailsRecord),
 
     replace: (details, replaced) =>
       replaced.length === 0

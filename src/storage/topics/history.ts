@@ -11,8 +11,8 @@ import type { ListedTopic, Topic } from "../../topics/topic.ts";
 import { includesNamespace } from "../../users/rights.ts";
 import { maxListMs } from "../database/client-options.ts";
 import type { Database } from "../database/database.ts";
-import { findPage, toNamespaceFilter } from "../queries.ts";
-import { createDescriptions, type DescriptionRecord } from "./descriptions.ts";
+import { compareDescending, findPage, toNamespaceFilter } from "../queries.ts";
+import { createDescriptions } from "./descriptions.ts";
 import { fromRetiredRecord, fromTopicRecord, type RetiredRecord } from "./records.ts";
 import { createTopicReader, toTopicFilter } from "./reader.ts";
 import { fromVersionRecord, toVersionId, type VersionRecord } from "./versions.ts";
@@ -27,16 +27,13 @@ export function createTopicHistory(database: Database): TopicHistory {
   const reader = createTopicReader(database);
   const descriptions = createDescriptions(database);
 
-  /** The topic that has an external id, or had it last, and where its history is. */
-  async function findNamed(externalId: string) {
-    const named = await reader.find(externalId);
-    return { named, filter: toHistoryFilter(externalId, named) };
-  }
-
   /** The current version of an external id, and where its other versions are. */
   async function findCurrent(externalId: string) {
-    const { named, filter } = await findNamed(externalId);
-    return { active: named?.retired === undefined ? named?.topic : undefined, filter };
+    const named = await reader.find(externalId);
+    return {
+      active: named?.retired === undefined ? named?.topic : undefined,
+      filter: toHistoryFilter(externalId, named),
+    };
   }
 
   return {
@@ -47,11 +44,11 @@ export function createTopicHistory(database: Database): TopicHistory {
       const [ended, replaced] = await database.list(() =>
         Promise.all([
           findPage(retired, {
-            ...{ ...page, filter: { $and: [filter.retired, among as Filter<RetiredRecord>] } },
+            ...{ ...page, filter: { $and: [filter, among as Filter<RetiredRecord>] } },
             sort: ["retired_on", "version", "sys_id"],
           }),
           findPage(versions, {
-            ...{ ...page, filter: { $and: [filter.versions, among as Filter<VersionRecord>] } },
+            ...{ ...page, filter: { $and: [filter, among as Filter<VersionRecord>] } },
             sort: ["valid_to", "version", "sys_id"],
           }),
         ]),
@@ -65,8 +62,8 @@ export function createTopicHistory(database: Database): TopicHistory {
     },
 
     async readDescriptions(externalId, from) {
-      const { filter } = await findNamed(externalId);
-      return descriptions.read(externalId, filter.descriptions, from);
+      const { filter } = await findCurrent(externalId);
+      return descriptions.read(externalId, filter, from);
     },
 
     findDetailsAt: (externalIds, at) => descriptions.findAt(externalIds, at),
@@ -76,7 +73,7 @@ export function createTopicHistory(database: Database): TopicHistory {
       if (found === undefined) return undefined;
       const { id } = found.topic;
       if (found.topic.version === version && found.retired === undefined) return toCurrent(found.topic);
-      const { retired: filter } = toHistoryFilter(externalId, found);
+      const filter = toHistoryFilter(externalId, found);
       const [replaced, ended] = await database.run(() =>
         Promise.all([
           versions.findOne({ _id: toVersionId(id, version) }),
@@ -92,10 +89,13 @@ export function createTopicHistory(database: Database): TopicHistory {
       if (active !== undefined && active.updatedOn <= at) return toCurrent(active);
       const [replaced, ended] = await database.run(() =>
         Promise.all([
-          versions.findOne({ $and: [filter.versions, toTimeFilter(at)] } as Filter<VersionRecord>, {
-            sort: { valid_to: 1 },
-          }),
-          retired.findOne({ $and: [filter.retired, toRetiredTimeFilter(at)] }, { sort: { retired_on: 1 } }),
+          versions.findOne(
+            { $and: [filter, toTimeFilter(at)] },
+            {
+              sort: { valid_to: 1 },
+            },
+          ),
+          retired.findOne({ $and: [filter, toRetiredTimeFilter(at)] }, { sort: { retired_on: 1 } }),
         ]),
       );
       if (replaced !== null) return fromVersionRecord(replaced);
@@ -131,20 +131,12 @@ export function createTopicHistory(database: Database): TopicHistory {
   };
 }
 
-interface HistoryFilters {
-  readonly versions: Filter<VersionRecord>;
-  readonly retired: Filter<RetiredRecord>;
-  readonly descriptions: Filter<DescriptionRecord>;
-}
-
 /** Also finds the versions of a topic from before it was renamed. */
-function toHistoryFilter(externalId: string, found: ListedTopic | undefined): HistoryFilters {
+function toHistoryFilter(externalId: string, found: ListedTopic | undefined) {
   const own = { topic_id: externalId };
   const { id, formerIds = [] } = found?.topic ?? {};
-  if (id === undefined || formerIds.length === 0) return { versions: own, retired: own, descriptions: own };
-  const former = { topic_id: { $in: [...formerIds] }, sys_id: id };
-  const filter = { $or: [own, former] };
-  return { versions: filter, retired: filter, descriptions: filter };
+  if (id === undefined || formerIds.length === 0) return own;
+  return { $or: [own, { topic_id: { $in: [...formerIds] }, sys_id: id }] };
 }
 
 /** The retirements that ended a version that was in force at a time. */
@@ -172,15 +164,11 @@ const isCurrent = ({ topic }: TopicVersion, active: Topic | undefined): boolean 
   topic.id === active?.id && topic.version >= active.version;
 
 /** The latest first. */
-function compareKeys([onA, versionA, idA]: VersionSortKey, [onB, versionB, idB]: VersionSortKey): number {
-  return onB.getTime() - onA.getTime() || versionB - versionA || compareTexts(idB, idA);
-}
-
 const compareVersions = (a: TopicVersion, b: TopicVersion): number =>
-  compareKeys(toVersionSortKey(a), toVersionSortKey(b));
+  compareDescending(toVersionSortKey(a), toVersionSortKey(b));
 
 const isAfter = (one: TopicVersion, after: VersionSortKey | undefined): boolean =>
-  after === undefined || compareKeys(after, toVersionSortKey(one)) < 0;
+  after === undefined || compareDescending(after, toVersionSortKey(one)) < 0;
 
 /** One version of each external id, the first one given, sorted. */
 function keepFirst(versions: readonly TopicVersion[]): TopicVersion[] {

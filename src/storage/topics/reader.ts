@@ -2,13 +2,12 @@ import type { Collection, Filter } from "mongodb";
 
 import { isSysId } from "@topicsync/lib/sys-id";
 import type { TopicOrder, TopicQuery, TopicReader, TopicSort, TopicSortKey } from "../../topics/listing.ts";
-import type { TopicStore } from "../../topics/stores.ts";
 import type { ListedTopic, RetiredTopic } from "../../topics/topic.ts";
 import { parseRange } from "../../users/rights.ts";
 import type { Database } from "../database/database.ts";
 import { collections } from "../names.ts";
 import { findPage, toNamespaceFilter, toPrefixRange, type SortValue } from "../queries.ts";
-import { createRetiredTopics } from "./topics.ts";
+import { findLatestRetired } from "./topics.ts";
 import {
   findByExternalIds,
   fromTopicRecord,
@@ -20,8 +19,7 @@ import {
 export function createTopicReader(database: Database): TopicReader {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
-  const { findLatestRetired } = createRetiredTopics(database);
-  const sources: Sources = { database, topics, retired, findLatestRetired };
+  const sources: Sources = { database, topics, retired };
 
   return {
     async readSorted(query, { order, after, limit }) {
@@ -53,12 +51,12 @@ export function createTopicReader(database: Database): TopicReader {
 }
 
 async function findNamed(
-  { database, topics, findLatestRetired }: Sources,
+  { database, topics }: Sources,
   externalId: string,
 ): Promise<ListedTopic | undefined> {
   const [active] = await findByExternalIds({ database, topics }, [externalId]);
   if (active !== undefined) return { topic: fromTopicRecord(active) };
-  return toListed((await findLatestRetired([externalId]))[0]);
+  return toListed((await findLatestRetired(database, [externalId]))[0]);
 }
 
 function toListed(found: RetiredTopic | undefined): ListedTopic | undefined {
@@ -68,27 +66,24 @@ function toListed(found: RetiredTopic | undefined): ListedTopic | undefined {
 }
 
 /** Where topics are read. */
-interface Sources extends Pick<TopicStore, "findLatestRetired"> {
+interface Sources {
   readonly database: Database;
   readonly topics: Collection<TopicRecord>;
   readonly retired: Collection<RetiredRecord>;
 }
 
 /** Finds a topic that is disabled by its sys_id: the `_id` of its retirement begins with it. */
-async function findDisabled(
-  { database, retired, findLatestRetired }: Sources,
-  id: string,
-): Promise<RetiredTopic | undefined> {
+async function findDisabled({ database, retired }: Sources, id: string): Promise<RetiredTopic | undefined> {
   const [record] = await database.run(() =>
     retired.find({ _id: toPrefixRange(`${id}-`) }, { sort: { _id: -1 }, limit: 1 }).toArray(),
   );
-  const [last] = record === undefined ? [] : await findLatestRetired([record.topic_id]);
+  const [last] = record === undefined ? [] : await findLatestRetired(database, [record.topic_id]);
   return last?.topic.id === id ? last : undefined;
 }
 
 /** Drops the topics that are active again, and all but the last retirement of those that are not. */
 async function keepCurrent(
-  { database, topics, findLatestRetired }: Sources,
+  { database, topics }: Sources,
   records: readonly RetiredRecord[],
 ): Promise<ListedTopic[]> {
   const ids = [...new Set(records.map(({ topic_id }) => topic_id))];
@@ -96,12 +91,10 @@ async function keepCurrent(
   // Active topics first: one that is retired in between is found by the second query.
   const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
   const activeIds = new Set(active.map(({ topic_id }) => topic_id));
-  const last = new Map((await findLatestRetired(ids)).map((one) => [toRetiredId(one), one]));
+  const last = new Map((await findLatestRetired(database, ids)).map((one) => [toRetiredId(one), one]));
   return records.flatMap(({ _id, topic_id }) => {
     const one = last.get(_id);
-    if (one === undefined || activeIds.has(topic_id)) return [];
-    const { topic, ...retired } = one;
-    return [{ topic, retired }];
+    return activeIds.has(topic_id) ? [] : (toListed(one) ?? []);
   });
 }
 

@@ -1,9 +1,9 @@
 import type { Collection, Filter, FindOptions } from "mongodb";
 
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { formatRecordPosition } from "@topicsync/kafka";
 import type { IndexedTopic, PickableTopic, TopicChange } from "../../topics/live/feed.ts";
 import type { Database } from "../database/database.ts";
+import { findByValues } from "../queries.ts";
 import type { StoredDefinition } from "../../topics/stores.ts";
 import type { PreviousTopic, RetiredTopic, Source, Topic, TopicDefinition } from "../../topics/topic.ts";
 
@@ -63,14 +63,19 @@ export function toRetiredRecord(one: RetiredTopic): Omit<RetiredRecord, "_id"> {
   return { ...fields, sys_id: _id, version, retired_on: one.retiredOn, retired_by: one.retiredBy };
 }
 
+/** In this order, which `readIndexed` expects. */
+export const toDefinitionFields = (topic: TopicDefinition) => ({
+  topic_name: topic.name,
+  topic_id: topic.externalId,
+  header_query: topic.headerQuery,
+  content_query: topic.contentQuery,
+  namespace: topic.namespace,
+});
+
 export function toTopicRecord(topic: Topic): TopicRecord {
   return {
     _id: topic.id,
-    topic_name: topic.name,
-    topic_id: topic.externalId,
-    header_query: topic.headerQuery,
-    content_query: topic.contentQuery,
-    namespace: topic.namespace,
+    ...toDefinitionFields(topic),
     user_created: false,
     type: "egress",
     source: topic.source,
@@ -180,28 +185,12 @@ export const toVersionFilter = ({ id, version }: Topic): Filter<TopicRecord> =>
 /** The same, also if the numbers repeat: a backup was restored, or an older program has changed the topic. */
 export const toExactFilter = (topic: Topic): Filter<TopicRecord> => ({
   ...toVersionFilter(topic),
-  topic_id: topic.externalId,
-  topic_name: topic.name,
-  namespace: topic.namespace,
-  header_query: topic.headerQuery,
-  content_query: topic.contentQuery,
+  ...toDefinitionFields(topic),
 });
 
-const idsPerLookup = 200;
-
 /** The records of these external ids. Throws UnavailableError. */
-export async function findByExternalIds(
+export const findByExternalIds = (
   { database, topics }: { readonly database: Database; readonly topics: Collection<TopicRecord> },
   externalIds: readonly string[],
-  options: FindOptions = {},
-): Promise<TopicRecord[]> {
-  const found = await Promise.all(
-    splitIntoBatches(externalIds, idsPerLookup).map((ids) =>
-      // The batch size brings each look-up in a single response.
-      database.run(() =>
-        topics.find({ topic_id: { $in: ids } }, { ...options, batchSize: ids.length + 1 }).toArray(),
-      ),
-    ),
-  );
-  return found.flat();
-}
+  options?: FindOptions,
+): Promise<TopicRecord[]> => findByValues(database, topics, ["topic_id", externalIds], options);

@@ -4,7 +4,7 @@ import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { Logger } from "@topicsync/lib/logger";
 import type { TopicWrites } from "../../topics/snapshot.ts";
 import type { TopicStore } from "../../topics/stores.ts";
-import type { TopicDefinition } from "../../topics/topic.ts";
+import type { RetiredTopic, TopicDefinition } from "../../topics/topic.ts";
 import type { Database } from "../database/database.ts";
 import { collections } from "../names.ts";
 import { createTopicChanges } from "./changes.ts";
@@ -50,7 +50,7 @@ export function createTopicStore(
 
   return {
     ...positions,
-    ...createRetiredTopics(database),
+    findLatestRetired: (externalIds) => findLatestRetired(database, externalIds),
     change: createTopicChanges(database, stores),
     insert: (topic) =>
       database
@@ -100,22 +100,21 @@ function toCombinationFilter(definitions: readonly TopicDefinition[]): Filter<To
 }
 
 /** Finds what was retired; see the topic store. */
-export function createRetiredTopics(database: Database): Pick<TopicStore, "findLatestRetired"> {
-  const retired = database.collection<RetiredRecord>(collections.retiredTopics);
-  return {
-    findLatestRetired: (externalIds) =>
-      database.run(async () => {
-        const found: RetiredRecord[] = [];
-        // One query each, because a topic may have been retired any number of times.
-        for (const ids of splitIntoBatches([...new Set(externalIds)], queriesAtOnce)) {
-          const queries = ids.map((topic_id) => retired.find({ topic_id }, latestRetirement).toArray());
-          found.push(...(await Promise.all(queries)).flat());
-        }
-        // One that was enabled again may have another external id by now.
-        return found.filter(({ enabled_on }) => (enabled_on ?? null) === null).map(fromRetiredRecord);
-      }),
-  };
-}
+export const findLatestRetired = (
+  database: Database,
+  externalIds: readonly string[],
+): Promise<RetiredTopic[]> =>
+  database.run(async () => {
+    const retired = database.collection<RetiredRecord>(collections.retiredTopics);
+    const found: RetiredRecord[] = [];
+    // One query each, because a topic may have been retired any number of times.
+    for (const ids of splitIntoBatches([...new Set(externalIds)], queriesAtOnce)) {
+      const queries = ids.map((topic_id) => retired.find({ topic_id }, latestRetirement).toArray());
+      found.push(...(await Promise.all(queries)).flat());
+    }
+    // One that was enabled again may have another external id by now.
+    return found.filter(({ enabled_on }) => (enabled_on ?? null) === null).map(fromRetiredRecord);
+  });
 
 /** Leaves connections of the driver's pool to others. */
 const queriesAtOnce = 20;

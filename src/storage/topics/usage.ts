@@ -1,12 +1,12 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import { compareTexts } from "@topicsync/filters";
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { TopicUsageStore } from "../../topics/usage.ts";
 import { maxUpdateMs } from "../database/client-options.ts";
 import type { Database } from "../database/database.ts";
 import { classify, getWriteErrors } from "../database/failures.ts";
 import { collections } from "../names.ts";
+import { findByValues } from "../queries.ts";
 import { findByExternalIds, type TopicRecord } from "./records.ts";
 
 export interface UsageRecord {
@@ -30,26 +30,20 @@ const countingId = { counting: "events" } as const;
 
 type Operation = AnyBulkWriteOperation<UsageRecord>;
 
-const idsPerQuery = 200;
-
 export function createTopicUsageStore(database: Database): TopicUsageStore {
   const usage = database.collection<UsageRecord>(collections.topicUsage);
   const counting = database.collection<CountingRecord>(collections.topicUsage);
   const topics = database.collection<TopicRecord>(collections.topics);
 
-  async function findRecords(externalIds: readonly string[]): Promise<UsageRecord[]> {
-    const found = splitIntoBatches(externalIds, idsPerQuery).map((ids) =>
-      database.run(() => usage.find({ _id: { $in: ids } }, { batchSize: ids.length + 1 }).toArray()),
-    );
-    return (await Promise.all(found)).flat();
-  }
+  const findRecords = (externalIds: readonly string[]): Promise<UsageRecord[]> =>
+    findByValues(database, usage, ["_id", externalIds]);
 
   const write = (operations: Operation[]): Promise<unknown> =>
     usage.bulkWrite(operations, { ordered: false, maxTimeMS: maxUpdateMs });
 
   return {
     async add(counts, on) {
-      const ids = counts.map(toId);
+      const ids = counts.map(({ externalId }) => externalId);
       const stored = new Map((await findRecords(ids)).map((record) => [record._id, record]));
       const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
       const owners = new Map(active.map(({ _id, topic_id }) => [topic_id, _id]));
@@ -110,5 +104,3 @@ export function createTopicUsageStore(database: Database): TopicUsageStore {
     },
   };
 }
-
-const toId = ({ externalId }: { readonly externalId: string }): string => externalId;

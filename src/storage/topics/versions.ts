@@ -1,6 +1,6 @@
 import type { TopicVersion } from "../../topics/history.ts";
 import type { ReplacedVersion, Source, VersionAction } from "../../topics/topic.ts";
-import { fromTopicRecord, type TopicRecord } from "./records.ts";
+import { fromTopicRecord, toDefinitionFields, type TopicRecord } from "./records.ts";
 
 /** A version of a topic that another one has replaced. */
 export interface VersionRecord extends Pick<
@@ -41,11 +41,7 @@ export const toVersionRecord = (
   _id: toVersionId(topic.id, topic.version),
   sys_id: topic.id,
   version: topic.version,
-  topic_id: topic.externalId,
-  topic_name: topic.name,
-  namespace: topic.namespace,
-  header_query: topic.headerQuery,
-  content_query: topic.contentQuery,
+  ...toDefinitionFields(topic),
   source: topic.source,
   sys_created_on: topic.createdOn,
   valid_from: topic.updatedOn,

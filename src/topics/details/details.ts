@@ -1,27 +1,11 @@
 import type { Fault } from "@topicsync/lib/errors";
-import type { TopicLifecycle, TopicDetailsBody } from "../../../schemas/topics/details.ts";
+import type { TopicDetailsBody } from "../../../schemas/topics/details.ts";
 
-interface DeclaredConsumer {
-  readonly name: string;
-  readonly contact: string;
-}
+type Body = Required<TopicDetailsBody>;
 
 /** What a team says about a topic, in its one normal form: see `toDetails`. */
-export interface TopicDetails {
-  readonly owner: string;
-  readonly description: string;
-  readonly contact: string;
-  /** Sorted, each once. */
-  readonly tags: readonly string[];
-  /** Sorted by name. */
-  readonly labels: readonly (readonly [name: string, value: string])[];
-  readonly lifecycle: TopicLifecycle;
-  /** A day, such as 2027-01-01. */
-  readonly sunset: string | null;
-  /** The external id of another topic. */
-  readonly replacedBy: string;
-  readonly consumers: readonly DeclaredConsumer[];
-  readonly protected: boolean;
+export interface TopicDetails extends Readonly<Omit<Body, "consumers">> {
+  readonly consumers: Required<Body["consumers"][number]>[];
 }
 
 /** Which set of definitions owns a topic. */
@@ -89,7 +73,7 @@ export const noDetails: TopicDetails = {
   description: "",
   contact: "",
   tags: [],
-  labels: [],
+  labels: {},
   lifecycle: "active",
   sunset: null,
   replacedBy: "",
@@ -108,47 +92,25 @@ export const showVersion = (version: number): ShownDetails => ({
 
 /** The normal form of details, without other members: absent ones have defaults; tags and labels are sorted. */
 export function toDetails(body: TopicDetailsBody): TopicDetails {
-  const { tags = [], labels = {}, consumers = [] } = body;
-  const { owner, description, contact, lifecycle, sunset, replacedBy } = { ...noDetails, ...body };
-  return {
-    ...{ owner, description, contact, lifecycle, sunset, replacedBy },
+  const { tags = [], labels = {}, consumers = [], ...others } = body;
+  return pickDetails({
+    ...noDetails,
+    ...others,
     tags: [...new Set(tags)].toSorted(),
-    labels: Object.entries(labels as Readonly<Record<string, string>>).toSorted(([one], [other]) =>
-      one < other ? -1 : 1,
-    ),
-    consumers: consumers.map(({ name, contact: address = "" }) => ({ name, contact: address })),
-    protected: body.protected ?? false,
-  };
+    labels: Object.fromEntries(Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1))),
+    consumers: consumers.map(({ name, contact = "" }) => ({ name, contact })),
+  });
 }
 
-/** Details as they are sent, with every member. */
-export const toDetailsBody = (details: TopicDetails) => ({
-  owner: details.owner,
-  description: details.description,
-  contact: details.contact,
-  tags: [...details.tags],
-  labels: Object.fromEntries(details.labels),
-  lifecycle: details.lifecycle,
-  sunset: details.sunset,
-  replacedBy: details.replacedBy,
-  consumers: details.consumers.map(({ name, contact }) => ({ name, contact })),
-  protected: details.protected,
-});
+const members = Object.keys(noDetails) as (keyof TopicDetails)[];
+
+/** What a team says, without what else is known about it. */
+export const pickDetails = (details: TopicDetails): TopicDetails =>
+  Object.fromEntries(members.map((member) => [member, details[member]])) as unknown as TopicDetails;
 
 /** The members of details in one order, to compare or digest them. */
 export const formatDetails = (details: TopicDetails): string =>
-  JSON.stringify([
-    details.owner,
-    details.description,
-    details.contact,
-    details.tags,
-    details.labels,
-    details.lifecycle,
-    details.sunset,
-    details.replacedBy,
-    details.consumers.map(({ name, contact }) => [name, contact]),
-    details.protected,
-  ]);
+  JSON.stringify(members.map((member) => details[member]));
 
 /** The faults that the schema does not find. Whether `replacedBy` exists is not checked here. */
 export function findDetailsFaults(externalId: string, { consumers, replacedBy }: TopicDetails): Fault[] {

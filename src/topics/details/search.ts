@@ -1,7 +1,7 @@
 import { RejectionError } from "@topicsync/lib/errors";
 import { includesNamespace, type Namespaces } from "../../users/rights.ts";
 import { showVersion, toWords, type StoredDetails } from "./details.ts";
-import type { DetailsQuery, DetailsSearch, TopicDetailsStore } from "./store.ts";
+import type { DetailsConditions, DetailsQuery, DetailsSearch, TopicDetailsStore } from "./store.ts";
 import type { TopicOrder, TopicQuery, TopicReader } from "../listing.ts";
 import type { ListedTopic } from "../topic.ts";
 
@@ -80,7 +80,7 @@ function hasWords({ words }: StoredDetails, wanted: readonly string[]): boolean 
 
 const maxSearchWords = 10;
 
-interface ConditionTexts extends Omit<DetailsQuery, "words" | "namespaces"> {
+interface ConditionTexts extends DetailsConditions {
   /** Words. */
   readonly q?: string | undefined;
 }

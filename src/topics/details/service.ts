@@ -33,61 +33,51 @@ interface Described {
   readonly event: AuditEvent | undefined;
 }
 
-/** Describes topics, for HTTP and the command line. */
-export interface DetailsService {
-  /**
-   * Replaces the details of a topic, which need not be active. Throws UnknownTopicError, DetailsConflictError
-   * unless the stored version is the given one, a RejectionError with every fault, and UnavailableError.
-   */
-  replace(change: DetailsChange): Promise<Described>;
-}
-
-interface DetailsServiceOptions {
+interface Sources {
   readonly topicReader: Pick<TopicReader, "find">;
   readonly topicDetails: TopicDetailsStore;
-  readonly now?: () => Date;
 }
 
-export function createDetailsService({
-  topicReader,
-  topicDetails,
+/**
+ * Replaces the details of a topic, which need not be active. Throws UnknownTopicError, DetailsConflictError
+ * unless the stored version is the given one, a RejectionError with every fault, and UnavailableError.
+ */
+export async function replaceDetails(
+  { topicReader, topicDetails }: Sources,
+  change: DetailsChange,
   now = currentDate,
-}: DetailsServiceOptions): DetailsService {
-  /** A new successor must exist. One that is gone since then does not prevent other changes. */
-  async function requireSuccessor(
-    { externalId, details: { replacedBy }, canSee }: DetailsChange,
-    current: StoredDetails | undefined,
-  ): Promise<void> {
-    if (replacedBy === "" || replacedBy === current?.replacedBy) return;
-    const found = await topicReader.find(replacedBy);
-    const exists = found !== undefined && found.retired === undefined && canSee(found.topic.namespace);
-    if (!exists)
-      throw createDetailsRejection(externalId, [
-        { path: "/replacedBy", message: `is not the external id of an active topic: "${replacedBy}"` },
-      ]);
-  }
+): Promise<Described> {
+  const { externalId, details, version, user, canSee, check } = change;
+  const faults = findDetailsFaults(externalId, details);
+  if (faults.length > 0) throw createDetailsRejection(externalId, faults);
+  const listed = await topicReader.find(externalId);
+  if (listed === undefined)
+    throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
+  check(listed.topic);
+  const [current] = await topicDetails.find([externalId]);
+  const isVisible = current !== undefined && canSee(current.namespace);
+  const next = toNextDetails(current, { topic: listed.topic, details, by: user, at: now() });
+  // Also when a client repeats a request whose response was lost.
+  if (isVisible && isSame(current, next))
+    return { listed: { ...listed, details: current }, event: undefined };
+  if (version !== undefined && version !== (current?.version ?? 0)) throw new DetailsConflictError();
+  // One that is gone since then does not prevent other changes.
+  const isKnown = isVisible && details.replacedBy === current.replacedBy;
+  if (details.replacedBy !== "" && !isKnown) await requireSuccessor(topicReader, change);
+  await topicDetails.replace(next, toReplacedDetails(current, next, listed.topic.id));
+  return { listed: { ...listed, details: next }, event: toTopicEvent("described", listed.topic) };
+}
 
-  return {
-    async replace(change) {
-      const { externalId, details, version, user, canSee, check } = change;
-      const faults = findDetailsFaults(externalId, details);
-      if (faults.length > 0) throw createDetailsRejection(externalId, faults);
-      const listed = await topicReader.find(externalId);
-      if (listed === undefined)
-        throw new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
-      check(listed.topic);
-      const [current] = await topicDetails.find([externalId]);
-      const isVisible = current !== undefined && canSee(current.namespace);
-      const next = toNextDetails(current, { topic: listed.topic, details, by: user, at: now() });
-      // Also when a client repeats a request whose response was lost.
-      if (isVisible && isSame(current, next))
-        return { listed: { ...listed, details: current }, event: undefined };
-      if (version !== undefined && version !== (current?.version ?? 0)) throw new DetailsConflictError();
-      await requireSuccessor(change, isVisible ? current : undefined);
-      await topicDetails.replace(next, toReplacedDetails(current, next, listed.topic.id));
-      return { listed: { ...listed, details: next }, event: toTopicEvent("described", listed.topic) };
-    },
-  };
+/** Throws a RejectionError unless the successor is an active topic that the caller may know about. */
+async function requireSuccessor(
+  topicReader: Sources["topicReader"],
+  { externalId, details: { replacedBy }, canSee }: DetailsChange,
+): Promise<void> {
+  const found = await topicReader.find(replacedBy);
+  if (found !== undefined && found.retired === undefined && canSee(found.topic.namespace)) return;
+  throw createDetailsRejection(externalId, [
+    { path: "/replacedBy", message: `is not the external id of an active topic: "${replacedBy}"` },
+  ]);
 }
 
 const isSame = (one: StoredDetails, other: StoredDetails): boolean =>

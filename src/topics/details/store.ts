@@ -1,4 +1,4 @@
-import type { TopicLifecycle } from "../../../schemas/topics/details.ts";
+import type { TopicListQuery } from "../../../schemas/topics/list.ts";
 import type { Namespaces } from "../../users/rights.ts";
 import type { ReplacedDetails, StoredDetails } from "./details.ts";
 
@@ -7,18 +7,17 @@ export class DetailsConflictError extends Error {
   override readonly name = "DetailsConflictError";
 
   constructor(options?: ErrorOptions) {
-    super("the details of a topic were changed since they were read", options);
+    super("the details were changed since they were read", options);
   }
 }
 
-/** Which details to find. Absent members match all details. */
-export interface DetailsQuery {
-  readonly owner?: string | undefined;
-  readonly tag?: string | undefined;
-  /** `name=value`. */
-  readonly label?: string | undefined;
-  readonly lifecycle?: TopicLifecycle | undefined;
-  readonly set?: string | undefined;
+/** Conditions on members of details. Absent ones match all details. */
+export type DetailsConditions = {
+  readonly [Name in "owner" | "tag" | "label" | "lifecycle" | "set"]?: TopicListQuery[Name] | undefined;
+};
+
+/** Which details to find. */
+export interface DetailsQuery extends DetailsConditions {
   /** All of these words; the last one is a prefix. */
   readonly words?: readonly string[] | undefined;
   /** Only details that were written in one of these. */

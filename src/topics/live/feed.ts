@@ -1,4 +1,5 @@
 import type { FilterTexts } from "@topicsync/filters";
+import type { TopicDefinition } from "../topic.ts";
 
 /** What the index keeps of a stored topic. */
 export interface IndexedTopic extends FilterTexts {
@@ -7,11 +8,8 @@ export interface IndexedTopic extends FilterTexts {
 }
 
 /** The fields of a stored topic that picking needs. */
-export interface PickableTopic extends IndexedTopic {
+export interface PickableTopic extends TopicDefinition {
   readonly id: string;
-  readonly name: string;
-  readonly headerQuery: string;
-  readonly contentQuery: string;
 }
 
 /** A topic that was changed or removed. */

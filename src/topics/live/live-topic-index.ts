@@ -4,13 +4,7 @@ import type { Logger } from "@topicsync/lib/logger";
 import { sleep } from "@topicsync/lib/platform";
 import { rejectOnAbort, withTimeout } from "@topicsync/lib/concurrency/timeout";
 import { Turns } from "@topicsync/lib/concurrency/turns";
-import {
-  type EventRecord,
-  readFilters,
-  explain,
-  type ConditionResult,
-  type MatchCount,
-} from "@topicsync/filters";
+import type { EventRecord, MatchCount } from "@topicsync/filters";
 import type { TopicWrites } from "../snapshot.ts";
 import { includesNamespace, type Namespaces } from "../../users/rights.ts";
 import { ApplyQueue } from "./apply-queue.ts";
@@ -95,11 +89,11 @@ export class LiveTopicIndex {
    */
   async pick(event: unknown, record: EventRecord | undefined, namespaces: Namespaces): Promise<PickedTopics> {
     const index = await this.#waitForIndex();
-    const picked = index.pick(event, record);
+    const picked = index.picker.pick(event, record);
     if (namespaces === "all") return readPickedTopics(this.#feed, picked);
     const isAmong = ({ namespace }: Pick<IndexedTopic, "namespace">): boolean =>
       includesNamespace(namespaces, namespace);
-    const visible = picked.filter((id) => isAmong({ namespace: index.getNamespace(id) }));
+    const visible = picked.filter((id) => isAmong({ namespace: index.picker.getNamespace(id) }));
     const { topics, total } = await readPickedTopics(this.#feed, visible);
     // A topic may have changed since.
     return { topics: topics.filter(isAmong), total };
@@ -118,45 +112,30 @@ export class LiveTopicIndex {
   pickNow(event: unknown, record?: EventRecord): string[] | undefined {
     if (this.#state.mode !== "live") return undefined;
     invariant(!this.#following.signal.aborted, "an index is live only while it follows the feed");
-    return this.#state.serving.pick(event, record);
+    return this.#state.serving.picker.pick(event, record);
   }
 
   /** Counts a match of each topic that `pickNow` has just returned. */
   countPicked(): void {
-    this.#getServing()?.countPicked();
+    this.#getServing()?.picker.countPicked();
   }
 
   /** Counts matches of a topic. */
   count(externalId: string, matches: number): void {
-    this.#getServing()?.count(externalId, matches);
+    this.#getServing()?.picker.count(externalId, matches);
   }
 
   /** Yields the topics that were counted since they were yielded last. */
   takeCounts(): Iterable<MatchCount> {
-    return this.#getServing()?.takeCounts() ?? [];
+    return this.#getServing()?.picker.takeCounts() ?? [];
   }
 
   /** How often a time in a filter was compared with values that are no times, since the last call. */
-  readonly takeMissedTimes = (): number => this.#getServing()?.takeMissedTimes() ?? 0;
+  readonly takeMissedTimes = (): number => this.#getServing()?.picker.takeMissedTimes() ?? 0;
 
   /** The namespace of a topic that `pickNow` returned. */
-  readonly getNamespace = (externalId: string): string => this.#getServing()?.getNamespace(externalId) ?? "";
-
-  /**
-   * Evaluates each condition of a topic against an event; undefined if the topic is not stored, or in none of
-   * the namespaces. Throws UnavailableError and FilterSyntaxError.
-   */
-  async explain(
-    externalId: string,
-    event: unknown,
-    record: EventRecord | undefined,
-    namespaces: Namespaces,
-  ): Promise<ConditionResult[] | undefined> {
-    const [topic] = await this.#feed.find([externalId]);
-    return topic === undefined || !includesNamespace(namespaces, topic.namespace)
-      ? undefined
-      : explain(readFilters(topic), event, record);
-  }
+  readonly getNamespace = (externalId: string): string =>
+    this.#getServing()?.picker.getNamespace(externalId) ?? "";
 
   /** Applies what this process has written; resolves once all of it is. */
   readonly changed = async ({
@@ -316,7 +295,7 @@ export class LiveTopicIndex {
     await this.#applyChanges();
     signal.throwIfAborted();
     invariant(this.#getLoad() === load, "only the load in progress is served");
-    for (const { externalId, matches } of this.takeCounts()) load.index.count(externalId, matches);
+    for (const { externalId, matches } of this.takeCounts()) load.index.picker.count(externalId, matches);
     this.#state = { mode: "live", serving: load.index };
     this.#live.resolve(undefined);
     this.#live = Promise.withResolvers();

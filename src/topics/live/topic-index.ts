@@ -1,6 +1,6 @@
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
-import { FilterSyntaxError, type EventRecord, createCountingPicker } from "@topicsync/filters";
+import { FilterSyntaxError, createCountingPicker } from "@topicsync/filters";
 import type { IndexedTopic } from "./feed.ts";
 
 export interface IndexStatus {
@@ -32,6 +32,7 @@ export function createTopicIndex(log: Logger) {
   const picker = createCountingPicker();
   const unreadable = new Set<string>();
   return {
+    picker,
     set(topic: IndexedTopic): void {
       const { externalId } = topic;
       try {
@@ -48,16 +49,6 @@ export function createTopicIndex(log: Logger) {
       picker.delete(externalId);
       unreadable.delete(externalId);
     },
-    pick: (event: unknown, record?: EventRecord): string[] => picker.pick(event, record),
-    countPicked: (): void => {
-      picker.countPicked();
-    },
-    count: (externalId: string, matches: number): void => {
-      picker.count(externalId, matches);
-    },
-    takeCounts: () => picker.takeCounts(),
-    takeMissedTimes: () => picker.takeMissedTimes(),
-    getNamespace: (externalId: string): string => picker.getNamespace(externalId),
     status: () => ({
       topics: picker.size,
       unconditional: picker.unconditional,

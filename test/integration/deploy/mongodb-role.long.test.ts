@@ -275,7 +275,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   await createReplayStore(database).remove([
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },
   ]);
-  await createReplayKey(database)();
+  await createReplayKey(database).getReplayKey();
   const usage = createTopicUsageStore(database);
   await usage.add([{ externalId: "a", matches: 1 }], new Date());
   const renamed = [{ from: { ...topic, externalId: "a" }, to: topic }];

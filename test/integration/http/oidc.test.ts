@@ -94,6 +94,7 @@ describe("a bearer token", () => {
       rolesClaim: "roles",
       userClaim: "sub",
       roleMap: new Map(),
+      tokenType: undefined,
     };
     const verify = createVerifyToken(config, () => clock);
     const check = (one: string) => verify(one, () => Promise.resolve());

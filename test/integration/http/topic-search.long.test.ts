@@ -84,7 +84,7 @@ const hasWords =
 const hasLabel =
   (name: string, value: string) =>
   ({ labels }: StoredDetails): boolean =>
-    labels.some(([one, has]) => one === name && has === value);
+    labels[name] === value;
 
 describe("a search by details", () => {
   const cases: [query: string, meets: (one: StoredDetails) => boolean][] = [

@@ -163,6 +163,13 @@ describe("the published package", () => {
     assert.equal(imported.stdout, "function");
   });
 
+  it("keeps its compiled code in its own folder", async () => {
+    const env = { ...environment({}), NODE_COMPILE_CACHE: undefined };
+    await run(process.execPath, [join(installed, "dist/cli.js"), "--help"], { env });
+    const compiled = readdirSync(join(installed, "dist/compile-cache"), { recursive: true });
+    assert.ok(compiled.length > 10, String(compiled.length));
+  });
+
   it("installs nothing that only the embedded stack or the types need, and says how to get it", async () => {
     for (const name of ["testcontainers", "json-schema-to-ts", "typescript"])
       assert.equal(existsSync(join(installed, "node_modules", name)), false, name);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { prepareKafkaJava, runClass } from "@topicsync/embedded";
 import { toBasicAuthorization, call } from "../../support/http.ts";
 import { killAt, type Moment } from "../../support/kill-at.ts";
+import { toolsFolder } from "../../support/local.ts";
 import { unique } from "../../support/names.ts";
 import { startOwnBroker, startOwnStore } from "../../support/own-stack.ts";
 import { until } from "../../support/poll.ts";
@@ -111,17 +113,19 @@ describe("servers that run", { concurrency: true }, () => {
     it("reads records from Kafka's Java client, compressed with any codec", async () => {
       const { topic, createTopic, start, stored } = scene();
       await createTopic();
+      const java = await prepareKafkaJava({ toolsFolder, report: () => undefined });
       const codecs = ["none", "gzip", "snappy", "lz4", "zstd"];
       for (const codec of codecs) {
         const lines = Array.from({ length: 300 }, (_, i) => {
           const id = `${codec}-${i}`;
           return `${id}\t${JSON.stringify(definition(id))}\n`;
         });
-        const options = ["--topic", topic, "--compression-codec", codec];
-        const keys = ["--reader-property", "parse.key=true"];
-        await broker
-          .running()
-          .runTool("kafka-console-producer", [...options, ...keys], Buffer.from(lines.join("")));
+        const args = ["--bootstrap-server", broker.address, "--topic", topic, "--compression-codec", codec];
+        await runClass(java, {
+          mainClass: "org.apache.kafka.tools.ConsoleProducer",
+          args: [...args, "--reader-property", "parse.key=true"],
+          input: Buffer.from(lines.join("")),
+        });
       }
       const service = await start();
       await stored(300 * codecs.length);

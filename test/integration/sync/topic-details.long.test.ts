@@ -7,7 +7,7 @@ import type { Document } from "mongodb";
 import { createTopicDetailsStore } from "../../../src/storage/topics/details.ts";
 import { createTopicReader } from "../../../src/storage/topics/reader.ts";
 import { toDetails } from "../../../src/topics/details/details.ts";
-import { createDetailsService } from "../../../src/topics/details/service.ts";
+import { replaceDetails } from "../../../src/topics/details/service.ts";
 import { getPort } from "../../support/local.ts";
 import { allowAll } from "../../support/allow-all.ts";
 import { connectDatabase } from "../../support/database.ts";
@@ -28,14 +28,14 @@ const proxy = await startMongoProxy(getPort(sharedStack().mongodb), {
 const { connect } = await connectDatabase();
 const database = await connect(own.uri);
 const topicDetails = createTopicDetailsStore(database, { historyRetentionDays: undefined });
-const service = createDetailsService({ topicReader: createTopicReader(database), topicDetails });
+const stores = { topicReader: createTopicReader(database), topicDetails };
 let synced: TestService;
 
 /** Describes a topic as another instance would. */
 async function describeTopic(externalId: string, owner: string): Promise<void> {
   const [current] = await topicDetails.find([externalId]);
   const version = current?.version ?? 0;
-  await service.replace({
+  await replaceDetails(stores, {
     externalId,
     details: toDetails({ owner }),
     version,

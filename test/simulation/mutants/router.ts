@@ -123,8 +123,8 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "a member that lost the response with its partitions keeps its generation",
     world: "router",
-    file: "packages/kafka/workarounds/joins.ts",
-    replace: "          this.generationId = noGeneration;\n",
+    file: "packages/kafka/workarounds/members.ts",
+    replace: "        group.generationId = noGeneration;\n",
     by: "",
     schedule: "member that lost the response with its partitions",
   },
@@ -248,7 +248,7 @@ export const routerMutants: readonly Mutant[] = [
   {
     name: "the proof of a replay is not checked",
     world: "router",
-    file: "consumers/events/forged-headers.ts",
+    file: "consumers/events/decode.ts",
     replace: "if (proofKey !== undefined && isProvenReplay(proofKey, topic, record)) return record;",
     by: 'if (proofKey !== undefined && names.includes("topicsync.replay-of")) return record;',
   },

@@ -14,16 +14,16 @@ export const syncKafkaMutants: readonly Mutant[] = [
     name: "a connection that is not set up in time ends the process",
     world,
     file: member,
-    replace: "    error instanceof kafkajs.KafkaJSLockTimeout ||\n",
+    replace: "      cause instanceof kafkajs.KafkaJSLockTimeout ||\n",
     by: "",
     schedule: "connection that is not set up in time",
   },
   {
     name: "a member without an id is not told to join",
     world,
-    file: "packages/kafka/workarounds/joins.ts",
-    replace: "!joins.has(this)",
-    by: "joins.has(this)",
+    file: "packages/kafka/workarounds/members.ts",
+    replace: "!joins.has(group)",
+    by: "joins.has(group)",
     schedule: "member that cannot join after its group forgot it",
   },
   {
@@ -43,9 +43,9 @@ export const syncKafkaMutants: readonly Mutant[] = [
   {
     name: "records of open transactions are fetched",
     world,
-    file: fetches,
-    replace: "isolationLevel: request.isolationLevel,",
-    by: "isolationLevel: 0,",
+    file: "packages/kafka/protocol/fetch.ts",
+    replace: ".int8(isolationLevel)",
+    by: ".int8(0)",
   },
   {
     name: "the error of a partition in a fetch is not looked at",

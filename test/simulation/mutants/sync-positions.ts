@@ -203,8 +203,8 @@ export const syncPositionMutants: readonly Mutant[] = [
     name: "a derived position has no topic id",
     world: "sync",
     file: derived,
-    replace: "topicId: log?.kafka_topic_id };",
-    by: "topicId: log === null ? undefined : undefined };",
+    replace: "topicId: log?.kafka_topic_id, ...cluster };",
+    by: "topicId: log === null ? undefined : undefined, ...cluster };",
   },
   {
     name: "a position is derived without the retired topics",

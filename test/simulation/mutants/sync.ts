@@ -55,7 +55,7 @@ export const syncMutants: readonly Mutant[] = [
   {
     name: "a claim does not wait for the previous batch",
     world: "sync",
-    file: "packages/lib/concurrency/mutex.ts",
+    file: "packages/lib/concurrency/lock.ts",
     replace: "await previousEnded;",
     by: "",
     isEquivalent:

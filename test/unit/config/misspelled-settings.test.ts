@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
-import { findMisspelledSettings } from "../../../src/config/misspelled-settings.ts";
+import { findMisspelledSettings } from "../../../src/config/setting-faults.ts";
 
 const find = (...variables: string[]): string[] =>
   findMisspelledSettings(Object.fromEntries(variables.map((name) => [name, "x"])));

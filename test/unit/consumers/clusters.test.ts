@@ -48,19 +48,13 @@ describe("a position", () => {
     assert.equal(await find(stored, { topicId: undefined }), "A");
   });
 
-  it("from before clusters were stored belongs to the cluster in which its topic was read", async () => {
-    const old: Position = { offset: 10, epoch: 1, topicId: "one" };
-    assert.equal(await find(old, {}, { known: { one: "A" } }), "A");
-    assert.equal(await find(old, {}, { known: { one: "B" } }), undefined);
-    assert.equal(await find(old), undefined);
-  });
-
   it("belongs to the log that is there if that needs no decision", async () => {
     const cases: [why: string, position: Position | undefined, there: Partial<PartitionLog>][] = [
       ["the topic was created again in the same cluster", stored, { clusterId: "A" }],
       ["the cluster was renamed, and has the same topic", stored, { topicId: "one" }],
       ["the log never had a record", stored, { high: 0 }],
       ["the brokers tell no cluster", stored, { clusterId: null }],
+      ["the position names no cluster", { offset: 10, epoch: 1, topicId: "one" }, {}],
       ["a person set it", { offset: 10, epoch: 1 }, {}],
       ["nothing was read before", undefined, {}],
     ];

@@ -206,7 +206,7 @@ describe("the reader of a partition", () => {
 
   it("waits in another cluster, without a claim, until a person has set its position", async (t) => {
     const { reader, shown, state, written, seeks, errors, setPosition, untilReading } = await createScene(t);
-    shown.clusters = { one: "A" };
+    setPosition({ offset: 10, epoch: 1, topicId: "one", clusterId: "A" });
     shown.log = { ...shown.log, topicId: "two", clusterId: "B" };
     await reader.batch(createBatch(10, { topicId: "two" }));
     await until("it is paused", () => reader.status().cause === "decision");

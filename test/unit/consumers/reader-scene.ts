@@ -39,9 +39,7 @@ export async function createScene(t: TestContext, handler: Partial<BatchHandler>
     log: PartitionLog;
     outage?: Error;
     epochs: Record<string, number>;
-    clusters: Record<string, string>;
   } = {
-    clusters: {},
     log: { low: 0, high: 20, topicId: "one", clusterId: null, leader: 1, leaderEpoch: 0, partitions: 1 },
     epochs: { one: 1, two: 2 },
   };
@@ -71,14 +69,7 @@ export async function createScene(t: TestContext, handler: Partial<BatchHandler>
         shown.epochs[topicId] = epoch;
         return Promise.resolve(epoch);
       },
-      findLogs: () =>
-        Promise.resolve(
-          Object.entries(shown.clusters).map(([topicId, clusterId]) => ({
-            topicId,
-            clusterId,
-            hasBegun: () => true,
-          })),
-        ),
+      findLogs: () => Promise.resolve([]),
     },
     consumer: "announcements",
     handler: {

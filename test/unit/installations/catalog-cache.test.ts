@@ -3,11 +3,9 @@ import { describe, it } from "node:test";
 
 import { createCatalog } from "../../../src/installations/catalog-cache.ts";
 import {
-  createUnknownApplicationError,
-  createUnknownPlatformError,
+  createUnknownError,
   type CatalogStore,
   type NamedStore,
-  type PushApplication,
 } from "../../../src/installations/catalog.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { connectDatabase } from "../../support/database.ts";
@@ -21,7 +19,7 @@ const store = createCatalogStore(database);
 function createScene() {
   let now = 1_000_000;
   let reads = 0;
-  const counting = <T extends PushApplication>(named: NamedStore<T>): NamedStore<T> => ({
+  const counting = (named: NamedStore): NamedStore => ({
     ...named,
     list() {
       reads += 1;
@@ -45,7 +43,7 @@ describe("the catalog cache", () => {
     const name = unique("app");
     await store.applications.insert({ name, active: true });
     await Promise.all(Array.from({ length: 50 }, async () => await catalog.getApplication(name)));
-    assert.deepEqual(await catalog.getApplication(name), { name, active: true });
+    assert.deepEqual(await catalog.getApplication(name), { name, active: true, tokenRule: undefined });
     assert.equal(reads(), 1);
   });
 
@@ -55,7 +53,7 @@ describe("the catalog cache", () => {
     assert.equal(await catalog.getApplication(name), undefined);
     await store.applications.insert({ name, active: true });
     pass(1);
-    assert.deepEqual(await catalog.getApplication(name), { name, active: true });
+    assert.deepEqual(await catalog.getApplication(name), { name, active: true, tokenRule: undefined });
   });
 
   it("picks up a change in the background after a second", async () => {
@@ -93,8 +91,8 @@ describe("the catalog cache", () => {
 
 it("an unknown name that looks like another one is rejected with the reason", () => {
   const decomposed = "Sto\u0308rung";
-  for (const createError of [createUnknownApplicationError, createUnknownPlatformError]) {
-    assert.match(createError(decomposed).details[0]?.message ?? "", /Unicode's form NFC$/);
-    assert.doesNotMatch(createError(decomposed.normalize()).details[0]?.message ?? "", /NFC/);
+  for (const kind of ["application", "platform"] as const) {
+    assert.match(createUnknownError(kind, decomposed).details[0]?.message ?? "", /Unicode's form NFC$/);
+    assert.doesNotMatch(createUnknownError(kind, decomposed.normalize()).details[0]?.message ?? "", /NFC/);
   }
 });

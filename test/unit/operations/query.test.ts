@@ -1,26 +1,18 @@
+import type { FromSchema } from "json-schema-to-ts";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { RejectionError } from "@topicsync/lib/errors";
 import { queryRules } from "../../../src/operations/framework/query.ts";
-import { pageSize, trueOrFalse } from "../../../schemas/query.ts";
+import { page, query, trueOrFalse } from "../../../schemas/query.ts";
+import { text } from "../../../schemas/shapes.ts";
 
-interface Query {
-  readonly limit: number;
-  readonly name?: string;
-  readonly active?: boolean;
-}
-
-const schema = {
-  type: "object",
-  additionalProperties: false,
-  properties: {
-    limit: pageSize(200, 50),
-    name: { type: "string", description: "" },
-    active: { ...trueOrFalse, description: "" },
-  },
-};
-const rules = queryRules<Query>(schema);
+const schema = query("test-query", {
+  limit: page(200, 50).limit,
+  name: text(""),
+  active: trueOrFalse(""),
+});
+const rules = queryRules<FromSchema<typeof schema>>(schema);
 
 /** The faults of a query, as `PATH MESSAGE`. */
 function listFaults(texts: Readonly<Record<string, unknown>>): string[] {

@@ -47,13 +47,13 @@ async function createScene(t: TestContext) {
   function count(step: 1 | 7): void {
     for (let number = 0; number < ids.length; number += step) {
       const id = ids[number] ?? assert.fail();
-      index.count(id, number + 1);
+      index.picker.count(id, number + 1);
       counted.set(id, (counted.get(id) ?? 0) + number + 1);
     }
   }
 
   const recorder = startUsageRecorder({
-    ...{ index, log },
+    ...{ index: index.picker, log },
     usage: {
       async noteCounting({ since, until }) {
         await Promise.resolve();

@@ -38,22 +38,22 @@ describe("the recorder of usage", () => {
       if (delayMs >= 10_000) delays.push(delayMs);
       return startTimer(action, delayMs >= 10_000 ? 20 : delayMs);
     });
-    const recorder = startUsageRecorder({ index, usage, log });
+    const recorder = startUsageRecorder({ index: index.picker, usage, log });
     after(async () => {
       mock.restoreAll();
       await recorder.stop();
     });
-    for (const id of [a, b, "gone", a]) index.count(id, 1);
+    for (const id of [a, b, "gone", a]) index.picker.count(id, 1);
     await until("the counts are stored", async () => (await sum(ids)) === 3);
     proxy.fail({
       ...{ command: "update", collection: "topicsync_topic_usage", executed: false },
       ...{ largerThan: 1_000, times: 3 },
       answer: { ok: 0, code: 50, codeName: "MaxTimeMSExpired", errmsg: "too slow" },
     });
-    for (const id of [a, c]) index.count(id, 1);
+    for (const id of [a, c]) index.picker.count(id, 1);
     await until("the writes have failed", () => proxy.pending() === 0);
     await until("they are stored as well", async () => (await sum(ids)) === 5);
-    index.count(b, 1);
+    index.picker.count(b, 1);
     await recorder.stop();
     assert.equal(await sum(ids), 6);
     assert.equal(await sum(["gone"]), 0);
@@ -64,8 +64,8 @@ describe("the recorder of usage", () => {
   it("stores more topics than it writes at a time, at the end without a pause", async () => {
     const ids = Array.from({ length: 450 }, (_, n) => `many ${n}`);
     const index = createIndex(ids);
-    const recorder = startUsageRecorder({ index, usage, log });
-    for (const id of [...ids, ...ids.slice(0, 10)]) index.count(id, 1);
+    const recorder = startUsageRecorder({ index: index.picker, usage, log });
+    for (const id of [...ids, ...ids.slice(0, 10)]) index.picker.count(id, 1);
     await recorder.stop();
     // A slow store takes longer than a stop waits.
     await until("all are stored", async () => (await sum(ids)) === 460);
@@ -76,7 +76,7 @@ describe("a part of the counts that cannot be stored", () => {
   it("is stored the next time, and no other part is lost or stored twice", async () => {
     const ids = Array.from({ length: 450 }, (_, n) => `part ${n}`);
     const index = createIndex(ids);
-    for (const [at, id] of ids.entries()) index.count(id, at + 1);
+    for (const [at, id] of ids.entries()) index.picker.count(id, at + 1);
     const stored = new Map<string, number>();
     let calls = 0;
     const spans: CountingSpan[] = [];
@@ -91,13 +91,13 @@ describe("a part of the counts that cannot be stored", () => {
       noteCounting: (span) => Promise.resolve(void spans.push(span)),
     };
     const record = async () => {
-      const recorder = startUsageRecorder({ index, usage: failing, log });
+      const recorder = startUsageRecorder({ index: index.picker, usage: failing, log });
       await recorder.stop();
     };
     await record();
     assert.equal(stored.size, 200);
     // Counted in between.
-    index.count("part 300", 1_000);
+    index.picker.count("part 300", 1_000);
     await record();
     const expected = ids.map((id, at) => [id, at + 1 + (id === "part 300" ? 1_000 : 0)]);
     assert.deepEqual([...stored].toSorted(), expected.toSorted());
@@ -110,13 +110,14 @@ describe("the counts of an index", () => {
   it("are those of the topics that were picked last, with and without conditions", () => {
     const index = createIndex(["a", "b"]);
     index.set({ externalId: "every", namespace: "", headerQuery: "", contentQuery: "" });
-    const take = () => [...index.takeCounts()].map(({ externalId, matches }) => `${externalId} ${matches}`);
-    index.pick({ event: { id: "a" } });
-    index.pick({ event: { id: ["b", "a", "b"] } });
-    index.countPicked();
-    index.pick({ event: { id: "b" } });
-    index.countPicked();
-    index.pick({ event: { id: "a" } });
+    const take = () =>
+      [...index.picker.takeCounts()].map(({ externalId, matches }) => `${externalId} ${matches}`);
+    index.picker.pick({ event: { id: "a" } });
+    index.picker.pick({ event: { id: ["b", "a", "b"] } });
+    index.picker.countPicked();
+    index.picker.pick({ event: { id: "b" } });
+    index.picker.countPicked();
+    index.picker.pick({ event: { id: "a" } });
     assert.deepEqual(take().toSorted(), ["a 1", "b 2", "every 2"]);
     assert.deepEqual(take(), []);
   });
@@ -127,13 +128,14 @@ describe("the counts of an index", () => {
       index.set({ externalId, namespace: "", headerQuery: "", contentQuery });
     };
     set("all", "");
-    for (const id of ["a", "b", "c", "all", "all", "a"]) index.count(id, 1);
+    for (const id of ["a", "b", "c", "all", "all", "a"]) index.picker.count(id, 1);
     set("a", "other=1");
     set("b", "");
     set("all", "x=1");
     index.delete("c");
     set("new", "id=new");
-    const take = () => [...index.takeCounts()].map(({ externalId, matches }) => `${externalId} ${matches}`);
+    const take = () =>
+      [...index.picker.takeCounts()].map(({ externalId, matches }) => `${externalId} ${matches}`);
     assert.deepEqual(take().toSorted(), ["a 2", "all 2", "b 1"]);
     assert.deepEqual(take(), []);
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createLogger } from "@topicsync/lib/logger";
-import { warnAboutPlaintext } from "../../../src/service/plaintext.ts";
+import { warnAboutPlaintext } from "../../../src/service/warnings.ts";
 import { readConfig } from "../../../src/config/config.ts";
 
 /** The first word of each warning about these settings. */

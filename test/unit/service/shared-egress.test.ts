@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createLogger } from "@topicsync/lib/logger";
-import { warnAboutSharedEgress } from "../../../src/service/kafka/shared-egress.ts";
+import { warnAboutSharedEgress } from "../../../src/service/warnings.ts";
 import { readConfig } from "../../../src/config/config.ts";
 
 async function countWarnings(

@@ -157,11 +157,11 @@ describe("a position", () => {
     assert.ok(movedOn instanceof Date);
   });
 
-  it("that is derived from stored topics has their epoch and its log", async () => {
+  it("that is derived from stored topics has their epoch, its log and its cluster", async () => {
     const topic = unique("announcements");
     const logs = createLogStore(one);
     for (const topicId of ["first", "second"])
-      await logs.beginEpoch({ topic, partition: 0 }, { topicId, clusterId: null, partitions: 3 }, 1);
+      await logs.beginEpoch({ topic, partition: 0 }, { topicId, clusterId: cluster, partitions: 3 }, 1);
     const source = { kind: "announcement", topic, partition: 0 };
     await db.collection(collections.topics).insertMany([
       { topic_id: unique("id"), topic_name: unique("name"), source: { ...source, offset: 9 } },
@@ -171,6 +171,7 @@ describe("a position", () => {
       offset: 5,
       epoch: 2,
       topicId: "second",
+      clusterId: cluster,
     });
   });
 });

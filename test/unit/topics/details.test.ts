@@ -105,10 +105,7 @@ describe("the normal form of details", () => {
       sunset: null,
     });
     assert.equal(formatDetails(one), formatDetails(same));
-    assert.deepEqual(one.labels, [
-      ["x", "2"],
-      ["y", "1"],
-    ]);
+    assert.deepEqual(one.labels, { x: "2", y: "1" });
     const members = {
       owner: "o",
       description: "d",
@@ -127,10 +124,7 @@ describe("the normal form of details", () => {
 
   it("keeps a label named like a member of every object", () => {
     const labels = JSON.parse('{"constructor": "a", "toString": ""}') as Record<string, string>;
-    assert.deepEqual(toDetails({ labels }).labels, [
-      ["constructor", "a"],
-      ["toString", ""],
-    ]);
+    assert.deepEqual(toDetails({ labels }).labels, { constructor: "a", toString: "" });
   });
 });
 

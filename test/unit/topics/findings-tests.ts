@@ -54,7 +54,7 @@ export function testFindings(count: number): void {
       possible.map(([id, one]) => [
         id,
         possible
-          .filter(([otherId, other]) => otherId !== id && other.all.every((tested) => one.prove(tested)))
+          .filter(([otherId, other]) => otherId !== id && other.all.every((tested) => one.proves(tested)))
           .map(([otherId]) => otherId)
           .sort(),
       ]),

@@ -41,7 +41,10 @@ function createScene(t: TestContext) {
     if (url === keysUrl) return Response.json(keys);
     return Response.json({ ...configuration, ...(behaviour === "another" && { issuer: "https://other" }) });
   });
-  const config = { issuer, audience: "topicsync", rolesClaim: "roles", userClaim: "sub", roleMap: new Map() };
+  const config = {
+    ...{ issuer, audience: "topicsync", rolesClaim: "roles", userClaim: "sub" },
+    ...{ roleMap: new Map(), tokenType: undefined },
+  };
   const verify = createVerifyToken(config);
   const check = async (token: string): Promise<string> => {
     try {

@@ -27,6 +27,7 @@ it("exchanges at most 16 codes with the provider concurrently", async () => {
       rolesClaim: "roles",
       userClaim: "sub",
       roleMap: new Map(),
+      tokenType: undefined,
       clientId: "console",
       clientSecret: undefined,
       scope: "openid",

@@ -1,10 +1,8 @@
 import {
   classifyChange,
   type FilterChange,
-  FilterSyntaxError,
-  TopicConditions,
   printCondition,
-  readFilters,
+  tryReadConditions,
   type FilterTexts,
 } from "@topicsync/filters";
 
@@ -30,7 +28,7 @@ const effects: Readonly<Record<FilterChange, Effect>> = {
 export function describeEffect(before: FilterTexts, after: FilterTexts): Effect | undefined {
   if (before.headerQuery === after.headerQuery && before.contentQuery === after.contentQuery)
     return { title: "Same events", text: "The filters do not change." };
-  const [old, next] = [readConditions(before), readConditions(after)];
+  const [old, next] = [tryReadConditions(before), tryReadConditions(after)];
   if (old === undefined || next === undefined) return undefined;
   const impossible = next.findContradiction();
   if (impossible !== undefined) {
@@ -38,13 +36,4 @@ export function describeEffect(before: FilterTexts, after: FilterTexts): Effect 
     return { title: "No events", text: `No event can meet ${conditions}.` };
   }
   return effects[classifyChange(old, next)];
-}
-
-function readConditions(filters: FilterTexts): TopicConditions | undefined {
-  try {
-    return new TopicConditions(readFilters(filters));
-  } catch (error) {
-    if (error instanceof FilterSyntaxError) return undefined;
-    throw error;
-  }
 }

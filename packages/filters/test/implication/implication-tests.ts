@@ -32,18 +32,16 @@ export function checkVerdict(
   given: readonly Witness[],
 ): void {
   if (one === undefined || other === undefined) return;
-  if (verdict.verdict === "refuted") {
-    assert.ok(checkEvent(verdict.witness.event).ok);
-    assert.ok(meets(one, verdict.witness) && !meets(other, verdict.witness));
+  const conditions = new TopicConditions(one);
+  if (verdict === "refuted") {
+    const witnesses = new TopicConditions(other).all.flatMap(
+      (against) => conditions.createWitness({ against }) ?? [],
+    );
+    const isRefuting = (witness: Witness): boolean => meets(one, witness) && !meets(other, witness);
+    assert.ok(witnesses.some((witness) => checkEvent(witness.event).ok && isRefuting(witness)));
   }
-  if (verdict.verdict !== "implied") return;
-  assert.deepEqual(
-    verdict.proof.map(({ condition }) => condition),
-    other,
-  );
-  const crafted = [false, true].flatMap(
-    (fromEnd) => new TopicConditions(one).createWitness({ fromEnd }) ?? [],
-  );
+  if (verdict !== "implied") return;
+  const crafted = [false, true].flatMap((fromEnd) => conditions.createWitness({ fromEnd }) ?? []);
   for (const witness of [...given, ...crafted])
     assert.ok(!meets(one, witness) || meets(other, witness), JSON.stringify(witness));
 }
@@ -62,7 +60,7 @@ function countVerdicts(
   filters: fc.Arbitrary<FilterTexts>,
   given: fc.Arbitrary<Witness>,
   numRuns: number,
-): Record<Implication["verdict"], number> {
+): Record<Implication, number> {
   const counts = { implied: 0, refuted: 0, undecided: 0 };
   const pairs = fc.tuple(filters, filters, fc.boolean()).map(([one, other, isAdded]) => {
     const [narrow, wide] = [readFilters(one), readFilters(other)];
@@ -75,7 +73,7 @@ function countVerdicts(
   fc.assert(
     fc.property(pairs, fc.nat({ max: pool.length - eventsPerPair }), (pair, from) => {
       const verdict = implies(new TopicConditions(pair[0]), new TopicConditions(pair[1]));
-      counts[verdict.verdict] += 1;
+      counts[verdict] += 1;
       checkVerdict(verdict, pair, pool.slice(from, from + eventsPerPair));
     }),
     { numRuns },

@@ -111,7 +111,7 @@ describe("the patterns of a topic", () => {
     index.set({ ...topic, externalId: "usual", headerQuery: "a=1" });
     assert.ok(spent <= 2 * limits.instructions, `${spent} instructions`);
     assert.deepEqual(index.status(), { topics: 1, unconditional: 0, unreadable: 1 });
-    assert.deepEqual(index.pick({ a: 1 }), ["usual"]);
+    assert.deepEqual(index.picker.pick({ a: 1 }), ["usual"]);
   });
 });
 

@@ -3,7 +3,7 @@ import { it } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { spareBusyPartitions } from "../../workarounds/busy-partitions.ts";
+import { spareBusyPartitions } from "../../workarounds/runner.ts";
 import { createKafkaTopics } from "../../../../test/support/kafka-topics.ts";
 import { unique } from "../../../../test/support/names.ts";
 import { until } from "../../../../test/support/poll.ts";

@@ -7,7 +7,7 @@ import kafkajs from "kafkajs";
 
 import { createRequests } from "../../requests.ts";
 import { createCluster } from "../../workarounds/clusters.ts";
-import { stopIdleChecks } from "../../workarounds/request-queue.ts";
+import { stopIdleChecks } from "../../workarounds/connections.ts";
 
 stopIdleChecks();
 

@@ -3,7 +3,7 @@ import { it } from "node:test";
 
 import type { Kafka } from "kafkajs";
 
-import { rememberCoordinators } from "../../workarounds/coordinators.ts";
+import { rememberCoordinators } from "../../workarounds/clusters.ts";
 import { createKafkaTopics } from "../../../../test/support/kafka-topics.ts";
 import { unique } from "../../../../test/support/names.ts";
 import { until } from "../../../../test/support/poll.ts";

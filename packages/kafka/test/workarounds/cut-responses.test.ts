@@ -7,8 +7,7 @@ import kafkajs, { type ISocketFactory } from "kafkajs";
 
 import { createRequests } from "../../requests.ts";
 import { createCluster } from "../../workarounds/clusters.ts";
-import { forgetCutResponses } from "../../workarounds/cut-responses.ts";
-import { stopIdleChecks } from "../../workarounds/request-queue.ts";
+import { forgetCutResponses, stopIdleChecks } from "../../workarounds/connections.ts";
 import { createConnection, createResponse, send } from "../../../../test/support/kafkajs-connection.ts";
 import { until } from "../../../../test/support/poll.ts";
 import { sharedStack } from "../../../../test/support/stack.ts";

@@ -3,8 +3,7 @@ import { it } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { createCluster } from "../../workarounds/clusters.ts";
-import { throwGroupDenials } from "../../workarounds/denied-groups.ts";
+import { createCluster, throwGroupDenials } from "../../workarounds/clusters.ts";
 
 interface Cluster {
   readonly brokerPool: { brokers: object; findBroker: () => Promise<object> };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { loadPrivate } from "../../workarounds/patch.ts";
-import { deliverEmptyBatches } from "../../workarounds/empty-batches.ts";
+import { deliverEmptyBatches } from "../../workarounds/runner.ts";
 import { fetchByTopicId, findOrigin } from "../../workarounds/fetches.ts";
 
 type Class = new (options: object) => Record<string, (...args: unknown[]) => Promise<unknown>>;

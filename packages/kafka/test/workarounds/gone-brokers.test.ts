@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { forgetGoneBrokers } from "../../workarounds/gone-brokers.ts";
+import { forgetGoneBrokers } from "../../workarounds/brokers.ts";
 import { loadPrivate } from "../../workarounds/patch.ts";
 
 type Ask = (found: { readonly nodeId: string }) => Promise<string>;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import kafkajs, { type ISocketFactoryArgs } from "kafkajs";
 
-import { connectToIpv6 } from "../../workarounds/ipv6-brokers.ts";
+import { connectToIpv6 } from "../../workarounds/clusters.ts";
 
 /** Where a client of these brokers connects to first, and where after a failure. */
 async function findDestinations(brokers: string[], isCorrected: boolean): Promise<string[]> {

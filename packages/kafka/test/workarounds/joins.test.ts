@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { correctJoins } from "../../workarounds/joins.ts";
+import { correctJoins } from "../../workarounds/members.ts";
 import { loadPrivate } from "../../workarounds/patch.ts";
 
 interface ConsumerGroup {

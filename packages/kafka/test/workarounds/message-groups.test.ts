@@ -3,7 +3,7 @@ import { it } from "node:test";
 
 import type { Message } from "kafkajs";
 
-import { setGroups } from "../../workarounds/message-groups.ts";
+import { setGroups } from "../../workarounds/produce-encoder.ts";
 import { loadPrivate } from "../../workarounds/patch.ts";
 
 it("kafkajs takes the groups of messages as they were set", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { rejoinWithoutPartitions } from "../../workarounds/missing-partitions.ts";
+import { rejoinWithoutPartitions } from "../../workarounds/members.ts";
 import { loadPrivate } from "../../workarounds/patch.ts";
 
 interface OffsetManager {

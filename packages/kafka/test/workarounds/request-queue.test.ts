@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { loadPrivate } from "../../workarounds/patch.ts";
-import { stopIdleChecks } from "../../workarounds/request-queue.ts";
+import { stopIdleChecks } from "../../workarounds/connections.ts";
 
 interface Queue {
   readonly throttleCheckTimeoutId: NodeJS.Timeout | null;

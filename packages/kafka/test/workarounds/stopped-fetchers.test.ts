@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { loadPrivate } from "../../workarounds/patch.ts";
-import { endStoppedFetchers } from "../../workarounds/stopped-fetchers.ts";
+import { endStoppedFetchers } from "../../workarounds/runner.ts";
 
 interface Runner {
   start(): Promise<void>;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { it, type TestContext } from "node:test";
 
-import { repeatAfterUnreadableResponses } from "../../workarounds/unreadable-responses.ts";
+import { repeatAfterUnreadableResponses } from "../../workarounds/connections.ts";
 import {
   createConnection,
   createResponse,

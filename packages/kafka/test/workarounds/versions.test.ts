@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { loadPrivate } from "../../workarounds/patch.ts";
-import { askForVersions } from "../../workarounds/versions.ts";
+import { askForVersions } from "../../workarounds/brokers.ts";
 
 type Versions = Readonly<Record<number, { readonly minVersion: number; readonly maxVersion: number }>>;
 

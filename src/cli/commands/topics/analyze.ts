@@ -1,5 +1,5 @@
 import { exitCodes, RejectionError, UnavailableError } from "@topicsync/lib/errors";
-import { tryReadConditions } from "../../../topics/conditions.ts";
+import { tryReadConditions } from "@topicsync/filters";
 import { findingKinds, type Finding, type FindingKind } from "../../../topics/finding.ts";
 import { TopicAnalysis, type AnalysisOptions } from "../../../topics/findings.ts";
 import type { OperationClient } from "../../client/operation-client.ts";
@@ -7,9 +7,9 @@ import { findDefinitions, readTopics, warnInvalidFilters } from "../../client/to
 import type { JsonFlag } from "../../input/options.ts";
 import type { ServerFlag } from "../../input/server.ts";
 import { formatCount } from "../../output/format.ts";
-import { openOutput, printError, sanitize } from "../../output/output.ts";
+import { printItems } from "../../output/items.ts";
+import { printError, printLine, sanitize } from "../../output/output.ts";
 import { createLongProgress, type Progress } from "../../output/progress.ts";
-import { createTableWriter } from "../../output/table.ts";
 
 export interface AnalyzeFlags extends JsonFlag, ServerFlag {
   readonly kind?: readonly FindingKind[];
@@ -38,26 +38,22 @@ export async function analyze(
       comparing.at(count);
     },
   });
-  const output = openOutput();
-  const table = json ? undefined : await createTableWriter(output, columns);
   const counts = new Map<FindingKind, number>();
-  for await (const finding of analysis.run()) {
-    counts.set(finding.kind, (counts.get(finding.kind) ?? 0) + 1);
-    // Rows and a progress bar would overwrite each other on a terminal.
-    if (process.stdout.isTTY) comparing?.end("first finding");
-    const isOpen =
-      table === undefined
-        ? await output.write(`${JSON.stringify(finding)}\n`)
-        : await table.add(toRow(finding).map(sanitize));
-    if (!isOpen) return;
+  async function* find(): AsyncGenerator<Finding> {
+    for await (const finding of analysis.run()) {
+      counts.set(finding.kind, (counts.get(finding.kind) ?? 0) + 1);
+      // Rows and a progress bar would overwrite each other on a terminal.
+      if (process.stdout.isTTY) comparing?.end("first finding");
+      yield finding;
+    }
   }
+  const { abort } = client;
+  if ((await printItems(find(), { json: json === true, columns, toRow, abort })) === undefined) return;
   comparing?.end("compared all filters");
   warnInvalidFilters(analysis.invalid);
   warnUncompared(analysis);
   if (failOn.some((one) => counts.has(one))) process.exitCode = exitCodes.rejected;
-  if (table === undefined) return;
-  if (counts.size > 0) await table.end();
-  await output.write(`${summarize(analysis.topics, counts)}\n`);
+  if (!json) printLine(summarize(analysis.topics, counts));
 }
 
 /** Throws an error for an unknown or inactive topic, and for one with invalid filters. */
@@ -77,7 +73,9 @@ async function findAnalyzed(
   return { externalId, conditions };
 }
 
-function toRow(finding: Finding): string[] {
+const toRow = (finding: Finding): string[] => toCells(finding).map(sanitize);
+
+function toCells(finding: Finding): string[] {
   switch (finding.kind) {
     case "everything":
       return [finding.kind, finding.externalId, "every event matches"];

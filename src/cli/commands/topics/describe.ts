@@ -1,11 +1,8 @@
-import {
-  topicDetailsBodySchema,
-  type TopicDetailsBody,
-  type TopicLifecycle,
-} from "../../../../schemas/topics/details.ts";
+import type { TopicDetailsBody, TopicLifecycle } from "../../../../schemas/topics/details.ts";
 import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { describeTopic } from "../../../operations/topic-details.ts";
 import { getTopic } from "../../../operations/topic-versions.ts";
+import { pickDetails, toDetails } from "../../../topics/details/details.ts";
 import { runWithClient } from "../../client/client.ts";
 import type { ServerFlag } from "../../input/server.ts";
 import type { ForceFlag } from "../../input/options.ts";
@@ -33,7 +30,7 @@ export async function changeDetails(externalId: string, flags: DescribeFlags): P
     const { json } = await client.call<TopicDetail>(describeTopic, {
       parameters: { externalId },
       query: { force: flags.force },
-      body: { ...toBody(details), ...toChanges(flags) },
+      body: { ...pickDetails(toDetails(details)), ...toChanges(flags) },
       ifMatch: flags.ifVersion ?? details.version,
     });
     return { topic: json, isChanged: json.details.version !== details.version };
@@ -41,12 +38,6 @@ export async function changeDetails(externalId: string, flags: DescribeFlags): P
   if (flags.json) printJson(topic);
   else printLine(sanitize(`${isChanged ? "described" : "unchanged:"} ${externalId}`));
 }
-
-/** Without what the service adds. */
-const toBody = (details: TopicDetail["details"]): TopicDetailsBody =>
-  Object.fromEntries(
-    Object.entries(details).filter(([member]) => member in topicDetailsBodySchema.properties),
-  );
 
 /** The members of the body that the flags set; an empty text empties a list. */
 function toChanges(flags: DescribeFlags): TopicDetailsBody {

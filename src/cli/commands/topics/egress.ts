@@ -5,8 +5,8 @@ import type { TopicView } from "../../../../schemas/topics/view.ts";
 import { createLocalClient } from "../../client/local.ts";
 import { readTopics } from "../../client/topics.ts";
 import type { CommandContext } from "../../context.ts";
-import { openOutput, sanitize } from "../../output/output.ts";
-import { createTableWriter } from "../../output/table.ts";
+import { printItems } from "../../output/items.ts";
+import { printLine, sanitize } from "../../output/output.ts";
 
 export interface EgressFlags {
   readonly create?: true;
@@ -32,22 +32,36 @@ const topicsPerCreation = 200;
  * Prints what differs while the stored topics are read. Throws ConfigurationError without a router, and
  * UnavailableError.
  */
-export async function compareEgressTopics(context: CommandContext, flags: EgressFlags): Promise<void> {
+export async function compareEgressTopics(
+  context: CommandContext,
+  { create, json }: EgressFlags,
+): Promise<void> {
   const { kafka } = context.config;
   const { router } = kafka;
   const naming = createEgressNamingFromConfig(kafka);
   if (router === undefined || naming === undefined)
     throw new ConfigurationError("KAFKA_EVENTS_TOPIC is not set: no events are forwarded");
   const egressTopics = (await context.broker()).createEgressTopics(router.newEgress);
-  const report = await createReport(flags);
   const topics = readTopics(createLocalClient(context), {}, { showsCount: true });
   const comparison = compare(topics, naming, {
     existing: await egressTopics.list(),
-    create: flags.create && ((names) => egressTopics.create(names)),
+    create: create && ((names) => egressTopics.create(names)),
   });
-  for await (const finding of comparison) if (!(await report.add(finding))) return;
-  await report.end();
+  const counts = new Map<EgressState, number>();
+  async function* find(): AsyncGenerator<EgressFinding> {
+    for await (const finding of comparison) {
+      counts.set(finding.state, (counts.get(finding.state) ?? 0) + 1);
+      // For people, the summary counts them.
+      if (finding.state !== "created" || json) yield finding;
+    }
+  }
+  const { abort } = context;
+  if ((await printItems(find(), { json: json === true, columns, toRow, abort })) === undefined) return;
+  if (faults.some((state) => counts.has(state))) process.exitCode = exitCodes.rejected;
+  if (!json) printLine(summarize(counts));
 }
+
+const faults: readonly EgressState[] = ["missing", "failed", "misnamed"];
 
 interface ComparisonOptions {
   readonly existing: readonly string[];
@@ -97,32 +111,6 @@ const columns = [
 
 const toRow = ({ egressTopic, state, externalId = "", reason = "" }: EgressFinding): string[] =>
   [state, egressTopic, externalId, reason].map(sanitize);
-
-/** Writes findings as they come, and a summary and the exit code at the end. */
-async function createReport({ json }: EgressFlags) {
-  const output = openOutput();
-  const table = json ? undefined : await createTableWriter(output, columns);
-  const counts = new Map<EgressState, number>();
-  const getCount = (state: EgressState): number => counts.get(state) ?? 0;
-  let listed = 0;
-  return {
-    /** Resolves to false once the reader has closed the pipe. */
-    async add(finding: EgressFinding): Promise<boolean> {
-      counts.set(finding.state, getCount(finding.state) + 1);
-      // For people, the summary counts them.
-      if (finding.state === "created" && table !== undefined) return true;
-      listed += 1;
-      return table === undefined ? output.write(`${JSON.stringify(finding)}\n`) : table.add(toRow(finding));
-    },
-    async end(): Promise<void> {
-      if (getCount("missing") + getCount("failed") + getCount("misnamed") > 0)
-        process.exitCode = exitCodes.rejected;
-      if (table === undefined) return;
-      if (listed > 0) await table.end();
-      await output.write(`${summarize(counts)}\n`);
-    },
-  };
-}
 
 function summarize(counts: ReadonlyMap<EgressState, number>): string {
   if (counts.size === 0) return "Every topic has its Kafka topic.";

@@ -7,6 +7,7 @@ import { getErrorMessage } from "@topicsync/lib/errors";
 import type { TopicView } from "../../../../schemas/topics/view.ts";
 import { toState } from "../../../plans/plan.ts";
 import { noDetails, toDetails } from "../../../topics/details/details.ts";
+import { toDefinition } from "../../../topics/topic.ts";
 import { runWithClient } from "../../client/client.ts";
 import { readTopics } from "../../client/topics.ts";
 import { formatCount } from "../../output/format.ts";
@@ -108,9 +109,8 @@ class FolderWriter {
 
 /** An item of `topics`; members that say nothing are left out. */
 function formatEntry({ details: view, ...topic }: TopicView): string {
-  const { externalId, name, namespace, headerQuery, contentQuery } = topic;
+  const { externalId } = topic;
   const details = view === undefined ? noDetails : toDetails(view);
-  const definition = { externalId, name, namespace, headerQuery, contentQuery };
-  const state = Object.entries(toState({ externalId, definition, details }));
+  const state = Object.entries(toState({ externalId, definition: toDefinition(topic), details }));
   return stringify([Object.fromEntries(state.filter(([, value]) => value !== ""))], { lineWidth: 0 });
 }

@@ -1,7 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage } from "@topicsync/lib/errors";
-import type { TopicDefinition } from "../../../topics/topic.ts";
+import { toDefinition, type TopicDefinition } from "../../../topics/topic.ts";
 import { runWithClient } from "../../client/client.ts";
 import type { OperationClient } from "../../client/operation-client.ts";
 import { readTopics, type TopicChoice } from "../../client/topics.ts";
@@ -52,13 +52,7 @@ async function writeDefinitions(
 }
 
 /** A definition as `topics import` and `announce` read it. */
-const formatDefinition = ({
-  externalId,
-  name,
-  namespace,
-  headerQuery,
-  contentQuery,
-}: TopicDefinition): string => JSON.stringify({ externalId, name, namespace, headerQuery, contentQuery });
+const formatDefinition = (topic: TopicDefinition): string => JSON.stringify(toDefinition(topic));
 
 /** Writes to a temporary file and renames it at the end, so that the file is never incomplete. */
 async function replaceFile<T>(file: string, work: (output: Output) => Promise<T>): Promise<T> {

@@ -14,7 +14,7 @@ import { addOperation } from "../../client/command.ts";
 import { runWithContext } from "../../context.ts";
 import { collectFile } from "../../input/files.ts";
 import { addMistaken, deletions } from "../../input/mistaken.ts";
-import { forceOption, parseCount, parseDate, parseVersion } from "../../input/options.ts";
+import { forceOption, parseCount, parseDate, parseWhole } from "../../input/options.ts";
 import { formatTopic } from "../../output/topic-view.ts";
 import type { AnalyzeFlags } from "./analyze.ts";
 import { addImpactCommand } from "./impact-flags.ts";
@@ -191,7 +191,7 @@ function addDescribeCommand(topics: Command): void {
       new Option(
         "--if-version <version>",
         "only if its details have this version; 0 if it was never described",
-      ).argParser(parseVersion),
+      ).argParser(parseWhole),
     )
     .option(...forceOption)
     .option("--json", "print the topic as JSON")

@@ -4,7 +4,7 @@ import type { TopicDetail } from "../../../../schemas/topics/view.ts";
 import { putTopic } from "../../../operations/topic-changes.ts";
 import { getTopic, listVersions } from "../../../operations/topic-versions.ts";
 import { runWithClient } from "../../client/client.ts";
-import type { OperationClient } from "../../client/operation-client.ts";
+import { readPages, type OperationClient } from "../../client/operation-client.ts";
 import type { ServerFlag } from "../../input/server.ts";
 import type { ForceFlag, JsonFlag } from "../../input/options.ts";
 import { formatCount } from "../../output/format.ts";
@@ -88,14 +88,8 @@ async function* readVersions(
   id: string,
   wanted = Infinity,
 ): AsyncGenerator<VersionView | DescriptionView> {
-  const limit = Math.min(versionsPerPage, wanted);
-  let after: string | undefined;
-  do {
-    const request = { parameters: { id }, query: { limit, after } };
-    const { versions, next } = (await client.call<VersionList>(listVersions, request)).json;
-    yield* versions;
-    after = next ?? undefined;
-  } while (after !== undefined);
+  const request = { parameters: { id }, query: { limit: Math.min(versionsPerPage, wanted) } };
+  for await (const { versions } of readPages<VersionList>(client, listVersions, request)) yield* versions;
 }
 
 /** Prints what is different in two versions of a topic. */

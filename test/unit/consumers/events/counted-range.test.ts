@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { CountedRange } from "../../../../consumers/events/counted-range.ts";
+import { CountedRange } from "../../../../consumers/events/handler.ts";
 
 it("a record is counted once, unless its log is another one or reading begins before it", () => {
   const counted = new CountedRange();

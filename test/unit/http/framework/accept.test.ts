@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { stripParameters } from "../../../../http/framework/accept.ts";
+import { stripParameters } from "../../../../http/framework/context.ts";
 
 it("leaves media ranges and their weights of an Accept header", () => {
   for (const [accept, expected] of [

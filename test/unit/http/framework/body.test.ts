@@ -7,8 +7,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import express from "express";
 
 import { createLogger } from "@topicsync/lib/logger";
-import { readBody } from "../../../../http/framework/body.ts";
-import { createBodyBudget } from "../../../../http/framework/body-budget.ts";
+import { createBodyBudget, readBody } from "../../../../http/framework/body.ts";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import { listen } from "../../../../http/framework/server.ts";

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { serializeError } from "@topicsync/lib/logger";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
-import { apiSecurityHeaders } from "../../../../http/framework/headers.ts";
+import { setResponseHeaders } from "../../../../http/framework/headers.ts";
 import { listen } from "../../../../http/framework/server.ts";
 import { send } from "../../../support/raw-http.ts";
 
@@ -17,7 +17,7 @@ const log = pino(
   { write: (line: string) => void lines.push(line) },
 );
 const app = express();
-app.use(createRequestContext(undefined), apiSecurityHeaders({ overTls: false }));
+app.use(createRequestContext(undefined), setResponseHeaders({ overTls: false }));
 app.get("/half", (_request, response, next) => {
   response.writeHead(200, { "Content-Length": 10 }).write("half", () => {
     next(new Error('duplicate key { token: "a push token" }'));

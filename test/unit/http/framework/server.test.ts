@@ -6,8 +6,7 @@ import { after, describe, it } from "node:test";
 import express from "express";
 
 import { createLogger } from "@topicsync/lib/logger";
-import { readBody } from "../../../../http/framework/body.ts";
-import { createBodyBudget } from "../../../../http/framework/body-budget.ts";
+import { createBodyBudget, readBody } from "../../../../http/framework/body.ts";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import {

@@ -7,7 +7,7 @@ import { createTopicDetailsStore } from "../../../../src/storage/topics/details.
 import { createTopicReader } from "../../../../src/storage/topics/reader.ts";
 import { createTopicStore } from "../../../../src/storage/topics/topics.ts";
 import { toDetails, toNextDetails } from "../../../../src/topics/details/details.ts";
-import { createDetailsService } from "../../../../src/topics/details/service.ts";
+import { replaceDetails } from "../../../../src/topics/details/service.ts";
 import { DetailsConflictError } from "../../../../src/topics/details/store.ts";
 import type { DefinitionChange } from "../../../../src/topics/definition-change.ts";
 import { streamTopicsAt, type TopicVersion } from "../../../../src/topics/history.ts";
@@ -147,18 +147,17 @@ for (const [what, opened] of [
     const renaming = createTopicService(createTopicStore(opened, log, { historyRetentionDays: undefined }), {
       now: () => new Date(time),
     });
-    const service = createDetailsService({
-      ...{ topicReader: createTopicReader(database), topicDetails: details },
-      now: () => new Date(time),
-    });
+    const stores = { topicReader: createTopicReader(database), topicDetails: details };
     const describeTopic = (externalId: string, owner: string, version?: number) => {
       time += 1_000;
-      return service.replace({
-        externalId,
-        details: toDetails({ owner }),
-        version,
-        ...{ user: owner || user, canSee: () => true, check: allowAll },
-      });
+      return replaceDetails(
+        stores,
+        {
+          ...{ externalId, details: toDetails({ owner }), version },
+          ...{ user: owner || user, canSee: () => true, check: allowAll },
+        },
+        () => new Date(time),
+      );
     };
     const findOwner = async (externalId: string, at: number): Promise<string | undefined> =>
       (await history.findDetailsAt([externalId], new Date(at)))[0]?.owner;

@@ -14,6 +14,7 @@ import { createPlan } from "../../../../src/plans/create-plan.ts";
 import { digestManaged, type DesiredSet } from "../../../../src/plans/desired.ts";
 import type { TopicPlan } from "../../../../src/plans/plan.ts";
 import { noDetails } from "../../../../src/topics/details/details.ts";
+import { replaceDetails } from "../../../../src/topics/details/service.ts";
 import { restoreTopic } from "../../../../src/topics/restoring.ts";
 import { allowAll } from "../../../support/allow-all.ts";
 import { applyAnnouncements } from "../../../support/apply-batch.ts";
@@ -190,14 +191,14 @@ describe("two applies of overlapping plans", () => {
 });
 
 describe("a retention", () => {
-  const { topics: service, topicStore, detailsService } = services;
+  const { topics: service, topicStore } = services;
   const options = { user: "ann", check: allowAll };
   const rename = (from: string, to: string) =>
     service.change([{ kind: "change", externalId: from, definition: createDefinition(to) }], options);
   const switchTo = (kind: "enable" | "disable", externalId: string) =>
     service.change([{ kind, externalId }], options);
   const describeTopic = (externalId: string, owner: string) =>
-    detailsService.replace({
+    replaceDetails(services, {
       ...{ externalId, details: { ...noDetails, owner }, version: undefined, user: "ann" },
       ...{ canSee: () => true, check: allowAll },
     });

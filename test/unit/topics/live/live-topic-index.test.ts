@@ -157,13 +157,4 @@ describe("the live index of topics", () => {
     await changeTopic(untold, { kind: "enable", externalId: "switched" }, { user: "ann", check: allowAll });
     await waitUntilPicked(here, 9, ["switched"]);
   });
-
-  it("explains a stored topic, and no other", async () => {
-    const results = await here.index.explain("early", { event: { a: [5, "6"] } }, undefined, "all");
-    assert.deepEqual(
-      results?.map(({ held, found }) => ({ held, found })),
-      [{ held: false, found: ["5", "6"] }],
-    );
-    assert.equal(await here.index.explain("nowhere", {}, undefined, "all"), undefined);
-  });
 });

@@ -7,7 +7,8 @@ import {
   type DeletedTopic,
   type TopicNotification,
 } from "../../schemas/tmf688.ts";
-import { toDefinition } from "../../src/topics/topic.ts";
+import { topicBodySchema, type TopicBody } from "../../schemas/topics/topic.ts";
+import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
 import {
   createRejection,
   isObject,
@@ -16,11 +17,30 @@ import {
   type JsonLocation,
   type JsonObject,
 } from "../envelopes/envelope.ts";
-import type { TopicContent } from "./content.ts";
 
+/** The topic in an announcement's value. */
+export interface TopicContent {
+  readonly externalId: string;
+  /** Undefined: the topic is retired. */
+  readonly definition: TopicDefinition | undefined;
+  /** The topic's location, and the member that holds its external id. */
+  readonly location: JsonLocation;
+  readonly idMember: "externalId" | "id";
+}
+
+const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkNotification = createValidator<TopicNotification>(topicNotificationSchema);
 const checkDefined = createValidator<DefinedTopic>(definedTopicSchema);
 const checkDeleted = createValidator<DeletedTopic>(deletedTopicSchema);
+
+/** Reads a JSON value that must be a definition. Throws a RejectionError. */
+export function readDefinition(value: unknown, location: JsonLocation): TopicContent {
+  const checked = checkTopic(value);
+  if (!checked.ok)
+    throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid topic definition.", checked.faults);
+  const definition = toDefinition(checked.value);
+  return { externalId: definition.externalId, definition, location, idMember: "externalId" };
+}
 
 /** Whether a value is a TMF688 notification. */
 export const isNotification = (json: unknown): boolean =>

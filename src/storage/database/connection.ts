@@ -1,6 +1,7 @@
-import type { MongoClient } from "mongodb";
+import type { Collection, MongoClient } from "mongodb";
 
 import { UnavailableError } from "@topicsync/lib/errors";
+import type { CollectionName } from "../names.ts";
 
 /** Members of a replica set that serve reads and are not its primary. */
 const secondaryTypes: ReadonlySet<string | undefined> = new Set([
@@ -10,17 +11,28 @@ const secondaryTypes: ReadonlySet<string | undefined> = new Set([
   "RSGhost",
 ]);
 
-export type Topology = ReturnType<typeof followTopology>;
+export type Connection = ReturnType<typeof createConnection>;
 
 /**
- * Follows what the driver's monitors learn about the servers. See Database for what the functions return.
- * `onElection` is called until `stop`.
+ * A client of the driver with its collections, and what its pools and monitors know. See Database for what the
+ * functions return. `onElection` is called until `stop`.
  */
-export function followTopology(client: MongoClient, onElection: () => void) {
+export function createConnection(client: MongoClient, onElection: () => void) {
+  const db = client.db();
+  const collections = new Map<CollectionName, Collection>();
+  const use = { inUse: 0, waiting: 0 };
   let primary: { readonly address: string; readonly name: string | undefined } | undefined;
   let isDirectToSecondary = false;
   let hasRouters = false;
   let isStopped = false;
+
+  client.on("connectionCheckOutStarted", () => (use.waiting += 1));
+  client.on("connectionCheckOutFailed", () => (use.waiting -= 1));
+  client.on("connectionCheckedOut", () => {
+    use.waiting -= 1;
+    use.inUse += 1;
+  });
+  client.on("connectionCheckedIn", () => (use.inUse -= 1));
 
   client.on("topologyDescriptionChanged", ({ newDescription: { type, servers } }) => {
     const all = [...servers];
@@ -35,6 +47,15 @@ export function followTopology(client: MongoClient, onElection: () => void) {
   });
 
   return {
+    client,
+    db,
+    getCollection(name: CollectionName): Collection {
+      const collection = collections.get(name) ?? db.collection(name);
+      collections.set(name, collection);
+      return collection;
+    },
+    /** What the connections of the driver's pools are doing: `waiting` is the operations that wait for one. */
+    getPoolUse: () => ({ ...use }),
     getPrimary: (): string | undefined => primary?.name,
     seesElections: (): boolean => !hasRouters,
     stop(): void {
@@ -44,7 +65,7 @@ export function followTopology(client: MongoClient, onElection: () => void) {
      * Throws UnavailableError if the URI has `directConnection=true` and names a secondary: the driver would
      * read from it, although its data is old.
      */
-    requireWritable(): void {
+    requireWritable: (): void => {
       if (isDirectToSecondary)
         throw new UnavailableError(
           "the only member that MONGODB_URI allows (directConnection=true) is not the primary; name the replica set instead",
