@@ -5,7 +5,7 @@ import { getCombination, toDefinition } from "../topics/topic.ts";
 import { digestDefinition, type DesiredTopic } from "./desired.ts";
 import {
   getDefinition,
-  toState,
+  toPlannedState,
   type Blocked,
   type PlanAction,
   type PlannedChange,
@@ -37,7 +37,7 @@ export function decideChange(
     findOwner(externalId, known, options) ??
     findBlock(desired, known, options);
   if (block !== undefined) return block;
-  const after = toState({ ...desired, set: options.set });
+  const after = toPlannedState({ ...desired, set: options.set });
   if (known === undefined || (topic === null && definition !== undefined))
     return createChange("create", { externalId, topic, details, ...known }, after);
   const before = toKnownState(known, definition !== undefined);
@@ -150,7 +150,7 @@ const toKnownState = (
   { externalId, topic, details }: KnownTopicView,
   withDefinition: boolean,
 ): PlannedState =>
-  toState({
+  toPlannedState({
     externalId,
     definition: withDefinition && topic !== null ? toDefinition({ ...topic, externalId }) : undefined,
     details: details === null ? noDetails : toDetails(details),

@@ -21,7 +21,7 @@ interface DriftPage {
 
 const membersPerPage = 1_000;
 
-/** Finds members that something else than their set has changed, among the next ones that the caller may see. */
+/** Finds what something else than the set has changed, among its next members that the caller may see. */
 export async function readDriftPage(
   source: Pick<PlanReader, "streamMembers">,
   set: string,

@@ -41,7 +41,7 @@ interface StateParts {
 }
 
 /** Details that say nothing are left out, as in files. */
-export function toState({ externalId, definition, details, set, path }: StateParts): PlannedState {
+export function toPlannedState({ externalId, definition, details, set, path }: StateParts): PlannedState {
   const said = Object.fromEntries(
     Object.entries(pickDetails(details)).filter(
       ([member, value]) => JSON.stringify(value) !== emptyDetails.get(member),

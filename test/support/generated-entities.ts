@@ -7,7 +7,7 @@ import type { Replay } from "../../src/dead-letters/stores.ts";
 import type { StoredDeadLetter } from "../../src/dead-letters/summary.ts";
 import type { Installation } from "../../src/installations/installation.ts";
 import type { SessionBasis, StoredSession } from "../../src/users/session.ts";
-import type { toState } from "../../src/plans/plan.ts";
+import type { toPlannedState } from "../../src/plans/plan.ts";
 import type { TopicSet } from "../../src/plans/stores.ts";
 import type {
   AppliedVersion,
@@ -187,9 +187,9 @@ export const deadLetter: Create<StoredDeadLetter> = (maybe) =>
     copies: fc.constant(1),
   });
 
-export const plannedTopic: Create<Parameters<typeof toState>[0]> = (maybe) =>
+export const plannedTopic: Create<Parameters<typeof toPlannedState>[0]> = (maybe) =>
   fc.record({ one: definition, isDefined: maybe(fc.constant(true), false) }).chain(({ one, isDefined }) =>
-    object<Parameters<typeof toState>[0]>({
+    object<Parameters<typeof toPlannedState>[0]>({
       externalId: fc.constant(one.externalId),
       definition: fc.constant(isDefined ? one : undefined),
       details: object<TopicDetails>(detailsMembers(maybe)),

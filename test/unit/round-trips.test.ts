@@ -30,7 +30,7 @@ import {
 import { addApply, fromSetRecord } from "../../src/storage/topics/sets.ts";
 import { fromVersionRecord, toVersionRecord } from "../../src/storage/topics/versions.ts";
 import { toStoredUser, toUserRecord } from "../../src/storage/users.ts";
-import { getDefinition, toState } from "../../src/plans/plan.ts";
+import { getDefinition, toPlannedState } from "../../src/plans/plan.ts";
 import { toDetails } from "../../src/topics/details/details.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import { presences, type Maybe } from "../support/generated.ts";
@@ -210,7 +210,7 @@ const pairs: readonly Pair[] = [
   }),
   pair("a dead letter in Kafka", letter, passLetter),
   pair("a topic in a plan", plannedTopic, (one) => {
-    const state = send(toState(one));
+    const state = send(toPlannedState(one));
     const { externalId, set, path } = state;
     return { externalId, definition: getDefinition(state), details: toDetails(state), set, path };
   }),

@@ -90,7 +90,10 @@ export const showVersion = (version: number): ShownDetails => ({
   changedBy: "",
 });
 
-/** The normal form of details, without other members: absent ones have defaults; tags and labels are sorted. */
+/**
+ * The normal form of details: absent members have their defaults, tags and labels are sorted, and members of
+ * other things are left out.
+ */
 export function toDetails(body: TopicDetailsBody): TopicDetails {
   const { tags = [], labels = {}, consumers = [], ...others } = body;
   return pickDetails({

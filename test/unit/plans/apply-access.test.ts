@@ -6,7 +6,7 @@ import { PlanError, RejectionError } from "@topicsync/lib/errors";
 import { createApply } from "../../../src/plans/apply.ts";
 import type { ApplyAccess } from "../../../src/plans/apply-access.ts";
 import { digestDefinition } from "../../../src/plans/desired.ts";
-import { toState as toPlannedState, type PlannedChange, type PlannedState } from "../../../src/plans/plan.ts";
+import { toPlannedState, type PlannedChange, type PlannedState } from "../../../src/plans/plan.ts";
 import { noDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details/details.ts";
 import {
   toDefinition as pickDefinition,
