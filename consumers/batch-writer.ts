@@ -7,7 +7,7 @@ import { toPauseCause, type FailedWrite, type ReaderOptions } from "./reader-typ
 const defaultRecordsPerWrite = 2_000;
 
 /** What the reader does after a write. */
-export interface WriteResults {
+interface WriteResults {
   readonly onStored: () => void;
   readonly onFailed: (error: unknown) => void;
 }

@@ -1,20 +1,17 @@
 import { getErrorMessage } from "@topicsync/lib/errors";
-import type { Logger } from "@topicsync/lib/logger";
-import type { LogStore, GroupMember, LogWatch, Partition } from "@topicsync/kafka";
+import type { Partition } from "@topicsync/kafka";
 import type { ConsumerStatus } from "./partition-status.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
 import { FetchWatch } from "./fetch-watch.ts";
 import { PartitionReader } from "./partition-reader.ts";
+import type { ReaderOptions } from "./reader-types.ts";
 
-interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> {
-  readonly member: GroupMember;
-  readonly watch: LogWatch;
-  readonly logs: LogStore;
-  /** What `topicsync positions` calls the consumer. */
-  readonly consumer: string;
+interface GroupConsumerOptions<Prepared extends PreparedBatch, Outcome> extends Pick<
+  ReaderOptions<Prepared, Outcome>,
+  "member" | "watch" | "logs" | "consumer" | "log"
+> {
   /** Creates the handler of each partition that the group assigns. */
   readonly createHandler: (partition: Partition) => BatchHandler<Prepared, Outcome>;
-  readonly log: Logger;
   /** Called when the consumer has ended permanently: the process must exit. */
   readonly onDied: (error: unknown) => void;
 }

@@ -1,16 +1,8 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=100
 import { Command, CommanderError } from "commander";
 
-import {
-  ConfigurationError,
-  DatabaseConflictError,
-  exitCodes,
-  getErrorMessage,
-  PlanError,
-  RejectionError,
-  UnavailableError,
-} from "@topicsync/lib/errors";
-import { RequestError } from "./cli/client/request-error.ts";
+import { getErrorMessage } from "@topicsync/lib/errors";
+import { toExitCode } from "./cli/exit-code.ts";
 import { ignoreBrokenPipe, printError, sanitize } from "./cli/output/output.ts";
 import { version } from "./config/version.ts";
 
@@ -161,15 +153,4 @@ function suggestOptions({ message }: CommanderError): void {
     .reduce((found, word) => found.commands.find((one) => one.name() === word) ?? found, program);
   const longer = command.options.flatMap(({ long }) => (long?.startsWith(given) ? [long] : []));
   if (longer.length > 0) printError(`(Did you mean ${longer.join(" or ")}?)`);
-}
-
-function toExitCode(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  if (error instanceof RequestError) return error.exitCode;
-  if (error instanceof ConfigurationError) return exitCodes.configuration;
-  if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof RejectionError) return exitCodes.rejected;
-  if (error instanceof PlanError) return exitCodes.rejected;
-  if (error instanceof UnavailableError) return exitCodes.unavailable;
-  return exitCodes.failure;
 }

@@ -19,7 +19,7 @@ export interface DeadLetterOptions {
   readonly log: Logger;
 }
 
-export interface DeadLetterBatch {
+interface DeadLetterBatch {
   readonly records: readonly LogRecord[];
   readonly summaries: readonly DeadLetterSummary[];
 }

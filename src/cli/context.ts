@@ -6,7 +6,6 @@ import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsyn
 import type { Broker } from "@topicsync/kafka/client";
 import { createLifecycle, type Lifecycle } from "@topicsync/lib/lifecycle";
 import { createLogger, type Logger } from "@topicsync/lib/logger";
-import type { RecordProducer } from "@topicsync/kafka";
 import { readEnvironment, readConfig, type Config } from "../config/config.ts";
 import type { Services } from "../service/services.ts";
 import type { Database } from "../storage/database/database.ts";
@@ -34,20 +33,16 @@ export interface CommandContext {
    * Throws UnavailableError when Kafka does not respond in time, or the embedded broker is not running.
    */
   readonly broker: () => Promise<Broker>;
-  /** Creates a producer for a Kafka topic, which is closed when the command ends. Throws as `broker` does. */
-  readonly createProducer: (topic: string) => Promise<RecordProducer>;
 }
 
 /** Records a stored change in the audit log. */
 type RecordChange = (event: AuditEvent) => void;
 
-const defaultConnectTimeoutMs = 10_000;
+const connectTimeoutMs = 10_000;
 
 export interface RunOptions {
   /** Changes the settings that the command works with. */
   readonly adjust?: (config: Config) => Config;
-  /** 10 s by default. */
-  readonly connectTimeoutMs?: number;
 }
 
 /**
@@ -56,7 +51,7 @@ export interface RunOptions {
  */
 export async function runWithContext<T>(
   work: (context: CommandContext) => Promise<T>,
-  { adjust = (config) => config, connectTimeoutMs = defaultConnectTimeoutMs }: RunOptions = {},
+  { adjust = (config) => config }: RunOptions = {},
 ): Promise<T> {
   const environment = readEnvironment(process.env);
   if (findServer({}, environment) !== undefined)
@@ -67,9 +62,7 @@ export async function runWithContext<T>(
   const log = await createLogger("warn", "stderr");
   const lifecycle = createLifecycle(log);
   try {
-    return await runUntilStopped((abort) =>
-      work(createContext({ config, log, lifecycle, abort, connectTimeoutMs })),
-    );
+    return await runUntilStopped((abort) => work(createContext({ config, log, lifecycle, abort })));
   } finally {
     await lifecycle.stop();
   }
@@ -77,7 +70,6 @@ export async function runWithContext<T>(
 
 interface ContextOptions extends Pick<CommandContext, "config" | "log" | "abort"> {
   readonly lifecycle: Lifecycle;
-  readonly connectTimeoutMs: number;
 }
 
 function createContext(options: ContextOptions): CommandContext {
@@ -92,11 +84,6 @@ function createContext(options: ContextOptions): CommandContext {
     audit: () => (record ??= openAudit(options)),
     services: () => (services ??= openServices({ ...options, broker: context.broker })),
     broker: () => (broker ??= openBroker(options)),
-    async createProducer(topic) {
-      const producer = (await context.broker()).createProducer(topic);
-      options.lifecycle.onStop("producer", () => producer.close());
-      return producer;
-    },
   };
   return context;
 }
@@ -112,7 +99,7 @@ function openAudit({ config, log, lifecycle }: ContextOptions): RecordChange {
   };
 }
 
-async function openDatabase({ config, log, lifecycle, ...target }: ContextOptions): Promise<Database> {
+async function openDatabase({ config, log, lifecycle, abort }: ContextOptions): Promise<Database> {
   // Slow to load, and not every command needs it.
   const [{ resolveStore }, { createDatabase }] = await Promise.all([
     import("@topicsync/embedded"),
@@ -121,9 +108,7 @@ async function openDatabase({ config, log, lifecycle, ...target }: ContextOption
   const uri = await resolveStore(config);
   const database = createDatabase(uri, log, config.mongodbUriFile);
   lifecycle.onStop("MongoDB", () => database.close());
-  await connectInTime({ what: "MongoDB", address: parseHosts(uri), ...target }, (signal) =>
-    database.connect(signal),
-  );
+  await connectInTime(`MongoDB at ${parseHosts(uri)}`, abort, (signal) => database.connect(signal));
   return database;
 }
 
@@ -137,7 +122,7 @@ async function openServices(options: ContextOptions & Pick<CommandContext, "brok
   return createServices({ ...options, database, readSample: createSampleReader(options) });
 }
 
-async function openBroker({ config, log, lifecycle, ...target }: ContextOptions): Promise<Broker> {
+async function openBroker({ config, log, lifecycle, abort }: ContextOptions): Promise<Broker> {
   // Slow to load, and most commands do not need it.
   const [{ resolveBroker }, { createBroker }] = await Promise.all([
     import("@topicsync/embedded"),
@@ -147,19 +132,13 @@ async function openBroker({ config, log, lifecycle, ...target }: ContextOptions)
   const isEmbedded = config.kafka.brokers === undefined;
   const broker = createBroker({ ...config.kafka, brokers, isEmbedded }, log);
   lifecycle.onStop("Kafka", () => broker.close());
-  await connectInTime({ what: "Kafka", address: brokers.join(","), ...target }, (signal) =>
-    broker.reach(signal),
-  );
+  await connectInTime(`Kafka at ${brokers.join(",")}`, abort, (signal) => broker.reach(signal));
   return broker;
 }
 
-interface Target extends Pick<ContextOptions, "abort" | "connectTimeoutMs"> {
-  readonly what: string;
-  readonly address: string;
-}
-
 async function connectInTime(
-  { what, address, abort, connectTimeoutMs }: Target,
+  target: string,
+  abort: AbortSignal,
   connect: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const timeout = AbortSignal.timeout(connectTimeoutMs);
@@ -168,7 +147,7 @@ async function connectInTime(
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
     const reason = timeout.aborted ? `within ${connectTimeoutMs / 1_000} s` : "before it was stopped";
-    const message = `${what} at ${address} did not respond ${reason}: ${getErrorMessage(error)}`;
+    const message = `${target} did not respond ${reason}: ${getErrorMessage(error)}`;
     throw new UnavailableError(message, { cause: error });
   }
 }

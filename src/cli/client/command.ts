@@ -26,7 +26,7 @@ interface CommonOptions {
   readonly description?: string;
 }
 
-export interface OperationCommand<Result> extends CommonOptions {
+interface OperationCommand<Result> extends CommonOptions {
   /** Members of the body that are arguments; all others are options. */
   readonly arguments?: readonly string[];
   readonly members?: MemberOverrides;
@@ -80,7 +80,7 @@ export function addOperation<Result>(parent: Command, options: OperationCommand<
   });
 }
 
-export interface ListCommand<Item> extends CommonOptions {
+interface ListCommand<Item> extends CommonOptions {
   /** The member of the response that has the items. */
   readonly member: string;
   readonly head: readonly string[];
@@ -120,7 +120,7 @@ export function addList<Item>(parent: Command, options: ListCommand<Item>): void
 
 type Page = Readonly<Record<string, unknown>> & { readonly next?: string | null };
 
-export interface StreamCommand<Item, Page> extends CommonOptions {
+interface StreamCommand<Item, Page> extends CommonOptions {
   readonly members?: MemberOverrides;
   readonly read: (client: OperationClient, query: Query) => AsyncIterable<Page>;
   readonly getItems: (page: Page) => readonly Item[];
@@ -130,7 +130,7 @@ export interface StreamCommand<Item, Page> extends CommonOptions {
   readonly summarize: (count: number, last: Page) => string;
 }
 
-/** Adds the command of a list of any length: printed while it is read, as a table or as a line of JSON each. */
+/** Adds the command of a list of any length, printed while it is read: as a table, or as NDJSON. */
 export function addStream<Item, Page>(parent: Command, options: StreamCommand<Item, Page>): void {
   const { operation, members, read, getItems, columns, toRow, summarize } = options;
   const command = createCommand(parent, options);

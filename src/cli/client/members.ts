@@ -15,8 +15,8 @@ interface Member {
 }
 
 /**
- * How members are given that are not given as their schemas say; undefined: not at all. Of several options for
- * one member, the first that is given counts.
+ * How members are given that are not given as their schemas say; undefined: not at all. A member may have
+ * several options, of which one is given.
  */
 export type MemberOverrides = Readonly<Record<string, Option | readonly Option[] | Argument | undefined>>;
 

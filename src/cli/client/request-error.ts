@@ -1,7 +1,7 @@
 import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 
 /** Why an operation did not do what it was asked for. */
-export interface ErrorAnswer {
+interface ErrorAnswer {
   readonly status: number;
   readonly code: string;
   readonly message: string;

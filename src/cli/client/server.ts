@@ -1,7 +1,7 @@
 import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import { returnsJson, type Operation } from "../../operations/framework/operation.ts";
 import { toEtag } from "../../operations/framework/if-match.ts";
-import { findAuthorization } from "../input/credentials.ts";
+import { findAuthorization } from "../input/server.ts";
 import {
   toTexts,
   type OperationClient,

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Command } from "commander";
 
-import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
+import { exitCodes } from "@topicsync/lib/errors";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
+import { sleep } from "@topicsync/lib/platform";
 import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "@topicsync/kafka";
 import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
 import { toDefinition } from "../../topics/topic.ts";
@@ -127,20 +126,24 @@ async function publish(
   { sources, count }: Pick<AnnounceCommand, "sources" | "count">,
   onSent: (announced: Announced) => void,
 ): Promise<void> {
-  const producer = await context.createProducer(context.config.kafka.announcementsTopic);
+  const producer = (await context.broker()).createProducer(context.config.kafka.announcementsTopic);
   const progress = createProgress("announcing", count, process.stderr);
   let done = 0;
-  for await (const batch of readDefinitionBatches(sources, recordsPerRequest)) {
-    if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
-    const results = await producer.send(batch.map(({ body }) => toRecord(body)));
-    for (const [index, { place, body }] of batch.entries()) {
-      const result = results[index];
-      if (result === undefined) continue;
-      if ("rejection" in result) throw new Error(`${place}: Kafka rejects it: ${result.rejection.message}`);
-      onSent({ ...result, place, externalId: body.externalId });
+  try {
+    for await (const batch of readDefinitionBatches(sources, recordsPerRequest)) {
+      if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
+      const results = await producer.send(batch.map(({ body }) => toRecord(body)));
+      for (const [index, { place, body }] of batch.entries()) {
+        const result = results[index];
+        if (result === undefined) continue;
+        if ("rejection" in result) throw new Error(`${place}: Kafka rejects it: ${result.rejection.message}`);
+        onSent({ ...result, place, externalId: body.externalId });
+      }
+      done += batch.length;
+      progress.at(done);
     }
-    done += batch.length;
-    progress.at(done);
+  } finally {
+    await producer.close();
   }
   progress.end(`announced ${formatCount(done, "definition")}`);
 }
@@ -155,31 +158,33 @@ const toRecord = (body: PlacedDefinition["body"]): OutgoingRecord => ({
 const pollIntervalMs = 200;
 const hintAfterMs = 10_000;
 
-/** Waits until the service has stored, left or rejected everything; false if the command was interrupted. */
+/** Waits until the service has applied everything: stored, unchanged or rejected; false if interrupted. */
 async function isApplied(context: CommandContext, announced: readonly Announced[]): Promise<boolean> {
-  const { groupId, announcementsTopic } = context.config.kafka;
+  const { abort, log, config } = context;
+  const { groupId, announcementsTopic } = config.kafka;
   const { topicStore } = await context.services();
   const progress = createProgress("applied by the service", announced.length, process.stderr);
-  let [done, lastProgressAt] = [0, Date.now()];
-  while (!context.abort.aborted) {
-    try {
-      const reached = await topicStore.findPositions(groupId, announcementsTopic);
-      const applied = announced.filter(
-        ({ partition, offset }) => (reached.get(partition)?.offset ?? 0) > offset,
-      );
-      if (applied.length > done) lastProgressAt = Date.now();
-      done = applied.length;
-      progress.at(done);
-      if (done === announced.length) break;
-      if (Date.now() - lastProgressAt >= hintAfterMs) {
-        lastProgressAt = Infinity;
-        printError("nothing was applied for 10 s: is the service running? `topicsync status` shows the sync");
-      }
-    } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      context.log.warn({ reason: error.message }, "waiting for MongoDB");
+  let done = 0;
+  let lastProgressAt = Date.now();
+  while (done < announced.length && !abort.aborted) {
+    const reached = await retryUntilAvailable(() => topicStore.findPositions(groupId, announcementsTopic), {
+      what: "MongoDB",
+      abort,
+      log,
+    }).catch((error: unknown) => {
+      if (!abort.aborted) throw error;
+    });
+    const applied = announced.filter(
+      ({ partition, offset }) => (reached?.get(partition)?.offset ?? 0) > offset,
+    );
+    if (applied.length > done) lastProgressAt = Date.now();
+    done = applied.length;
+    progress.at(done);
+    if (Date.now() - lastProgressAt >= hintAfterMs) {
+      lastProgressAt = Infinity;
+      printError("nothing was applied for 10 s: is the service running? `topicsync status` shows the sync");
     }
-    await sleep(pollIntervalMs, undefined, { signal: context.abort }).catch(() => undefined);
+    if (done < announced.length) await sleep(pollIntervalMs, abort);
   }
   const isDone = done === announced.length;
   progress.end(isDone ? "all are applied" : "interrupted");

@@ -8,7 +8,7 @@ import type {
 import { getDeadLetter, listDeadLetters } from "../../operations/dead-letters.ts";
 import { addOperation, addStream } from "../client/command.ts";
 import { deadLetterColumns, formatDeadLetter, toRow } from "../output/dead-letter-view.ts";
-import { defineReplay, filterMembers, readDeadLetters } from "./replay.ts";
+import { defineReplay, filterMembers, readLetterPages } from "./replay.ts";
 
 /** Defines `topicsync dead-letters …`. */
 export function defineDeadLetters(deadLetters: Command): void {
@@ -23,7 +23,7 @@ export function defineDeadLetters(deadLetters: Command): void {
         new Option("--not-replayed", "only those that were not replayed").preset(false).conflicts("replayed"),
       ],
     },
-    read: readDeadLetters,
+    read: readLetterPages,
     getItems: (page) => page.deadLetters,
     columns: deadLetterColumns,
     toRow: (one) => toRow(one, Date.now()),

@@ -21,7 +21,7 @@ const maxBatchBytes = maxImportBytes - 100;
 const maxFaultsShown = 20;
 
 interface ImportFlags extends JsonFlag, ServerFlag {
-  readonly dryRun?: true;
+  readonly dryRun?: boolean;
 }
 
 export function addImportCommand(installations: Command): void {
@@ -44,9 +44,8 @@ export function addImportCommand(installations: Command): void {
 async function importAll(
   client: OperationClient,
   files: readonly string[],
-  flags: ImportFlags,
+  { dryRun = false, json: asJson }: ImportFlags,
 ): Promise<void> {
-  const dryRun = flags.dryRun === true;
   const totalBytes = await getTotalSize(files);
   const progress = createProgress("importing (bytes)", totalBytes, process.stderr);
   const totals = { added: 0, updated: 0, kept: 0, rejected: 0 };
@@ -54,25 +53,22 @@ async function importAll(
     totals.rejected += 1;
     if (totals.rejected <= maxFaultsShown) printError(sanitize(`${place}: ${fault}`));
   };
-  let bytesBefore = 0;
-  for (const file of files) {
-    for await (const { records, places, bytes } of readBatches(file, reject)) {
+  let doneBytes = 0;
+  for (const file of files)
+    for await (const batch of readBatches(file, reject)) {
       if (client.abort.aborted)
         throw new UnavailableError("interrupted; import the same files again to continue");
-      if (records.length > 0) {
-        const body = { installations: records, dryRun };
-        const { json: result } = await client.call<ImportedInstallations>(importInstallations, { body });
-        for (const { index, reason } of result.rejected) reject(places[index] ?? file, reason);
-        for (const name of ["added", "updated", "kept"] as const) totals[name] += result[name];
-      }
-      progress.at(Math.min(bytesBefore + bytes, totalBytes));
+      const body = { installations: batch.map(({ record }) => record), dryRun };
+      const { json } = await client.call<ImportedInstallations>(importInstallations, { body });
+      for (const { index, reason } of json.rejected) reject(batch[index]?.place ?? file, reason);
+      for (const name of ["added", "updated", "kept"] as const) totals[name] += json[name];
+      doneBytes += batch.reduce((sum, { bytes }) => sum + bytes, 0);
+      progress.at(Math.min(doneBytes, totalBytes));
     }
-    bytesBefore += await getTotalSize([file]);
-  }
   if (totals.rejected > maxFaultsShown) printError(`and ${totals.rejected - maxFaultsShown} more`);
   progress.end(dryRun ? "dry run: nothing stored" : "import finished");
   const { added, updated, kept, rejected } = totals;
-  if (flags.json) printLine(JSON.stringify(totals));
+  if (asJson) printLine(JSON.stringify(totals));
   else
     printLine(
       `${added} added, ${updated} updated, ${kept} kept (stored version not older), ${rejected} rejected`,
@@ -80,11 +76,10 @@ async function importAll(
   if (rejected > 0) process.exitCode = exitCodes.rejected;
 }
 
-interface Batch {
-  readonly records: readonly unknown[];
-  /** The line of each record. */
-  readonly places: readonly string[];
-  /** How far the file has been read. */
+interface ReadRecord {
+  /** Its file and line. */
+  readonly place: string;
+  readonly record: unknown;
   readonly bytes: number;
 }
 
@@ -92,31 +87,26 @@ interface Batch {
 async function* readBatches(
   file: string,
   reject: (place: string, fault: string) => void,
-): AsyncGenerator<Batch, void, undefined> {
+): AsyncGenerator<readonly ReadRecord[], void, undefined> {
   const name = file === "-" ? "standard input" : file;
-  let records: unknown[] = [];
-  let places: string[] = [];
+  let batch: ReadRecord[] = [];
   let batchBytes = 0;
-  let bytes = 0;
-  for await (const line of readLines(file)) {
-    const place = `${name}:${line.number}`;
-    if (line.text.trim() !== "") {
-      const record = tryParseJson(line.text, parseStrictJson);
-      const recordBytes = Buffer.byteLength(JSON.stringify(record)) + 1;
-      if (record instanceof Error) reject(place, `is not JSON: ${record.message}`);
-      else if (recordBytes > maxBatchBytes)
-        reject(place, `has ${recordBytes} bytes; a request has at most ${maxBatchBytes}`);
-      else {
-        if (records.length === maxImported || batchBytes + recordBytes > maxBatchBytes) {
-          yield { records, places, bytes };
-          [records, places, batchBytes] = [[], [], 0];
-        }
-        records.push(record);
-        places.push(place);
-        batchBytes += recordBytes;
+  for await (const { text, number } of readLines(file)) {
+    if (text.trim() === "") continue;
+    const place = `${name}:${number}`;
+    const record = tryParseJson(text, parseStrictJson);
+    const bytes = Buffer.byteLength(JSON.stringify(record)) + 1;
+    if (record instanceof Error) reject(place, `is not JSON: ${record.message}`);
+    else if (bytes > maxBatchBytes)
+      reject(place, `has ${bytes} bytes; a request has at most ${maxBatchBytes}`);
+    else {
+      if (batch.length === maxImported || batchBytes + bytes > maxBatchBytes) {
+        yield batch;
+        [batch, batchBytes] = [[], 0];
       }
+      batch.push({ place, record, bytes });
+      batchBytes += bytes;
     }
-    ({ bytes } = line);
   }
-  yield { records, places, bytes };
+  if (batch.length > 0) yield batch;
 }

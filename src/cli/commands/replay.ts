@@ -37,7 +37,7 @@ export const filterMembers = (): MemberOverrides => ({
 });
 
 /** Reads all pages, newest first. Throws UnavailableError at the end if the service has not read all yet. */
-export async function* readDeadLetters(
+export async function* readLetterPages(
   client: OperationClient,
   query: Query,
 ): AsyncGenerator<DeadLetterList> {
@@ -131,7 +131,7 @@ async function replay(
 /** The ids of the filter, in the original order of each partition. */
 async function findIds(client: OperationClient, filter: Query): Promise<readonly string[]> {
   const found: Pick<DeadLetterItem, "id" | "source">[] = [];
-  for await (const { deadLetters } of readDeadLetters(client, filter))
+  for await (const { deadLetters } of readLetterPages(client, filter))
     found.push(...deadLetters.map(({ id, source }) => ({ id, source })));
   // Those without a source keep the order of the dead-letter topic, because the sort is stable.
   const none = { offset: -1 };

@@ -1,12 +1,6 @@
 import type { Command } from "commander";
 
-import {
-  ConfigurationError,
-  DatabaseConflictError,
-  exitCodes,
-  getErrorMessage,
-  UnavailableError,
-} from "@topicsync/lib/errors";
+import { ConfigurationError, exitCodes, getErrorMessage, UnavailableError } from "@topicsync/lib/errors";
 import { createLifecycle } from "@topicsync/lib/lifecycle";
 import { createLogger, type Logger } from "@topicsync/lib/logger";
 import { releaseMemoryWhenIdle } from "@topicsync/lib/memory";
@@ -14,6 +8,7 @@ import { resolveAddresses } from "@topicsync/embedded";
 import { readEnvironment, readConfig, type Environment } from "../../config/config.ts";
 import { startService } from "../../service/service.ts";
 import { openTracing } from "../../service/tracing/open.ts";
+import { toExitCode } from "../exit-code.ts";
 
 export function defineStart(command: Command): void {
   command.action(async () => {
@@ -37,7 +32,7 @@ async function runService(environment: Environment): Promise<number> {
   const fail = (error: unknown): void => {
     if (abort.signal.aborted) return;
     log.fatal({ err: error }, getErrorMessage(error));
-    end(toExitCode(error));
+    end(error instanceof ConsumerDiedError ? exitCodes.consumerDied : toExitCode(error));
   };
   // A signal may arrive twice, from the terminal and from npm; the second must not cut the drain short.
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -81,14 +76,6 @@ async function runService(environment: Environment): Promise<number> {
 
 class ConsumerDiedError extends Error {
   override readonly name = "ConsumerDiedError";
-}
-
-function toExitCode(error: unknown): number {
-  if (error instanceof ConfigurationError) return exitCodes.configuration;
-  if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof ConsumerDiedError) return exitCodes.consumerDied;
-  if (error instanceof UnavailableError) return exitCodes.unavailable;
-  return exitCodes.failure;
 }
 
 const flush = (log: Logger): Promise<void> =>

@@ -13,7 +13,7 @@ const requestTimeoutMs = 10_000;
 const checkStatus = createValidator<SyncStatus>(syncStatusSchema);
 
 /** The response of a running service. */
-export interface ServiceResponse {
+interface ServiceResponse {
   /** A sentence about the service itself. */
   readonly note: string;
   /** Undefined if the service did not return it. */

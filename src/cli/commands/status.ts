@@ -4,18 +4,15 @@ import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { readEnvironment, readConfig, type Config, type ManagementConfig } from "../../config/config.ts";
 import type { WatchedLog } from "../../../consumers/partition-status.ts";
 import { createStatus, type StatusLimits } from "../../service/kafka/sync-status.ts";
-import { findServer } from "../input/server.ts";
 import { runWithContext } from "../context.ts";
 import { printError, printLine } from "../output/output.ts";
-import { findAuthorization, toBasic } from "../input/credentials.ts";
+import { findAuthorization, findServer, toBasic } from "../input/server.ts";
 import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
 import { queryService } from "./status-service.ts";
 
-/** Longer than those of a service, because the connections have to be opened first. */
-const limitsMs: StatusLimits = { positions: 10_000, log: 12_000, ages: 15_000 };
-/** Shorter than the first step, whose problem would otherwise not have the reason. */
-const connectTimeoutMs = 9_000;
+/** Longer than those of a service, because the connections have to be opened first, within 10 s. */
+const limitsMs: StatusLimits = { positions: 11_000, log: 13_000, ages: 16_000 };
 
 interface StatusFlags {
   readonly server?: string;
@@ -75,45 +72,42 @@ function findServers(given: string | undefined) {
 
 /** Reads the status from Kafka and MongoDB, which works when no service runs. */
 const readStatus = (): Promise<SyncStatus> =>
-  runWithContext(
-    ({ config, broker, services }) => {
-      const { groupId, announcementsTopic: topic, pushFeedback, router } = config.kafka;
-      // Connections are opened on use, so that if one of the two is down the rest is still reported.
-      const watch = (
-        read: { readonly topic: string; readonly groupId: string },
-        findPositions: WatchedLog["store"]["findPositions"],
-      ): WatchedLog => {
-        const observer = async () => (await broker()).observe(read);
-        return {
-          group: read.groupId,
-          topic: read.topic,
-          observer: {
-            fetchBounds: async (scope) => (await observer()).fetchBounds(scope),
-            findFirstSince: async (timestamp, scope) => (await observer()).findFirstSince(timestamp, scope),
-            fetchOwners: async () => (await observer()).fetchOwners(),
-          },
-          store: { findPositions },
-          consumer: undefined,
-        };
-      };
-      const findStored: WatchedLog["store"]["findPositions"] = async (...read) =>
-        (await services()).topicStore.findPositions(...read);
-      const getStatus = createStatus({
-        announcements: watch({ topic, groupId }, findStored),
-        pushFeedback: pushFeedback && watch(pushFeedback, findStored),
-        tally: undefined,
-        feedbackTally: undefined,
-        router: router && {
-          watched: watch(router, async () => (await broker()).fetchCommittedOffsets(router)),
-          tally: undefined,
-          getIndex: undefined,
+  runWithContext(({ config, broker, services }) => {
+    const { groupId, announcementsTopic: topic, pushFeedback, router } = config.kafka;
+    // Connections are opened on use, so that if one of the two is down the rest is still reported.
+    const watch = (
+      read: { readonly topic: string; readonly groupId: string },
+      findPositions: WatchedLog["store"]["findPositions"],
+    ): WatchedLog => {
+      const observer = async () => (await broker()).observe(read);
+      return {
+        group: read.groupId,
+        topic: read.topic,
+        observer: {
+          fetchBounds: async (scope) => (await observer()).fetchBounds(scope),
+          findFirstSince: async (timestamp, scope) => (await observer()).findFirstSince(timestamp, scope),
+          fetchOwners: async () => (await observer()).fetchOwners(),
         },
-        limitsMs,
-      });
-      return getStatus();
-    },
-    { connectTimeoutMs },
-  );
+        store: { findPositions },
+        consumer: undefined,
+      };
+    };
+    const findStored: WatchedLog["store"]["findPositions"] = async (...read) =>
+      (await services()).topicStore.findPositions(...read);
+    const getStatus = createStatus({
+      announcements: watch({ topic, groupId }, findStored),
+      pushFeedback: pushFeedback && watch(pushFeedback, findStored),
+      tally: undefined,
+      feedbackTally: undefined,
+      router: router && {
+        watched: watch(router, async () => (await broker()).fetchCommittedOffsets(router)),
+        tally: undefined,
+        getIndex: undefined,
+      },
+      limitsMs,
+    });
+    return getStatus();
+  });
 
 function toUrl({ host, port }: ManagementConfig, { http: { tls } }: Pick<Config, "http">): string {
   // A wildcard address is reachable on the loopback interface, which has no ::1 where IPv6 is switched off.

@@ -1,3 +1,5 @@
+import { text } from "node:stream/consumers";
+
 import { createValidator } from "@topicsync/lib/validation";
 import { newPasswordSchema, type NewPasswordBody } from "../../../schemas/user.ts";
 
@@ -18,7 +20,8 @@ export const askPassword = (question: string): Promise<string> => readPassword((
 
 /** Passwords are never arguments, which every user of the machine can see. */
 async function readPassword(ask: () => Promise<string>): Promise<string> {
-  const password = process.stdin.isTTY ? await ask() : await readFirstLine(process.stdin);
+  const given = process.stdin.isTTY ? await ask() : await text(process.stdin);
+  const [password = ""] = given.split(/\r?\n/, 1);
   if (password === "")
     throw new Error("the password is empty: type it in a terminal, or give it on standard input");
   return password;
@@ -36,10 +39,4 @@ async function promptTwice(question: string): Promise<string> {
   if (first !== (await prompt("Repeat the password")))
     throw new Error("the two passwords differ; nothing was changed");
   return first;
-}
-
-async function readFirstLine(stream: NodeJS.ReadStream): Promise<string> {
-  let text = "";
-  for await (const chunk of stream.setEncoding("utf8")) text += String(chunk);
-  return text.split(/\r?\n/, 1)[0] ?? "";
 }

@@ -113,8 +113,5 @@ const formatAge = (time: string, nowMs: number): string => ms(Math.max(nowMs - D
 const formatBytes = (bytes: Buffer): string =>
   isUtf8(bytes) ? bytes.toString() : `0x${bytes.toString("hex")}`;
 
-function decode(base64: string): Buffer;
-function decode(base64: string | null): Buffer | undefined;
-function decode(base64: string | null): Buffer | undefined {
-  return base64 === null ? undefined : Buffer.from(base64, "base64");
-}
+const decode = (base64: string | null): Buffer | undefined =>
+  base64 === null ? undefined : Buffer.from(base64, "base64");
