@@ -9,8 +9,9 @@ import { join } from "node:path";
 
 import { loadTopicFiles } from "../../src/cli/input/topic-files/load.ts";
 import { createPlan } from "../../src/plans/create-plan.ts";
-import { toPlanFile } from "../../src/plans/plan-file.ts";
-import type { KnownTopic, PlanSource } from "../../src/plans/stores.ts";
+import type { KnownTopicView } from "../../schemas/topics/sets.ts";
+import type { PlanSource } from "../../src/plans/stores.ts";
+import { toKnownView } from "../../src/plans/view.ts";
 import { noDetails } from "../../src/topics/details/details.ts";
 import { readMemoryMb } from "../support/process-usage.ts";
 
@@ -48,13 +49,13 @@ async function writeDefinitions(): Promise<string> {
   return file;
 }
 
-async function* streamMembers(): AsyncGenerator<KnownTopic> {
+async function* streamMembers(): AsyncGenerator<KnownTopicView> {
   const on = new Date();
   const source = { kind: "http", user: "ann" } as const;
   for (let at = 0; at < count; at += 1) {
     const definition = toDefinition(at);
     const { externalId, namespace } = definition;
-    yield {
+    yield toKnownView({
       externalId,
       topic: { ...definition, id: String(at), version: 1, source, createdOn: on, updatedOn: on },
       details: {
@@ -62,7 +63,7 @@ async function* streamMembers(): AsyncGenerator<KnownTopic> {
         membership: { set: "noc", path: "topics.ndjson" },
         ...{ changedOn: on, changedBy: "ann" },
       },
-    };
+    });
   }
   await Promise.resolve();
 }
@@ -70,7 +71,6 @@ async function* streamMembers(): AsyncGenerator<KnownTopic> {
 const source: PlanSource = {
   databaseId: "memory",
   findSet: () => Promise.resolve(undefined),
-  listSets: () => Promise.resolve([]),
   streamMembers,
   findKnown: () => Promise.resolve([]),
   findHolders: () => Promise.resolve([]),
@@ -94,7 +94,7 @@ const { plan } = await createPlan(desired, source, {
     evenIfRead: false,
   },
 });
-const planBytes = JSON.stringify(toPlanFile(plan), undefined, 2).length;
+const planBytes = JSON.stringify(plan, undefined, 2).length;
 if (plan.changes.length !== changed) throw new Error(`${plan.changes.length} changes were planned`);
 const { user, system } = process.cpuUsage(cpu);
 const result: PlanBenchResult = {

@@ -1,3 +1,5 @@
+import { PassThrough } from "node:stream";
+
 import {
   ConfigurationError,
   getErrorMessage,
@@ -8,13 +10,11 @@ import {
 import {
   impactBodySchema,
   impactResultSchema,
-  maxImpactEvents,
   type ImpactBody,
   type ImpactResult,
 } from "../../schemas/impact.ts";
 import { findChangeFaults, toImpactChange, type ProposedTopic } from "../plans/impact/changes.ts";
-import type { ImpactJob, ImpactPreview, ImpactProgress } from "../plans/impact/preview.ts";
-import { toReadEvent } from "../plans/impact/result.ts";
+import { toReadEvent, type ImpactJob, type ImpactPreview } from "../plans/impact/preview.ts";
 import type { EventSelection } from "../plans/impact/selection.ts";
 import type { Topic } from "../topics/topic.ts";
 import { hasRight, includesNamespace } from "../users/rights.ts";
@@ -48,15 +48,14 @@ export const previewImpact = operation({
     const job = await readJob(services, call);
     const audit = toReadEvent(job);
     const leaving = new AbortController();
-    const progress = new LastProgress();
+    const progress = new PassThrough({ objectMode: true });
     const running = startPreview(services.impact, job, {
-      onProgress: (now) => {
-        progress.set(now);
-      },
+      onProgress: (now) => progress.write(now),
       abort: leaving.signal,
     });
+    const end = (): unknown => progress.end();
+    running.then(end, end);
     if (!call.acceptsEvents) return { status: 200, json: await running.catch(throwUnreadable), audit };
-    running.catch(() => undefined);
     return { status: 200, events: streamPreview(running, { progress, leaving, call }), audit };
   },
 });
@@ -64,18 +63,15 @@ export const previewImpact = operation({
 export const impactOperations: readonly Operation[] = [previewImpact];
 
 /** Throws RejectionError and HttpError. */
-async function readJob({ topicReader }: OperationServices, call: Call<ImpactBody>): Promise<ImpactJob> {
+async function readJob({ planReader }: OperationServices, call: Call<ImpactBody>): Promise<ImpactJob> {
   const { changes, examples = defaultExamples } = call.body;
   const selection = toSelection(call.body);
   const faults = await findChangeFaults(changes);
   if (faults.length > 0)
     throw new RejectionError("BAD_FILTER", "The changes contain invalid filters or repeated topics.", faults);
   const externalIds = changes.map(({ externalId }) => externalId);
-  const found = await topicReader.readSorted(
-    { state: "active", externalIds, namespaces: "all" },
-    { order: { sort: "externalId", descending: false }, after: undefined, limit: externalIds.length },
-  );
-  const stored = new Map(found.map(({ topic }) => [topic.externalId, topic]));
+  const found = await planReader.findKnown(externalIds);
+  const stored = new Map(found.map(({ externalId, topic }) => [externalId, topic]));
   return {
     changes: changes.map((change) => {
       const topic = stored.get(change.externalId);
@@ -110,10 +106,8 @@ function toSelection({ last, from, to, offsets }: ImpactBody): EventSelection {
     faults.push({ path: "/offsets", message: "cannot be combined with from or to" });
   if (faults.length > 0)
     throw new RejectionError("SCHEMA_VIOLATION", "The body does not match the schema.", faults);
-  if (offsets !== undefined) return { kind: "offsets", ranges: offsets };
   const parse = (time: string | undefined) => (time === undefined ? undefined : Date.parse(time));
-  if (isTime) return { kind: "time", from: parse(from), to: parse(to) };
-  return { kind: "last", count: last ?? maxImpactEvents };
+  return { last, from: parse(from), to: parse(to), offsets };
 }
 
 /** Throws an HttpError if it cannot run. */
@@ -146,28 +140,8 @@ export function throwUnreadable(error: unknown): never {
   });
 }
 
-/** The last progress; what comes faster than it is sent is left out. */
-class LastProgress {
-  #last: ImpactProgress | undefined;
-  #waiting = Promise.withResolvers<undefined>();
-
-  set(progress: ImpactProgress): void {
-    this.#last = progress;
-    this.#waiting.resolve(undefined);
-  }
-
-  /** Resolves to the next progress, or to undefined when `ended` settles first. */
-  async next(ended: Promise<undefined>): Promise<ImpactProgress | undefined> {
-    await Promise.race([this.#waiting.promise, ended]);
-    const last = this.#last;
-    this.#last = undefined;
-    this.#waiting = Promise.withResolvers();
-    return last;
-  }
-}
-
 interface StreamedPreview {
-  readonly progress: LastProgress;
+  readonly progress: PassThrough;
   readonly leaving: AbortController;
   readonly call: Pick<Call, "requestId">;
 }
@@ -181,9 +155,7 @@ const streamPreview = (
     abort.addEventListener("abort", () => {
       leaving.abort();
     });
-    const toUndefined = (): undefined => undefined;
-    const ended = running.then(toUndefined, toUndefined);
-    for (let now = await progress.next(ended); now !== undefined; now = await progress.next(ended)) yield now;
+    yield* progress;
     try {
       yield { result: await running.catch(throwUnreadable) };
     } catch (error) {

@@ -21,9 +21,8 @@ import {
 import { version } from "../config/version.ts";
 import type { ApplyAccess } from "../plans/apply-access.ts";
 import { readDriftPage } from "../plans/drift.ts";
-import { fromChangeView } from "../plans/plan-file.ts";
-import type { KnownTopic, PlanSource } from "../plans/stores.ts";
-import { toKnownView, toSetView } from "../plans/view.ts";
+import type { KnownTopic, PlanReader } from "../plans/stores.ts";
+import { toKnownView } from "../plans/view.ts";
 import { showVersion } from "../topics/details/details.ts";
 import { toDefinition } from "../topics/topic.ts";
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
@@ -53,7 +52,7 @@ export const listSets = operation({
   replies: { 200: { description: "All sets, by name.", schema: topicSetListSchema } },
   handle: async ({ namespaces }, { topicSetStore }) => ({
     status: 200,
-    json: { sets: (await topicSetStore.list(namespaces)).map(toSetView) },
+    json: { sets: (await topicSetStore.list(namespaces)).map(({ view }) => view) },
   }),
 });
 
@@ -71,11 +70,11 @@ export const getSet = operation({
   rejections: ["NOT_FOUND"],
   async handle({ parameters: { name: given = "" }, query: { after }, namespaces }, services) {
     const set = await findVisible(services, given, namespaces);
-    const { drift, next } = await readDriftPage(services.planSource, given, { after, namespaces });
+    const { drift, next } = await readDriftPage(services.planReader, given, { after, namespaces });
     const topics = drift.map(({ externalId, path, applied, version, message }) => ({
       ...{ externalId, path: path ?? null, applied, version, message },
     }));
-    const json: TopicSetDetail = { ...toSetView(set), drift: { topics, next: next ?? null } };
+    const json: TopicSetDetail = { ...set.view, drift: { topics, next: next ?? null } };
     return { status: 200, json };
   },
 });
@@ -104,13 +103,13 @@ export const lookUpTopics = operation({
   replies: { 200: { description: "What was found.", schema: topicLookUpReplySchema } },
   async handle(
     { body: { set, after, externalIds = [], definitions = [] }, namespaces, user },
-    { planSource, eventTypes },
+    { planReader, eventTypes },
   ) {
     const wanted = definitions.map(toDefinition);
     const [page, topics, holders, warnings] = await Promise.all([
-      set === undefined ? emptyPage : readPage(planSource, set, { after, namespaces }),
-      planSource.findKnown(externalIds),
-      wanted.length === 0 ? [] : planSource.findHolders(wanted),
+      set === undefined ? emptyPage : readPage(planReader, set, { after, namespaces }),
+      planReader.findKnown(externalIds),
+      wanted.length === 0 ? [] : planReader.findHolders(wanted),
       Promise.all(wanted.map((definition) => findWarnings({ eventTypes }, user, { definition }))),
     ]);
     const json: TopicLookUpReply = {
@@ -128,13 +127,13 @@ type MemberPage = Pick<TopicLookUpReply, "topics" | "next">;
 const emptyPage: MemberPage = { topics: [], next: null };
 
 async function readPage(
-  source: PlanSource,
+  reader: PlanReader,
   set: string,
   from: { readonly after: string | undefined; readonly namespaces: Namespaces },
 ): Promise<MemberPage> {
   const topics: MemberPage["topics"] = [];
   let bytes = 0;
-  for await (const member of source.streamMembers(set, from)) {
+  for await (const member of reader.streamMembers(set, from)) {
     if (topics.length === membersPerPage || bytes >= maxPageBytes)
       return { topics, next: topics.at(-1)?.externalId ?? null };
     const shown = show(member, from.namespaces);
@@ -171,7 +170,7 @@ export const changeSet = operation({
     "DUPLICATE_EXTERNAL_ID",
   ],
   async handle(call, { applyChanges, topicReader, egressNaming }) {
-    const { changes, ...batch } = call.body;
+    const { changes } = call.body;
     const named = changes.flatMap(({ action, externalId }) => (action === "create" ? [] : [externalId]));
     const given = changes.flatMap(({ after }) => after?.externalId ?? []);
     await requireFreeIds(
@@ -179,7 +178,7 @@ export const changeSet = operation({
       given.filter((id) => !named.includes(id)),
     );
     const { applied, events } = await applyChanges(
-      { ...batch, set: requireSetName(call.parameters), changes: changes.map(fromChangeView) },
+      { ...call.body, set: requireSetName(call.parameters) },
       { user: call.user.name, access: createAccess(call, egressNaming) },
     ).catch((error: unknown) => {
       if (!(error instanceof PlanError)) throw error;

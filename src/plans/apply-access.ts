@@ -1,7 +1,7 @@
 import { RejectionError, type Fault } from "@topicsync/lib/errors";
-import { findDetailsFaults } from "../topics/details/details.ts";
+import { findDetailsFaults, toDetails } from "../topics/details/details.ts";
 import type { TopicDefinition } from "../topics/topic.ts";
-import type { PlannedChange, TopicPlan } from "./plan.ts";
+import { getDefinition, type PlannedChange, type TopicPlan } from "./plan.ts";
 import type { KnownTopic, TopicSet } from "./stores.ts";
 
 /** What a caller may change. */
@@ -34,12 +34,13 @@ export function checkTouched(
   const { check, checkDefinition } = access;
   if (set !== undefined) checkSet(set, origin, access);
   for (const { externalId, after } of changes) {
+    const definition = getDefinition(after);
     for (const id of new Set([externalId, after?.externalId ?? externalId])) {
       const { topic, details } = known.get(id) ?? {};
-      const before = topic ?? (after?.definition === undefined ? details : undefined);
+      const before = topic ?? (definition === undefined ? details : undefined);
       if (before !== undefined) check(before);
     }
-    if (after?.definition !== undefined) checkDefinition(after.definition);
+    if (definition !== undefined) checkDefinition(definition);
   }
 }
 
@@ -48,7 +49,7 @@ export function checkTouched(
  * repository shuts all others out, and must be allowed to change all of it.
  */
 export function checkSet(
-  { namespaces, origin }: Pick<TopicSet, "namespaces" | "origin">,
+  { namespaces, view: { origin } }: TopicSet,
   given: string | undefined,
   { canChange, check }: ApplyAccess,
 ): void {
@@ -73,7 +74,7 @@ function findShapeFaults({ action, externalId, expects, after }: PlannedChange):
     return [{ path: "/after", message: `must ${ends ? "not " : ""}be there for the action ${action}` }];
   const faults: Fault[] = [];
   const isDetailed = action === "describe" || action === "adopt" || ends;
-  if (!isDetailed && after?.definition === undefined)
+  if (!isDetailed && after?.name === undefined)
     faults.push({ path: "/after/name", message: `is required for the action ${action}` });
   if (action !== "describe" && action !== "release" && (action === "create") !== (expects === null))
     faults.push({
@@ -81,9 +82,9 @@ function findShapeFaults({ action, externalId, expects, after }: PlannedChange):
       message: `must ${action === "create" ? "" : "not "}be null for the action ${action}`,
     });
   if (after === undefined) return faults;
-  if (after.externalId !== externalId && (after.definition === undefined || expects === null))
+  if (after.externalId !== externalId && (after.name === undefined || expects === null))
     faults.push({ path: "/after/externalId", message: "differs, although no topic is renamed" });
-  for (const { path, message } of findDetailsFaults(after.externalId, after.details))
+  for (const { path, message } of findDetailsFaults(after.externalId, toDetails(after)))
     faults.push({ path: `/after${path}`, message });
   return faults;
 }

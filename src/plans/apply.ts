@@ -1,4 +1,5 @@
 import type { AuditEvent } from "@topicsync/lib/audit/audit";
+import type { SetChanges } from "../../schemas/topics/sets.ts";
 import { PlanError } from "@topicsync/lib/errors";
 import { invariant } from "@topicsync/lib/invariant";
 import { formatRecordPosition } from "@topicsync/kafka";
@@ -8,6 +9,7 @@ import { ChangesRejectedError } from "../topics/changing.ts";
 import { DetailsConflictError } from "../topics/details/store.ts";
 import {
   formatDetails,
+  toDetails,
   toNextDetails,
   toReplacedDetails,
   type ReplacedDetails,
@@ -25,17 +27,11 @@ import {
   type Known,
 } from "./apply-access.ts";
 import { digestDefinition, digestManaged } from "./desired.ts";
-import type { PlannedChange, PlannedState, TopicPlan } from "./plan.ts";
-import type { KnownTopic, PlanSource, SetWrites, TopicSetStore } from "./stores.ts";
+import { getDefinition, type PlannedChange, type PlannedState } from "./plan.ts";
+import type { KnownTopic, PlanReader, SetWrites, TopicSetStore } from "./stores.ts";
 
 /** Changes of a plan that are applied together. */
-export interface ApplyBatch extends Pick<TopicPlan, "database" | "set" | "origin" | "revision"> {
-  /** The digest of the plan. */
-  readonly plan: string;
-  /** How many changes the plan has. */
-  readonly total: number;
-  readonly changes: readonly PlannedChange[];
-}
+export type ApplyBatch = SetChanges & { readonly set: string };
 
 export interface AppliedBatch {
   /** How many changes were made; the others were made before. */
@@ -53,7 +49,7 @@ export type ApplyChanges = (batch: ApplyBatch, options: ApplyOptions) => Promise
 
 interface ApplyStores {
   readonly topics: Pick<TopicService, "change">;
-  readonly source: Pick<PlanSource, "findKnown">;
+  readonly reader: Pick<PlanReader, "findKnown">;
   readonly sets: Pick<TopicSetStore, "getDatabaseId" | "getPrimary" | "confirmReads" | "find" | "write">;
   readonly now: () => Date;
 }
@@ -65,13 +61,13 @@ const maxAttempts = 10;
  * Creates the function that makes the changes of a batch, all or none. What was made already counts as
  * unchanged.
  */
-export function createApply({ topics, source, sets, now }: ApplyStores): ApplyChanges {
+export function createApply({ topics, reader, sets, now }: ApplyStores): ApplyChanges {
   return async (batch, { user, access }) => {
     if (batch.database !== sets.getDatabaseId()) throw createDatabaseError();
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const primary = sets.getPrimary();
       const set = await sets.find(batch.set);
-      const known = await findTouched(batch, source);
+      const known = await findTouched(batch, reader);
       checkTouched(batch, { set, known }, access);
       requireShapes(batch.changes);
       const shown = hideDetails(known, access);
@@ -104,11 +100,11 @@ export const createDatabaseError = (): PlanError =>
 const createStaleError = (reasons: readonly string[]): PlanError =>
   new PlanError([...reasons, "Nothing of this batch was changed. Plan again."].join("\n"));
 
-async function findTouched({ changes }: ApplyBatch, source: ApplyStores["source"]): Promise<Known> {
+async function findTouched({ changes }: ApplyBatch, reader: ApplyStores["reader"]): Promise<Known> {
   const ids = new Set(
     changes.flatMap(({ externalId, after }) => [externalId, after?.externalId ?? externalId]),
   );
-  return new Map((await source.findKnown([...ids])).map((one) => [one.externalId, one]));
+  return new Map((await reader.findKnown([...ids])).map((one) => [one.externalId, one]));
 }
 
 /** A change that is to be made, and the topic that it is about. */
@@ -128,13 +124,9 @@ function sortOut(
     if (isMade(change, set, shown)) continue;
     const { externalId } = change;
     const current = known.get(externalId) ?? { externalId, topic: undefined, details: undefined };
-    const made = findMadeTopic(change, plan, known);
-    if (made !== undefined) {
-      open.push({ change, current: { ...current, topic: made } });
-      continue;
-    }
-    const reason = findStaleReason(change, current, { set, shown });
-    if (reason === undefined) open.push({ change, current });
+    const topic = findMadeTopic(change, plan, known);
+    const reason = topic === undefined ? findStaleReason(change, current, { set, shown }) : undefined;
+    if (reason === undefined) open.push({ change, current: topic ? { ...current, topic } : current });
     else stale.push(reason);
   }
   return { open, stale };
@@ -144,24 +136,25 @@ function isMade({ action, externalId, expects, after }: PlannedChange, set: stri
   const { topic, details } = known.get(after?.externalId ?? externalId) ?? {};
   if (after === undefined)
     return details?.membership?.set !== set && (action === "release" || topic?.id !== expects?.id);
-  const { definition } = after;
+  const definition = getDefinition(after);
   return (
     (definition === undefined || (topic !== undefined && isSameDefinition(topic, definition))) &&
     (expects === null || topic?.id === expects.id) &&
     details?.membership?.set === set &&
     details.membership.path === after.path &&
-    formatDetails(details) === formatDetails(after.details)
+    formatDetails(details) === formatDetails(toDetails(after))
   );
 }
 
 /** The topic as this plan has made it: without transactions, its details may be missing. */
 function findMadeTopic({ after }: PlannedChange, plan: string, known: Known): Topic | undefined {
   const topic = after && known.get(after.externalId)?.topic;
+  const definition = getDefinition(after);
   const isMade =
     topic?.source.kind === "http" &&
     topic.source.change?.plan === plan &&
-    after?.definition !== undefined &&
-    isSameDefinition(topic, after.definition);
+    definition !== undefined &&
+    isSameDefinition(topic, definition);
   return isMade ? topic : undefined;
 }
 
@@ -174,7 +167,7 @@ function findStaleReason(
   if (expects === null) {
     if (topic !== undefined && action === "create")
       return `"${externalId}" exists now: ${describeWriter(topic)}.`;
-    if (topic === undefined && after?.definition === undefined && own?.membership?.set !== set)
+    if (topic === undefined && after?.name === undefined && own?.membership?.set !== set)
       return `"${externalId}" does not exist.`;
   } else if (topic === undefined) {
     if (action === "disable") return undefined;
@@ -204,7 +197,7 @@ const describeWriter = ({ source, updatedOn }: Topic): string =>
 /** The change of the topic itself, if it is part of a change. */
 function toTopicChanges({ change: { action, after }, current }: OpenChange): DefinitionChange[] {
   const { externalId, topic } = current;
-  const definition = after?.definition;
+  const definition = getDefinition(after);
   if (topic === undefined)
     return action === "create" && definition !== undefined ? [{ kind: "create", definition }] : [];
   const expected = { version: topic.version, definition: topic };
@@ -245,7 +238,7 @@ function toSetWrites(open: readonly OpenChange[], context: WritesContext): SetWr
     const { after } = one.change;
     const written =
       after === undefined ? endMembership(one, context) : replaceDetails(one, { ...context, after });
-    const place = after?.definition ?? topic ?? written?.next;
+    const place = getDefinition(after) ?? topic ?? written?.next;
     if (place !== undefined) namespaces.add(place.namespace);
     if (written === undefined) continue;
     const { next, stored, moved } = written;
@@ -258,7 +251,7 @@ function toSetWrites(open: readonly OpenChange[], context: WritesContext): SetWr
     check: (stored) => {
       checkSet(stored, origin, access);
     },
-    apply: { plan, revision, by: user, total },
+    apply: { plan, ...(revision !== undefined && { revision }), by: user, total },
     namespaces: [...namespaces],
     applied: open.length,
   };
@@ -291,12 +284,14 @@ function replaceDetails(
   const stored = known.get(after.externalId)?.details;
   const former = known.get(current.externalId)?.topic === undefined ? shown : known;
   const moved = after.externalId === current.externalId ? undefined : former.get(current.externalId)?.details;
-  const topic = after.definition ?? current.topic ?? (stored && { ...stored, name: "" });
+  const definition = getDefinition(after);
+  const details = toDetails(after);
+  const topic = definition ?? current.topic ?? (stored && { ...stored, name: "" });
   invariant(topic !== undefined, "details are those of a topic, or were described before");
   const version = (current.topic?.version ?? 0) + Number(toTopicChanges(one).length > 0);
-  const applied = { version, digest: digestManaged(after), plan, on };
+  const applied = { version, digest: digestManaged({ definition, details, path: after.path }), plan, on };
   const next = toNextDetails(stored, {
-    ...{ topic, moved, details: after.details, by: user, at: on },
+    ...{ topic, moved, details, by: user, at: on },
     membership: { set, path: after.path, applied },
   });
   return { next, stored, moved };

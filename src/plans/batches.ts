@@ -1,7 +1,6 @@
 import { PlanError } from "@topicsync/lib/errors";
 import { exchange, findRings, type Exchange } from "../topics/rings.ts";
-import { getUniqueValues } from "../topics/update-order.ts";
-import type { PlannedChange } from "./plan.ts";
+import { getDefinition, type PlannedChange } from "./plan.ts";
 
 /** How many changes are applied together: all of them or none. */
 export const maxBatchSize = 500;
@@ -26,17 +25,12 @@ export function toBatches(changes: readonly PlannedChange[], maxSize = maxBatchS
   return batches;
 }
 
-interface ExchangingChange extends Exchange {
+export interface ExchangingChange extends Exchange {
   readonly change: PlannedChange;
 }
 
 /** A topic that is released keeps its values. */
-function toExchange(change: PlannedChange): ExchangingChange {
-  const { freed, taken } = exchange(toUniqueValues(change.before), toUniqueValues(change.after));
+export function toExchange(change: PlannedChange): ExchangingChange {
+  const { freed, taken } = exchange(getDefinition(change.before), getDefinition(change.after));
   return { change, taken, freed: change.action === "release" ? [] : freed };
 }
-
-const toUniqueValues = (state: PlannedChange["after"]): readonly string[] =>
-  state?.definition === undefined
-    ? []
-    : getUniqueValues({ ...state.definition, externalId: state.externalId });

@@ -1,6 +1,7 @@
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
-import { getCombination, type TopicDefinition } from "../topics/topic.ts";
-import type { Blocked, PlannedChange } from "./plan.ts";
+import { findConflicts, getUniqueValues } from "../topics/rings.ts";
+import { toExchange, type ExchangingChange } from "./batches.ts";
+import { getDefinition, type Blocked, type PlannedChange } from "./plan.ts";
 import type { PlanSource } from "./stores.ts";
 
 const definitionsPerLookup = 200;
@@ -9,63 +10,43 @@ const definitionsPerLookup = 200;
  * Blocks changes to a combination that another topic has in the end. What is blocked keeps its own
  * combination, which may block others.
  */
-export async function findTaken(
+export async function blockTaken(
   decisions: readonly (PlannedChange | Blocked)[],
-  source: PlanSource,
+  source: Pick<PlanSource, "findHolders">,
 ): Promise<{ changes: PlannedChange[]; blocked: Blocked[] }> {
   const blocked = decisions.filter((one): one is Blocked => "code" in one);
-  let changes = decisions.filter((one): one is PlannedChange => !("code" in one));
-  const holders = await findHolders(changes.flatMap(getTaken), source);
-  for (let count = -1; count !== changes.length;) {
-    count = changes.length;
-    const freeing = new Set(changes.filter(frees).map(({ externalId }) => externalId));
-    const taking = new Map<string, PlannedChange>();
-    const possible: PlannedChange[] = [];
-    for (const change of changes) {
-      const [wanted] = getTaken(change);
-      const key = wanted && getCombination(wanted);
-      const stored = key === undefined ? undefined : holders.get(key);
-      const other = key === undefined ? undefined : taking.get(key);
-      const holder =
-        stored !== undefined && stored.externalId !== change.externalId && !freeing.has(stored.externalId)
-          ? stored.externalId
-          : (other?.after?.externalId ?? undefined);
-      if (key === undefined || holder === undefined) {
-        possible.push(change);
-        if (key !== undefined) taking.set(key, change);
-        continue;
-      }
-      blocked.push({
-        externalId: change.after?.externalId ?? change.externalId,
-        code: "DUPLICATE_COMBINATION",
-        message:
-          `its name, namespace, headerQuery and contentQuery are those of "${holder}"` +
-          (change.action === "create" ? `; if it is the same topic, add \`renamedFrom: ${holder}\`` : ""),
-      });
+  let possible = decisions.filter((one): one is PlannedChange => !("code" in one)).map(toExchange);
+  const holders = await findHolders(possible, source);
+  for (;;) {
+    const conflicts = findConflicts(possible, (value) => holders.has(value));
+    if (conflicts.size === 0) return { changes: possible.map(({ change }) => change), blocked };
+    for (const [{ change }, [conflict]] of conflicts) {
+      const holder = conflict?.taker?.change.after?.externalId ?? holders.get(conflict?.value ?? "") ?? "";
+      blocked.push(toBlocked(change, holder));
     }
-    changes = possible;
+    possible = possible.filter((one) => !conflicts.has(one));
   }
-  return { changes, blocked };
 }
 
-/** The combination that a change takes, if it changes it. */
-function getTaken({ before, after }: PlannedChange): TopicDefinition[] {
-  const wanted = after?.definition;
-  if (wanted === undefined) return [];
-  const has = before?.definition;
-  return has !== undefined && getCombination(has) === getCombination(wanted) ? [] : [wanted];
-}
+const toBlocked = ({ action, externalId, after }: PlannedChange, holder: string): Blocked => ({
+  externalId: after?.externalId ?? externalId,
+  code: "DUPLICATE_COMBINATION",
+  message:
+    `its name, namespace, headerQuery and contentQuery are those of "${holder}"` +
+    (action === "create" ? `; if it is the same topic, add \`renamedFrom: ${holder}\`` : ""),
+});
 
-/** Whether a change gives up the combination that its topic has. */
-const frees = (change: PlannedChange): boolean =>
-  change.action === "disable" || (change.before?.definition !== undefined && getTaken(change).length > 0);
-
+/** The external ids of topics, by the unique values that they have. */
 async function findHolders(
-  wanted: readonly TopicDefinition[],
-  source: PlanSource,
-): Promise<ReadonlyMap<string, TopicDefinition>> {
-  const holders = new Map<string, TopicDefinition>();
+  changes: readonly ExchangingChange[],
+  source: Pick<PlanSource, "findHolders">,
+): Promise<ReadonlyMap<string, string>> {
+  const holders = new Map<string, string>();
+  const wanted = changes.flatMap(({ change: { after }, taken }) =>
+    taken.length === 0 ? [] : (getDefinition(after) ?? []),
+  );
   for (const some of splitIntoBatches(wanted, definitionsPerLookup))
-    for (const one of await source.findHolders(some)) holders.set(getCombination(one), one);
+    for (const one of await source.findHolders(some))
+      for (const value of getUniqueValues(one)) holders.set(value, one.externalId);
   return holders;
 }

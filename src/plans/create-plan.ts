@@ -1,20 +1,26 @@
 import { PlanError } from "@topicsync/lib/errors";
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
-import { compareFilters, type FilterChange } from "@topicsync/filters";
+import { compareFilters } from "@topicsync/filters";
 import type { EgressNaming } from "@topicsync/kafka";
-import { isSameDefinition, type TopicDefinition } from "../topics/topic.ts";
-import { findTaken } from "./combinations.ts";
+import type { KnownTopicView } from "../../schemas/topics/sets.ts";
+import { toDetails } from "../topics/details/details.ts";
+import { getCombination, type TopicDefinition } from "../topics/topic.ts";
+import { blockTaken } from "./combinations.ts";
 import { decideChange, decideRemoval, type OwnershipOptions } from "./decide-change.ts";
-import { digestManaged, type DesiredEntry, type DesiredSet } from "./desired.ts";
-import { createOriginRejection } from "./origin.ts";
-import type { Blocked, Leftover, PlannedChange, PlanResult } from "./plan.ts";
-import { requirePruneLimit, type PruneOptions } from "./prune.ts";
-import type { KnownTopic, PlanSource } from "./stores.ts";
+import { isManagedAs, type DesiredEntry, type DesiredSet } from "./desired.ts";
+import { getDefinition, type Blocked, type Leftover, type PlannedChange, type PlanResult } from "./plan.ts";
+import { toPlanFile } from "./plan-file.ts";
+import { createOriginRejection, type PlanSource } from "./stores.ts";
 
-export interface SetPlanOptions extends Omit<OwnershipOptions, "set">, PruneOptions {
-  readonly prune: boolean;
+/** How many topics a plan may disable: a number, or a share of the set's topics. */
+export type MaxDeletes = { readonly count: number } | { readonly percent: number };
+
+export interface SetPlanOptions extends Omit<OwnershipOptions, "set"> {
+  readonly prune?: boolean | undefined;
+  /** Undefined: 10 topics, or 10 % of the set if that is more. */
+  readonly maxDeletes?: MaxDeletes | undefined;
   /** Files without any topics are not a mistake. */
-  readonly allowEmpty: boolean;
+  readonly allowEmpty?: boolean | undefined;
   readonly origin: string | undefined;
   readonly revision: string | undefined;
   readonly user: string;
@@ -38,27 +44,28 @@ export async function createPlan(
   options: SetPlanOptions,
 ): Promise<PlanResult> {
   const { set: name, topics } = desired;
+  const { origin, revision } = options;
   if (topics.size === 0 && !options.allowEmpty)
     throw new PlanError("The files have no topics. If that is intended, use --allow-empty.");
   const set = await source.findSet(name);
-  if (set?.origin !== undefined && set.origin !== options.origin)
-    throw createOriginRejection(name, set.origin, options.origin);
+  if (set?.origin !== undefined && set.origin !== origin)
+    throw createOriginRejection(name, set.origin, origin);
   const stored = await compareMembers(desired, source);
   const decided = await decideAll(desired, source, { ...stored, options });
   const { orphaned, unread, removed } = sortLeftovers(desired, decided.leftovers, options);
   const decisions = [...decided.decisions, ...removed.map(decideRemoval)];
-  const { changes, blocked } = await findTaken(decisions, source);
+  const { changes, blocked } = await blockTaken(decisions, source);
   requirePruneLimit(changes, stored.members, options);
   return {
-    plan: {
+    plan: toPlanFile({
       database: source.databaseId,
       set: name,
-      origin: options.origin,
-      revision: options.revision,
-      createdOn: options.now,
+      ...(origin !== undefined && { origin }),
+      ...(revision !== undefined && { revision }),
+      createdOn: options.now.toISOString(),
       createdBy: options.user,
       changes: await addWarnings(addNotes(changes, topics, options), source),
-    },
+    }),
     ...{ blocked, orphaned, unread },
     unchanged: stored.unchanged,
     files: desired.files,
@@ -68,9 +75,9 @@ export async function createPlan(
 
 interface Comparison {
   /** Members of the set that are not as the files want them, by external id. */
-  readonly different: ReadonlyMap<string, KnownTopic>;
+  readonly different: ReadonlyMap<string, KnownTopicView>;
   /** Members that are not in the files, or drafts there. */
-  readonly leftovers: readonly KnownTopic[];
+  readonly leftovers: readonly KnownTopicView[];
   /** External ids in the files that are no members yet. */
   readonly others: readonly string[];
   readonly unchanged: number;
@@ -80,14 +87,14 @@ interface Comparison {
 
 async function compareMembers({ set, topics }: DesiredSet, source: PlanSource): Promise<Comparison> {
   const seen = new Set<string>();
-  const different = new Map<string, KnownTopic>();
-  const leftovers: KnownTopic[] = [];
+  const different = new Map<string, KnownTopicView>();
+  const leftovers: KnownTopicView[] = [];
   let [unchanged, members] = [0, 0];
-  for await (const known of source.streamMembers(set, { after: undefined, namespaces: "all" })) {
-    if (known.topic !== undefined) members += 1;
+  for await (const known of source.streamMembers(set)) {
+    if (known.topic !== null) members += 1;
     const entry = topics.get(known.externalId);
     if (entry === undefined || entry.isDraft) {
-      if (known.topic !== undefined) leftovers.push(known);
+      if (known.topic !== null) leftovers.push(known);
     } else {
       seen.add(known.externalId);
       if (isAsWanted(entry, known)) unchanged += 1;
@@ -100,17 +107,11 @@ async function compareMembers({ set, topics }: DesiredSet, source: PlanSource): 
   return { different, leftovers, others, unchanged, members };
 }
 
-/** A file need not have the definition of an announced topic. */
-function isAsWanted({ digest, renamedFrom }: DesiredEntry, { topic, details }: KnownTopic): boolean {
-  if (details?.membership === undefined) return false;
+function isAsWanted({ digest, renamedFrom }: DesiredEntry, { topic, details }: KnownTopicView): boolean {
+  if (details?.set == null) return false;
   // A member that is not active may be the new name of another one.
-  if (topic === undefined && renamedFrom !== undefined) return false;
-  const { path } = details.membership;
-  const isAnnounced = topic === undefined || topic.source.kind === "announcement";
-  return (
-    (topic !== undefined && digest === digestManaged({ definition: topic, details, path })) ||
-    (isAnnounced && digest === digestManaged({ definition: undefined, details, path }))
-  );
+  if (topic === null && renamedFrom !== undefined) return false;
+  return isManagedAs(digest, topic, { details: toDetails(details), path: details.path ?? undefined });
 }
 
 function requireFewChanges(count: number): void {
@@ -128,7 +129,7 @@ async function decideAll(
   { set, topics, read }: DesiredSet,
   source: PlanSource,
   { different, leftovers, others, options }: DecisionContext,
-): Promise<{ decisions: (PlannedChange | Blocked)[]; leftovers: readonly KnownTopic[] }> {
+): Promise<{ decisions: (PlannedChange | Blocked)[]; leftovers: readonly KnownTopicView[] }> {
   const known = new Map(different);
   const former = [...others, ...different.keys()].flatMap((id) => topics.get(id)?.renamedFrom ?? []);
   for (const ids of splitIntoBatches([...others, ...former], idsPerLookup))
@@ -138,7 +139,7 @@ async function decideAll(
   for await (const topic of read(new Set([...different.keys(), ...others]))) {
     const own = known.get(topic.externalId);
     const before = topic.renamedFrom === undefined ? undefined : known.get(topic.renamedFrom);
-    const isRenamed = own?.topic === undefined && before?.topic !== undefined;
+    const isRenamed = (own?.topic ?? null) === null && before !== undefined && before.topic !== null;
     if (isRenamed) renamed.add(before.externalId);
     const decision = isRenamed
       ? decideChange(topic, before, { ...options, set }, own)
@@ -151,13 +152,13 @@ async function decideAll(
 /** Splits members that are not wanted any more. Drafts are always removed, others only with `prune`. */
 function sortLeftovers(
   { topics, paths }: DesiredSet,
-  leftovers: readonly KnownTopic[],
+  leftovers: readonly KnownTopicView[],
   { prune }: SetPlanOptions,
-): { orphaned: Leftover[]; unread: Leftover[]; removed: KnownTopic[] } {
-  const [orphaned, unread, removed] = [[] as Leftover[], [] as Leftover[], [] as KnownTopic[]];
+): { orphaned: Leftover[]; unread: Leftover[]; removed: KnownTopicView[] } {
+  const [orphaned, unread, removed] = [[] as Leftover[], [] as Leftover[], [] as KnownTopicView[]];
   for (const known of leftovers) {
     const { externalId } = known;
-    const path = known.details?.membership?.path ?? "";
+    const path = known.details?.path ?? "";
     if (topics.has(externalId)) removed.push(known);
     else if (!paths.some((read) => isBelow(path, read))) unread.push({ externalId, path });
     else if (prune) removed.push(known);
@@ -169,29 +170,30 @@ function sortLeftovers(
 const isBelow = (path: string, read: string): boolean =>
   read === "" || path === read || path.startsWith(`${read}/`);
 
-const hasCombination = (one: TopicDefinition, other: TopicDefinition | undefined): boolean =>
-  other !== undefined && isSameDefinition({ ...one, externalId: other.externalId }, other);
-
 /** Adds what a change means, and whether it may be half of a rename. */
 function addNotes(
   changes: readonly PlannedChange[],
   topics: DesiredSet["topics"],
   { egressNaming }: SetPlanOptions,
 ): PlannedChange[] {
-  const disabled = changes.filter(({ action }) => action === "disable");
+  const disabled = new Map<string, string>();
+  for (const { action, externalId, before } of changes) {
+    const definition = getDefinition(before);
+    if (action === "disable" && definition) disabled.set(getCombination(definition), externalId);
+  }
   return changes.map((change) => {
-    const { action, externalId, after, before } = change;
-    const created = action === "create" ? after?.definition : undefined;
-    const same = created && disabled.find((one) => hasCombination(created, one.before?.definition));
+    const { action, externalId } = change;
+    const [before, after] = [getDefinition(change.before), getDefinition(change.after)];
+    const same = action === "create" && after ? disabled.get(getCombination(after)) : undefined;
     const notes = [
-      ...change.notes,
       ...(same === undefined
         ? []
-        : [`looks like a rename; \`renamedFrom: ${same.externalId}\` keeps the sys_id and the history`]),
-      ...describeEgressChange(before?.definition, after?.definition, egressNaming),
+        : [`looks like a rename; \`renamedFrom: ${same}\` keeps the sys_id and the history`]),
+      ...describeEgressChange(before, after, egressNaming),
       ...(action === "disable" && topics.has(externalId) ? ["is a draft now"] : []),
     ];
-    return { ...change, effect: classify(before?.definition, after?.definition), notes };
+    const effect = before && after && hasOtherFilters(before, after) && compareFilters(before, after);
+    return { ...change, ...(effect && { effect }), notes };
   });
 }
 
@@ -210,26 +212,35 @@ function describeEgressChange(
     : [`its events go to the Kafka topic ${to} instead of ${from}`];
 }
 
-/** What a change of the filters does to the events. */
-function classify(
-  before: TopicDefinition | undefined,
-  after: TopicDefinition | undefined,
-): FilterChange | undefined {
-  if (before === undefined || after === undefined) return undefined;
-  if (before.headerQuery === after.headerQuery && before.contentQuery === after.contentQuery)
-    return undefined;
-  return compareFilters(before, after);
+/** Throws a PlanError, with the option to use, if a plan disables too many topics of its set. */
+function requirePruneLimit(
+  changes: readonly PlannedChange[],
+  members: number,
+  { maxDeletes }: SetPlanOptions,
+): void {
+  const count = changes.filter(({ action }) => action === "disable").length;
+  const limit = getLimit(maxDeletes, members);
+  if (count <= limit) return;
+  throw new PlanError(
+    `The plan would disable ${count} of the ${members} topics of the set, and at most ${limit} are allowed. ` +
+      `If that is intended, use --max-deletes ${count}.`,
+  );
 }
 
+function getLimit(maxDeletes: MaxDeletes | undefined, members: number): number {
+  if (maxDeletes === undefined) return Math.max(10, Math.floor(members / 10));
+  return "count" in maxDeletes ? maxDeletes.count : Math.floor((members * maxDeletes.percent) / 100);
+}
+
+const hasOtherFilters = (before: TopicDefinition, after: TopicDefinition): boolean =>
+  before.headerQuery !== after.headerQuery || before.contentQuery !== after.contentQuery;
+
 /** Adds what is known about events to changes of filters. */
-async function addWarnings(
-  changes: readonly PlannedChange[],
-  source: PlanSource,
-): Promise<readonly PlannedChange[]> {
+async function addWarnings(changes: readonly PlannedChange[], source: PlanSource): Promise<PlannedChange[]> {
   const definitions = new Map<PlannedChange, TopicDefinition>();
   for (const change of changes) {
-    const definition = change.after?.definition;
-    const isChanged = change.before?.definition === undefined || change.effect !== undefined;
+    const definition = getDefinition(change.after);
+    const isChanged = change.before?.name === undefined || change.effect !== undefined;
     if (definition !== undefined && isChanged && change.effect !== "same")
       definitions.set(change, definition);
   }

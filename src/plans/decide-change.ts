@@ -1,16 +1,23 @@
 import { formatRecordPosition } from "@topicsync/kafka";
-import { formatDetails, noDetails, pickDetails } from "../topics/details/details.ts";
-import { isSameDefinition } from "../topics/topic.ts";
+import type { KnownTopicView } from "../../schemas/topics/sets.ts";
+import { formatDetails, noDetails, toDetails } from "../topics/details/details.ts";
+import { getCombination, toDefinition } from "../topics/topic.ts";
 import { digestDefinition, type DesiredTopic } from "./desired.ts";
-import type { Blocked, BlockedCode, Expectation, PlanAction, PlannedChange, PlannedState } from "./plan.ts";
-import type { KnownTopic } from "./stores.ts";
+import {
+  getDefinition,
+  toPlannedState,
+  type Blocked,
+  type PlanAction,
+  type PlannedChange,
+  type PlannedState,
+} from "./plan.ts";
 
 export interface OwnershipOptions {
   readonly set: string;
   /** Topics that belong to no set may be adopted. */
-  readonly adopt: boolean;
+  readonly adopt?: boolean | undefined;
   /** Topics of this set may be adopted. */
-  readonly takeOver: string | undefined;
+  readonly takeOver?: string | undefined;
 }
 
 /**
@@ -19,29 +26,33 @@ export interface OwnershipOptions {
  */
 export function decideChange(
   desired: DesiredTopic,
-  known: KnownTopic | undefined,
+  known: KnownTopicView | undefined,
   options: OwnershipOptions,
-  left?: KnownTopic,
+  left?: KnownTopicView,
 ): PlannedChange | Blocked | undefined {
-  const { topic, details } = known ?? {};
-  const block = findOwner(desired, left, options) ?? findBlock(desired, known, options);
+  const { topic = null, details = null } = known ?? {};
+  const { externalId, definition, path } = desired;
+  const block =
+    findOwner(externalId, left, options) ??
+    findOwner(externalId, known, options) ??
+    findBlock(desired, known, options);
   if (block !== undefined) return block;
-  const after: PlannedState = { ...toState(desired), set: options.set };
-  if (known === undefined || (topic === undefined && desired.definition !== undefined))
-    return createChange("create", known ?? { externalId: desired.externalId, topic, details }, after);
-  const before = toKnownState(known, desired.definition !== undefined);
+  const after = toPlannedState({ ...desired, set: options.set });
+  if (known === undefined || (topic === null && definition !== undefined))
+    return createChange("create", { externalId, topic, details, ...known }, after);
+  const before = toKnownState(known, definition !== undefined);
+  if (details?.set !== options.set) return createChange("adopt", known, after, before);
+  if (externalId !== known.externalId) return createChange("rename", known, after, before);
+  const old = getDefinition(before);
+  if (definition !== undefined && (old === undefined || getCombination(old) !== getCombination(definition)))
+    return createChange("change", known, after, before);
   const hasSameDetails =
-    formatDetails(before.details) === formatDetails(after.details) && before.path === after.path;
-  const isRenamed = desired.externalId !== known.externalId;
-  const isChanged = !hasSameDefinition(before, after);
-  if (details?.membership?.set !== options.set) return createChange("adopt", known, after, before);
-  if (isRenamed) return createChange("rename", known, after, before);
-  if (isChanged) return createChange("change", known, after, before);
+    before.path === path && formatDetails(toDetails(before)) === formatDetails(desired.details);
   return hasSameDetails ? undefined : createChange("describe", known, after, before);
 }
 
 /** The change that disables a topic that is no longer wanted, or releases one of the channel. */
-export function decideRemoval(known: KnownTopic): PlannedChange | Blocked {
+export function decideRemoval(known: KnownTopicView): PlannedChange | Blocked {
   const { topic, details } = known;
   if (topic?.source.kind === "announcement") return decideRelease(known);
   if (details?.protected === true)
@@ -55,30 +66,30 @@ export function decideRemoval(known: KnownTopic): PlannedChange | Blocked {
 
 /** The change that makes a topic a member of a set, and no other one. */
 export function decideAdoption(
-  known: KnownTopic,
+  known: KnownTopicView,
   options: OwnershipOptions,
 ): PlannedChange | Blocked | undefined {
   const { externalId, topic, details } = known;
   const { set } = options;
-  if (topic === undefined) return { externalId, code: "UNKNOWN_TOPIC", message: "does not exist" };
-  if (details?.membership?.set === set) return undefined;
-  const block = findOwner(known, known, options);
+  if (topic === null) return { externalId, code: "UNKNOWN_TOPIC", message: "does not exist" };
+  if (details?.set === set) return undefined;
+  const block = findOwner(externalId, known, options);
   if (block !== undefined) return block;
   const before = toKnownState(known, true);
   return createChange("adopt", known, { ...before, set }, before);
 }
 
 /** The change that ends the membership of a topic in its set. */
-export const decideRelease = (known: KnownTopic): PlannedChange =>
+export const decideRelease = (known: KnownTopicView): PlannedChange =>
   createChange("release", known, undefined, toKnownState(known, true));
 
 /** The block if a topic, or what it left, belongs to another set. */
 function findOwner(
-  { externalId }: Pick<DesiredTopic, "externalId">,
-  known: KnownTopic | undefined,
+  externalId: string,
+  known: KnownTopicView | undefined,
   { set, takeOver }: OwnershipOptions,
 ): Blocked | undefined {
-  const owner = known?.details?.membership?.set;
+  const owner = known?.details?.set ?? undefined;
   if (owner === undefined || owner === set || owner === takeOver) return undefined;
   const message = `belongs to the set "${owner}"; with --take-over ${owner} it is adopted`;
   return { externalId, code: "OWNED_BY_SET", message };
@@ -86,22 +97,21 @@ function findOwner(
 
 function findBlock(
   desired: DesiredTopic,
-  known: KnownTopic | undefined,
+  known: KnownTopicView | undefined,
   options: OwnershipOptions,
 ): Blocked | undefined {
   const { externalId, definition } = desired;
-  const block = (code: BlockedCode, message: string): Blocked => ({ externalId, code, message });
-  const { topic, details } = known ?? {};
-  const owner = details?.membership?.set;
-  const owned = findOwner(desired, known, options);
-  if (owned !== undefined) return owned;
-  if (topic === undefined) {
+  const block = (code: Blocked["code"], message: string): Blocked => ({ externalId, code, message });
+  const { topic = null, details = null } = known ?? {};
+  const owner = details?.set ?? undefined;
+  if (known === undefined || topic === null) {
     if (definition !== undefined || owner === options.set) return undefined;
     return block("UNKNOWN_TOPIC", "does not exist; to create it, add its `name` and filters");
   }
   if (topic.source.kind === "announcement") {
     const isSame =
-      definition === undefined ? topic.externalId === externalId : isSameDefinition(topic, definition);
+      known.externalId === externalId &&
+      (definition === undefined || getCombination(topic) === getCombination(definition));
     if (isSame) return undefined;
     const position = formatRecordPosition(topic.source);
     return block(
@@ -119,63 +129,31 @@ function findBlock(
   return undefined;
 }
 
-const hasSameDefinition = (
-  { definition: before }: PlannedState,
-  { definition: after }: PlannedState,
-): boolean =>
-  after === undefined ||
-  (before !== undefined && isSameDefinition(before, { ...after, externalId: before.externalId }));
-
 const createChange = (
   action: PlanAction,
-  { externalId, topic, details }: KnownTopic,
+  { externalId, topic, details }: KnownTopicView,
   after: PlannedState | undefined,
   before?: PlannedState,
 ): PlannedChange => ({
   action,
   externalId,
-  expects: topic === undefined ? null : toExpectation(topic),
+  expects: topic && { id: topic.id, version: topic.version, digest: digestDefinition(topic) },
   detailsVersion: details?.version ?? 0,
-  before,
-  after,
+  ...(before && { before }),
+  ...(after && { after }),
   warnings: [],
   notes: [],
 });
 
-const toExpectation = (topic: NonNullable<KnownTopic["topic"]>): Expectation => ({
-  id: topic.id,
-  version: topic.version,
-  digest: digestDefinition(topic),
-});
-
-const toState = ({ externalId, definition, details, path }: DesiredTopic): PlannedState => ({
-  externalId,
-  definition,
-  details,
-  path,
-});
-
 /** What a plan shows and compares of a topic as it is stored. */
-function toKnownState({ externalId, topic, details }: KnownTopic, withDefinition: boolean): PlannedState {
-  return {
+const toKnownState = (
+  { externalId, topic, details }: KnownTopicView,
+  withDefinition: boolean,
+): PlannedState =>
+  toPlannedState({
     externalId,
-    definition: withDefinition && topic !== undefined ? pickDefinition(topic) : undefined,
-    details: pickDetails(details ?? noDetails),
-    set: details?.membership?.set,
-    path: details?.membership?.path,
-  };
-}
-
-const pickDefinition = ({
-  externalId,
-  name,
-  namespace,
-  headerQuery,
-  contentQuery,
-}: NonNullable<KnownTopic["topic"]>): PlannedState["definition"] => ({
-  externalId,
-  name,
-  namespace,
-  headerQuery,
-  contentQuery,
-});
+    definition: withDefinition && topic !== null ? toDefinition({ ...topic, externalId }) : undefined,
+    details: details === null ? noDetails : toDetails(details),
+    set: details?.set,
+    path: details?.path,
+  });

@@ -4,7 +4,7 @@ import type { Fault } from "@topicsync/lib/errors";
 import { findFilterFaults } from "@topicsync/filters";
 import type { TopicEntry } from "../../schemas/topics/file.ts";
 import { findDetailsFaults, formatDetails, toDetails, type TopicDetails } from "../topics/details/details.ts";
-import type { TopicDefinition } from "../topics/topic.ts";
+import { toDefinition, type Source, type TopicDefinition } from "../topics/topic.ts";
 
 /** Where something is in a file; line and column start at 1. */
 export interface FilePlace {
@@ -48,21 +48,11 @@ export interface DesiredTopic {
 }
 
 export function toDesiredTopic(entry: TopicEntry, path: string): DesiredTopic {
-  const { externalId, name, renamedFrom, namespace, headerQuery, contentQuery, lifecycle, ...details } =
-    entry;
+  const { externalId, name, renamedFrom, lifecycle, ...details } = entry;
   const isDraft = lifecycle === "draft";
   return {
     externalId,
-    definition:
-      name === undefined
-        ? undefined
-        : {
-            externalId,
-            name,
-            namespace: namespace ?? "",
-            headerQuery: headerQuery ?? "",
-            contentQuery: contentQuery ?? "",
-          },
+    definition: name === undefined ? undefined : toDefinition({ ...entry, name }),
     details: toDetails(isDraft || lifecycle === undefined ? details : { ...details, lifecycle }),
     path,
     renamedFrom,
@@ -85,12 +75,12 @@ export const findDesiredFaults = ({
 ];
 
 /** 132 bits that stand for a definition. */
-export const digestDefinition = (definition: TopicDefinition): string =>
+export const digestDefinition = (definition: Omit<TopicDefinition, "externalId">): string =>
   digest([definition.name, definition.namespace, definition.headerQuery, definition.contentQuery]);
 
 /** What a set manages about a topic. */
-export interface ManagedTopic {
-  readonly definition?: TopicDefinition | undefined;
+interface ManagedTopic {
+  readonly definition?: Omit<TopicDefinition, "externalId"> | undefined;
   readonly details: TopicDetails;
   readonly path?: string | undefined;
 }
@@ -98,5 +88,18 @@ export interface ManagedTopic {
 /** 132 bits that stand for everything that a set manages about a topic. */
 export const digestManaged = ({ definition, details, path }: ManagedTopic): string =>
   digest([definition && digestDefinition(definition), formatDetails(details), path]);
+
+/** Whether a topic is as its set wants it. A set need not manage the definition of an announced one. */
+export function isManagedAs(
+  wanted: string,
+  topic: (Omit<TopicDefinition, "externalId"> & { readonly source: Pick<Source, "kind"> }) | null | undefined,
+  { details, path }: Omit<ManagedTopic, "definition">,
+): boolean {
+  const isAnnounced = topic?.source.kind !== "http";
+  return (
+    (isAnnounced && wanted === digestManaged({ details, path })) ||
+    (topic != null && wanted === digestManaged({ definition: topic, details, path }))
+  );
+}
 
 const digest = (value: unknown): string => hash("sha256", JSON.stringify(value), "base64url").slice(0, 22);

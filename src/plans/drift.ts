@@ -1,25 +1,15 @@
 import { includesNamespace, type Namespaces } from "../users/rights.ts";
-import { digestManaged } from "./desired.ts";
-import type { KnownTopic, PlanSource } from "./stores.ts";
+import { isManagedAs } from "./desired.ts";
+import type { KnownTopic, PlanReader } from "./stores.ts";
 
 /** A member of a set that is not as its set left it. */
 export interface Drift {
   readonly externalId: string;
-  readonly set: string;
   readonly path: string | undefined;
   /** The versions of the topic that was applied, and of the one that is stored; null: it is not active. */
   readonly applied: number;
   readonly version: number | null;
   readonly message: string;
-}
-
-/** Finds members that something else than their set has changed. */
-export async function* findDrift(
-  source: Pick<PlanSource, "streamMembers">,
-  set: string,
-): AsyncGenerator<Drift> {
-  for await (const known of source.streamMembers(set, { after: undefined, namespaces: "all" }))
-    yield* compareApplied(known);
 }
 
 /** The drift of some members of a set, by external id. */
@@ -31,9 +21,9 @@ interface DriftPage {
 
 const membersPerPage = 1_000;
 
-/** Finds drift among the next members of a set that the caller may see. */
+/** Finds what something else than the set has changed, among its next members that the caller may see. */
 export async function readDriftPage(
-  source: Pick<PlanSource, "streamMembers">,
+  source: Pick<PlanReader, "streamMembers">,
   set: string,
   from: {
     readonly after: string | undefined;
@@ -55,25 +45,22 @@ export async function readDriftPage(
   return { drift, next: undefined };
 }
 
-/** Compares a member with what was applied last. The definition of an announced topic need not be managed. */
+/** Compares a member with what was applied last. */
 function compareApplied({ externalId, topic, details }: KnownTopic): Drift[] {
   const { membership } = details ?? {};
-  const { set = "", path, applied } = membership ?? {};
+  const { path, applied } = membership ?? {};
   if (details === undefined || applied === undefined) return [];
   const createDrift = (message: string): Drift[] => [
     {
-      ...{ externalId, set, path, message },
+      ...{ externalId, path, message },
       applied: applied.version,
       version: topic?.version ?? null,
     },
   ];
   if (applied.externalId !== undefined)
     return createDrift(`was renamed: its file has the external id "${applied.externalId}"`);
-  const isAnnounced = topic === undefined || topic.source.kind === "announcement";
-  const asDescribed = digestManaged({ definition: undefined, details, path });
-  if (isAnnounced && asDescribed === applied.digest) return [];
+  if (isManagedAs(applied.digest, topic, { details, path })) return [];
   if (topic === undefined) return createDrift("is not active any more");
-  if (digestManaged({ definition: topic, details, path }) === applied.digest) return [];
   if (topic.version === applied.version)
     return createDrift(
       `its details were changed by "${details.changedBy}" at ${details.changedOn.toISOString()}`,

@@ -1,97 +1,54 @@
-import type { FilterChange } from "@topicsync/filters";
-import type { FilterWarning } from "../../schemas/topics/check.ts";
-import type { TopicDetails } from "../topics/details/details.ts";
-import type { TopicDefinition } from "../topics/topic.ts";
+import {
+  planChangeSchema,
+  type PlanChangeView,
+  type PlanStateView,
+  type TopicPlanFile,
+  type TopicPlanReport,
+} from "../../schemas/topics/plan.ts";
+import { noDetails, pickDetails, type TopicDetails } from "../topics/details/details.ts";
+import { toDefinition, type TopicDefinition } from "../topics/topic.ts";
 
-/**
- * What a plan does with a topic. `adopt` puts it under the set, with the changes that the files make;
- * `release` ends the membership of an announced topic, which only the channel can retire.
- */
-export const planActions = ["create", "change", "describe", "rename", "adopt", "disable", "release"] as const;
-export type PlanAction = (typeof planActions)[number];
+export const planActions = planChangeSchema.properties.action.enum;
 
-/** What a plan has seen of a topic, and an apply requires. */
-export interface Expectation {
-  /** The sys_id. */
-  readonly id: string;
-  readonly version: number;
-  /** Of the definition. */
-  readonly digest: string;
-}
+export type PlannedChange = PlanChangeView;
+export type PlanAction = PlannedChange["action"];
 
-/** A topic before or after a change. */
-export interface PlannedState {
-  readonly externalId: string;
-  /** Undefined: it is not part of the plan, since it belongs to the channel. */
-  readonly definition?: TopicDefinition | undefined;
-  readonly details: TopicDetails;
-  readonly set?: string | undefined;
-  /** The file. */
-  readonly path?: string | undefined;
-}
-
-export interface PlannedChange {
-  readonly action: PlanAction;
-  /** Before the change, unless the topic is created. */
-  readonly externalId: string;
-  /** Null: no active topic has the external id. */
-  readonly expects: Expectation | null;
-  /** The version of the details; 0 if there are none. */
-  readonly detailsVersion: number;
-  readonly before?: PlannedState | undefined;
-  /** Undefined: the topic is disabled or released. */
-  readonly after?: PlannedState | undefined;
-  /** What a changed filter does to the events of the topic. */
-  readonly effect?: FilterChange | undefined;
-  readonly warnings: readonly FilterWarning[];
-  /** What else a reader should know. */
-  readonly notes: readonly string[];
-}
-
-/** Why a plan cannot be applied. */
-export interface Blocked {
-  readonly externalId: string;
-  readonly code: BlockedCode;
-  readonly message: string;
-}
-
-export type BlockedCode =
-  | "DEFINITION_MISSING"
-  | "DUPLICATE_COMBINATION"
-  | "EXTERNAL_ID_TAKEN"
-  | "NOT_IN_SET"
-  | "OWNED_BY_SET"
-  | "PROTECTED"
-  | "UNKNOWN_TOPIC";
-
-/** A member of the set that is not in the files. */
-export interface Leftover {
-  readonly externalId: string;
-  /** The file that defined it. */
-  readonly path: string;
-}
+/** A topic before or after a change. One without a name belongs to the channel, which alone defines it. */
+export type PlannedState = PlanStateView;
 
 /** A plan: what `apply` does, and no more. */
-export interface TopicPlan {
-  /** Identifies the database. */
-  readonly database: string;
-  readonly set: string;
-  readonly origin?: string | undefined;
-  readonly revision?: string | undefined;
-  readonly createdOn: Date;
-  readonly createdBy: string;
-  readonly changes: readonly PlannedChange[];
-}
+export type TopicPlan = TopicPlanFile;
 
 /** A plan, and what is not in it. */
-export interface PlanResult {
-  readonly plan: TopicPlan;
-  readonly blocked: readonly Blocked[];
-  /** Not in the files that were read: `--prune` disables them. */
-  readonly orphaned: readonly Leftover[];
-  /** Their files were not read. */
-  readonly unread: readonly Leftover[];
-  readonly unchanged: number;
-  readonly files: number;
-  readonly topics: number;
+export type PlanResult = TopicPlanReport;
+
+/** Why a change cannot be made. */
+export type Blocked = PlanResult["blocked"][number];
+
+/** A member of the set that is not in the files. */
+export type Leftover = PlanResult["orphaned"][number];
+
+const emptyDetails = new Map(
+  Object.entries(noDetails).map(([member, value]) => [member, JSON.stringify(value)]),
+);
+
+interface StateParts {
+  readonly externalId: string;
+  readonly definition?: TopicDefinition | undefined;
+  readonly details: TopicDetails;
+  readonly set?: string | null | undefined;
+  readonly path?: string | null | undefined;
 }
+
+/** Details that say nothing are left out, as in files. */
+export function toPlannedState({ externalId, definition, details, set, path }: StateParts): PlannedState {
+  const said = Object.fromEntries(
+    Object.entries(pickDetails(details)).filter(
+      ([member, value]) => JSON.stringify(value) !== emptyDetails.get(member),
+    ),
+  );
+  return { externalId, ...definition, ...said, ...(set && { set }), ...(path && { path }) };
+}
+
+export const getDefinition = (state: PlannedState | undefined): TopicDefinition | undefined =>
+  state?.name === undefined ? undefined : toDefinition({ ...state, name: state.name });

@@ -1,4 +1,6 @@
+import { RejectionError } from "@topicsync/lib/errors";
 import type { FilterWarning } from "../../schemas/topics/check.ts";
+import type { KnownTopicView, TopicSetView } from "../../schemas/topics/sets.ts";
 import type { ReplacedDetails, StoredDetails } from "../topics/details/details.ts";
 import type { StoreTransaction } from "../topics/stores.ts";
 import type { Topic, TopicDefinition } from "../topics/topic.ts";
@@ -12,29 +14,10 @@ export interface KnownTopic {
   readonly details: StoredDetails | undefined;
 }
 
-/** An apply of a plan. */
-export interface SetApply {
-  /** The digest of the plan. */
-  readonly plan: string;
-  readonly revision: string | undefined;
-  readonly by: string;
-  readonly startedOn: Date;
-  readonly endedOn: Date;
-  /** How many of the changes in the plan are stored, and how many there are. */
-  readonly applied: number;
-  readonly total: number;
-}
-
 export interface TopicSet {
-  readonly name: string;
-  /** The repository that it is applied from; undefined if unknown. */
-  readonly origin: string | undefined;
-  readonly createdOn: Date;
-  readonly createdBy: string;
+  readonly view: TopicSetView;
   /** Those that its topics have, or had. */
   readonly namespaces: readonly string[];
-  /** The latest first, at most 100. */
-  readonly applies: readonly SetApply[];
 }
 
 /** What a batch of an apply writes besides topics. */
@@ -43,7 +26,7 @@ export interface SetWrites {
   readonly origin: string | undefined;
   /** Throws if the caller may not change the stored set; undefined: anybody may. */
   readonly check?: ((set: TopicSet) => void) | undefined;
-  readonly apply: Omit<SetApply, "startedOn" | "endedOn" | "applied">;
+  readonly apply: Pick<TopicSetView["applies"][number], "plan" | "revision" | "by" | "total">;
   readonly on: Date;
   readonly namespaces: readonly string[];
   /** How many more changes are stored. */
@@ -77,13 +60,8 @@ export interface TopicSetStore {
   write(writes: SetWrites, transaction: StoreTransaction): Promise<void>;
 }
 
-/** What plans read: a database, or a server. Every function throws UnavailableError. */
-export interface PlanSource {
-  /** The UUID of the database: a plan is for one. */
-  readonly databaseId: string;
-  findSet(name: string): Promise<{ readonly origin?: string | undefined } | undefined>;
-  /** The names of all sets. */
-  listSets(): Promise<readonly string[]>;
+/** What is stored of topics. Every function throws UnavailableError. */
+export interface PlanReader {
   /** Streams the members of a set by external id, from after one, of some namespaces. */
   streamMembers(
     set: string,
@@ -93,6 +71,30 @@ export interface PlanSource {
   findKnown(externalIds: readonly string[]): Promise<KnownTopic[]>;
   /** Finds the topics that hold the combinations of these definitions, and perhaps others. */
   findHolders(definitions: readonly TopicDefinition[]): Promise<readonly TopicDefinition[]>;
-  /** Finds conditions of each definition that none of the last events meets. */
-  findWarnings(definitions: readonly TopicDefinition[]): Promise<readonly (readonly FilterWarning[])[]>;
 }
+
+/** What plans are made from, as far as its reader may see it. Every function throws UnavailableError. */
+export interface PlanSource {
+  /** The UUID of the database: a plan is for one. */
+  readonly databaseId: string;
+  findSet(name: string): Promise<{ readonly origin?: string | undefined } | undefined>;
+  /** Streams the members of a set by external id. */
+  streamMembers(set: string): AsyncIterable<KnownTopicView>;
+  findKnown(externalIds: readonly string[]): Promise<KnownTopicView[]>;
+  /** See PlanReader. */
+  findHolders: PlanReader["findHolders"];
+  /** Finds conditions of each definition that none of the last events meets. */
+  findWarnings(definitions: readonly TopicDefinition[]): Promise<FilterWarning[][]>;
+}
+
+/** The rejection of files from another repository than the one that a set is applied from. */
+export const createOriginRejection = (
+  set: string,
+  stored: string,
+  given: string | undefined,
+): RejectionError =>
+  new RejectionError(
+    "SET_ORIGIN_MISMATCH",
+    `The set "${set}" is applied from ${stored}, and these files are from ${given ?? "an unknown origin"}. ` +
+      "Choose another name for the set, or use --origin if it is the same repository.",
+  );

@@ -1,24 +1,7 @@
-import type { KnownTopicView, TopicSetView } from "../../schemas/topics/sets.ts";
-import { toDetails, type ShownDetails } from "../topics/details/details.ts";
+import type { KnownTopicView } from "../../schemas/topics/sets.ts";
+import type { ShownDetails } from "../topics/details/details.ts";
 import { toDetailsView } from "../topics/topic-view.ts";
-import type { KnownTopic, TopicSet } from "./stores.ts";
-
-/** Converts a set to what HTTP and the command line show. */
-export const toSetView = ({ name, origin, createdOn, createdBy, applies }: TopicSet): TopicSetView => ({
-  name,
-  ...(origin !== undefined && { origin }),
-  createdOn: createdOn.toISOString(),
-  createdBy,
-  applies: applies.map(({ plan, revision, by, startedOn, endedOn, applied, total }) => ({
-    plan,
-    ...(revision !== undefined && { revision }),
-    by,
-    startedOn: startedOn.toISOString(),
-    endedOn: endedOn.toISOString(),
-    applied,
-    total,
-  })),
-});
+import type { KnownTopic } from "./stores.ts";
 
 interface ShownTopic extends Pick<KnownTopic, "externalId" | "topic"> {
   readonly details: ShownDetails | undefined;
@@ -42,44 +25,3 @@ export const toKnownView = ({ externalId, topic, details }: ShownTopic): KnownTo
         },
   details: details === undefined ? null : toDetailsView(details),
 });
-
-export function fromKnownView({ externalId, topic, details }: KnownTopicView): KnownTopic {
-  return {
-    externalId,
-    topic: topic === null ? undefined : fromTopicView(externalId, topic),
-    details: details === null ? undefined : fromDetailsView(externalId, details),
-  };
-}
-
-const fromTopicView = (
-  externalId: string,
-  topic: NonNullable<KnownTopicView["topic"]>,
-): NonNullable<KnownTopic["topic"]> => {
-  const updatedOn = new Date(topic.updatedOn);
-  return { ...topic, externalId, source: topic.source, updatedOn, createdOn: updatedOn };
-};
-
-function fromDetailsView(
-  externalId: string,
-  view: NonNullable<KnownTopicView["details"]>,
-): NonNullable<KnownTopic["details"]> {
-  const { version, set, path, applied, changedOn, changedBy, ...body } = view;
-  const details = toDetails(body);
-  return {
-    ...details,
-    externalId,
-    version,
-    namespace: "",
-    words: [],
-    membership:
-      set === null
-        ? undefined
-        : {
-            set,
-            path: path ?? undefined,
-            applied: applied === null ? undefined : { ...applied, on: new Date(applied.on) },
-          },
-    changedOn: new Date(changedOn ?? 0),
-    changedBy,
-  };
-}

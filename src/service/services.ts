@@ -40,7 +40,7 @@ import { createTopicUsageStore } from "../storage/topics/usage.ts";
 import { createTopicStore } from "../storage/topics/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import { createApply } from "../plans/apply.ts";
-import { createDatabaseSource } from "../plans/database-source.ts";
+import { createPlanReader } from "../plans/reader.ts";
 import { createTopicService, type TopicServiceOptions } from "../topics/service.ts";
 import { createUserAdministration, type UserAdministration } from "../users/administration.ts";
 import { createHashQueue } from "../users/hash-queue.ts";
@@ -76,8 +76,7 @@ export function createServices(options: ServicesOptions) {
   const topicSetStore = createTopicSetStore(database, config);
   const topics = createTopicService(topicStore, changed && { changed });
   const eventTypes = createEventTypeService(options.readSample, addComponent("event-types"));
-  const stores = { topics: topicStore, details: topicDetails, sets: topicSetStore };
-  const planSource = createDatabaseSource({ ...stores, eventTypes });
+  const planReader = createPlanReader({ topics: topicStore, details: topicDetails });
 
   const catalogStore = createCatalogStore(database);
   const catalog = createCatalog(catalogStore);
@@ -108,8 +107,8 @@ export function createServices(options: ServicesOptions) {
     topicHistory: createTopicHistory(database),
     topicDetails,
     topicSetStore,
-    planSource,
-    applyChanges: createApply({ topics, source: planSource, sets: topicSetStore, now: currentDate }),
+    planReader,
+    applyChanges: createApply({ topics, reader: planReader, sets: topicSetStore, now: currentDate }),
     topics,
     topicIndex: createTopicIndex(options),
     logStore: createLogStore(database),

@@ -8,12 +8,12 @@ import {
   type ExpectedTopic,
 } from "./definition-change.ts";
 import { createDuplicateRejection, requireReadableFilters, type RequireReadable } from "./insertion.ts";
+import { exchange, findConflicts, getUniqueValues } from "./rings.ts";
 import { TopicSnapshot } from "./snapshot.ts";
 import type { ChangeWrites } from "./stores.ts";
 import {
   combinationFault,
   externalIdFault,
-  getCombination,
   isSameDefinition,
   toDefinition,
   toPreviousTopic,
@@ -252,21 +252,13 @@ const addFormerId = ({ externalId, formerIds = [] }: Topic, next: string): reado
   [...formerIds, externalId].filter((id) => id !== next).slice(-maxFormerIds);
 
 /** Finds the unique values that two changes want, or that belong to a topic that keeps them. */
-function findTakenValues(
-  effects: ReadonlyMap<number, Effect>,
-  { snapshot, freed }: Context,
-): RejectedChange[] {
-  const claimed = new Set<string>();
-  const isTaken = (value: string, holder: Topic | undefined): boolean => {
-    const isClaimed = claimed.has(value);
-    claimed.add(value);
-    return isClaimed || (holder !== undefined && !freed.has(holder.id));
-  };
-  return [...effects].flatMap(([index, { to }]) => {
+function findTakenValues(effects: ReadonlyMap<number, Effect>, { stored }: Context): RejectedChange[] {
+  const held = new Set(stored.flatMap(getUniqueValues));
+  const items = [...effects].map(([index, { from, to }]) => ({ index, to, ...exchange(from, to) }));
+  return [...findConflicts(items, (value) => held.has(value))].flatMap(([{ index, to }, conflicts]) => {
     if (to === undefined) return [];
-    const hasId = isTaken(`id ${to.externalId}`, snapshot.findByExternalId(to.externalId));
-    const hasCombination = isTaken(`combination ${getCombination(to)}`, snapshot.findByCombination(to));
-    const faults = [...(hasId ? [externalIdFault] : []), ...(hasCombination ? [combinationFault] : [])];
+    const [id] = getUniqueValues(to);
+    const faults = conflicts.map(({ value }) => (value === id ? externalIdFault : combinationFault));
     const problem = createDuplicateRejection(to, faults);
     return problem === undefined ? [] : [{ index, problem }];
   });

@@ -1,17 +1,50 @@
+import { getCombination, type TopicDefinition } from "./topic.ts";
+
 /** Something that gives up unique values and takes others. */
 export interface Exchange {
   readonly freed: readonly string[];
   readonly taken: readonly string[];
 }
 
-/** What changes hands where values are replaced by others. */
-export const exchange = (before: readonly string[], after: readonly string[]): Exchange => ({
-  freed: without(before, after),
-  taken: without(after, before),
-});
+/** What changes hands where a topic is created, changed or removed. */
+export function exchange(before: TopicDefinition | undefined, after: TopicDefinition | undefined): Exchange {
+  const [had, has] = [before, after].map((one) => (one === undefined ? [] : getUniqueValues(one)));
+  return { freed: without(had, has), taken: without(has, had) };
+}
 
-const without = (values: readonly string[], others: readonly string[]): string[] =>
+const without = (values: readonly string[] = [], others: readonly string[] = []): string[] =>
   values.filter((value) => !others.includes(value));
+
+/** The values that no two topics may have: the external id, and the combination of the others. */
+export const getUniqueValues = (topic: TopicDefinition): readonly [id: string, combination: string] => [
+  `id ${topic.externalId}`,
+  `combination ${getCombination(topic)}`,
+];
+
+/** A value that cannot be taken. */
+export interface Conflict<T> {
+  readonly value: string;
+  /** Which of the others takes it; undefined: it is held, and nothing gives it up. */
+  readonly taker: T | undefined;
+}
+
+/** Finds those that cannot take their values, which are free for the ones after them. */
+export function findConflicts<T extends Exchange>(
+  items: readonly T[],
+  isHeld: (value: string) => boolean,
+): ReadonlyMap<T, readonly Conflict<T>[]> {
+  const freed = new Set(items.flatMap((one) => one.freed));
+  const takers = new Map<string, T>();
+  const conflicts = new Map<T, readonly Conflict<T>[]>();
+  for (const item of items) {
+    const found = item.taken
+      .map((value) => ({ value, taker: takers.get(value) }))
+      .filter(({ value, taker }) => taker !== undefined || (isHeld(value) && !freed.has(value)));
+    if (found.length > 0) conflicts.set(item, found);
+    else for (const value of item.taken) takers.set(value, item);
+  }
+  return conflicts;
+}
 
 interface Visit<T> {
   readonly item: T;

@@ -98,7 +98,7 @@ export const toPreviousTopic = ({
 }: Topic): PreviousTopic => ({ name, namespace, headerQuery, contentQuery, source, updatedOn });
 
 /** A key of the unique combination. NUL occurs in none of its members. */
-export const getCombination = (topic: TopicDefinition): string =>
+export const getCombination = (topic: Omit<TopicDefinition, "externalId">): string =>
   `${topic.name}\0${topic.namespace}\0${topic.headerQuery}\0${topic.contentQuery}`;
 
 export const isSameDefinition = (a: TopicDefinition, b: TopicDefinition): boolean =>

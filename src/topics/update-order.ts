@@ -1,5 +1,5 @@
 import { exchange, findRings, type Exchange } from "./rings.ts";
-import { getCombination, type Topic, type TopicDefinition } from "./topic.ts";
+import type { Topic } from "./topic.ts";
 
 export interface TopicUpdate {
   readonly from: Topic;
@@ -28,19 +28,10 @@ export function orderUpdates(updates: readonly TopicUpdate[]): OrderedUpdates {
         place(others);
       } else if (first !== undefined) updated.push(first.update);
   };
-  place(updates.map((update) => ({ update, ...toExchange(update) })));
+  place(updates.map((update) => ({ update, ...exchange(update.from, update.to) })));
   return { updated, reinserted };
 }
 
 interface ExchangingUpdate extends Exchange {
   readonly update: TopicUpdate;
 }
-
-const toExchange = ({ from, to }: TopicUpdate): Exchange =>
-  exchange(getUniqueValues(from), getUniqueValues(to));
-
-/** The values that no two topics may have. */
-export const getUniqueValues = (topic: TopicDefinition): readonly string[] => [
-  `id ${topic.externalId}`,
-  `combination ${getCombination(topic)}`,
-];

@@ -7,8 +7,8 @@ import type { Replay } from "../../src/dead-letters/stores.ts";
 import type { StoredDeadLetter } from "../../src/dead-letters/summary.ts";
 import type { Installation } from "../../src/installations/installation.ts";
 import type { SessionBasis, StoredSession } from "../../src/users/session.ts";
-import type { PlannedChange, PlannedState, TopicPlan } from "../../src/plans/plan.ts";
-import type { KnownTopic, SetApply, TopicSet } from "../../src/plans/stores.ts";
+import type { toPlannedState } from "../../src/plans/plan.ts";
+import type { TopicSet } from "../../src/plans/stores.ts";
 import type {
   AppliedVersion,
   ReplacedDetails,
@@ -163,17 +163,18 @@ export const user = object<StoredUser>({
   passwordHash: text,
 });
 
-const setApply: Create<SetApply> = (maybe) =>
-  object<SetApply>({
-    ...{ plan: text, revision: maybe(text), by: text, startedOn: date, endedOn: date },
-    ...{ applied: positive, total: positive },
-  });
+const time = date.map((on) => on.toISOString());
 
 export const topicSet: Create<TopicSet> = (maybe) =>
   object<TopicSet>({
-    ...{ name: text, origin: maybe(text), createdOn: date, createdBy: text },
+    view: object<TopicSet["view"]>({
+      ...{ name: text, origin: maybe(text), createdOn: time, createdBy: text },
+      applies: object<TopicSet["view"]["applies"][number]>({
+        ...{ plan: text, revision: maybe(text), by: text, startedOn: time, endedOn: time },
+        ...{ applied: positive, total: positive },
+      }).map((apply) => [apply]),
+    }),
     namespaces: fc.uniqueArray(text).map((all) => all.toSorted()),
-    applies: fc.tuple(setApply(maybe)),
   });
 
 const codes: readonly DeadLetterCode[] = [...rejectionCodes, "OTHER"];
@@ -186,49 +187,15 @@ export const deadLetter: Create<StoredDeadLetter> = (maybe) =>
     copies: fc.constant(1),
   });
 
-const setName = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
-
-const plannedState: Create<PlannedState> = (maybe) =>
-  fc
-    .record({ state: definition, isDefined: maybe(fc.constant(true), false), ...{ set: maybe(setName) } })
-    .chain(({ state, isDefined, set }) =>
-      object<PlannedState>({
-        externalId: fc.constant(state.externalId),
-        definition: fc.constant(isDefined ? state : undefined),
-        details: object<TopicDetails>(detailsMembers(maybe)),
-        ...{ set: fc.constant(set), path: maybe(text) },
-      }),
-    );
-
-const plannedChange: Create<PlannedChange> = (maybe) =>
-  object<PlannedChange>({
-    action: oneOf("create", "change", "describe", "rename", "adopt", "disable", "release"),
-    ...{ externalId: text, detailsVersion: count },
-    expects: maybe(object({ id: text, version: positive, digest: text }), null),
-    ...{ before: maybe(plannedState(maybe)), after: maybe(plannedState(maybe)) },
-    effect: maybe(oneOf("same", "widened", "narrowed", "disjoint", "changed", "undecided")),
-    warnings: listOrNone(
-      maybe,
-      object({
-        ...{ code: fc.constant("UNKNOWN_PATH"), filter: fc.constant("headerQuery"), condition: text },
-        ...{ message: text, suggestions: list(object({ filter: fc.constant("contentQuery"), text })) },
-      }),
-    ),
-    notes: listOrNone(maybe, text),
-  });
-
-export const plan: Create<TopicPlan> = (maybe) =>
-  object<TopicPlan>({
-    ...{ database: text, set: text, origin: maybe(text), revision: maybe(text), createdOn: date },
-    ...{ createdBy: text, changes: list(plannedChange(maybe)) },
-  });
-
-export const known: Create<KnownTopic> = (maybe) =>
-  object<KnownTopic>({
-    externalId: fc.constant("id"),
-    topic: maybe(topic(maybe).map((one): Topic => ({ ...one, externalId: "id" }))),
-    details: maybe(storedDetails(maybe).map((one): StoredDetails => ({ ...one, externalId: "id" }))),
-  });
+export const plannedTopic: Create<Parameters<typeof toPlannedState>[0]> = (maybe) =>
+  fc.record({ one: definition, isDefined: maybe(fc.constant(true), false) }).chain(({ one, isDefined }) =>
+    object<Parameters<typeof toPlannedState>[0]>({
+      externalId: fc.constant(one.externalId),
+      definition: fc.constant(isDefined ? one : undefined),
+      details: object<TopicDetails>(detailsMembers(maybe)),
+      ...{ set: maybe(text), path: maybe(text) },
+    }),
+  );
 
 /** The first one is not written. */
 const laterEpoch = positive.map((number) => number + 1);

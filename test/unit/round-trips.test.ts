@@ -30,17 +30,16 @@ import {
 import { addApply, fromSetRecord } from "../../src/storage/topics/sets.ts";
 import { fromVersionRecord, toVersionRecord } from "../../src/storage/topics/versions.ts";
 import { toStoredUser, toUserRecord } from "../../src/storage/users.ts";
-import { parsePlan, toPlanFile } from "../../src/plans/plan-file.ts";
-import { fromKnownView, toKnownView } from "../../src/plans/view.ts";
+import { getDefinition, toPlannedState } from "../../src/plans/plan.ts";
+import { toDetails } from "../../src/topics/details/details.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import { presences, type Maybe } from "../support/generated.ts";
 import {
   deadLetter,
   installation,
   key,
-  known,
   letter,
-  plan,
+  plannedTopic,
   position,
   replacedDetails,
   replacedVersion,
@@ -190,17 +189,19 @@ const pairs: readonly Pair[] = [
     () => user,
     (one) => toStoredUser(store(toUserRecord(one))),
   ),
-  pair("a set", topicSet, ({ name, origin, createdOn, createdBy, namespaces, applies: [apply] }) => {
+  pair("a set", topicSet, ({ view, namespaces }) => {
+    const { name, origin, createdOn, createdBy } = view;
+    const [apply] = view.applies;
     assert.ok(apply !== undefined);
     const { startedOn, endedOn, applied: made, ...said } = apply;
-    const writes = { set: name, origin, apply: said, on: endedOn, namespaces, applied: made };
+    const writes = { set: name, origin, apply: said, on: new Date(endedOn), namespaces, applied: made };
     const begun = {
       ...writes,
-      on: startedOn,
+      on: new Date(startedOn),
       applied: 0,
       ...{ details: [], removedDetails: [], replacedDetails: [] },
     };
-    const first = { ...addApply(null, begun), created_on: createdOn, created_by: createdBy };
+    const first = { ...addApply(null, begun), created_on: new Date(createdOn), created_by: createdBy };
     return fromSetRecord(store(addApply(store(first), { ...begun, ...writes })));
   }),
   pair("a dead letter", deadLetter, (one) => {
@@ -208,17 +209,11 @@ const pairs: readonly Pair[] = [
     return record && fromDeadLetterRecord(store(record));
   }),
   pair("a dead letter in Kafka", letter, passLetter),
-  pair("a plan", plan, (one) => ({ ...parsePlan(JSON.stringify(toPlanFile(one))), sha256: undefined })),
-  pair(
-    "a topic that a plan is made from",
-    known,
-    (one) => fromKnownView(send(toKnownView(one))),
-    ({ externalId, topic: seen, details }) => ({
-      externalId,
-      topic: seen && { ...withoutPast(seen), createdOn: seen.updatedOn },
-      details: details && { ...details, namespace: "", words: [], replaces: undefined },
-    }),
-  ),
+  pair("a topic in a plan", plannedTopic, (one) => {
+    const state = send(toPlannedState(one));
+    const { externalId, set, path } = state;
+    return { externalId, definition: getDefinition(state), details: toDetails(state), set, path };
+  }),
 ];
 
 for (const [presence, maybe] of Object.entries(presences))

@@ -1,7 +1,7 @@
 import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import { UnavailableError } from "@topicsync/lib/errors";
 import type { TopicList } from "../../../schemas/topics/list.ts";
-import { maxLookUpIds, type TopicLookUpReply } from "../../../schemas/topics/sets.ts";
+import { maxLookUpIds, type KnownTopicView, type TopicLookUpReply } from "../../../schemas/topics/sets.ts";
 import type { TopicView } from "../../../schemas/topics/view.ts";
 import { listTopics } from "../../operations/topics.ts";
 import { lookUpTopics } from "../../operations/topic-sets.ts";
@@ -52,19 +52,29 @@ export async function* readTopics(
   }
 }
 
-/** Finds the definitions of active topics, by external id. */
-export async function findDefinitions(
+/** Finds topics and details by external id. */
+export async function findKnown(
   client: OperationClient,
   externalIds: readonly string[],
-): Promise<ReadonlyMap<string, TopicDefinition>> {
-  const found = new Map<string, TopicDefinition>();
+): Promise<KnownTopicView[]> {
+  const found: KnownTopicView[] = [];
   for (const some of splitIntoBatches(externalIds, maxLookUpIds)) {
     const { json } = await client.call<TopicLookUpReply>(lookUpTopics, { body: { externalIds: some } });
-    for (const { externalId, topic } of json.topics)
-      if (topic !== null) found.set(externalId, { ...topic, externalId });
+    found.push(...json.topics);
   }
   return found;
 }
+
+/** Finds the definitions of active topics, by external id. */
+export const findDefinitions = async (
+  client: OperationClient,
+  externalIds: readonly string[],
+): Promise<ReadonlyMap<string, TopicDefinition>> =>
+  new Map(
+    (await findKnown(client, externalIds)).flatMap(({ externalId, topic }) =>
+      topic === null ? [] : [[externalId, { ...topic, externalId }]],
+    ),
+  );
 
 /** Warns of topics that match no event. */
 export function warnInvalidFilters(count: number): void {

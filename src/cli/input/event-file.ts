@@ -1,8 +1,7 @@
 import { exitCodes, UnavailableError } from "@topicsync/lib/errors";
 import { readRecord } from "../../service/impact/read-events.ts";
-import type { EventSink } from "../../plans/impact/events.ts";
+import type { EventSink, ReadResult } from "../../plans/impact/events.ts";
 import { ReadTally } from "../../plans/impact/read-tally.ts";
-import type { ReadResult } from "../../plans/impact/result.ts";
 import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
 import { createLongProgress } from "../output/progress.ts";
@@ -30,12 +29,12 @@ export async function readEventFile(
     tally.add(readRecord(record, 0, { topic: "", maxEventBytes, proofKey: undefined }));
     progress.at(bytes / kilobyte);
   }
-  const { counts } = tally;
-  progress.end(`read ${formatCount(counts.events, "event")}`);
-  const faulty = counts.records - counts.events;
+  const read = tally.describe();
+  progress.end(`read ${formatCount(read.events, "event")}`);
+  const faulty = read.records - read.events;
   if (faulty > 0) {
     printError(`${formatCount(faulty, "line")} skipped: not a valid event`);
     process.exitCode = exitCodes.rejected;
   }
-  return { complete: true, kafkaTopic: undefined, topicId: undefined, ranges: [], counts, withoutRecord: 0 };
+  return { complete: true, read };
 }

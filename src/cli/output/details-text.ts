@@ -1,15 +1,15 @@
+import type { PlannedState } from "../../plans/plan.ts";
 import { noDetails, pickDetails, type TopicDetails } from "../../topics/details/details.ts";
 
 /** The members of details, as texts for people; "" for what is not said. */
 export const listDetails = (details: TopicDetails): [member: string, text: string][] =>
-  Object.entries<Value>({ ...pickDetails(details) }).map(([member, value]) => [
+  Object.entries<TopicDetails[keyof TopicDetails]>({ ...pickDetails(details) }).map(([member, value]) => [
     member,
-    value === noDetails[member as keyof TopicDetails] ? "" : formatValue(value),
+    value === noDetails[member as keyof TopicDetails] ? "" : formatMember(value),
   ]);
 
-type Value = TopicDetails[keyof TopicDetails];
-
-function formatValue(value: Value): string {
+/** Formats the value of a member of a topic or its details for people; "" for one that says nothing. */
+export function formatMember(value: PlannedState[keyof PlannedState] | null): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value))
     return value.map((one) => (typeof one === "string" ? one : formatConsumer(one))).join(", ");
@@ -20,5 +20,5 @@ function formatValue(value: Value): string {
   return value ? "yes" : "";
 }
 
-const formatConsumer = ({ name, contact }: TopicDetails["consumers"][number]): string =>
+const formatConsumer = ({ name, contact = "" }: NonNullable<PlannedState["consumers"]>[number]): string =>
   contact === "" ? name : `${name} (${contact})`;

@@ -7,7 +7,6 @@ import type {
   PerDay,
 } from "../../../schemas/impact.ts";
 import type { Backtest } from "../../plans/impact/backtest.ts";
-import { toImpactRead, type ReadResult } from "../../plans/impact/result.ts";
 import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";
 import { createTableWriter } from "./table.ts";
@@ -124,14 +123,13 @@ function formatExample(sign: "+" | "-", { event, time, decidedBy }: ImpactExampl
 /** Writes the result of a backtest, as text or as NDJSON. */
 export async function printBacktest(
   output: Output,
-  { counts, read, json }: { readonly counts: Backtest; readonly read: ReadResult; readonly json: boolean },
+  { counts, read, json }: { readonly counts: Backtest; readonly read: ImpactRead; readonly json: boolean },
 ): Promise<void> {
-  const summary = toImpactRead(read);
   if (json) {
-    await writeLines(output, summary, counts);
+    await writeLines(output, read, counts);
     return;
   }
-  await printRead(output, summary);
+  await printRead(output, read);
   if (counts.types.length > 0) await output.write("\n");
   const types = await createTableWriter(output, [
     { head: "event type" },
@@ -143,7 +141,7 @@ export async function printBacktest(
   if (counts.types.length > 0) await types.end();
   const { topics } = counts;
   const never = topics.filter(([, events]) => events === 0);
-  const always = topics.filter(([, events]) => events === read.counts.events && events > 0);
+  const always = topics.filter(([, events]) => events === read.events && events > 0);
   await output.write(`\n${formatCount(topics.length, "topic")}\n`);
   await output.write(`  ${never.length} without an event${listIds(never)}\n`);
   await output.write(`  ${always.length} with every event${listIds(always)}\n`);

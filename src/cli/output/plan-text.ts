@@ -5,7 +5,9 @@ import {
   type PlannedState,
   type PlanResult,
 } from "../../plans/plan.ts";
-import { listDetails } from "./details-text.ts";
+import { detailsMembers } from "../../topics/details/details.ts";
+import { formatMember } from "./details-text.ts";
+import { effects, formatDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
 import { sanitize } from "./output.ts";
 
@@ -17,16 +19,6 @@ const signs: Readonly<Record<PlanAction, string>> = {
   adopt: "~",
   disable: "-",
   release: "-",
-};
-
-/** What a change of filters does to the events of a topic. */
-export const effects: Readonly<Record<NonNullable<PlannedChange["effect"]>, string>> = {
-  same: "same events: only the spelling changes",
-  widened: "widened: every event that matched still matches",
-  narrowed: "narrowed: only events that matched still match",
-  disjoint: "disjoint: no event that matched still matches",
-  changed: "changed: some events match no longer, and others newly",
-  undecided: "the effect on the events could not be decided",
 };
 
 /** Formats a plan for people, a line each. */
@@ -76,7 +68,7 @@ function* formatChange(change: PlannedChange): Generator<string> {
   const { action, externalId, before, after, effect, warnings, notes } = change;
   yield sanitize([`${signs[action]} ${externalId}`, ...describeChange(change)].join("   "));
   if (before === undefined && after !== undefined) yield* formatMembers(after);
-  if (before !== undefined && after !== undefined) yield* formatDifferences(before, after);
+  if (before !== undefined && after !== undefined) yield* formatChanges(before, after);
   if (effect !== undefined) yield `    ${effects[effect]}`;
   for (const note of notes) yield sanitize(`    ${note}`);
   for (const { filter, message } of warnings) yield sanitize(`    warning: ${filter}: ${message}`);
@@ -84,7 +76,7 @@ function* formatChange(change: PlannedChange): Generator<string> {
 
 /** What is said beside the external id. */
 function describeChange({ action, expects, before, after }: PlannedChange): string[] {
-  const owner = after?.details.owner ?? before?.details.owner ?? "";
+  const owner = (after ?? before)?.owner ?? "";
   const version = expects?.version ?? 0;
   const descriptions: Readonly<Record<PlanAction, string>> = {
     create: `in ${after?.path ?? "no file"}`,
@@ -99,28 +91,23 @@ function describeChange({ action, expects, before, after }: PlannedChange): stri
 }
 
 function* formatMembers(after: PlannedState): Generator<string> {
-  for (const [member, value] of listMembers(after))
+  for (const member of shownMembers) {
+    const value = formatMember(after[member]);
     if (value !== "" && member !== "path") yield sanitize(`    ${member}: ${value}`);
-}
-
-/** The members that differ, the old value above the new one. */
-function* formatDifferences(before: PlannedState, after: PlannedState): Generator<string> {
-  const old = new Map(listMembers(before));
-  for (const [member, value] of listMembers(after)) {
-    const last = old.get(member) ?? "";
-    if (last === value) continue;
-    yield `    ${member}`;
-    if (last !== "") yield sanitize(`    - ${last}`);
-    if (value !== "") yield sanitize(`    + ${value}`);
   }
 }
 
-const listMembers = ({ definition, details, path }: PlannedState): [member: string, value: string][] => [
-  ...(["name", "namespace", "headerQuery", "contentQuery"] as const).flatMap((member): [string, string][] =>
-    definition === undefined ? [] : [[member, definition[member]]],
-  ),
-  ...listDetails(details),
-  ["path", path ?? ""],
+const formatChanges = (before: PlannedState, after: PlannedState): string[] =>
+  formatDifferences(
+    shownMembers.map((member) => ({
+      ...{ member, from: formatMember(before[member]), to: formatMember(after[member]) },
+    })),
+  );
+
+const shownMembers = [
+  ...(["name", "namespace", "headerQuery", "contentQuery"] as const),
+  ...detailsMembers,
+  "path" as const,
 ];
 
 /** Comments of GitHub have at most 65,536 characters. */

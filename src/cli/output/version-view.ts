@@ -2,8 +2,8 @@ import { compareFilters, type FilterChange } from "@topicsync/filters";
 import { formatRecordPosition } from "@topicsync/kafka";
 import type { DescriptionView, VersionView } from "../../../schemas/topics/versions.ts";
 import type { SourceView } from "../../../schemas/topics/view.ts";
+import { effects, formatDifferences, type Difference } from "./differences.ts";
 import { sanitize } from "./output.ts";
-import { effects } from "./plan-text.ts";
 import type { Column } from "./table.ts";
 
 /** The columns of the history of a topic. */
@@ -55,11 +55,7 @@ const comparedMembers = ["externalId", "name", "namespace", "headerQuery", "cont
 interface VersionDifference {
   readonly from: VersionView;
   readonly to: VersionView;
-  readonly differences: readonly {
-    readonly member: (typeof comparedMembers)[number];
-    readonly from: string;
-    readonly to: string;
-  }[];
+  readonly differences: readonly Difference[];
   /** What happened to the events; null if a filter is invalid. */
   readonly events: FilterChange | null;
 }
@@ -80,11 +76,7 @@ export function formatDifference({ from, to, differences, events }: VersionDiffe
   const author = sanitize(formatAuthor(to.source));
   const lines = [
     `${sanitize(to.externalId)}   version ${from.version} → ${to.version}   ${author} at ${to.validFrom}`,
-    ...differences.flatMap((one) => [
-      `    ${one.member}`,
-      `    - ${sanitize(one.from)}`,
-      `    + ${sanitize(one.to)}`,
-    ]),
+    ...formatDifferences(differences),
     ...(differences.length === 0 ? ["    same definition"] : []),
     `    ${events === null ? "a filter is invalid, so no event matches it" : effects[events]}`,
   ];

@@ -12,7 +12,7 @@ import type { InstallationService } from "../../installations/service.ts";
 import type { InstallationDeactivator, InstallationReader } from "../../installations/stores.ts";
 import type { ApplyChanges } from "../../plans/apply.ts";
 import type { ImpactPreview } from "../../plans/impact/preview.ts";
-import type { PlanSource, TopicSetStore } from "../../plans/stores.ts";
+import type { PlanReader, TopicSetStore } from "../../plans/stores.ts";
 import type { TopicDetailsStore } from "../../topics/details/store.ts";
 import type { TopicHistory } from "../../topics/history.ts";
 import type { TopicReader } from "../../topics/listing.ts";
@@ -32,7 +32,7 @@ export interface DomainServices {
   readonly topicHistory: TopicHistory;
   readonly topicDetails: TopicDetailsStore;
   readonly topicSetStore: TopicSetStore;
-  readonly planSource: PlanSource;
+  readonly planReader: PlanReader;
   readonly applyChanges: ApplyChanges;
   readonly topicIndex: LiveTopicIndex;
   readonly topicUsage: TopicUsageStore;

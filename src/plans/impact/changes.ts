@@ -1,16 +1,8 @@
-import {
-  TopicConditions,
-  classifyChange,
-  FilterSyntaxError,
-  findFilterFaults,
-  readFilters,
-  type FilterTexts,
-  PatternBudget,
-} from "@topicsync/filters";
+import { compareFilters, findFilterFaults, type FilterTexts, PatternBudget } from "@topicsync/filters";
 import type { Fault } from "@topicsync/lib/errors";
 import { Turns } from "@topicsync/lib/concurrency/turns";
-import type { ImpactKind } from "../../../schemas/impact.ts";
-import type { ImpactBody } from "../../../schemas/impact.ts";
+import type { ImpactBody, ImpactKind } from "../../../schemas/impact.ts";
+import { toDefinition } from "../../topics/topic.ts";
 
 /** The old and the new filters of a topic; undefined where there is no such topic. */
 export interface ImpactChange {
@@ -19,17 +11,11 @@ export interface ImpactChange {
   readonly after: FilterTexts | undefined;
 }
 
-/** Classifies a change. Filters that are invalid match no event. Throws FilterSyntaxError for new ones. */
+/** Classifies a change. Invalid filters match no event. */
 export function classifyImpact({ before, after }: ImpactChange): ImpactKind {
-  const next = after && new TopicConditions(readFilters(after));
-  if (next === undefined) return "removed";
+  if (after === undefined) return "removed";
   if (before === undefined) return "created";
-  try {
-    return classifyChange(new TopicConditions(readFilters(before)), next);
-  } catch (error) {
-    if (error instanceof FilterSyntaxError) return "widened";
-    throw error;
-  }
+  return compareFilters(before, after) ?? "widened";
 }
 
 /** A topic as it would be. */
@@ -46,7 +32,7 @@ export async function findChangeFaults(changes: readonly ProposedTopic[]): Promi
     if (seen.has(change.externalId))
       faults.push({ path: `${place}/externalId`, message: "occurs a second time" });
     seen.add(change.externalId);
-    for (const { path, message } of findFilterFaults(toFilterTexts(change), budget))
+    for (const { path, message } of findFilterFaults(toFilters(change), budget))
       faults.push({ path: `${place}${path}`, message });
     if (turns.isOver()) await turns.next();
   }
@@ -54,20 +40,10 @@ export async function findChangeFaults(changes: readonly ProposedTopic[]): Promi
 }
 
 /** Compares a proposed topic with the stored one, if there is one. */
-export const toImpactChange = (
-  proposed: ProposedTopic,
-  stored: Required<FilterTexts> | undefined,
-): ImpactChange => ({
+export const toImpactChange = (proposed: ProposedTopic, stored: FilterTexts | undefined): ImpactChange => ({
   externalId: proposed.externalId,
-  before: stored && toFilterTexts(stored),
-  after: proposed.disable === true ? undefined : toFilterTexts(proposed),
+  before: stored,
+  after: proposed.disable === true ? undefined : toFilters(proposed),
 });
 
-/** Null and absent mean "". */
-const toFilterTexts = ({
-  headerQuery,
-  contentQuery,
-}: {
-  readonly headerQuery?: string | null | undefined;
-  readonly contentQuery?: string | null | undefined;
-}): FilterTexts => ({ headerQuery: headerQuery ?? "", contentQuery: contentQuery ?? "" });
+const toFilters = (proposed: ProposedTopic): FilterTexts => toDefinition({ ...proposed, name: "" });

@@ -1,10 +1,16 @@
 import { toTime } from "@topicsync/lib/time";
 import { createPicker, FilterSyntaxError } from "@topicsync/filters/picker";
-import type { FilterTexts } from "@topicsync/filters";
-import type { ImpactExample, ImpactTopic, PerDay } from "../../../schemas/impact.ts";
+import { tryReadConditions, type FilterTexts } from "@topicsync/filters";
+import type {
+  ImpactExample,
+  ImpactRead,
+  ImpactResult,
+  ImpactTopic,
+  PerDay,
+} from "../../../schemas/impact.ts";
 import { classifyImpact, type ImpactChange } from "./changes.ts";
-import { findDecisive, tryReadFilters, type ConditionPair } from "./decisive.ts";
-import type { EventSink, ReadCounts, ReadEvent } from "./events.ts";
+import { findDecisive, type ConditionPair } from "./decisive.ts";
+import type { EventSink, ReadEvent, ReadResult } from "./events.ts";
 import { PlaceSample } from "./sample.ts";
 
 /** Events that match one of the definitions only. */
@@ -20,8 +26,6 @@ interface CountedTopic {
   readonly newly: Side;
   readonly noLonger: Side;
   still: number;
-  /** The last event that the new definition matches. */
-  lastMatch: number;
 }
 
 export interface ImpactOptions {
@@ -42,7 +46,6 @@ export class ImpactCounts implements EventSink {
   readonly #topics = new Map<string, CountedTopic>();
   readonly #before = createPicker();
   readonly #after = createPicker();
-  #eventNumber = 0;
 
   /** Throws FilterSyntaxError for a new filter. */
   constructor(changes: readonly ImpactChange[], options: ImpactOptions) {
@@ -62,11 +65,10 @@ export class ImpactCounts implements EventSink {
     });
     this.#topics.set(externalId, {
       change,
-      conditions: { before: tryReadFilters(before), after: tryReadFilters(after) },
+      conditions: { before: before && tryReadConditions(before), after: after && tryReadConditions(after) },
       newly: createSide(),
       noLonger: createSide(),
       still: 0,
-      lastMatch: 0,
     });
   }
 
@@ -81,25 +83,14 @@ export class ImpactCounts implements EventSink {
 
   add(read: ReadEvent): void {
     const { event, record, only } = read;
-    this.#eventNumber += 1;
-    const after = this.#after.pick(event, record);
-    for (const id of after) {
-      const topic = this.#topics.get(id);
-      if (topic !== undefined) topic.lastMatch = this.#eventNumber;
-    }
-    for (const id of this.#before.pick(event, record)) {
+    const before = new Set(this.#before.pick(event, record));
+    const after = new Set(this.#after.pick(event, record));
+    for (const id of new Set([...before, ...after])) {
       const topic = this.#topics.get(id);
       if (topic === undefined || only?.has(id) === false) continue;
-      if (topic.lastMatch !== this.#eventNumber) this.#count(topic, "noLonger", read);
-      else {
-        topic.still += 1;
-        topic.lastMatch = 0;
-      }
-    }
-    for (const id of after) {
-      const topic = this.#topics.get(id);
-      if (topic === undefined || only?.has(id) === false) continue;
-      if (topic.lastMatch === this.#eventNumber) this.#count(topic, "newly", read);
+      if (!after.has(id)) this.#count(topic, "noLonger", read);
+      else if (!before.has(id)) this.#count(topic, "newly", read);
+      else topic.still += 1;
     }
   }
 
@@ -114,33 +105,35 @@ export class ImpactCounts implements EventSink {
     }));
   }
 
-  /** By how much the copies of events grow. */
-  get growth(): PerDay {
+  /** The JSON of HTTP and the command line: the same for the same records, whenever it is made. */
+  toResult({ complete, read }: ReadResult): ImpactResult {
+    const total = { before: 0, after: 0, newly: 0, noLonger: 0, still: 0 };
     const growth = { copies: 0, bytes: 0 };
-    for (const { newly, noLonger } of this.#topics.values()) {
-      growth.copies += newly.count - noLonger.count;
-      growth.bytes += newly.bytes - noLonger.bytes;
-    }
-    return growth;
+    const topics = [...this.#topics.values()].map((counted) => {
+      const topic = toImpactTopic(counted, read);
+      for (const name of ["before", "after", "newly", "noLonger", "still"] as const)
+        total[name] += topic[name];
+      growth.copies += counted.newly.count - counted.noLonger.count;
+      growth.bytes += counted.newly.bytes - counted.noLonger.bytes;
+      return topic;
+    });
+    return { complete, read, topics, total: { ...total, perDay: toPerDay(read, growth) } };
   }
+}
 
-  /** The topics in the order of the changes. */
-  listTopics(counts: ReadCounts): ImpactTopic[] {
-    return [...this.#topics.values()].map(({ change, newly, noLonger, still }) => ({
-      externalId: change.externalId,
-      change: classifyImpact(change),
-      before: still + noLonger.count,
-      after: still + newly.count,
-      newly: newly.count,
-      noLonger: noLonger.count,
-      still,
-      perDay: toPerDay(counts, {
-        copies: newly.count - noLonger.count,
-        bytes: newly.bytes - noLonger.bytes,
-      }),
-      examples: { newly: [...newly.examples.items], noLonger: [...noLonger.examples.items] },
-    }));
-  }
+function toImpactTopic({ change, newly, noLonger, still }: CountedTopic, read: ImpactRead): ImpactTopic {
+  const growth = { copies: newly.count - noLonger.count, bytes: newly.bytes - noLonger.bytes };
+  return {
+    externalId: change.externalId,
+    change: classifyImpact(change),
+    before: still + noLonger.count,
+    after: still + newly.count,
+    newly: newly.count,
+    noLonger: noLonger.count,
+    still,
+    perDay: toPerDay(read, growth),
+    examples: { newly: [...newly.examples.items], noLonger: [...noLonger.examples.items] },
+  };
 }
 
 const dayMs = 86_400_000;
@@ -148,9 +141,9 @@ const dayMs = 86_400_000;
 const minSpanMs = 3_600_000;
 
 /** Extrapolates from the time of what was read; null if that is less than an hour. */
-export function toPerDay({ first = 0, last = 0 }: ReadCounts, { copies, bytes }: PerDay): PerDay | null {
-  const span = last - first;
-  if (span < minSpanMs) return null;
+function toPerDay({ firstTime, lastTime }: ImpactRead, { copies, bytes }: PerDay): PerDay | null {
+  const span = Date.parse(lastTime ?? "") - Date.parse(firstTime ?? "");
+  if (!(span >= minSpanMs)) return null;
   // Without the addition, -0.
   const scale = (count: number): number => Math.round((count * dayMs) / span) + 0;
   return { copies: scale(copies), bytes: scale(bytes) };

@@ -1,15 +1,8 @@
-import {
-  FilterSyntaxError,
-  printCondition,
-  readFilters,
-  type FilterTexts,
-  type RootedCondition,
-  explain,
-} from "@topicsync/filters";
+import { printCondition, type TopicConditions, explain } from "@topicsync/filters";
 import type { ImpactExample } from "../../../schemas/impact.ts";
 import type { ReadEvent } from "./events.ts";
 
-export type DecisiveCondition = ImpactExample["decidedBy"][number];
+type DecisiveCondition = ImpactExample["decidedBy"][number];
 
 /** A result has at most these. */
 const maxConditions = 10;
@@ -18,19 +11,8 @@ const maxCharacters = 200;
 
 /** The conditions of the old and of the new filters of a topic; undefined where no event matches. */
 export interface ConditionPair {
-  readonly before: readonly RootedCondition[] | undefined;
-  readonly after: readonly RootedCondition[] | undefined;
-}
-
-/** Returns undefined for filters that do not exist or are invalid. */
-export function tryReadFilters(filters: FilterTexts | undefined): readonly RootedCondition[] | undefined {
-  if (filters === undefined) return undefined;
-  try {
-    return readFilters(filters);
-  } catch (error) {
-    if (error instanceof FilterSyntaxError) return undefined;
-    throw error;
-  }
+  readonly before: TopicConditions | undefined;
+  readonly after: TopicConditions | undefined;
 }
 
 /**
@@ -55,7 +37,8 @@ function explainVersion(
 ): DecisiveCondition[] {
   const own = conditions[version];
   if (own === undefined) return [];
-  return explain(own, event, record).map(({ condition, held, found }) => ({
+  const all = own.all.map(({ condition }) => condition);
+  return explain(all, event, record).map(({ condition, held, found }) => ({
     version,
     filter: condition.member,
     condition: cut(printCondition(condition)),

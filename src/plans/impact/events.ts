@@ -1,5 +1,6 @@
 import type { RejectionCode } from "@topicsync/lib/errors";
 import type { EventRecord } from "@topicsync/filters";
+import type { ImpactResult } from "../../../schemas/impact.ts";
 
 /** Where a record is: in a partition of a Kafka topic, or on a line of a file, whose partition is 0. */
 export interface EventPlace {
@@ -25,22 +26,10 @@ export interface RejectedRecord extends EventPlace {
   readonly code: RejectionCode;
 }
 
-/** A record that is not an event, as it is shown. */
-export type ShownRecord = Omit<RejectedRecord, "timestamp">;
-
 /** Takes what was read. */
 export interface EventSink {
   add(event: ReadEvent): void;
 }
 
-export interface ReadCounts {
-  readonly records: number;
-  readonly events: number;
-  /** How many records are not events, by code. */
-  readonly rejected: Readonly<Partial<Record<RejectionCode, number>>>;
-  /** Some of them, in order. */
-  readonly rejectedExamples: readonly ShownRecord[];
-  /** The earliest and the latest timestamp, in milliseconds since 1970; undefined without one. */
-  readonly first: number | undefined;
-  readonly last: number | undefined;
-}
+/** What was read, and whether that is everything. */
+export type ReadResult = Pick<ImpactResult, "complete" | "read">;

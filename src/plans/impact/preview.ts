@@ -1,3 +1,4 @@
+import type { AuditEvent } from "@topicsync/lib/audit/audit";
 import type { ImpactResult } from "../../../schemas/impact.ts";
 import type { ImpactChange } from "./changes.ts";
 import type { EventSelection } from "./selection.ts";
@@ -29,3 +30,11 @@ export interface ImpactPreview {
    */
   start(job: ImpactJob, listener: PreviewListener): Promise<ImpactResult>;
 }
+
+const maxAuditedTopics = 100;
+
+/** The audit event of a preview: its counts tell what events contain, also without examples. */
+export const toReadEvent = ({ changes }: Pick<ImpactJob, "changes">): AuditEvent => ({
+  action: "events.read",
+  topics: changes.slice(0, maxAuditedTopics).map(({ externalId }) => externalId),
+});

@@ -1,16 +1,19 @@
 import type { RejectionCode } from "@topicsync/lib/errors";
 import { toTime } from "@topicsync/lib/time";
-import type { EventSink, ReadCounts, ReadEvent, RejectedRecord, ShownRecord } from "./events.ts";
+import type { ImpactRead } from "../../../schemas/impact.ts";
+import type { EventSink, ReadEvent, RejectedRecord } from "./events.ts";
 import { PlaceSample } from "./sample.ts";
 
 /** Of those that are not events. */
 const maxShownRejected = 20;
 
+type KafkaRead = Pick<ImpactRead, "kafkaTopic" | "topicId" | "partitions">;
+
 /** Counts what was read, and passes the events on. */
 export class ReadTally {
   readonly #sink: EventSink;
   readonly #rejected = new Map<RejectionCode, number>();
-  readonly #shownRejected = new PlaceSample<ShownRecord>(maxShownRejected);
+  readonly #shownRejected = new PlaceSample<ImpactRead["rejectedExamples"][number]>(maxShownRejected);
   #events = 0;
   #first = Infinity;
   #last = -Infinity;
@@ -37,18 +40,20 @@ export class ReadTally {
     if (timestamp > this.#last) this.#last = timestamp;
   }
 
-  get counts(): ReadCounts {
+  /** What was read, by default of a file. */
+  describe(from: KafkaRead = { kafkaTopic: null, topicId: null, partitions: [] }): ImpactRead {
     const rejected = [...this.#rejected].toSorted(([one], [other]) => (one < other ? -1 : 1));
-    const hasTime = this.#first <= this.#last;
     return {
+      ...from,
+      firstTime: toTime(this.#first)?.toISOString() ?? null,
+      lastTime: toTime(this.#last)?.toISOString() ?? null,
       records: this.#events + rejected.reduce((sum, [, count]) => sum + count, 0),
       events: this.#events,
       rejected: Object.fromEntries(rejected),
       rejectedExamples: this.#shownRejected.items.toSorted(
         (one, other) => one.partition - other.partition || one.offset - other.offset,
       ),
-      first: hasTime ? this.#first : undefined,
-      last: hasTime ? this.#last : undefined,
+      withoutRecord: 0,
     };
   }
 }

@@ -1,13 +1,17 @@
 import { RejectionError, UnavailableError } from "@topicsync/lib/errors";
 import { now } from "@topicsync/lib/platform";
 import type { LogBounds, LogReader, OffsetRange, TopicBounds } from "@topicsync/kafka";
+import { maxImpactEvents } from "../../../schemas/impact.ts";
 
-/** Which records are read. */
-export type EventSelection =
-  | { readonly kind: "last"; readonly count: number }
+/** Which records are read: the last ones, those of a time, or those with some offsets. */
+export interface EventSelection {
+  /** How many; 100,000 by default. */
+  readonly last?: number | undefined;
   /** Milliseconds since 1970, by the timestamps of the records. */
-  | { readonly kind: "time"; readonly from: number | undefined; readonly to: number | undefined }
-  | { readonly kind: "offsets"; readonly ranges: readonly OffsetRange[] };
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly offsets?: readonly OffsetRange[] | undefined;
+}
 
 /** The offsets of a Kafka topic that are read, by partition. */
 export interface SelectedRanges {
@@ -28,32 +32,18 @@ type Bounds = ReadonlyMap<number, TopicBounds>;
 export async function selectRanges(
   source: OffsetSource,
   topic: string,
-  selection: EventSelection,
+  { last = maxImpactEvents, from, to, offsets }: EventSelection,
 ): Promise<SelectedRanges> {
   const bounds = await source.fetchBounds(topic);
   if (bounds === undefined) throw new UnavailableError(`there is no Kafka topic named "${topic}"`);
   const [first] = bounds.values();
-  return { ranges: await findRanges(source, topic, { bounds, selection }), topicId: first?.topicId };
-}
-
-async function findRanges(
-  source: OffsetSource,
-  topic: string,
-  { bounds, selection }: { readonly bounds: Bounds; readonly selection: EventSelection },
-): Promise<OffsetRange[]> {
-  switch (selection.kind) {
-    case "offsets":
-      return checkRanges(selection.ranges, bounds);
-    case "last":
-      return findLast(source, topic, { bounds, count: selection.count });
-    case "time": {
-      const { from, to } = selection;
-      const lows =
-        from === undefined ? toLows(bounds) : await findSince(source, topic, { bounds, time: from });
-      const highs = to === undefined ? toHighs(bounds) : await findSince(source, topic, { bounds, time: to });
-      return toRanges(lows, highs);
-    }
-  }
+  const select = (ranges: OffsetRange[]): SelectedRanges => ({ ranges, topicId: first?.topicId });
+  if (offsets !== undefined) return select(checkRanges(offsets, bounds));
+  if (from === undefined && to === undefined)
+    return select(await findLast(source, topic, { bounds, count: last }));
+  const lows = from === undefined ? toLows(bounds) : await findSince(source, topic, { bounds, time: from });
+  const highs = to === undefined ? toHighs(bounds) : await findSince(source, topic, { bounds, time: to });
+  return select(toRanges(lows, highs));
 }
 
 const maxFaults = 20;

@@ -12,7 +12,7 @@ import {
   type RejectionCode,
 } from "@topicsync/lib/errors";
 import { now, schedule } from "@topicsync/lib/platform";
-import { maxImpactEvents, type ImpactResult } from "../../../schemas/impact.ts";
+import type { ImpactResult } from "../../../schemas/impact.ts";
 import type {
   ImpactJob,
   ImpactPreview,
@@ -37,18 +37,16 @@ export interface WorkerInput extends Pick<PreviewOptions, "kafka" | "topic"> {
   /** Milliseconds since 1970: each thread counts from another time. */
   readonly startedOn: number;
   readonly limitMs: number;
-  readonly maxOffsets: number;
 }
 
 /** An error that a thread reports: errors of our classes cannot be sent. */
-export type PreviewError =
-  | { readonly name: "UnavailableError" | "ConfigurationError" | "Error"; readonly message: string }
-  | {
-      readonly name: "RejectionError";
-      readonly message: string;
-      readonly code: RejectionCode;
-      readonly details: readonly Fault[];
-    };
+export interface PreviewError {
+  readonly name: string;
+  readonly message: string;
+  /** Of a RejectionError. */
+  readonly code?: RejectionCode;
+  readonly details?: readonly Fault[];
+}
 
 /** What a thread sends. */
 export type PreviewMessage =
@@ -77,17 +75,8 @@ export function createImpactPreview(options: PreviewOptions): ImpactPreview {
     const startedOn = now();
     try {
       const proofKey = await options.findReplayKey();
-      const { topic } = options;
       const kafka = toImpactClient(options.kafka);
-      const input: WorkerInput = {
-        kafka,
-        topic,
-        proofKey,
-        job,
-        startedOn,
-        limitMs,
-        maxOffsets: maxImpactEvents,
-      };
+      const input = { kafka, topic: options.topic, proofKey, job, startedOn, limitMs };
       const abort = AbortSignal.any([listener.abort, options.stopping]);
       return await runWorker(input, { ...listener, abort });
     } finally {
@@ -139,15 +128,8 @@ async function runWorker(
   }
 }
 
-function toError(error: PreviewError): Error {
-  switch (error.name) {
-    case "RejectionError":
-      return new RejectionError(error.code, error.message, error.details);
-    case "ConfigurationError":
-      return new ConfigurationError(error.message);
-    case "UnavailableError":
-      return new KafkaUnavailableError(error.message);
-    case "Error":
-      return new Error(error.message);
-  }
+function toError({ name, message, code, details }: PreviewError): Error {
+  if (code !== undefined) return new RejectionError(code, message, details);
+  if (name === "ConfigurationError") return new ConfigurationError(message);
+  return name === "UnavailableError" ? new KafkaUnavailableError(message) : new Error(message);
 }

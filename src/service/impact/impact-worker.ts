@@ -6,8 +6,7 @@ import { ConfigurationError, getErrorMessage, RejectionError, UnavailableError }
 import { createLogger } from "@topicsync/lib/logger";
 import { elapsed, now } from "@topicsync/lib/platform";
 import { ImpactCounts } from "../../plans/impact/counts.ts";
-import { toImpactResult } from "../../plans/impact/result.ts";
-import type { ImpactResult } from "../../../schemas/impact.ts";
+import { maxImpactEvents, type ImpactResult } from "../../../schemas/impact.ts";
 import type { PreviewError, PreviewMessage, WorkerInput } from "./impact-preview.ts";
 import { nameRecord, readEvents } from "./read-events.ts";
 
@@ -21,7 +20,6 @@ async function preview({
   job,
   startedOn,
   limitMs,
-  maxOffsets,
 }: WorkerInput): Promise<ImpactResult> {
   const leftMs = Math.max(0, Math.min(limitMs, startedOn + limitMs - now()));
   const endsAt = elapsed() + leftMs;
@@ -37,16 +35,16 @@ async function preview({
       ...{ kafka: broker, topic, maxEventBytes: kafka.maxEventBytes },
       proofKey: proofKey && Buffer.from(proofKey),
     };
-    const read = await readEvents(source, counts, {
+    const result = await readEvents(source, counts, {
       selection: job.selection,
-      ...{ maxOffsets, deadline, abort: new AbortController().signal },
+      ...{ maxOffsets: maxImpactEvents, deadline, abort: new AbortController().signal },
       onProgress(done, total) {
         if (elapsed() - reportedAt < progressIntervalMs) return;
         reportedAt = elapsed();
         send({ kind: "progress", done, total });
       },
     });
-    return toImpactResult(counts, read);
+    return counts.toResult(result);
   } finally {
     await broker.close();
   }

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+
 import { RejectionError } from "@topicsync/lib/errors";
 import {
   formatRecordPosition,
@@ -8,9 +10,9 @@ import {
   type OffsetRange,
 } from "@topicsync/kafka";
 import { decodeEvent, removeForgedHeaders } from "../../../consumers/events/decode.ts";
-import type { ReadEvent, RejectedRecord, EventSink } from "../../plans/impact/events.ts";
+import type { ImpactRead } from "../../../schemas/impact.ts";
+import type { ReadEvent, ReadResult, RejectedRecord, EventSink } from "../../plans/impact/events.ts";
 import { ReadTally } from "../../plans/impact/read-tally.ts";
-import type { ReadResult } from "../../plans/impact/result.ts";
 import {
   countOffsets,
   selectRanges,
@@ -84,8 +86,12 @@ export async function readEvents(
   const { ranges, topicId } = await selectRanges(kafka, topic, options.selection);
   requireAtMost(options.maxOffsets, countOffsets(ranges));
   const reading = new RangeReading(source, ranges, sink);
-  const complete = await reading.run(options);
-  return { complete, kafkaTopic: topic, topicId, ...reading.result };
+  const running = reading.run(options);
+  // A broker that does not respond must not delay the result.
+  running.catch(() => undefined);
+  const expired = options.deadline && once(options.deadline.signal, "abort").then(() => false);
+  const complete = await Promise.race(expired === undefined ? [running] : [running, expired]);
+  return { complete, read: reading.describe(topicId) };
 }
 
 function requireAtMost(max = Infinity, offsets: number): void {
@@ -115,21 +121,17 @@ class RangeReading {
   async run({ abort, deadline, onProgress }: ReadingOptions): Promise<boolean> {
     const total = countOffsets(this.#ranges);
     const { kafka, topic } = this.#source;
-    const parts = kafka.readRanges(topic, { ranges: this.#ranges, abort })[Symbol.asyncIterator]();
-    for (;;) {
-      // A broker that does not respond must not delay the result.
-      const next = await waitUntil(parts.next(), deadline?.signal);
-      if (next === undefined) return false;
-      if (next.done === true) return true;
-      if (!this.#add(next.value, deadline)) return false;
+    for await (const part of kafka.readRanges(topic, { ranges: this.#ranges, abort })) {
+      if (!this.#add(part, deadline)) return false;
       onProgress(countOffsets(this.#readRanges), total);
     }
+    return true;
   }
 
   /** Returns false once the deadline has passed. */
   #add({ partition, records, end }: FetchedPart, deadline: Deadline | undefined): boolean {
     for (const record of records) {
-      if (deadline?.hasPassed() === true) return false;
+      if (deadline !== undefined && (deadline.signal.aborted || deadline.hasPassed())) return false;
       this.#countSkipped(record, partition);
       this.#tally.add(readRecord(record, partition, this.#source));
       this.#ends.set(partition, record.offset + 1);
@@ -152,25 +154,10 @@ class RangeReading {
     }));
   }
 
-  get result(): Pick<ReadResult, "ranges" | "counts" | "withoutRecord"> {
-    const [ranges, { counts }] = [this.#readRanges, this.#tally];
-    return { ranges, counts, withoutRecord: countOffsets(ranges) - counts.records - this.#skipped };
-  }
-}
-
-/** Waits for a promise; undefined if the signal is aborted first. */
-async function waitUntil<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
-  if (signal === undefined) return promise;
-  // A promise for each call: one that lives long would keep the results of all races that it takes part in.
-  const { promise: expired, resolve } = Promise.withResolvers<undefined>();
-  const end = (): void => {
-    resolve(undefined);
-  };
-  signal.addEventListener("abort", end, { once: true });
-  if (signal.aborted) end();
-  try {
-    return await Promise.race([promise, expired]);
-  } finally {
-    signal.removeEventListener("abort", end);
+  describe(topicId: string | undefined): ImpactRead {
+    const partitions = this.#readRanges;
+    const kafkaTopic = this.#source.topic;
+    const read = this.#tally.describe({ kafkaTopic, topicId: topicId ?? null, partitions });
+    return { ...read, withoutRecord: countOffsets(partitions) - read.records - this.#skipped };
   }
 }

@@ -1,8 +1,12 @@
 import type { Filter } from "mongodb";
 
 import { RejectionError, TransactionConflictError } from "@topicsync/lib/errors";
-import { createOriginRejection } from "../../plans/origin.ts";
-import type { SetApply, SetWrites, TopicSet, TopicSetStore } from "../../plans/stores.ts";
+import {
+  createOriginRejection,
+  type SetWrites,
+  type TopicSet,
+  type TopicSetStore,
+} from "../../plans/stores.ts";
 import { DetailsConflictError } from "../../topics/details/store.ts";
 import type { Database } from "../database/database.ts";
 import { isDuplicate } from "../database/failures.ts";
@@ -129,36 +133,21 @@ export function addApply(current: SetRecord | null, writes: SetWrites): SetRecor
   };
 }
 
-export const fromSetRecord = ({
-  _id,
-  origin,
-  created_on,
-  created_by,
-  namespace,
-  applies,
-}: SetRecord): TopicSet => ({
-  name: _id,
-  origin,
-  createdOn: created_on,
-  createdBy: created_by,
+export const fromSetRecord = ({ _id: name, origin, namespace, ...record }: SetRecord): TopicSet => ({
+  view: {
+    name,
+    ...(origin !== undefined && { origin }),
+    createdOn: record.created_on.toISOString(),
+    createdBy: record.created_by,
+    applies: record.applies.map(({ plan, revision, by, started_on, ended_on, applied, total }) => ({
+      plan,
+      ...(revision !== undefined && { revision }),
+      by,
+      startedOn: started_on.toISOString(),
+      endedOn: ended_on.toISOString(),
+      applied,
+      total,
+    })),
+  },
   namespaces: namespace,
-  applies: applies.map(fromApplyRecord),
-});
-
-const fromApplyRecord = ({
-  plan,
-  revision,
-  by,
-  started_on,
-  ended_on,
-  applied,
-  total,
-}: ApplyRecord): SetApply => ({
-  plan,
-  revision,
-  by,
-  startedOn: started_on,
-  endedOn: ended_on,
-  applied,
-  total,
 });

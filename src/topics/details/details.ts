@@ -90,27 +90,30 @@ export const showVersion = (version: number): ShownDetails => ({
   changedBy: "",
 });
 
-/** The normal form of details: absent members have their defaults; tags and labels are sorted. */
+/**
+ * The normal form of details: absent members have their defaults, tags and labels are sorted, and members of
+ * other things are left out.
+ */
 export function toDetails(body: TopicDetailsBody): TopicDetails {
   const { tags = [], labels = {}, consumers = [], ...others } = body;
-  return {
+  return pickDetails({
     ...noDetails,
     ...others,
     tags: [...new Set(tags)].toSorted(),
     labels: Object.fromEntries(Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1))),
     consumers: consumers.map(({ name, contact = "" }) => ({ name, contact })),
-  };
+  });
 }
 
-const members = Object.keys(noDetails) as (keyof TopicDetails)[];
+export const detailsMembers = Object.keys(noDetails) as (keyof TopicDetails)[];
 
 /** What a team says, without what else is known about it. */
 export const pickDetails = (details: TopicDetails): TopicDetails =>
-  Object.fromEntries(members.map((member) => [member, details[member]])) as unknown as TopicDetails;
+  Object.fromEntries(detailsMembers.map((member) => [member, details[member]])) as unknown as TopicDetails;
 
 /** The members of details in one order, to compare or digest them. */
 export const formatDetails = (details: TopicDetails): string =>
-  JSON.stringify(members.map((member) => details[member]));
+  JSON.stringify(detailsMembers.map((member) => details[member]));
 
 /** The faults that the schema does not find. Whether `replacedBy` exists is not checked here. */
 export function findDetailsFaults(externalId: string, { consumers, replacedBy }: TopicDetails): Fault[] {

@@ -103,7 +103,7 @@ async function readExpected(externalId: string) {
   const detailsVersion = details?.version ?? 0;
   if (!topic) return { externalId, detailsVersion, expects: null };
   const { id, version } = topic;
-  const digest = digestDefinition({ ...topic, externalId });
+  const digest = digestDefinition(topic);
   return { externalId, detailsVersion, expects: { id, version, digest } };
 }
 

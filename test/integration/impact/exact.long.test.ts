@@ -12,7 +12,6 @@ import type { ImpactResult } from "../../../schemas/impact.ts";
 import { nameRecord, readEvents } from "../../../src/service/impact/read-events.ts";
 import { Backtest } from "../../../src/plans/impact/backtest.ts";
 import { ImpactCounts } from "../../../src/plans/impact/counts.ts";
-import { toImpactResult } from "../../../src/plans/impact/result.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { useFolder } from "../../support/folder.ts";
 import { createKafkaTopics, waitForTransactions } from "../../support/kafka-topics.ts";
@@ -77,7 +76,7 @@ const entries: LogEntry[] = [];
 let sentTransactions = 0;
 const source = { kafka: broker, topic: kafkaTopic, maxEventBytes: 1_048_576, proofKey: undefined };
 /** More than there are. */
-const selection = { kind: "last", count: 10 * eventCount } as const;
+const selection = { last: 10 * eventCount };
 const { signal: never } = new AbortController();
 
 before(async () => {
@@ -174,7 +173,7 @@ function assertExact(result: ImpactResult): void {
 
 describe("topicsync topics impact", () => {
   it("counts exactly what an independent evaluator counts", async () => {
-    const { result } = await preview("--last", String(selection.count));
+    const { result } = await preview("--last", String(selection.last));
     assert.equal(result.complete, true);
     assert.deepEqual(
       result.topics.map(({ externalId }) => externalId),
@@ -224,7 +223,7 @@ describe("topicsync topics impact", () => {
         if (done > 1_000) deadline.abort();
       },
     });
-    const result = toImpactResult(counts, read);
+    const result = counts.toResult(read);
     assert.equal(result.complete, false);
     assert.ok(result.read.records > 0 && result.read.records < entries.length);
     assertExact(result);
@@ -236,8 +235,8 @@ describe("topicsync topics impact", () => {
       deadline: { signal: AbortSignal.abort(), hasPassed: () => true },
       onProgress: () => undefined,
     });
-    assert.deepEqual([result.complete, result.counts.records], [false, 0]);
-    assert.ok(result.ranges.every(({ from, to }) => from === to));
+    assert.deepEqual([result.complete, result.read.records], [false, 0]);
+    assert.ok(result.read.partitions.every(({ from, to }) => from === to));
   });
 
   it("rejects a selection of more records than are to be read", async () => {

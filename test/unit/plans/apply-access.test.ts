@@ -6,9 +6,13 @@ import { PlanError, RejectionError } from "@topicsync/lib/errors";
 import { createApply } from "../../../src/plans/apply.ts";
 import type { ApplyAccess } from "../../../src/plans/apply-access.ts";
 import { digestDefinition } from "../../../src/plans/desired.ts";
-import type { PlannedChange, PlannedState } from "../../../src/plans/plan.ts";
+import { toPlannedState, type PlannedChange, type PlannedState } from "../../../src/plans/plan.ts";
 import { noDetails, toNextDetails, type StoredDetails } from "../../../src/topics/details/details.ts";
-import type { Topic, TopicDefinition } from "../../../src/topics/topic.ts";
+import {
+  toDefinition as pickDefinition,
+  type Topic,
+  type TopicDefinition,
+} from "../../../src/topics/topic.ts";
 import { createDefinition } from "../topics/model.ts";
 import { createMemorySets } from "./memory-sets.ts";
 
@@ -19,10 +23,15 @@ const toDefinition = (externalId: string, namespace: string): TopicDefinition =>
   namespace,
 });
 
-const toState = (definition: TopicDefinition, owner = ""): PlannedState => ({
-  ...{ externalId: definition.externalId, definition, path: "a.yaml" },
-  details: { ...noDetails, owner },
-});
+const toState = (definition: TopicDefinition, owner = ""): PlannedState =>
+  toPlannedState({
+    ...{ externalId: definition.externalId, definition: pickDefinition(definition), path: "a.yaml" },
+    details: { ...noDetails, owner },
+  });
+
+/** Of a topic whose definition is the channel's. */
+const toDescribed = (externalId: string, owner = ""): PlannedState =>
+  toPlannedState({ externalId, path: "a.yaml", details: { ...noDetails, owner } });
 
 const toExpected = (topic: Topic): PlannedChange["expects"] => ({
   ...{ id: topic.id, version: topic.version, digest: digestDefinition(topic) },
@@ -85,10 +94,7 @@ describe("details that another topic left in a foreign namespace", () => {
     const { apply, read, leave } = await createScene();
     leave("b");
     const before = read();
-    for (const change of [
-      toChange("describe", "b", { after: { ...toState(toDefinition("b", own)), definition: undefined } }),
-      toChange("release", "b"),
-    ])
+    for (const change of [toChange("describe", "b", { after: toDescribed("b") }), toChange("release", "b")])
       await assert.rejects(apply([change], { access }), refused);
     assert.deepEqual(read(), before);
     await apply([toChange("create", "b", { after: toState(toDefinition("b", own), "me") })], { access });
@@ -109,7 +115,7 @@ describe("details that another topic left in a foreign namespace", () => {
 
   it("tell their version alone, and not whether they are guessed", async () => {
     const { applyBatch, apply, topic, left, read } = await createScene();
-    const after: PlannedState = { ...toState(topic), details: left, path: "secret.yaml" };
+    const after: PlannedState = { ...toState(topic, left.owner), path: "secret.yaml" };
     const adopt = { expects: toExpected(topic), after };
     await assert.rejects(apply([toChange("adopt", "a", adopt)], { access }), (error: unknown) => {
       assert.ok(error instanceof PlanError);
@@ -130,7 +136,7 @@ describe("a change that no plan has", () => {
     const same = toState(topic);
     const other = toState(toDefinition("b", own));
     const expects = toExpected(topic);
-    const described = { ...other, definition: undefined };
+    const described = toDescribed("b");
     const cases: [change: PlannedChange, path: string][] = [
       [toChange("describe", "a", { expects, after: described }), "/changes/0/after/externalId"],
       [toChange("adopt", "nothing", { after: described }), "/changes/0/expects"],
@@ -144,7 +150,7 @@ describe("a change that no plan has", () => {
       [
         toChange("describe", "a", {
           expects,
-          after: { ...toState(topic), details: { ...noDetails, replacedBy: "a" } },
+          after: { ...toState(topic), replacedBy: "a" },
         }),
         "/changes/0/after/replacedBy",
       ],
@@ -181,7 +187,7 @@ describe("the audit events of an apply", () => {
       [topic, other].map(({ id }) => ["topic.described", id]),
     );
     table.topics = table.topics.filter(({ id }) => id !== other.id);
-    const described = { ...toState(other, "me"), definition: undefined };
+    const described = toDescribed("b", "me");
     const last = await applyBatch([toChange("describe", "b", { after: described, detailsVersion: 1 })]);
     assert.equal(read().details.get("b")?.owner, "me");
     assert.deepEqual(last.events, [{ action: "topic.described", externalId: "b", id: "" }]);
@@ -203,7 +209,7 @@ describe("a set", () => {
     await assert.rejects(apply([create("a", own)], { set: "theirs", access }), refused);
     // It may be created after it was looked up.
     const absent = { ...stores.sets, find: () => Promise.resolve(undefined) };
-    const batch = { database: "database", set: "theirs", origin: undefined, revision: undefined };
+    const batch = { database: "database", set: "theirs" };
     const applyLate = createApply({ ...stores, sets: absent });
     const changes = [create("4", own)];
     await assert.rejects(
@@ -214,6 +220,6 @@ describe("a set", () => {
     assert.equal(await apply([create("4", own)], { set: "both", access }), 1);
     assert.equal(await apply([create("5", own)], { set: "mine", access }), 1);
     assert.equal(await apply([create("6", own)], { set: "mine", origin: "mine", access }), 1);
-    assert.deepEqual((await stores.sets.find("mine"))?.origin, "mine");
+    assert.deepEqual((await stores.sets.find("mine"))?.view.origin, "mine");
   });
 });

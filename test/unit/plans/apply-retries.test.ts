@@ -25,7 +25,7 @@ const election: Failure = { election: () => undefined };
 /** A plan of three changes: the details of `a`, `b` as a whole, and a new topic `c`. `a` is made already. */
 async function createScene() {
   const world = createMemorySets();
-  const plan = async (files: Parameters<typeof toDesiredSet>[0]): Promise<readonly PlannedChange[]> =>
+  const plan = async (files: Parameters<typeof toDesiredSet>[0]): Promise<PlannedChange[]> =>
     (await world.plan(toDesiredSet(files))).plan.changes;
   await world.apply(await plan([createDesired("a"), createDesired("b")]));
   const changes = await plan([
@@ -39,7 +39,7 @@ async function createScene() {
   await world.apply([first]);
   const before = world.read();
 
-  const { sets, topics, source, now } = world.stores;
+  const { sets, topics, reader, now } = world.stores;
   const written: SetWrites[] = [];
   let attempts = 0;
 
@@ -47,7 +47,7 @@ async function createScene() {
   function applyAfter(...failures: readonly Failure[]) {
     attempts = 0;
     const apply = createApply({
-      ...{ topics, source, now },
+      ...{ topics, reader, now },
       sets: {
         ...sets,
         getPrimary: () => `primary ${(attempts += 1)}`,
@@ -66,7 +66,7 @@ async function createScene() {
         },
       },
     });
-    const batch = { database: "database", set: "noc", origin: undefined, revision: undefined, plan: "p" };
+    const batch = { database: "database", set: "noc", plan: "p" };
     return apply({ ...batch, total: changes.length, changes }, { user: "ann", access: everywhere });
   }
 

@@ -8,10 +8,18 @@ import {
   type ApplyOptions,
 } from "../../../src/plans/apply.ts";
 import { createPlan, type SetPlanOptions } from "../../../src/plans/create-plan.ts";
-import { createDatabaseSource } from "../../../src/plans/database-source.ts";
 import { digestManaged, type DesiredSet, type DesiredTopic } from "../../../src/plans/desired.ts";
+import { readDriftPage, type Drift } from "../../../src/plans/drift.ts";
 import type { PlanResult } from "../../../src/plans/plan.ts";
-import type { SetWrites, TopicSet } from "../../../src/plans/stores.ts";
+import { createPlanReader } from "../../../src/plans/reader.ts";
+import type {
+  PlanReader,
+  PlanSource,
+  SetWrites,
+  TopicSet,
+  TopicSetStore,
+} from "../../../src/plans/stores.ts";
+import { toKnownView } from "../../../src/plans/view.ts";
 import { DetailsConflictError } from "../../../src/topics/details/store.ts";
 import {
   noDetails,
@@ -80,8 +88,9 @@ export function createMemorySets() {
     }
     details = next;
     const namespaces = [...new Set([...(stored?.namespaces ?? []), ...writes.namespaces])];
-    const kept = { origin: origin ?? stored?.origin, namespaces };
-    sets.set(set, { name: set, ...kept, createdOn: on, createdBy: "ann", applies: [] });
+    const kept = origin ?? stored?.view.origin;
+    const view = { name: set, createdOn: on.toISOString(), createdBy: "ann", applies: [] };
+    sets.set(set, { view: { ...view, ...(kept !== undefined && { origin: kept }) }, namespaces });
   }
 
   const setStore = {
@@ -92,9 +101,8 @@ export function createMemorySets() {
     list: () => Promise.resolve([...sets.values()]),
     write,
   };
-  const source = createDatabaseSource({
+  const reader = createPlanReader({
     topics: table,
-    sets: setStore,
     details: {
       find: (ids) => Promise.resolve(ids.flatMap((id) => details.get(id) ?? [])),
       search: ({ set, namespaces }) =>
@@ -107,32 +115,22 @@ export function createMemorySets() {
           for (; found.length > 0;) yield found.splice(0, 2);
         },
     },
-    eventTypes: {
-      findWarnings: ({ contentQuery = "" }) =>
-        Promise.resolve([
-          {
-            code: "UNKNOWN_PATH",
-            filter: "contentQuery",
-            condition: contentQuery,
-            message: "",
-            suggestions: [],
-          },
-        ]),
-    },
   });
+  const source = createSource(reader, setStore);
   const topics = createTopicService(table, { now });
-  const stores = { topics, source, sets: setStore, now };
+  const stores = { topics, reader, sets: setStore, now };
   const apply = createApply(stores);
   const applyBatch = (
     changes: ApplyBatch["changes"],
     { plan = "p", set = "noc", origin, access = everywhere }: RunOptions = {},
   ): Promise<AppliedBatch> => {
-    const batch = { database: "database", origin, revision: undefined, set, plan, changes };
+    const batch = { database: "database", ...(origin !== undefined && { origin }), set, plan, changes };
     return apply({ ...batch, total: changes.length }, { user: "ann", access });
   };
 
   return {
     table,
+    reader,
     source,
     topics,
     stores,
@@ -157,11 +155,34 @@ export function createMemorySets() {
         ...options,
       }),
     applyBatch,
+    listDrift: async (set = "noc"): Promise<readonly Drift[]> =>
+      (await readDriftPage(reader, set, { after: undefined, namespaces: "all" })).drift,
     /** Applies changes together, and returns how many were made. */
     apply: async (...args: Parameters<typeof applyBatch>): Promise<number> =>
       (await applyBatch(...args)).applied,
   };
 }
+
+/** What plans are made from by somebody with every right. */
+export const createSource = (
+  reader: PlanReader,
+  sets: Pick<TopicSetStore, "getDatabaseId" | "find">,
+): { -readonly [K in keyof PlanSource]: PlanSource[K] } => ({
+  databaseId: sets.getDatabaseId(),
+  findSet: async (name) => (await sets.find(name))?.view,
+  async *streamMembers(set) {
+    const members = reader.streamMembers(set, { after: undefined, namespaces: "all" });
+    for await (const known of members) yield toKnownView(known);
+  },
+  findKnown: async (ids) => (await reader.findKnown(ids)).map(toKnownView),
+  findHolders: (definitions) => reader.findHolders(definitions),
+  findWarnings: (definitions) =>
+    Promise.resolve(
+      definitions.map(({ contentQuery: condition }) => [
+        { code: "UNKNOWN_PATH", filter: "contentQuery", condition, message: "", suggestions: [] },
+      ]),
+    ),
+});
 
 /** A topic in a file, whose name and filter are the same text. */
 export const createDesired = (

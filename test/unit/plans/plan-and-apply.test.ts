@@ -9,7 +9,7 @@ import { allowAll } from "../../support/allow-all.ts";
 import { toBatches } from "../../../src/plans/batches.ts";
 import type { SetPlanOptions } from "../../../src/plans/create-plan.ts";
 import type { DesiredTopic } from "../../../src/plans/desired.ts";
-import { findDrift, readDriftPage, type Drift } from "../../../src/plans/drift.ts";
+import { readDriftPage, type Drift } from "../../../src/plans/drift.ts";
 import type { PlannedChange, PlanResult } from "../../../src/plans/plan.ts";
 import { ChangesRejectedError } from "../../../src/topics/changing.ts";
 import type { DefinitionChange } from "../../../src/topics/definition-change.ts";
@@ -259,7 +259,7 @@ async function checkRun(world: World, run: Run, at: number): Promise<void> {
   const after = world.read();
   checkStored(run, result, before, after);
   const made = new Set(result.plan.changes.map((one) => one.after?.externalId));
-  for await (const { externalId } of findDrift(world.source, set))
+  for (const { externalId } of await world.listDrift(set))
     assert.ok(!made.has(externalId), `${externalId} has drifted from what was just applied`);
   assert.equal(await applyAll(), 0, "repeated");
   assert.deepEqual(world.read(), after, "repeated");
@@ -276,7 +276,7 @@ async function readDrift(world: World, set: string, limit: number, among: Namesp
   const found: Drift[] = [];
   let after: string | undefined;
   do {
-    const { drift, next } = await readDriftPage(world.source, set, { after, namespaces: among, limit });
+    const { drift, next } = await readDriftPage(world.reader, set, { after, namespaces: among, limit });
     found.push(...drift);
     assert.ok(next === undefined || next > (after ?? ""));
     after = next;
@@ -287,8 +287,7 @@ async function readDrift(world: World, set: string, limit: number, among: Namesp
 async function checkDrift(world: World): Promise<void> {
   const { topics, details } = world.read();
   for (const set of ["noc", "other"]) {
-    const all: Drift[] = [];
-    for await (const one of findDrift(world.source, set)) all.push(one);
+    const all = await world.listDrift(set);
     for (const limit of [1, 2, 9]) {
       assert.deepEqual(await readDrift(world, set, limit, "all"), all);
       const own = [{ namespace: "space", below: false }];

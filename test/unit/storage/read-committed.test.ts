@@ -64,7 +64,7 @@ const startSession = () => {
 describe("what was changed since it was read is not overwritten:", () => {
   const toWrites = (set: string, plan: string): SetWrites => ({
     ...{ set, origin: undefined, on: new Date(), namespaces: [plan], applied: 1 },
-    apply: { plan, revision: undefined, by: "ann", total: 1 },
+    apply: { plan, by: "ann", total: 1 },
     ...{ details: [], removedDetails: [], replacedDetails: [] },
   });
   const sets = createTopicSetStore(database, options);
@@ -83,7 +83,7 @@ describe("what was changed since it was read is not overwritten:", () => {
       await slow.write(toWrites(set, "slow"), {});
       const found = await sets.find(set);
       assert.deepEqual(
-        found?.applies.map(({ plan }) => plan).toSorted(),
+        found?.view.applies.map(({ plan }) => plan).toSorted(),
         [...before, "fast", "slow"].toSorted(),
       );
       assert.deepEqual(found.namespaces, [...before, "fast", "slow"].toSorted());
@@ -97,7 +97,7 @@ describe("what was changed since it was read is not overwritten:", () => {
       toWrites(set, "slow"),
       {},
     );
-    assert.equal((await sets.find(set))?.applies.length, 3);
+    assert.equal((await sets.find(set))?.view.applies.length, 3);
   });
 
   it("a dead letter", async () => {

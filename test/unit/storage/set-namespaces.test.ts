@@ -6,7 +6,7 @@ import { addApply } from "../../../src/storage/topics/sets.ts";
 const write = (namespaces: readonly string[]) => ({
   ...{ set: "tickets", origin: undefined, on: new Date(), namespaces, applied: 1 },
   ...{ details: [], removedDetails: [], replacedDetails: [] },
-  apply: { plan: "0123", revision: undefined, by: "ann", total: 1 },
+  apply: { plan: "0123", by: "ann", total: 1 },
 });
 
 test("a set has topics in at most 1,000 namespaces, those of its former topics included", () => {

@@ -1,13 +1,13 @@
 import { exitCodes, UnavailableError, PlanError } from "@topicsync/lib/errors";
 import { createDatabaseError } from "../../../plans/apply.ts";
 import { toBatches } from "../../../plans/batches.ts";
-import { parsePlan, toPlanFile } from "../../../plans/plan-file.ts";
+import { parsePlan } from "../../../plans/plan-file.ts";
 import type { TopicPlan } from "../../../plans/plan.ts";
 import { readTextFile } from "../../input/files.ts";
 import type { JsonFlag } from "../../input/options.ts";
 import { formatCount } from "../../output/format.ts";
 import { printError, printJson, printLine, sanitize } from "../../output/output.ts";
-import { runWithTarget, type PlanTarget } from "./plan-target.ts";
+import { applyBatch, runWithTarget, type PlanTarget } from "./plan-target.ts";
 import { loadFiles, makePlan, printPlanText, requireApplicable, type PlanOptionFlags } from "./plan.ts";
 
 export interface ApplyFlags extends PlanOptionFlags, JsonFlag {
@@ -23,10 +23,10 @@ export async function applyTopics(paths: readonly string[], flags: ApplyFlags): 
   const [file, ...others] = paths;
   if (file === undefined || others.length > 0)
     throw new PlanError("`apply` takes one plan; to plan and apply files of topics in one run, use --yes.");
-  const { sha256, ...plan } = parsePlan(await readTextFile(file));
+  const plan = parsePlan(await readTextFile(file));
   await runWithTarget(flags, async (target) => {
     printWarnings(plan);
-    await applyPlan(plan, sha256, target, flags);
+    await applyPlan(plan, target, flags);
   });
 }
 
@@ -44,7 +44,7 @@ async function planAndApply(paths: readonly string[], flags: ApplyFlags): Promis
     const result = await makePlan(files, target, flags);
     if (!flags.json) await printPlanText(result);
     if (!requireApplicable(result, flags)) return;
-    await applyPlan(result.plan, toPlanFile(result.plan).sha256, target, flags);
+    await applyPlan(result.plan, target, flags);
   });
 }
 
@@ -53,21 +53,22 @@ const planIdLength = 16;
 
 /** Applies a plan batch by batch, and stops at the first one that cannot be applied. */
 export async function applyPlan(
-  plan: TopicPlan,
-  sha256: string,
-  { source, apply, abort }: PlanTarget,
+  { database, set, origin, revision, changes, sha256 }: TopicPlan,
+  { source, client }: PlanTarget,
   { json }: JsonFlag,
 ): Promise<void> {
-  const { database, set, origin, revision, changes } = plan;
   const batches = toBatches(changes);
   if (source.databaseId !== database) throw createDatabaseError();
-  const id = sha256.slice(0, planIdLength);
+  const head = {
+    ...{ database, set, plan: sha256.slice(0, planIdLength), total: changes.length },
+    ...(origin !== undefined && { origin }),
+    ...(revision !== undefined && { revision }),
+  };
   let [applied, done] = [0, 0];
   try {
     for (const batch of batches) {
-      if (abort.aborted) throw new UnavailableError("stopped");
-      const total = changes.length;
-      applied += await apply({ database, set, origin, revision, plan: id, total, changes: batch });
+      if (client.abort.aborted) throw new UnavailableError("stopped");
+      applied += await applyBatch(client, { ...head, changes: batch });
       done += batch.length;
     }
   } catch (error) {
@@ -80,7 +81,7 @@ export async function applyPlan(
     process.exitCode = exitCodes.rejected;
     return;
   }
-  const result = { set, plan: id, applied, unchanged: changes.length - applied };
+  const result = { set, plan: head.plan, applied, unchanged: changes.length - applied };
   if (json) printJson(result);
   else printLine(`set ${set}: ${formatCount(applied, "change")} applied, ${result.unchanged} made already`);
 }

@@ -1,25 +1,17 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
-import { lifecycles, type TopicLifecycle } from "../../../../schemas/topics/details.ts";
+import { lifecycles } from "../../../../schemas/topics/details.ts";
 import { topicStates } from "../../../../schemas/topics/view.ts";
 import type { TopicListQuery } from "../../../../schemas/topics/list.ts";
 import { parseUnusedFor } from "../../input/options.ts";
 
+type ChoiceMembers = "state" | "name" | "namespace" | "source" | "unusedFor" | DetailsMembers;
+type DetailsMembers = "owner" | "tag" | "label" | "lifecycle" | "set";
+
 /** The options that select topics, as given. */
-export interface TopicChoiceFlags {
-  readonly state?: TopicListQuery["state"];
+export interface TopicChoiceFlags extends Partial<Pick<TopicListQuery, ChoiceMembers>> {
   readonly externalId?: string[];
-  readonly name?: string;
-  readonly namespace?: string;
-  readonly source?: TopicListQuery["source"];
-  readonly owner?: string;
-  readonly tag?: string;
-  readonly label?: string;
-  readonly lifecycle?: TopicLifecycle;
-  readonly set?: string;
   readonly search?: string;
-  /** A number with its unit: `30d`. */
-  readonly unusedFor?: string;
 }
 
 export const addTopicChoice = (command: Command): Command =>

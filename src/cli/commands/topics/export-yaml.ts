@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 
 import { getErrorMessage } from "@topicsync/lib/errors";
 import type { TopicView } from "../../../../schemas/topics/view.ts";
-import { toStateView } from "../../../plans/plan-file.ts";
+import { toPlannedState } from "../../../plans/plan.ts";
 import { noDetails, toDetails } from "../../../topics/details/details.ts";
 import { toDefinition } from "../../../topics/topic.ts";
 import { runWithClient } from "../../client/client.ts";
@@ -111,6 +111,6 @@ class FolderWriter {
 function formatEntry({ details: view, ...topic }: TopicView): string {
   const { externalId } = topic;
   const details = view === undefined ? noDetails : toDetails(view);
-  const state = Object.entries(toStateView({ externalId, definition: toDefinition(topic), details }));
+  const state = Object.entries(toPlannedState({ externalId, definition: toDefinition(topic), details }));
   return stringify([Object.fromEntries(state.filter(([, value]) => value !== ""))], { lineWidth: 0 });
 }

@@ -1,13 +1,12 @@
 import { ConfigurationError, formatFaults, PlanError, RejectionError } from "@topicsync/lib/errors";
 import { invariant } from "@topicsync/lib/invariant";
-import type { OffsetRange } from "@topicsync/kafka";
 import { maxImpactChanges, type ImpactResult } from "../../../../schemas/impact.ts";
 import { kafkaSettings } from "../../../../schemas/kafka-settings.ts";
 import { previewImpact } from "../../../operations/impact.ts";
 import type { ImpactChange } from "../../../plans/impact/changes.ts";
 import { ImpactCounts } from "../../../plans/impact/counts.ts";
-import type { EventSink } from "../../../plans/impact/events.ts";
-import { toImpactResult, toReadEvent, type ReadResult } from "../../../plans/impact/result.ts";
+import type { EventSink, ReadResult } from "../../../plans/impact/events.ts";
+import { toReadEvent } from "../../../plans/impact/preview.ts";
 import { ReadTally } from "../../../plans/impact/read-tally.ts";
 import type { EventSelection } from "../../../plans/impact/selection.ts";
 import { nameRecord, readEvents } from "../../../service/impact/read-events.ts";
@@ -19,11 +18,7 @@ import { printError } from "../../output/output.ts";
 import { createLongProgress, type Progress } from "../../output/progress.ts";
 
 /** Which events are read. */
-export interface EventFlags {
-  readonly last?: number;
-  readonly from?: number;
-  readonly to?: number;
-  readonly offsets?: readonly OffsetRange[];
+export interface EventFlags extends EventSelection {
   readonly events?: string;
   readonly kafkaTopic?: string;
 }
@@ -41,7 +36,6 @@ export interface ProposedChange extends ImpactChange {
   readonly namespace: string | undefined;
 }
 
-const defaultLast = 100_000;
 /** With fewer events there is no progress bar. */
 const minProgress = 50_000;
 
@@ -55,7 +49,11 @@ export async function previewChanges(
   flags: EventFlags & { readonly examples: number },
 ): Promise<ImpactResult> {
   const { context } = place;
-  if (changes.length === 0) return createEmptyResult();
+  if (changes.length === 0) {
+    // Nothing is read where nothing is to be compared.
+    const none = new ImpactCounts([], { maxExamples: 0, nameEvent: () => "" });
+    return none.toResult({ complete: true, read: new ReadTally(none).describe() });
+  }
   if (context === undefined && flags.events === undefined) return previewOnServer(place, changes, flags);
   if (flags.events === undefined) context?.audit()(toReadEvent({ changes }));
   const { events, examples: maxExamples } = flags;
@@ -64,14 +62,7 @@ export async function previewChanges(
       ? nameRecord(getKafkaTopic(place, flags))
       : ({ offset }: { readonly offset: number }) => `${events}:${offset}`;
   const counts = new ImpactCounts(changes, { maxExamples, nameEvent });
-  return toImpactResult(counts, await readSelected(place, counts, flags));
-}
-
-/** Nothing is read where nothing is to be compared. */
-function createEmptyResult(): ImpactResult {
-  const counts = new ImpactCounts([], { maxExamples: 0, nameEvent: () => "" });
-  const origin = { kafkaTopic: undefined, topicId: undefined, ranges: [], withoutRecord: 0 };
-  return toImpactResult(counts, { complete: true, ...origin, counts: new ReadTally(counts).counts });
+  return counts.toResult(await readSelected(place, counts, flags));
 }
 
 /** Lets the server compare the changes with what it has stored. */
@@ -148,29 +139,20 @@ export async function readSelected(
   };
   let progress: Progress | undefined;
   const options = {
-    selection: toSelection(flags),
+    selection: flags,
     abort: client.abort,
     onProgress(done: number, total: number) {
       progress ??= createLongProgress("reading events", total, minProgress);
       progress.at(done);
     },
   };
-  const read = await readEvents(source, sink, options).catch((error: unknown) => {
+  const result = await readEvents(source, sink, options).catch((error: unknown) => {
     if (!(error instanceof RejectionError)) throw error;
     const { code, message, details } = error;
     throw new RejectionError(code, `${message} ${formatFaults(details, "The selection")}`, details);
   });
-  progress?.end(`read ${formatCount(read.counts.records, "record")}`);
-  warnRejected(read);
-  return read;
-}
-
-function toSelection({ last = defaultLast, from, to, offsets }: EventFlags): EventSelection {
-  if (offsets !== undefined) return { kind: "offsets", ranges: offsets };
-  if (from !== undefined || to !== undefined) return { kind: "time", from, to };
-  return { kind: "last", count: last };
-}
-
-function warnRejected({ counts: { events, records } }: ReadResult): void {
+  const { events, records } = result.read;
+  progress?.end(`read ${formatCount(records, "record")}`);
   if (records > 0 && events === 0) printError("warning: none of the records is an event");
+  return result;
 }

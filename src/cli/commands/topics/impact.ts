@@ -52,6 +52,6 @@ async function backtest(place: PreviewPlace, flags: ImpactFlags): Promise<void> 
   const counts = new Backtest();
   for await (const topic of readTopics(place.client, {}, { showsCount: true })) counts.addTopic(topic);
   warnInvalidFilters(counts.invalid);
-  const read = await readSelected(place, counts, flags);
+  const { read } = await readSelected(place, counts, flags);
   await printBacktest(openOutput(), { counts, read, json: flags.json === true });
 }

@@ -3,12 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { exitCodes, getErrorMessage } from "@topicsync/lib/errors";
 import { currentDate } from "@topicsync/lib/platform";
 import type { ImpactResult } from "../../../../schemas/impact.ts";
-import type { TopicPlanReport } from "../../../../schemas/topics/plan.ts";
-import { createPlan } from "../../../plans/create-plan.ts";
+import { createPlan, type MaxDeletes } from "../../../plans/create-plan.ts";
 import { formatPlace, type DesiredSet } from "../../../plans/desired.ts";
-import { toPlanFile } from "../../../plans/plan-file.ts";
-import type { PlanResult } from "../../../plans/plan.ts";
-import type { MaxDeletes } from "../../../plans/prune.ts";
+import { getDefinition, type PlanResult } from "../../../plans/plan.ts";
+import { getCommandLineUser } from "../../context.ts";
 import type { JsonFlag } from "../../input/options.ts";
 import { findRepository, type Repository } from "../../input/repository.ts";
 import { loadTopicFiles } from "../../input/topic-files/load.ts";
@@ -78,18 +76,14 @@ export async function loadFiles(
 /** Computes a plan, for `plan` and `apply` alike. */
 export const makePlan = (
   { desired, repository }: LoadedFiles,
-  { source, user, egressNaming }: PlanTarget,
+  { source, egressNaming }: PlanTarget,
   flags: PlanOptionFlags,
 ): Promise<PlanResult> =>
   createPlan(desired, source, {
-    prune: flags.prune === true,
-    maxDeletes: flags.maxDeletes,
-    allowEmpty: flags.allowEmpty === true,
-    adopt: flags.adopt === true,
-    takeOver: flags.takeOver,
+    ...flags,
     origin: flags.origin ?? repository.origin,
     revision: repository.revision,
-    user,
+    user: getCommandLineUser(),
     now: currentDate(),
     egressNaming,
   });
@@ -112,12 +106,12 @@ export function requireApplicable(
 /** Compares old and new filters on events, if that is wanted. */
 async function previewPlan(
   { plan }: PlanResult,
-  { events }: PlanTarget,
+  target: PlanTarget,
   { impact }: PlanFlags,
 ): Promise<ImpactResult | undefined> {
   if (impact === undefined) return undefined;
   const changed = plan.changes.filter(
-    ({ before: { definition: before } = {}, after: { definition: after } = {} }) =>
+    ({ before, after }) =>
       before?.headerQuery !== after?.headerQuery || before?.contentQuery !== after?.contentQuery,
   );
   if (changed.length === 0) return undefined;
@@ -126,11 +120,11 @@ async function previewPlan(
   const proposed = changed.map(({ externalId: storedAs, before, after }) => ({
     externalId: after?.externalId ?? storedAs,
     storedAs,
-    namespace: after?.definition?.namespace,
-    before: before?.definition,
-    after: after?.definition,
+    namespace: after?.namespace,
+    before: getDefinition(before),
+    after: getDefinition(after),
   }));
-  return previewChanges(events, proposed, { examples: 3, ...(impact !== true && { last: impact }) });
+  return previewChanges(target, proposed, { examples: 3, ...(impact !== true && { last: impact }) });
 }
 
 async function printPlan(
@@ -139,7 +133,7 @@ async function printPlan(
   impact: ImpactResult | undefined,
 ): Promise<void> {
   if (json) {
-    printJson({ ...toReport(result), ...(impact && { impact }) });
+    printJson({ ...result, ...(impact && { impact }) });
     return;
   }
   const lines: string[] = [];
@@ -159,17 +153,9 @@ export async function printPlanText(result: PlanResult): Promise<void> {
   for (const line of formatPlan(result)) if (!(await output.write(`${line}\n`))) return;
 }
 
-const toReport = ({ plan, ...others }: PlanResult): TopicPlanReport => ({
-  plan: toPlanFile(plan),
-  ...others,
-  blocked: [...others.blocked],
-  orphaned: [...others.orphaned],
-  unread: [...others.unread],
-});
-
 async function writePlan(file: string, { plan }: PlanResult): Promise<void> {
   try {
-    await writeFile(file, `${JSON.stringify(toPlanFile(plan), undefined, 2)}\n`);
+    await writeFile(file, `${JSON.stringify(plan, undefined, 2)}\n`);
   } catch (error) {
     throw new Error(`cannot write ${file}: ${getErrorMessage(error)}`, { cause: error });
   }

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 
 import type { TopicSetView } from "../../../../schemas/topics/sets.ts";
 import { listSets } from "../../../operations/topic-sets.ts";
-import type { MaxDeletes } from "../../../plans/prune.ts";
+import type { MaxDeletes } from "../../../plans/create-plan.ts";
 import { addList } from "../../client/command.ts";
 import { serverOption, type ServerFlag } from "../../input/server.ts";
 import { parseCount } from "../../input/options.ts";
@@ -101,26 +101,23 @@ const planned = [
   ...["out", "format", "impact"],
 ];
 
-const addServer = (command: Command): Command => command.option(...serverOption);
-
 const addPlanOptions = (command: Command): Command =>
-  addServer(
-    command
-      .option("--set <name>", "the set, if the files do not name it")
-      .option("--prune", "disable topics of the set that are no longer in the files that are read")
-      .addOption(
-        new Option(
-          "--max-deletes <count>",
-          "disable at most this many topics, or this share of the set (20%); default: 10, or 10% if that is more",
-        ).argParser(parseMaxDeletes),
-      )
-      .option("--allow-empty", "accept files without any topics")
-      .option("--adopt", "adopt topics that exist and belong to no set")
-      .option("--take-over <set>", "adopt topics of this other set")
-      .option("--skip-blocked", "leave out changes that cannot be made")
-      .option("--strict", "treat warnings like changes that cannot be made")
-      .option("--origin <name>", "where the files are from; default: the repository's remote `origin`"),
-  );
+  command
+    .option("--set <name>", "the set, if the files do not name it")
+    .option("--prune", "disable topics of the set that are no longer in the files that are read")
+    .addOption(
+      new Option(
+        "--max-deletes <count>",
+        "disable at most this many topics, or this share of the set (20%); default: 10, or 10% if that is more",
+      ).argParser(parseMaxDeletes),
+    )
+    .option("--allow-empty", "accept files without any topics")
+    .option("--adopt", "adopt topics that exist and belong to no set")
+    .option("--take-over <set>", "adopt topics of this other set")
+    .option("--skip-blocked", "leave out changes that cannot be made")
+    .option("--strict", "treat warnings like changes that cannot be made")
+    .option("--origin <name>", "where the files are from; default: the repository's remote `origin`")
+    .option(...serverOption);
 
 function parseMaxDeletes(given: string): MaxDeletes {
   if (!given.endsWith("%")) return { count: given === "0" ? 0 : parseCount(given) };

@@ -32,10 +32,7 @@ export function parsePlaced(file: string, text: string, firstLine = 1): PlacedDo
     uniqueKeys: false,
     stringKeys: true,
   });
-  const faults = findFaults(document).map(({ offset, message }) => ({
-    place: toPlace(offset),
-    message: typeof message === "string" ? message : message((other) => formatPlace(toPlace(other))),
-  }));
+  const faults = findFaults(document, toPlace);
   return {
     value: faults.length === 0 ? document.toJS() : undefined,
     faults,
@@ -43,22 +40,27 @@ export function parsePlaced(file: string, text: string, firstLine = 1): PlacedDo
   };
 }
 
-interface OffsetFault {
-  readonly offset: number;
-  readonly message: string | ((format: (offset: number) => string) => string);
-}
-
-function findFaults(document: Document.Parsed): OffsetFault[] {
-  const faults: OffsetFault[] = [...document.errors, ...document.warnings].map((problem) => ({
-    offset: problem.pos[0],
-    message: describeProblem(problem.code, getErrorMessage(problem)),
-  }));
-  if (document.directives.yaml.version !== "1.2")
-    faults.push({ offset: 0, message: "the YAML version must be 1.2" });
+function findFaults(
+  document: Document.Parsed,
+  toPlace: (offset: number) => FilePlace,
+): readonly PlacedFault[] {
+  const faults: PlacedFault[] = [];
+  const add = (offset: number, message: string): void =>
+    void faults.push({ place: toPlace(offset), message });
+  for (const problem of [...document.errors, ...document.warnings])
+    add(
+      problem.pos[0],
+      problem.code === "MULTIPLE_DOCS"
+        ? "a file has one document; remove the line ---"
+        : getErrorMessage(problem),
+    );
+  if (document.directives.yaml.version !== "1.2") add(0, "the YAML version must be 1.2");
   visit(document, {
     Alias(_key, alias) {
-      const message = "aliases are not supported; `defaults` sets members of all topics of a file";
-      faults.push({ offset: alias.range?.[0] ?? 0, message });
+      add(
+        alias.range?.[0] ?? 0,
+        "aliases are not supported; `defaults` sets members of all topics of a file",
+      );
     },
     Map(_key, { items }) {
       const seen = new Map<string, number>();
@@ -67,15 +69,12 @@ function findFaults(document: Document.Parsed): OffsetFault[] {
         const [name, offset] = [String(key.value), key.range?.[0] ?? 0];
         const first = seen.get(name);
         if (first === undefined) seen.set(name, offset);
-        else faults.push({ offset, message: (format) => `"${name}" is already set at ${format(first)}` });
+        else add(offset, `"${name}" is already set at ${formatPlace(toPlace(first))}`);
       }
     },
   });
   return faults;
 }
-
-const describeProblem = (code: string, message: string): string =>
-  code === "MULTIPLE_DOCS" ? "a file has one document; remove the line ---" : message;
 
 /** The offset of the key of a member, or of an item of a list. */
 function findOffset({ contents }: Document.Parsed, pointer: string): number {

@@ -31,11 +31,11 @@ export async function loadTopicFiles(
   for (const file of files) await loader.load(file);
   loader.checkRenamed();
   const { faults, topics, set } = loader;
-  if (faults.length > 0) return { faults };
-  if (set === undefined)
-    return {
-      faults: [{ place: startOf(files), message: "no file names its set; add `set: NAME`, or use --set" }],
-    };
+  if (faults.length > 0 || set === undefined) {
+    const place = { file: files[0]?.file ?? "", line: 1, column: 1 };
+    const unnamed = { place, message: "no file names its set; add `set: NAME`, or use --set" };
+    return { faults: faults.length > 0 ? faults : [unnamed] };
+  }
   return {
     set,
     topics,
@@ -44,12 +44,6 @@ export async function loadTopicFiles(
     read: (externalIds) => readAgain(files, topics, externalIds),
   };
 }
-
-const startOf = ([first]: readonly TopicFile[]): FilePlace => ({
-  file: first?.file ?? "",
-  line: 1,
-  column: 1,
-});
 
 class Loader {
   readonly faults: PlacedFault[] = [];

@@ -4,29 +4,23 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { FilterSyntaxError, parseEvent, readFilters } from "@topicsync/filters";
+import type { ImpactResult } from "../../../../schemas/impact.ts";
 import { ImpactCounts } from "../../../../src/plans/impact/counts.ts";
-import type { ReadCounts, ReadEvent } from "../../../../src/plans/impact/events.ts";
+import type { ReadEvent } from "../../../../src/plans/impact/events.ts";
+import { ReadTally } from "../../../../src/plans/impact/read-tally.ts";
 import { createRandom } from "../../../support/random.ts";
 import { eventRecords, events, topicFilters } from "../../../../packages/filters/test/filter/arbitraries.ts";
 import { satisfiesAll } from "../../../../packages/filters/test/filter/model.ts";
 
 const hourMs = 3_600_000;
-const counted = (first: number, last: number): ReadCounts => ({
-  records: 0,
-  events: 0,
-  rejected: {},
-  rejectedExamples: [],
-  first,
-  last,
-});
-const noTime: ReadCounts = {
-  records: 0,
-  events: 0,
-  rejected: {},
-  rejectedExamples: [],
-  first: undefined,
-  last: undefined,
-};
+/** The result for records with these times. */
+function toResult(counts: ImpactCounts, ...times: readonly number[]): ImpactResult {
+  const tally = new ReadTally({ add: () => undefined });
+  for (const timestamp of times) tally.add(createEvent(0, {}, { timestamp }));
+  return counts.toResult({ complete: true, read: tally.describe() });
+}
+
+const listTopics = (counts: ImpactCounts) => toResult(counts).topics;
 
 const createEvent = (offset: number, event: unknown, more: Partial<ReadEvent> = {}): ReadEvent => ({
   partition: 0,
@@ -59,7 +53,7 @@ describe("the counts of an impact", () => {
             [event, record]: (typeof read)[number],
           ) => filters !== undefined && satisfiesAll(readFilters(filters), event, record);
           assert.deepEqual(
-            counts.listTopics(noTime).map(({ newly, noLonger, still }) => ({ newly, noLonger, still })),
+            listTopics(counts).map(({ newly, noLonger, still }) => ({ newly, noLonger, still })),
             given.map(({ before, after }) => {
               const pairs = read.map((one) => [matches(before, one), matches(after, one)] as const);
               return {
@@ -82,7 +76,7 @@ describe("the counts of an impact", () => {
     const list = (order: readonly ReadEvent[]) => {
       const counts = new ImpactCounts([change], { maxExamples: 4, nameEvent });
       for (const one of order) counts.add(one);
-      return counts.listTopics(noTime)[0]?.examples;
+      return listTopics(counts)[0]?.examples;
     };
     const random = createRandom(7);
     const expected = list(given);
@@ -100,7 +94,7 @@ describe("the counts of an impact", () => {
     };
     const counts = new ImpactCounts([change], { maxExamples: 1, nameEvent });
     counts.add(createEvent(5, { eventType: "A", event: { severity: "Major", site: "north" } }));
-    const [topic] = counts.listTopics(noTime);
+    const [topic] = listTopics(counts);
     assert.equal(topic?.change, "widened");
     assert.deepEqual(topic.examples.newly, [
       {
@@ -128,7 +122,7 @@ describe("the counts of an impact", () => {
       Array.from({ length: 50 }, (_, at) => [`${"x".repeat(100)}${at}`, values]),
     );
     counts.add(createEvent(0, { event }));
-    const text = JSON.stringify(counts.listTopics(noTime));
+    const text = JSON.stringify(listTopics(counts));
     assert.ok(text.length < 20_000, String(text.length));
     assert.ok(text.isWellFormed());
   });
@@ -139,11 +133,14 @@ describe("the counts of an impact", () => {
       nameEvent,
     });
     for (let at = 0; at < 10; at += 1) counts.add(createEvent(at, {}));
-    const perDay = (first: number, last: number) => counts.listTopics(counted(first, last))[0]?.perDay;
-    assert.deepEqual(perDay(0, hourMs), { copies: 240, bytes: 24_000 });
-    assert.equal(perDay(0, hourMs - 1), null);
-    assert.equal(counts.listTopics(noTime)[0]?.perDay, null);
-    assert.deepEqual(counts.growth, { copies: 10, bytes: 1_000 });
+    const perDay = (...times: readonly number[]) => {
+      const { topics, total } = toResult(counts, ...times);
+      return [topics[0]?.perDay, total.perDay];
+    };
+    const daily = { copies: 240, bytes: 24_000 };
+    assert.deepEqual(perDay(0, hourMs), [daily, daily]);
+    assert.deepEqual(perDay(0, hourMs - 1), [null, null]);
+    assert.deepEqual(perDay(), [null, null]);
   });
 
   it("count a replay only for the topics that it goes to", () => {
@@ -153,7 +150,7 @@ describe("the counts of an impact", () => {
     counts.add(createEvent(0, { event: { a: "2" } }, { only: new Set(["u"]) }));
     counts.add(createEvent(1, { event: { a: "1" } }, { only: new Set(["u"]) }));
     assert.deepEqual(
-      counts.listTopics(noTime).map(({ newly, noLonger, still }) => [newly, noLonger, still]),
+      listTopics(counts).map(({ newly, noLonger, still }) => [newly, noLonger, still]),
       [
         [0, 0, 0],
         [0, 1, 1],
@@ -168,7 +165,7 @@ describe("the counts of an impact", () => {
       nameEvent,
     });
     counts.add(createEvent(0, parseEvent("{}")));
-    const [topic] = counts.listTopics(noTime);
+    const [topic] = listTopics(counts);
     assert.deepEqual([topic?.change, topic?.newly], ["widened", 1]);
     assert.throws(
       () => new ImpactCounts([{ externalId: "t", before: {}, after: broken }], { maxExamples: 1, nameEvent }),

@@ -13,7 +13,7 @@ it("records that are not events are counted by code, and the same 20 are shown i
   const read = (some: readonly RejectedRecord[]) => {
     const tally = new ReadTally({ add: () => assert.fail("it is no event") });
     for (const one of some) tally.add(one);
-    return tally.counts;
+    return tally.describe();
   };
   const counts = read(records);
   assert.deepEqual(counts.rejected, { MALFORMED_JSON: 750, SCHEMA_VIOLATION: 250 });

@@ -59,7 +59,7 @@ describe("the selection of the last records", () => {
   it("has exactly as many offsets, at the end of each partition", async () => {
     await fc.assert(
       fc.asyncProperty(anyPartitions, fc.integer({ min: 1, max: 150 }), async (partitions, count) => {
-        const ranges = await select(partitions, { kind: "last", count });
+        const ranges = await select(partitions, { last: count });
         const all = partitions.reduce((sum, { timestamps }) => sum + timestamps.length, 0);
         assert.equal(
           ranges.reduce((sum, { from, to }) => sum + to - from, 0),
@@ -84,7 +84,7 @@ describe("the selection of the last records", () => {
         fc.integer({ min: 1, max: 200 }),
         async (lists, count) => {
           const partitions = lists.map((list) => ({ low: 7, timestamps: list.toSorted((a, b) => a - b) }));
-          const ranges = await select(partitions, { kind: "last", count });
+          const ranges = await select(partitions, { last: count });
           const chosen = ranges.flatMap(({ partition, from }) =>
             (partitions[partition]?.timestamps ?? []).slice(from - 7),
           );
@@ -102,7 +102,7 @@ describe("the selection of the last records", () => {
   it("takes some thirty requests", async () => {
     const timestamps = Array.from({ length: 5_000 }, (_, at) => now - 5e9 + at * 1e6);
     const source = createSource([{ low: 0, timestamps }]);
-    await selectRanges(source, "events", { kind: "last", count: 900 });
+    await selectRanges(source, "events", { last: 900 });
     assert.ok(source.requests <= 30, String(source.requests));
   });
 });
@@ -113,15 +113,15 @@ describe("the selection by time", () => {
     { low: 0, timestamps: [150] },
   ];
   it("begins with the first record since the time, and ends before the other time", async () => {
-    assert.deepEqual(await select(partitions, { kind: "time", from: 150, to: 300 }), [
+    assert.deepEqual(await select(partitions, { from: 150, to: 300 }), [
       { partition: 0, from: 11, to: 12 },
       { partition: 1, from: 0, to: 1 },
     ]);
-    assert.deepEqual(await select(partitions, { kind: "time", from: undefined, to: 100 }), [
+    assert.deepEqual(await select(partitions, { from: undefined, to: 100 }), [
       { partition: 0, from: 10, to: 10 },
       { partition: 1, from: 0, to: 0 },
     ]);
-    assert.deepEqual(await select(partitions, { kind: "time", from: 300, to: 100 }), [
+    assert.deepEqual(await select(partitions, { from: 300, to: 100 }), [
       { partition: 0, from: 12, to: 12 },
       { partition: 1, from: 1, to: 1 },
     ]);
@@ -138,7 +138,7 @@ describe("the selection by offsets", () => {
       { partition: 1, from: 0, to: 0 },
       { partition: 0, from: 10, to: 13 },
     ];
-    assert.deepEqual(await select(partitions, { kind: "offsets", ranges }), ranges.toReversed());
+    assert.deepEqual(await select(partitions, { offsets: ranges }), ranges.toReversed());
   });
 
   it("names every range that Kafka does not have, and the offsets that it has", async () => {
@@ -149,7 +149,7 @@ describe("the selection by offsets", () => {
       { partition: 2, from: 0, to: 1 },
       { partition: 3, from: 5, to: 4 },
     ];
-    await assert.rejects(select(partitions, { kind: "offsets", ranges }), (error: unknown) => {
+    await assert.rejects(select(partitions, { offsets: ranges }), (error: unknown) => {
       assert.ok(error instanceof RejectionError);
       assert.deepEqual(
         error.details.map(({ path, message }) => `${path} ${message}`),
@@ -168,7 +168,7 @@ describe("the selection by offsets", () => {
   it("is an outage without the Kafka topic", async () => {
     const missing = { ...createSource([]), fetchBounds: () => Promise.resolve(undefined) };
     await assert.rejects(
-      selectRanges(missing, "events", { kind: "last", count: 1 }),
+      selectRanges(missing, "events", { last: 1 }),
       (error: unknown) =>
         error instanceof UnavailableError && /no Kafka topic named "events"/.test(error.message),
     );

@@ -21,7 +21,7 @@ import { applyAnnouncements } from "../../../support/apply-batch.ts";
 import { connectDatabase, repeatWithoutLimit } from "../../../support/database.ts";
 import { unique } from "../../../support/names.ts";
 import { createDefinition } from "../../topics/model.ts";
-import { everywhere } from "../../plans/memory-sets.ts";
+import { createSource, everywhere } from "../../plans/memory-sets.ts";
 
 const { database, db, log } = await connectDatabase();
 repeatWithoutLimit();
@@ -31,7 +31,7 @@ const services = createServices({
   config: readConfig({ HISTORY_RETENTION_DAYS: String(retentionDays) }),
   ...{ database, log, lifecycle },
 });
-const { planSource, applyChanges, topicHistory } = services;
+const { planReader, topicSetStore, applyChanges, topicHistory } = services;
 const topics = db.collection<{ _id: string; topic_id: string; topic_name: string }>(collections.topics);
 
 beforeEach(async () => {
@@ -81,10 +81,14 @@ function toDesiredSet(
 
 async function plan(names: ReadonlyMap<string, string>, options: FileOptions = {}): Promise<TopicPlan> {
   const { prune = false } = options;
-  const { plan: made, blocked } = await createPlan(toDesiredSet(names, options), planSource, {
-    ...{ prune, maxDeletes: undefined, allowEmpty: true, adopt: false, takeOver: undefined },
-    ...{ origin: undefined, revision: undefined, user: "ann", now: new Date(), egressNaming: undefined },
-  });
+  const { plan: made, blocked } = await createPlan(
+    toDesiredSet(names, options),
+    createSource(planReader, topicSetStore),
+    {
+      ...{ prune, maxDeletes: undefined, allowEmpty: true, adopt: false, takeOver: undefined },
+      ...{ origin: undefined, revision: undefined, user: "ann", now: new Date(), egressNaming: undefined },
+    },
+  );
   assert.deepEqual(blocked, []);
   return made;
 }
