@@ -5,11 +5,11 @@ import { noDetails, pickDetails, type TopicDetails } from "../../topics/details/
 export const listDetails = (details: TopicDetails): [member: string, text: string][] =>
   Object.entries<TopicDetails[keyof TopicDetails]>({ ...pickDetails(details) }).map(([member, value]) => [
     member,
-    value === noDetails[member as keyof TopicDetails] ? "" : formatMember(value),
+    value === noDetails[member as keyof TopicDetails] ? "" : formatMemberValue(value),
   ]);
 
 /** Formats the value of a member of a topic or its details for people; "" for one that says nothing. */
-export function formatMember(value: PlannedState[keyof PlannedState] | null): string {
+export function formatMemberValue(value: PlannedState[keyof PlannedState] | null): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value))
     return value.map((one) => (typeof one === "string" ? one : formatConsumer(one))).join(", ");

@@ -6,7 +6,7 @@ import {
   type PlanResult,
 } from "../../plans/plan.ts";
 import { detailsMembers } from "../../topics/details/details.ts";
-import { formatMember } from "./details-text.ts";
+import { formatMemberValue } from "./details-text.ts";
 import { effects, formatDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
 import { sanitize } from "./output.ts";
@@ -92,7 +92,7 @@ function describeChange({ action, expects, before, after }: PlannedChange): stri
 
 function* formatMembers(after: PlannedState): Generator<string> {
   for (const member of shownMembers) {
-    const value = formatMember(after[member]);
+    const value = formatMemberValue(after[member]);
     if (value !== "" && member !== "path") yield sanitize(`    ${member}: ${value}`);
   }
 }
@@ -100,7 +100,7 @@ function* formatMembers(after: PlannedState): Generator<string> {
 const formatChanges = (before: PlannedState, after: PlannedState): string[] =>
   formatDifferences(
     shownMembers.map((member) => ({
-      ...{ member, from: formatMember(before[member]), to: formatMember(after[member]) },
+      ...{ member, from: formatMemberValue(before[member]), to: formatMemberValue(after[member]) },
     })),
   );
 
