@@ -7,8 +7,7 @@ import {
   type DeletedTopic,
   type TopicNotification,
 } from "../../schemas/tmf688.ts";
-import { topicBodySchema, type TopicBody } from "../../schemas/topics/topic.ts";
-import { toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
+import { checkTopicBody, toDefinition, type TopicDefinition } from "../../src/topics/topic.ts";
 import {
   createRejection,
   isObject,
@@ -28,14 +27,13 @@ export interface TopicContent {
   readonly idMember: "externalId" | "id";
 }
 
-const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkNotification = createValidator<TopicNotification>(topicNotificationSchema);
 const checkDefined = createValidator<DefinedTopic>(definedTopicSchema);
 const checkDeleted = createValidator<DeletedTopic>(deletedTopicSchema);
 
 /** Reads a JSON value that must be a definition. Throws a RejectionError. */
 export function readDefinition(value: unknown, location: JsonLocation): TopicContent {
-  const checked = checkTopic(value);
+  const checked = checkTopicBody(value);
   if (!checked.ok)
     throw createRejection(location, "SCHEMA_VIOLATION", "is not a valid topic definition.", checked.faults);
   const definition = toDefinition(checked.value);

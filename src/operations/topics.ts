@@ -1,4 +1,3 @@
-import { createValidator } from "@topicsync/lib/validation";
 import {
   topicCheckSchema,
   topicDraftSchema,
@@ -24,7 +23,7 @@ import { addDetails } from "../topics/details/search.ts";
 import { readTopicPage } from "../topics/topic-pages.ts";
 import { toTopicView } from "../topics/topic-view.ts";
 import { addUsage, selectUnused } from "../topics/usage.ts";
-import { externalIdFault, toDefinition } from "../topics/topic.ts";
+import { checkTopicBody, externalIdFault, toDefinition } from "../topics/topic.ts";
 import { bodyRules } from "./framework/body.ts";
 import { requireNamespace } from "./framework/errors.ts";
 import { operation, versioned, type Operation } from "./framework/operation.ts";
@@ -45,8 +44,6 @@ import {
   writingTopics,
 } from "./topic-rules.ts";
 import { findWarningHeaders, findWarnings } from "./topic-warnings.ts";
-
-const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
 export const createTopic = operation({
   ...writingTopics,
@@ -124,7 +121,7 @@ const validateTopic = operation({
   async handle({ body, user, namespaces }, { topics, topicReader, eventTypes }) {
     requireNamespace({ user, namespaces }, "topics.write", body.namespace ?? "");
     const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
-    const checked = checkTopic(draft);
+    const checked = checkTopicBody(draft);
     const definition = toDefinition(draft);
     const [found, takenId, warnings] = await Promise.all([
       topics.check(definition),

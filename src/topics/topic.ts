@@ -1,5 +1,6 @@
 import { RejectionError } from "@topicsync/lib/errors";
-import type { TopicBody } from "../../schemas/topics/topic.ts";
+import { createValidator } from "@topicsync/lib/validation";
+import { topicBodySchema, type TopicBody } from "../../schemas/topics/topic.ts";
 import type { SourceView } from "../../schemas/topics/view.ts";
 import type { ShownDetails } from "./details/details.ts";
 
@@ -11,6 +12,9 @@ export interface TopicDefinition {
   readonly headerQuery: string;
   readonly contentQuery: string;
 }
+
+/** Checks the form of a definition, wherever it comes from. */
+export const checkTopicBody = createValidator<TopicBody>(topicBodySchema);
 
 /** What created a topic, or changed it last. */
 export type Source = Readonly<SourceView>;

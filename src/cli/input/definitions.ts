@@ -5,10 +5,9 @@ import { buffer } from "node:stream/consumers";
 
 import { collectBatches } from "@topicsync/lib/concurrency/batches";
 import { formatFaults } from "@topicsync/lib/errors";
-import { createValidator } from "@topicsync/lib/validation";
 import { findFilterFaults } from "@topicsync/filters";
-import { topicBodySchema, type TopicBody } from "../../../schemas/topics/topic.ts";
-import { getCombination, toDefinition } from "../../topics/topic.ts";
+import type { TopicBody } from "../../../schemas/topics/topic.ts";
+import { checkTopicBody, getCombination, toDefinition } from "../../topics/topic.ts";
 import { printError, sanitize } from "../output/output.ts";
 import { tryParseJson, splitLines } from "./files.ts";
 
@@ -37,8 +36,6 @@ interface InputFault {
   readonly fault: string;
 }
 
-const checkTopic = createValidator<TopicBody>(topicBodySchema);
-
 /**
  * Reads definitions: NDJSON, a JSON array, or a single JSON object in each source. Invalid definitions are
  * yielded as faults. Throws when a source cannot be read.
@@ -64,7 +61,7 @@ export async function* readDefinitionBatches(
 
 function toDefinitionOrFault(place: string, json: unknown): PlacedDefinition | InputFault {
   if (json instanceof Error) return { place, fault: `is not JSON: ${json.message}` };
-  const checked = checkTopic(json);
+  const checked = checkTopicBody(json);
   const faults = checked.ok ? findFilterFaults(toDefinition(checked.value)) : checked.faults;
   if (checked.ok && faults.length === 0) return { place, body: checked.value };
   return { place, fault: formatFaults(faults, "The definition") };
