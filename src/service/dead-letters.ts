@@ -1,6 +1,7 @@
 import type { ConsumerChannel, KafkaConfig } from "@topicsync/kafka";
 import type { Broker } from "@topicsync/kafka/client";
 import type { Logger } from "@topicsync/lib/logger";
+import { repeat } from "@topicsync/lib/platform";
 import { findNamespace, identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letters/dead-letter.ts";
 import { createDeadLetterProgress } from "../dead-letters/progress.ts";
@@ -33,6 +34,8 @@ export interface DeadLetters {
 
 /** How long a request waits. */
 const readTimeoutMs = 10_000;
+/** The numbers of very many dead letters never become so old that a request waits for them. */
+const countIntervalMs = 60_000;
 
 /** Creates the services. Nothing is read before the first call, or `start`. */
 export function createDeadLetters(
@@ -87,15 +90,20 @@ export function createDeadLetters(
     });
   }
 
+  const channels = {
+    announcements: create("announcements", { topic, deadLetterTopic, groupId }),
+    ...(pushFeedback && { "push-feedback": create("push-feedback", pushFeedback) }),
+    ...(router && { events: create("events", router, createRouterState(broker, router)) }),
+  };
   return {
-    services: {
-      announcements: create("announcements", { topic, deadLetterTopic, groupId }),
-      ...(pushFeedback && { "push-feedback": create("push-feedback", pushFeedback) }),
-      ...(router && { events: create("events", router, createRouterState(broker, router)) }),
-    },
+    services: channels,
     start() {
       const consumers = starts.map((start) => start());
+      const stopCounting = repeat(countIntervalMs, () => {
+        for (const channel of Object.values(channels)) channel.countByCode("all").catch(() => undefined);
+      });
       return async () => {
+        stopCounting();
         await Promise.all(consumers.map((consumer) => consumer.stop()));
       };
     },

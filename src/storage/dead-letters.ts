@@ -102,41 +102,53 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
   };
 }
 
+/** Counting very many dead letters takes at most 5 % of the time. */
 const restFactor = 20;
+const maxAgeMs = 5 * 60_000;
+
+interface Counted {
+  readonly counts: Record<string, number>;
+  /** Until when they are returned while they are counted again. */
+  readonly staleUntil: number;
+}
 
 /**
- * Reads the stored dead letters of a dead-letter topic. Numbers of them whose counting took `slowCountMs` or
- * more are kept for twenty times as long as it took.
+ * Reads the stored dead letters of a dead-letter topic. From `exactBelow` of them on, their numbers are
+ * counted in the background, and at most five minutes old.
  */
 export function createDeadLetterReader(
   database: Database,
   topic: string,
-  { slowCountMs = 1_000 } = {},
+  { exactBelow = 10_000 } = {},
 ): DeadLetterReader {
   const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
   const all = { kafka_topic: topic };
-  /** Counting reads an entry for each letter. */
-  const counts = new LRUCache<string, Record<string, number>, Namespaces>({
+  const counts = new LRUCache<string, Counted, Namespaces>({
     max: 100,
     ttl: 1,
+    noDeleteOnFetchRejection: true,
     async fetchMethod(_key, _stale, { options, context }) {
       const startedAt = elapsed();
-      const counted = await countByCode(context);
-      const tookMs = elapsed() - startedAt;
-      if (tookMs >= slowCountMs) options.ttl = tookMs * restFactor;
-      return counted;
+      const groups = await groupByCode(context);
+      const countedAt = elapsed();
+      const counted = Object.fromEntries(groups.map(({ _id, count }) => [_id, count]));
+      const total = groups.reduce((sum, { count }) => sum + count, 0);
+      if (total < exactBelow) return { counts: counted, staleUntil: -Infinity };
+      options.ttl = Math.max(1, restFactor * (countedAt - startedAt));
+      return { counts: counted, staleUntil: countedAt + maxAgeMs };
     },
   });
 
-  const countByCode = (namespaces: Namespaces): Promise<Record<string, number>> =>
-    database.list(async () => {
+  /** Reads an index entry of each letter, or each letter of limited namespaces. */
+  const groupByCode = (namespaces: Namespaces) =>
+    database.list(() => {
+      const stages = [
+        { $match: { ...all, ...toNamespaceFilter(namespaces) } },
+        { $group: { _id: "$code", count: { $sum: 1 } } },
+        { $sort: { _id: 1 } },
+      ];
       const options = { maxTimeMS: maxListMs };
-      const counted = { ...all, ...toNamespaceFilter(namespaces) } as Filter<DeadLetterRecord>;
-      const codes = await letters.distinct("code", counted, options);
-      const found = codes.map(
-        async (code) => [code, await letters.countDocuments({ ...counted, code }, options)] as const,
-      );
-      return Object.fromEntries(await Promise.all(found));
+      return letters.aggregate<{ _id: DeadLetterCode; count: number }>(stages, options).toArray();
     });
 
   return {
@@ -163,7 +175,12 @@ export function createDeadLetterReader(
       return streamBatches(database, { cursor, as: "list" }, fromDeadLetterRecord);
     },
 
-    countByCode: (namespaces) => counts.forceFetch(JSON.stringify(namespaces), { context: namespaces }),
+    async countByCode(namespaces) {
+      const key = JSON.stringify(namespaces);
+      const last = counts.peek(key, { allowStale: true });
+      const allowStale = last !== undefined && elapsed() < last.staleUntil;
+      return (await counts.forceFetch(key, { context: namespaces, allowStale })).counts;
+    },
 
     removeBefore: ({ partition, offset, epoch }) =>
       database.run(async () => {
