@@ -34,12 +34,6 @@ interface OverviewOptions {
  */
 export function createOverview(options: OverviewOptions): (namespaces: Namespaces) => Promise<Overview> {
   const { readiness, getSyncStatus, lifecycle } = options;
-  function createDeadLetterList(namespaces: Namespaces): DeadLetterList {
-    const list = async () =>
-      (await options.deadLetters.list({ filter: { namespaces }, limit: maxDeadLetters })).deadLetters;
-    return readInBackground(list, { ttlMs: 5_000, restFactor: 1 });
-  }
-
   // Reads every installation, so it runs at most 5 % of the time.
   const countInstallations = readInBackground(options.countInstallations, { ttlMs: 30_000, restFactor: 20 });
   const history = startHistory(getSyncStatus, lifecycle);
@@ -49,19 +43,21 @@ export function createOverview(options: OverviewOptions): (namespaces: Namespace
     return { at: new Date().toISOString(), checks, sync, totals, history: [...history] };
   }
   const getShared = cached(readShared, { ttlMs: 1_000 });
-  const lists = new LRUCache<string, DeadLetterList>({ max: maxNamespaceSets });
-
-  function getList(namespaces: Namespaces): DeadLetterList {
-    const key = JSON.stringify(namespaces);
-    const list = lists.get(key) ?? createDeadLetterList(namespaces);
-    lists.set(key, list);
-    return list;
-  }
+  const lists = new LRUCache<string, () => Promise<LastKnown<DeadLetterItem[]>>, Namespaces>({
+    max: maxNamespaceSets,
+    memoMethod(_key, _last, { context: namespaces }) {
+      const list = async () =>
+        (await options.deadLetters.list({ filter: { namespaces }, limit: maxDeadLetters })).deadLetters;
+      return readInBackground(list, { ttlMs: 5_000, restFactor: 1 });
+    },
+  });
 
   return async (namespaces) => {
     const [{ at, checks, sync, totals, history: samples }, latest] = await Promise.all([
       getShared(),
-      namespaces.length === 0 ? { value: [], problem: undefined } : getList(namespaces)(),
+      namespaces.length === 0
+        ? { value: [], problem: undefined }
+        : lists.memo(JSON.stringify(namespaces), { context: namespaces })(),
     ]);
     const problems = { "dead letters": latest.problem, installations: totals.problem };
     return {
@@ -75,8 +71,6 @@ export function createOverview(options: OverviewOptions): (namespaces: Namespace
     };
   };
 }
-
-type DeadLetterList = () => Promise<LastKnown<DeadLetterItem[]>>;
 
 /** The last known value, and the error of the last fetch if it failed. */
 interface LastKnown<T> {
