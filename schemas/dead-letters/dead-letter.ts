@@ -106,9 +106,7 @@ export type DeadLetterQuery = FromSchema<typeof deadLetterQuerySchema>;
 
 export const deadLetterListSchema = named("dead-letter-list", {
   channels: list({ enum: deadLetterChannels }, "The channels that the caller may read."),
-  counts: countsByCode(
-    "The number of dead letters per code, regardless of the query. From 10,000 dead letters on, it may be up to five minutes old.",
-  ),
+  counts: countsByCode("How many per code, regardless of the query; from 10,000 on, up to five minutes old."),
   total: count("The number of all dead letters: the sum of `counts`."),
   unlisted: count(
     "About how many dead letters are neither counted nor listed yet, because they are still being read; 0 unless there are very many new ones.",

@@ -130,12 +130,11 @@ export function createDeadLetterReader(
     async fetchMethod(_key, _stale, { options, context }) {
       const startedAt = elapsed();
       const groups = await groupByCode(context);
-      const countedAt = elapsed();
       const counted = Object.fromEntries(groups.map(({ _id, count }) => [_id, count]));
       const total = groups.reduce((sum, { count }) => sum + count, 0);
       if (total < exactBelow) return { counts: counted, staleUntil: -Infinity };
-      options.ttl = Math.max(1, restFactor * (countedAt - startedAt));
-      return { counts: counted, staleUntil: countedAt + maxAgeMs };
+      options.ttl = Math.max(1, restFactor * (elapsed() - startedAt));
+      return { counts: counted, staleUntil: startedAt + maxAgeMs };
     },
   });
 
