@@ -123,7 +123,7 @@ async function measureDeadLetters(stack: BenchStack, count: number): Promise<Rep
       one.commandMemory,
     ]),
     notes: [
-      `${count} dead letters; medians of ${samples} pages, the counts of all codes included; peaks of resident memory.`,
+      `${count} dead letters; medians of ${samples} pages, all but the first without counting; peaks of resident memory.`,
     ],
     data: found,
   };
