@@ -112,14 +112,13 @@ export function createTopicService(
     },
 
     decideAhead(batch) {
-      const needsStored =
-        usualLevel !== "tombstones" ||
-        batch.announcements.some(({ kind }) => kind === "retire") ||
-        hasRepeatedIds(batch.announcements);
-      if (needsStored) return undefined;
+      if (usualLevel !== "tombstones" || batch.announcements.some(({ kind }) => kind === "retire"))
+        return undefined;
       // The usual level stays: the outcome of the previous batch is not known yet.
       const decision = decide({ ...batch, stored: [], now: now(), newId });
-      return hasDuplicateCombination(decision) ? undefined : decision;
+      // Without stored topics, only a repeated id changes a topic, or leaves it unchanged.
+      const { unchanged, updated } = decision.counts;
+      return unchanged + updated > 0 || hasDuplicateCombination(decision) ? undefined : decision;
     },
   };
 }

@@ -26,7 +26,9 @@ interface Replacement extends TopicUpdate, Pick<ReplacedVersion, "action"> {}
 /** Stored topics, for announcements or users to change one after another. */
 export class TopicSnapshot {
   readonly #byExternalId: Map<string, Topic>;
-  /** Built on first use: a log that is read again needs none. */
+  /** The names of all topics, also of former ones: no combination is looked up under another name. */
+  readonly #names: Set<string>;
+  /** Built on first use: most batches repeat no name. */
   #byCombination: Map<string, Topic> | undefined;
   readonly #storedIds: ReadonlySet<string>;
   /** The stored version of each touched topic, by sys_id. */
@@ -38,6 +40,7 @@ export class TopicSnapshot {
 
   constructor(stored: readonly Topic[]) {
     this.#byExternalId = new Map(stored.map((topic) => [topic.externalId, topic]));
+    this.#names = new Set(stored.map(({ name }) => name));
     this.#storedIds = new Set(stored.map(({ id }) => id));
   }
 
@@ -46,6 +49,7 @@ export class TopicSnapshot {
   }
 
   findByCombination(definition: TopicDefinition): Topic | undefined {
+    if (!this.#names.has(definition.name)) return undefined;
     this.#byCombination ??= new Map(
       [...this.#byExternalId.values()].map((topic) => [getCombination(topic), topic]),
     );
@@ -108,6 +112,7 @@ export class TopicSnapshot {
 
   #put(topic: Topic): void {
     this.#byExternalId.set(topic.externalId, topic);
+    this.#names.add(topic.name);
     this.#byCombination?.set(getCombination(topic), topic);
   }
 

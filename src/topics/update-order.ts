@@ -19,6 +19,7 @@ interface OrderedUpdates {
  * inserting it again at the end.
  */
 export function orderUpdates(updates: readonly TopicUpdate[]): OrderedUpdates {
+  if (!mayExchange(updates)) return { updated: updates, reinserted: [] };
   const updated: TopicUpdate[] = [];
   const reinserted: TopicUpdate[] = [];
   const place = (some: readonly ExchangingUpdate[]): void => {
@@ -30,6 +31,14 @@ export function orderUpdates(updates: readonly TopicUpdate[]): OrderedUpdates {
   };
   place(updates.map((update) => ({ update, ...exchange(update.from, update.to) })));
   return { updated, reinserted };
+}
+
+/** Whether a topic may take what another one gives up. Most take the name of no other topic. */
+function mayExchange(updates: readonly TopicUpdate[]): boolean {
+  const byName = new Map(updates.map(({ from }) => [from.name, from]));
+  const isApart = ({ from, to }: TopicUpdate): boolean =>
+    from.externalId === to.externalId && (byName.get(to.name) ?? from) === from;
+  return byName.size < updates.length || !updates.every(isApart);
 }
 
 interface ExchangingUpdate extends Exchange {

@@ -18,7 +18,7 @@ export const syncTopicMutants: readonly Mutant[] = [
     name: "tombstones are decided ahead",
     world: "sync",
     file: service,
-    replace: 'batch.announcements.some(({ kind }) => kind === "retire") ||',
+    replace: ' || batch.announcements.some(({ kind }) => kind === "retire")',
     by: "",
   },
   {
