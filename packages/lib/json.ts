@@ -54,9 +54,12 @@ function findStructureFault(json: string): string | undefined {
 
 /** Index of the closing quote of the string that starts at `start`, or the text's length. */
 function findStringEnd(json: string, start: number): number {
-  let i = start + 1;
-  while (i < json.length && json.charCodeAt(i) !== quote) i += json.charCodeAt(i) === backslash ? 2 : 1;
-  return i;
+  for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let before = end - 1;
+    while (json.charCodeAt(before) === backslash) before -= 1;
+    if ((end - before) % 2 === 1) return end;
+  }
+  return json.length;
 }
 
 /** Only the name of a member is followed by a colon. */
