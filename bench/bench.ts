@@ -5,7 +5,7 @@
 import { Command } from "commander";
 
 import { analysisCommand } from "./analysis/analysis.ts";
-import { checkCommand } from "./check.ts";
+import { checkCommand } from "./check/check.ts";
 import { deadLettersCommand } from "./dead-letters.ts";
 import { floodCommand } from "./http/flood.ts";
 import { httpCommand } from "./http/http.ts";

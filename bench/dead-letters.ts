@@ -144,7 +144,7 @@ function measureService(
   return withServing(httpService, workspace, async ({ url, pid }) => {
     const [own, store] = [startCpu(pid), startCpu(storePid)];
     const stored = (await readPosition()) ?? 0;
-    const perSecond = await measureRate(readPosition, count);
+    const { perSecond } = await measureRate(readPosition, count, pid);
     const [serviceMicros, storeMicros] = [own(count - stored), store(count - stored)];
     reportProgress(`${description}: ${Math.round(perSecond)}/s stored`);
     const rows = await db.collection(collections.deadLetters).estimatedDocumentCount();

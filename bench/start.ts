@@ -1,42 +1,53 @@
-import { once } from "node:events";
-import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { runCommand } from "@topicsync/embedded";
 import { service, withContestant } from "./support/contestant.ts";
 import { openTopic } from "./support/announcements.ts";
-import { median } from "./support/report.ts";
+import { readCpuMicros } from "./support/process-usage.ts";
 import { withWorkspace, type BenchStack, type BenchStore, type Workspace } from "./support/stack.ts";
 
-const rounds = 5;
 /** What any service of this kind has to load. */
 const libraries = "await Promise.all(['kafkajs', 'mongodb', 'express'].map((name) => import(name)))";
+const printCpu = "const { user, system } = process.cpuUsage(); console.log(user + system)";
 
-/**
- * The time to load the libraries, divided by the time until the service is ready; the median of the rounds.
- */
-export async function measureStart(stack: BenchStack, store: BenchStore): Promise<number> {
+interface Start {
+  readonly ms: number;
+  readonly cpuMicros: number;
+}
+
+export interface StartRound {
+  /** Loading the libraries alone. */
+  readonly floor: Start;
+  /** Until the service is ready, with an empty Kafka topic. */
+  readonly service: Start;
+}
+
+/** Measures until `onRound` returns false. */
+export async function measureStarts(
+  stack: BenchStack,
+  store: BenchStore,
+  onRound: (round: StartRound) => boolean,
+): Promise<void> {
   const topic = "bench.start";
   await (await openTopic(stack.broker.address, topic))[Symbol.asyncDispose]();
-  const ratios: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const loadedMs = await measureLoading();
-    const readyMs = await withWorkspace(stack, { store, topic }, measureUntilReady);
-    ratios.push(loadedMs / readyMs);
-  }
-  return median(ratios);
+  const measure = async (): Promise<StartRound> => ({
+    floor: await measureLoading(),
+    service: await withWorkspace(stack, { store, topic }, measureUntilReady),
+  });
+  while (onRound(await measure()));
 }
 
-async function measureLoading(): Promise<number> {
+async function measureLoading(): Promise<Start> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", libraries], { stdio: "inherit" });
-  await once(child, "exit");
-  return performance.now() - startedAt;
+  const program = `${libraries}; ${printCpu}`;
+  const { stdout } = await runCommand(process.execPath, ["--input-type=module", "--eval", program]);
+  return { ms: performance.now() - startedAt, cpuMicros: Number(stdout) };
 }
 
-async function measureUntilReady(workspace: Workspace): Promise<number> {
+async function measureUntilReady(workspace: Workspace): Promise<Start> {
   const startedAt = performance.now();
   return withContestant(service, workspace, async (running) => {
     while (!(await running.readLastOutput()).includes("topicsync is ready")) await sleep(10);
-    return performance.now() - startedAt;
+    return { ms: performance.now() - startedAt, cpuMicros: readCpuMicros(running.pid) };
   });
 }

@@ -1,10 +1,11 @@
 /**
  * Measures one contestant in its own process:
- * `node --expose-gc bench/picker/contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON.
+ * `node --expose-gc bench/picker/contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON. `turns`
+ * measures both in turns, and prints the ratio of each round.
  */
 import { createConditionTest, readFilters } from "@topicsync/filters";
 import { createPicker, type FilterTexts } from "@topicsync/filters/picker";
-import { furtherTopics, getPlan, type ContestantResult, type Plan } from "./plan.ts";
+import { furtherTopics, getPlan, turns, type ContestantResult, type Plan } from "./plan.ts";
 import { createWorkload, workloads, type BenchTopic, type Workload } from "./workload.ts";
 
 interface Contestant {
@@ -15,10 +16,13 @@ interface Contestant {
 const [way, name, topics] = process.argv.slice(2);
 const workloadName = workloads.find((one) => one === name);
 if (workloadName === undefined) throw new Error(`unknown workload ${name ?? ""}`);
+const workload = createWorkload(workloadName);
 const result =
-  way === "naive"
-    ? measure(createNaive(), getPlan("naive"), createWorkload(workloadName))
-    : measure(createPicker(), getPlan("picker"), createWorkload(workloadName));
+  way === "turns"
+    ? measureTurns(workload)
+    : way === "naive"
+      ? measure(createNaive(), getPlan("naive"), workload)
+      : measure(createPicker(), getPlan("picker"), workload);
 process.stdout.write(`${JSON.stringify(result)}\n`);
 
 function measure(
@@ -39,6 +43,27 @@ function measure(
   const further = [...workload.topics(count, count + furtherTopics)];
   const setMicroseconds = further.map((topic) => 1_000 * timeToSet(contestant, [topic]));
   return { buildSeconds: milliseconds / 1_000, bytes, rates, matches, setMicroseconds };
+}
+
+/** The picker's events per CPU time as a multiple of the loop's, of each round. */
+function measureTurns(workload: Workload): number[] {
+  const count = Number(topics);
+  const [picker, naive] = [createPicker(), createNaive()];
+  for (const { id, filters } of workload.topics(0, count))
+    for (const one of [picker, naive]) one.set(id, filters);
+  const events = workload.events(turns.pickerEvents, count);
+  const measureCpu = (contestant: Contestant, some: readonly string[]): number => {
+    const before = process.cpuUsage();
+    for (const event of some) contestant.pick(JSON.parse(event));
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / some.length;
+  };
+  const ratios = Array.from({ length: 1 + turns.rounds }, () => {
+    const pickerMicros = measureCpu(picker, events);
+    return measureCpu(naive, events.slice(0, turns.naiveEvents)) / pickerMicros;
+  });
+  // The first round compiles code.
+  return ratios.slice(1);
 }
 
 /** The topics of a batch are created before they are timed; batches limit the memory that they need. */

@@ -43,3 +43,6 @@ export const getPlan = (way: Way): Plan =>
   way === "naive"
     ? { events: 1_000, warmUps: 1, rounds: 4, passes: 1 }
     : { events: 20_000, warmUps: 4, rounds: 4, passes: 5 };
+
+/** Of measurements in turns. */
+export const turns = { rounds: 9, pickerEvents: 40_000, naiveEvents: 200 };

@@ -5,15 +5,10 @@ import type { Broker } from "@topicsync/kafka/client";
 import { UnavailableError } from "@topicsync/lib/errors";
 import { getHeaderText } from "@topicsync/kafka";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
+import type { Rate } from "../support/contestant.ts";
 import { readCpuMicros } from "../support/process-usage.ts";
 import type { Job } from "./contestants.ts";
 import { getExternalId, parseEventNumber, type EventLog } from "./events.ts";
-
-export interface Rate {
-  readonly perSecond: number;
-  /** CPU time of the contestant's processes per event. */
-  readonly cpuMicros: number;
-}
 
 const pollIntervalMs = 20;
 /** Events that are forwarded before the measurement, while code is compiled. */

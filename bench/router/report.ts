@@ -1,3 +1,4 @@
+import type { Rate } from "../support/contestant.ts";
 import {
   atLeast,
   atMost,
@@ -8,7 +9,6 @@ import {
   type Report,
 } from "../support/report.ts";
 import { eventsPerSecond, type Latency } from "./latency.ts";
-import type { Rate } from "./measure.ts";
 
 /** The contestants. */
 export type Way = "floor" | "router" | "routers" | "streams";

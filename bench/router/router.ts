@@ -24,7 +24,6 @@ import { installKafkaStreams } from "./kafka-streams.ts";
 import { measureLatency } from "./latency.ts";
 import { checkForwarded, measureRate, readLoadedTime, sum } from "./measure.ts";
 import {
-  compareWays,
   compareWithTargets,
   reportLatencies,
   reportRates,
@@ -67,6 +66,9 @@ export const routerCommand = (): Command =>
       printReports(await measureRouter(stack, options), stack.broker.description, options);
     });
 
+/** Fewer are measured without progress. */
+const minShownEvents = 200_000;
+
 /** Something that forwards events. */
 interface Forwarder {
   readonly way: Way;
@@ -91,19 +93,28 @@ const createOneRouter = (program: Contestant): Forwarder => ({
   create: (job) => [createRouter(job, { base: program })],
 });
 
-/** Ratios of the router and the floor. A larger one is better. */
-export async function compareRouterWithFloor(
+/**
+ * Measures the router with 10,000 topics, the floor and, with `peer`, Kafka Streams in turns, until `onRound`,
+ * which gets all that was found, returns false.
+ */
+export async function measureRouterRounds(
   stack: BenchStack,
   store: BenchStore,
-): Promise<{ readonly rate: number; readonly cpu: number }> {
+  { events, peer }: Pick<RouterBenchOptions, "events" | "peer">,
+  onRound: OnRound,
+): Promise<void> {
   const topics = 10_000;
-  const options = { topics: [topics], events: 300_000, rounds: 4, partitions: 2, seconds: 0, peer: false };
-  const bench: Bench = { stack, store, forwarders: [floor, createOneRouter(service)], options };
-  const rates = await withTopics(bench, topics, (workspace) => measureRates(bench, workspace, topics));
-  return {
-    rate: compareWays(rates, { topics, figure: "perSecond" }, ["router", "floor"]),
-    cpu: compareWays(rates, { topics, figure: "cpuMicros" }, ["floor", "router"]),
-  };
+  const options = { topics: [topics], events, rounds: NaN, partitions: 2, seconds: 0, peer };
+  const forwarders = [floor, createOneRouter(service), ...(peer ? [await createStreams(stack)] : [])];
+  const bench: Bench = { stack, store, forwarders, options };
+  await withTopics(bench, topics, (workspace) => measureRates(bench, workspace, topics, onRound));
+}
+
+type OnRound = (found: readonly FoundRate[]) => boolean;
+
+async function createStreams(stack: BenchStack): Promise<Forwarder> {
+  const create = await installKafkaStreams(stack);
+  return { way: "streams", maxTopics: maxPeerTopics, hasHeaders: true, create: (job) => [create(job)] };
 }
 
 /** Measures on the first store. `program`: the service. */
@@ -127,15 +138,7 @@ export async function measureRouter(
       ],
     },
   ];
-  if (options.peer) {
-    const create = await installKafkaStreams(stack);
-    forwarders.push({
-      way: "streams",
-      maxTopics: maxPeerTopics,
-      hasHeaders: true,
-      create: (job) => [create(job)],
-    });
-  }
+  if (options.peer) forwarders.push(await createStreams(stack));
   return measureAll({ stack, store, forwarders, options });
 }
 
@@ -192,21 +195,28 @@ const getLatencyTopics = (sizes: readonly number[]): number | undefined =>
 const getParticipants = ({ forwarders }: Bench, topics: number): readonly Forwarder[] =>
   forwarders.filter(({ maxTopics }) => topics <= maxTopics);
 
-async function measureRates(bench: Bench, workspace: Workspace, topics: number): Promise<FoundRate[]> {
+async function measureRates(
+  bench: Bench,
+  workspace: Workspace,
+  topics: number,
+  onRound?: OnRound,
+): Promise<FoundRate[]> {
   const { events, partitions, rounds } = bench.options;
   const log: EventLog = { topic: `bench.router.${topics}.events`, events, topics, partitions };
   reportProgress(`sending ${events} events for ${topics} topics`);
   await fillLog(workspace.brokers, log);
   const participants = getParticipants(bench, topics);
   const found: FoundRate[] = [];
-  for (let round = 1; round <= rounds; round += 1) {
-    // The order rotates, so that no contestant always runs after the same one.
-    const turn = round % participants.length;
+  let isWanted = true;
+  for (let round = 1; isWanted; round += 1) {
+    // The order rotates, so that no contestant always runs after the same one. Single ratios need the same order.
+    const turn = onRound === undefined ? round % participants.length : 0;
     for (const forwarder of [...participants.slice(turn), ...participants.slice(0, turn)]) {
       const groupId = `${workspace.database}-${forwarder.way}-${round}`;
-      const title = `${topics} topics, round ${round} of ${rounds}: ${forwarder.way}`;
+      const title = `${topics} topics, round ${round}: ${forwarder.way}`;
       found.push(await measureOne(bench, { workspace, forwarder, log, groupId, title }));
     }
+    isWanted = onRound?.(found) ?? round < rounds;
   }
   await deleteTopic(workspace, log.topic);
   return found;
@@ -230,7 +240,7 @@ async function measureOne(
   await createTopic(bench, job.egress);
   const contestants = forwarder.create(job);
   const { logFile } = await contestants[0].command(workspace);
-  const progress = createLongProgress(title, events, 0);
+  const progress = createLongProgress(title, events, minShownEvents);
   const startedAt = Date.now();
   const rate = await withContestants(contestants, workspace, async (pids) => ({
     ...(await measureRate(broker, job, {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { startProcess, type ServerCommand, type ServerProcess } from "@topicsync/embedded";
+import { readCpuMicros } from "./process-usage.ts";
 import type { Workspace } from "./stack.ts";
 
 /** One way to bring announcements from Kafka into MongoDB. */
@@ -55,20 +56,30 @@ export async function withContestant<T>(
 
 const pollIntervalMs = 20;
 
+export interface Rate {
+  readonly perSecond: number;
+  /** CPU time of the contestant's processes per item. */
+  readonly cpuMicros: number;
+}
+
 /**
- * Polls a counter until it reaches `count` and returns its growth per second, measured from the first value
- * above 0, so that startup does not count.
+ * Polls a counter until it reaches `count` and returns its growth per second and the CPU time of the process,
+ * measured from the first value above 0, so that startup does not count.
  */
 export async function measureRate(
   readCount: () => Promise<number | undefined>,
   count: number,
-): Promise<number> {
-  let first: { at: number; seen: number } | undefined;
+  pid: number,
+): Promise<Rate> {
+  let first: { at: number; cpu: number; seen: number } | undefined;
   for (;;) {
     const seen = (await readCount()) ?? 0;
-    const at = performance.now();
-    if (seen > 0) first ??= { at, seen };
-    if (seen >= count && first !== undefined) return (1_000 * (count - first.seen)) / (at - first.at);
+    const [at, cpu] = [performance.now(), readCpuMicros(pid)];
+    if (seen > 0) first ??= { at, cpu, seen };
+    if (seen >= count && first !== undefined) {
+      const items = count - first.seen;
+      return { perSecond: (1_000 * items) / (at - first.at), cpuMicros: (cpu - first.cpu) / items };
+    }
     await sleep(pollIntervalMs);
   }
 }

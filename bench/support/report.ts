@@ -51,9 +51,14 @@ export function median(values: readonly number[]): number {
   return ((sorted[lower] ?? NaN) + (sorted[upper] ?? NaN)) / 2;
 }
 
-/** The median of the rounds' ratios. NaN if one of the two was not measured. */
+/** The ratios of the rounds. NaN where one of the two was not measured. */
+export const divideRounds = (
+  values: readonly number[] = [],
+  others: readonly number[] = [],
+): readonly number[] => values.map((value, round) => value / (others[round] ?? NaN));
+
 export const medianRatio = (values: readonly number[], others: readonly number[]): number =>
-  median(values.map((value, round) => value / (others[round] ?? NaN)));
+  median(divideRounds(values, others));
 
 /** NaN for an empty list. */
 export const quantile = (values: readonly number[], share: number): number =>

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Command, Option } from "commander";
 import type { Collection, Db } from "mongodb";
 
-import { measureRate, service, withContestant, type Contestant } from "../support/contestant.ts";
+import { measureRate, service, withContestant, type Contestant, type Rate } from "../support/contestant.ts";
 import { collections } from "../../src/storage/names.ts";
 import { kafkaConnect } from "./kafka-connect.ts";
 import { createAnnouncement, fillTopic, type FilledTopic } from "../support/announcements.ts";
@@ -138,10 +138,7 @@ async function measure(
   contestant: Contestant,
   { workspace, db, count, changes }: Measurement,
 ): Promise<Record<string, number>> {
-  const topics = db.collection(collections.topics);
-  const first = await withContestant(contestant, workspace, () =>
-    measureRate(createCounter(topics, count), count),
-  );
+  const { perSecond: first } = await measureFirstPass(contestant, { workspace, db, count });
   if (contestant !== service || changes === undefined) return { [contestant.name]: first };
   // Deletes the position: everything is already stored, only the position moves.
   await db.collection(collections.positions).deleteMany({});
@@ -152,6 +149,15 @@ async function measure(
     [changesName]: await measureAgain(changes.topic),
   };
 }
+
+/** Reads announcements into an empty collection. */
+export const measureFirstPass = (
+  contestant: Contestant,
+  { workspace, db, count }: Omit<Measurement, "changes">,
+): Promise<Rate> =>
+  withContestant(contestant, workspace, ({ pid }) =>
+    measureRate(createCounter(db.collection(collections.topics), count), count, pid),
+  );
 
 /**
  * Returns a counter of the stored topics. It counts only at the start and at the end and polls for a single
@@ -174,8 +180,11 @@ const measuredNames = [...contestants.map(({ name }) => name), replayName, chang
 /** Measures by the position. */
 function measureService(workspace: Workspace, db: Db, count: number): Promise<number> {
   const positions = db.collection<{ next_offset?: number }>(collections.positions);
-  return withContestant(service, workspace, () =>
-    measureRate(async () => (await positions.findOne({ "_id.topic": workspace.topic }))?.next_offset, count),
+  const readOffset = async () => (await positions.findOne({ "_id.topic": workspace.topic }))?.next_offset;
+  return withContestant(
+    service,
+    workspace,
+    async ({ pid }) => (await measureRate(readOffset, count, pid)).perSecond,
   );
 }
 
