@@ -1,13 +1,12 @@
 import { createLogger } from "@topicsync/lib/logger";
 import { Command } from "commander";
-import type { TopicBody } from "../schemas/topics/topic.ts";
 import { createDatabase } from "../src/storage/database/database.ts";
 import { createTopicDetailsStore } from "../src/storage/topics/details.ts";
 import { createTopicReader } from "../src/storage/topics/reader.ts";
 import type { TopicSources } from "../src/topics/details/search.ts";
 import type { TopicOrder } from "../src/topics/listing.ts";
 import { encodeTopicCursor, readTopicPage, type TopicPageQuery } from "../src/topics/topic-pages.ts";
-import { createAnnouncement } from "./support/announcements.ts";
+import { createAnnouncement, createTopicBodies } from "./support/announcements.ts";
 import { createJsonOption, parsePositive } from "./support/options.ts";
 import { printReports, reportProgress, quantile, type Report } from "./support/report.ts";
 import { insertTopics } from "./support/topics.ts";
@@ -35,7 +34,7 @@ export const topicPagesCommand = (): Command =>
           stack,
           { store, topic: "bench.topic-pages" },
           async ({ uri }, db) => {
-            await insertTopics(db, createBodies(options.topics));
+            await insertTopics(db, createTopicBodies(options.topics));
             const database = createDatabase(uri, await createLogger("silent"));
             await database.connect(new AbortController().signal);
             try {
@@ -55,11 +54,6 @@ export const topicPagesCommand = (): Command =>
       }
       printReports(reports, stack.broker.description, options);
     });
-
-function* createBodies(count: number): Generator<TopicBody> {
-  for (let number = 0; number < count; number += 1)
-    yield JSON.parse(createAnnouncement(number).value) as TopicBody;
-}
 
 /** Reads pages one after another, with the service that the HTTP operation uses. */
 export async function measurePages(sources: TopicSources, count: number): Promise<Report> {

@@ -30,7 +30,7 @@ export const checkCommand = (): Command =>
       "compares figures with their aims and with bench/reference.json; exits with 1 if one is more than 10 % worse than there",
     )
     .option("--short", "only CPU time compared with floors, in about three minutes; allows 20 %")
-    .option("--peers", "also compare with other products, which are downloaded")
+    .option("--peers", "also what downloads other products or takes an hour")
     .option("--only <words...>", "only rows whose name contains one of the words")
     .option("--update", "write what is measured to bench/reference.json instead")
     .addOption(createJsonOption())
@@ -53,8 +53,8 @@ export const checkCommand = (): Command =>
 
 const choose = ({ short, peers, only }: CheckOptions): readonly Measurement[] =>
   (short ? shortMeasurements : measurements).filter(
-    ({ rows, isWithPeer }) =>
-      (peers || !isWithPeer) &&
+    ({ rows, isLong }) =>
+      (peers || !isLong) &&
       (only === undefined || rows.some(({ name }) => only.some((word) => name.includes(word)))),
   );
 

@@ -1,3 +1,4 @@
+import { measureDeadLetters } from "../dead-letters.ts";
 import { installEventRuler } from "../picker/event-ruler.ts";
 import { comparePickerWithRuler, measurePickerOverLoop } from "../picker/picker.ts";
 import type { WorkloadName } from "../picker/workload.ts";
@@ -27,8 +28,8 @@ export interface Row {
 /** Measures some rows together. */
 export interface Measurement {
   readonly rows: readonly Row[];
-  /** Whether it downloads another product to compare with. */
-  readonly isWithPeer?: true;
+  /** Whether it downloads another product to compare with, or takes an hour. */
+  readonly isLong?: true;
   /** Returns the values of all rounds, for each row. */
   measure(stack: BenchStack): Promise<readonly (readonly number[])[]>;
 }
@@ -82,7 +83,7 @@ export const measurements: readonly Measurement[] = [
   },
   {
     rows: [{ name: "registrations/s ÷ Parse Server, 64 connections, new tokens", aim: 70 }],
-    isWithPeer: true,
+    isLong: true,
     async measure(stack) {
       const found = await register(stack, [parseServer, httpService], [64]);
       return [compareRates(found, parseServer, { connections: 64, tokens: "new" })];
@@ -97,7 +98,7 @@ export const measurements: readonly Measurement[] = [
   },
   {
     rows: [{ name: "events/s ÷ Kafka Streams, 10,000 topics", aim: 1.8 }],
-    isWithPeer: true,
+    isLong: true,
     async measure(stack) {
       const found = await route(stack, { events: 400_000, rounds: 3, peer: true });
       return [[compareWays(found, { topics: 10_000, figure: "perSecond" }, ["router", "streams"])]];
@@ -109,7 +110,7 @@ export const measurements: readonly Measurement[] = [
   },
   {
     rows: [{ name: "events picked/s ÷ Event Ruler, 100,000 topics", aim: 2.5 }],
-    isWithPeer: true,
+    isLong: true,
     measure: async (stack) => [[(await pick(stack, { workload: "unique", topics: 100_000 })).rate]],
   },
   {
@@ -117,7 +118,7 @@ export const measurements: readonly Measurement[] = [
       { name: "events picked/s ÷ Event Ruler, 6,000 topics with operators", aim: 3 },
       { name: "memory ÷ Event Ruler, 6,000 topics with operators", aim: 1, isLessBetter: true },
     ],
-    isWithPeer: true,
+    isLong: true,
     async measure(stack) {
       const { rate, memory } = await pick(stack, { workload: "patterns", topics: 6_000 });
       return [[rate], [memory]];
@@ -139,6 +140,28 @@ export const measurements: readonly Measurement[] = [
         starts.map((one) => one.floor.ms / one.service.ms),
         (await measureIdle(stack, store)).samples,
       ];
+    },
+  },
+  {
+    rows: [
+      {
+        name: "a page of dead letters, with a million topics and letters",
+        unit: "s",
+        aim: 0.2,
+        isLessBetter: true,
+      },
+      {
+        name: "the overview, with a million topics and dead letters",
+        unit: "s",
+        aim: 0.2,
+        isLessBetter: true,
+      },
+    ],
+    isLong: true,
+    async measure(stack) {
+      const on = { ...stack, stores: [findStore(stack, "embedded")] };
+      const found = await measureDeadLetters(on, { letters: 1_000_000, topics: 1_000_000 });
+      return [found.map(({ firstPage }) => firstPage / 1_000), found.map(({ overview }) => overview / 1_000)];
     },
   },
 ];

@@ -1,6 +1,7 @@
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 
 import { stopIdleChecks } from "@topicsync/kafka/internals";
+import type { TopicBody } from "../../schemas/topics/topic.ts";
 import { createKafkaTopics } from "../../test/support/kafka-topics.ts";
 
 /** A Kafka topic filled with announcements. */
@@ -31,6 +32,12 @@ export function createAnnouncement(number: number, revision = 1): { key: string;
     contentQuery: `troubleTicket.severity=Critical,Major&troubleTicket.customer=${number}`,
   });
   return { key: externalId, value };
+}
+
+/** The topics of the announcements. */
+export function* createTopicBodies(count: number): Generator<TopicBody> {
+  for (let number = 0; number < count; number += 1)
+    yield JSON.parse(createAnnouncement(number).value) as TopicBody;
 }
 
 /** Creates a Kafka topic and a producer for it. */
