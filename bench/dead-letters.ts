@@ -114,7 +114,7 @@ const toReport = (found: readonly Found[], count: number): Report => ({
     "floor's store",
     "page of 50, ms",
     "with a code, ms",
-    "overview, ms",
+    "slowest overview, ms",
     "list --json: first line, s",
     "all, s",
     "service, MB",

@@ -1,17 +1,13 @@
 /**
  * The short form of `npm run bench -- check`: CPU time per item of the service and its floor, in turns, in as
- * many short rounds as their differences need.
+ * many short rounds as their differences need. Registrations are left out: on a busy machine, the medians of two
+ * runs differed by half.
  */
-import { httpFloor, httpService, type RegistrationServer } from "../http/contestants.ts";
-import { registerAll } from "../http/measure.ts";
-import { randomToken } from "../http/request.ts";
-import { withServing } from "../http/serving.ts";
 import { measurePickerOverLoop } from "../picker/picker.ts";
 import { measureRouterRounds } from "../router/router.ts";
 import { measureStarts } from "../start.ts";
 import { fillTopic } from "../support/announcements.ts";
 import { service } from "../support/contestant.ts";
-import { readCpuMicros } from "../support/process-usage.ts";
 import { median, reportProgress } from "../support/report.ts";
 import { withWorkspace, type BenchStack } from "../support/stack.ts";
 import { floor, measureFirstPass } from "../sync/sync.ts";
@@ -19,29 +15,9 @@ import { findStore, type Measurement } from "./rows.ts";
 
 const announcements = 40_000;
 const events = 100_000;
-/**
- * How many, and on how many connections. A number rather than a duration: on a busy machine, a slow run would
- * have more of the work that does not depend on requests.
- */
-const warmUp: Load = { count: 8_000, connections: 64 };
-const many: Load = { count: 5_000, connections: 64 };
-const one: Load = { count: 1_200, connections: 1 };
-
-/** Registrations. */
-interface Load {
-  readonly count: number;
-  readonly connections: number;
-}
 
 export const shortMeasurements: readonly Measurement[] = [
   { rows: [{ name: "announcements: CPU, floor ÷ service" }], measure: measureAnnouncements },
-  {
-    rows: [
-      { name: "registrations, 64 connections: CPU, floor ÷ service" },
-      { name: "registrations, 1 connection: CPU, floor ÷ service" },
-    ],
-    measure: measureRegistrations,
-  },
   { rows: [{ name: "router: CPU, floor ÷ router" }], measure: measureRouter },
   { rows: [{ name: "picker: CPU, loop ÷ picker" }], measure: async () => [await measurePickerOverLoop()] },
   { rows: [{ name: "start: CPU, loading the libraries ÷ ready" }], measure: measureStart },
@@ -87,33 +63,6 @@ async function measureAnnouncements(stack: BenchStack) {
     );
   const rounds = createRounds("announcements");
   while (rounds.add((await measure(floor)) / (await measure(service))));
-  return rounds.values;
-}
-
-async function measureRegistrations(stack: BenchStack) {
-  const store = findStore(stack, "memory");
-  type Measure = (load: Load) => Promise<number>;
-  const serve = (server: RegistrationServer, use: (measure: Measure) => Promise<void>): Promise<void> =>
-    withWorkspace(stack, { store, topic: "bench.check.registrations" }, (workspace) =>
-      withServing(server, workspace, (serving) =>
-        use(async ({ count, connections }) => {
-          const tokens = Array.from({ length: count }, randomToken);
-          const before = readCpuMicros(serving.pid);
-          await registerAll(serving, server, tokens, connections);
-          return (readCpuMicros(serving.pid) - before) / count;
-        }),
-      ),
-    );
-  const rounds = createRounds("registrations");
-  await serve(httpFloor, (measureFloor) =>
-    serve(httpService, async (measureService) => {
-      await measureFloor(warmUp);
-      await measureService(warmUp);
-      const compare = async (load: Load): Promise<number> =>
-        (await measureFloor(load)) / (await measureService(load));
-      while (rounds.add(await compare(many), await compare(one)));
-    }),
-  );
   return rounds.values;
 }
 

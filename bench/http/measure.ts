@@ -63,12 +63,11 @@ async function measureServing(
   return { ...result, cpuMicros: time / result.accepted, missing };
 }
 
-/** Registers every token of the pool once, with as many requests in flight as there are connections. */
+/** Registers every token of the pool once. */
 export async function registerAll(
-  { url }: Pick<Serving, "url">,
+  { url }: Serving,
   server: RegistrationServer,
   pool: readonly string[],
-  connections = warmUp.connections,
 ): Promise<void> {
   const rest = pool.values();
   const registerRest = async (): Promise<void> => {
@@ -77,5 +76,5 @@ export async function registerAll(
       if (!isAccepted(status)) throw new Error(`${server.name} responded to a registration with ${status}`);
     }
   };
-  await Promise.all(Array.from({ length: connections }, registerRest));
+  await Promise.all(Array.from({ length: warmUp.connections }, registerRest));
 }

@@ -1,7 +1,7 @@
 /**
  * Measures one contestant in its own process:
- * `node --expose-gc bench/picker/contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON. `turns`
- * measures both in turns, and prints the ratio of each round.
+ * `node --expose-gc bench/picker/contestant.ts picker|naive|turns WORKLOAD TOPICS`. Prints one line of JSON.
+ * `turns` measures both in turns, and prints the ratio of each round.
  */
 import { createConditionTest, readFilters } from "@topicsync/filters";
 import { createPicker, type FilterTexts } from "@topicsync/filters/picker";

@@ -209,7 +209,8 @@ async function measureRates(
   const found: FoundRate[] = [];
   let isWanted = true;
   for (let round = 1; isWanted; round += 1) {
-    // The order rotates, so that no contestant always runs after the same one. Single ratios need the same order.
+    // The order rotates, so that no contestant always runs after the same one. Ratios of single rounds need
+    // the same order.
     const turn = onRound === undefined ? round % participants.length : 0;
     for (const forwarder of [...participants.slice(turn), ...participants.slice(0, turn)]) {
       const groupId = `${workspace.database}-${forwarder.way}-${round}`;
