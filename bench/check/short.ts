@@ -1,7 +1,7 @@
 /**
  * The short form of `npm run bench -- check`: CPU time per item of the service and its floor, in turns, in as
- * many short rounds as their differences need. Registrations are left out: on a busy machine, the medians of two
- * runs differed by half.
+ * many short rounds as their differences need. Registrations are left out: on a busy machine, the medians of
+ * two runs differed by half.
  */
 import { measurePickerOverLoop } from "../picker/picker.ts";
 import { measureRouterRounds } from "../router/router.ts";

@@ -94,8 +94,8 @@ const createOneRouter = (program: Contestant): Forwarder => ({
 });
 
 /**
- * Measures the router with 10,000 topics, the floor and, with `peer`, Kafka Streams in turns, until `onRound`,
- * which gets all that was found, returns false.
+ * Measures the router with 10,000 topics, the floor and, with `peer`, Kafka Streams in turns, until
+ * `onRound`, which gets all that was found, returns false.
  */
 export async function measureRouterRounds(
   stack: BenchStack,
