@@ -1,9 +1,8 @@
 /**
  * The short form of `npm run bench -- check`: CPU time per item of the service and its floor, in turns, in as
- * many short rounds as their differences need. Registrations are left out: on a busy machine, the medians of
- * two runs differed by half.
+ * many short rounds as their differences need. Registrations and the picker are left out: their
+ * medians differed by a fifth and more from run to run.
  */
-import { measurePickerOverLoop } from "../picker/picker.ts";
 import { measureRouterRounds } from "../router/router.ts";
 import { measureStarts } from "../start.ts";
 import { fillTopic } from "../support/announcements.ts";
@@ -19,7 +18,6 @@ const events = 100_000;
 export const shortMeasurements: readonly Measurement[] = [
   { rows: [{ name: "announcements: CPU, floor ÷ service" }], measure: measureAnnouncements },
   { rows: [{ name: "router: CPU, floor ÷ router" }], measure: measureRouter },
-  { rows: [{ name: "picker: CPU, loop ÷ picker" }], measure: async () => [await measurePickerOverLoop()] },
   { rows: [{ name: "start: CPU, loading the libraries ÷ ready" }], measure: measureStart },
 ];
 
