@@ -19,8 +19,11 @@ const headerOverheadBytes = 2;
 export const canShareBatch = (one: OutgoingRecord, other: OutgoingRecord): boolean =>
   one.timestamp === other.timestamp || (hasSafeTimestamp(one) && hasSafeTimestamp(other));
 
-const hasSafeTimestamp = ({ timestamp }: OutgoingRecord): boolean =>
-  Number.isSafeInteger(Number(timestamp ?? 0));
+const hasSafeTimestamp = ({ timestamp = "" }: OutgoingRecord): boolean =>
+  timestamp.length <= safeDigits || Number.isSafeInteger(Number(timestamp));
+
+/** A number of so many digits is a safe integer. */
+const safeDigits = 15;
 
 /** Splits records into record batches of limited size. */
 export function* splitIntoRecordBatches<Record extends OutgoingRecord>(

@@ -28,23 +28,29 @@ export interface BatchProducer {
 /** Measures a batch, so that one buffer can be allocated for the whole request. */
 export function measureBatch(messages: readonly Message[]): MeasuredBatch {
   const sentOn = String(now());
-  let firstTimestamp = messages[0]?.timestamp ?? sentOn;
-  let maxTimestamp = firstTimestamp;
-  for (const { timestamp = sentOn } of messages) {
-    if (Number(timestamp) < Number(firstTimestamp)) firstTimestamp = timestamp;
-    if (Number(timestamp) > Number(maxTimestamp)) maxTimestamp = timestamp;
+  // Converted once: a text takes as long to convert as the rest of the record to measure.
+  const times = messages.map(({ timestamp = sentOn }) => Number(timestamp));
+  let [first, last] = [0, 0];
+  for (let at = 1; at < times.length; at += 1) {
+    if ((times[at] ?? 0) < (times[first] ?? 0)) first = at;
+    if ((times[at] ?? 0) > (times[last] ?? 0)) last = at;
   }
-  const timestampDeltas: number[] = [];
+  const firstTime = times[first] ?? 0;
   const bodyBytes: number[] = [];
   let bytes = headerBytes;
   for (const [index, message] of messages.entries()) {
-    const delta = Number(message.timestamp ?? sentOn) - Number(firstTimestamp);
-    const body = getBodyBytes(message, delta, index);
-    timestampDeltas.push(delta);
+    const body = getBodyBytes(message, (times[index] ?? 0) - firstTime, index);
     bodyBytes.push(body);
     bytes += getVarintBytes(body) + body;
   }
-  return { messages, bytes, firstTimestamp, maxTimestamp, timestampDeltas, bodyBytes };
+  return {
+    messages,
+    bytes,
+    firstTimestamp: messages[first]?.timestamp ?? sentOn,
+    maxTimestamp: messages[last]?.timestamp ?? sentOn,
+    timestampDeltas: times.map((time) => time - firstTime),
+    bodyBytes,
+  };
 }
 
 /** Writes an uncompressed batch into a buffer of its size. */
@@ -120,6 +126,19 @@ function getFieldBytes(field: Field): number {
 
 function writeField(buffer: Buffer, field: Field, start: number): number {
   if (field === null || field === undefined) return writeVarint(buffer, -1, start);
-  const at = writeVarint(buffer, getBytes(field), start);
-  return at + (typeof field === "string" ? buffer.write(field, at) : field.copy(buffer, at));
+  if (typeof field === "string") return writeText(buffer, field, start);
+  const at = writeVarint(buffer, field.length, start);
+  buffer.set(field, at);
+  return at + field.length;
+}
+
+/** The largest length that takes one byte. */
+const maxShortBytes = 63;
+
+/** Most texts are short: they are written first, and not measured again. */
+function writeText(buffer: Buffer, text: string, start: number): number {
+  const bytes = text.length > maxShortBytes ? Infinity : buffer.write(text, start + 1);
+  if (bytes <= maxShortBytes) return writeVarint(buffer, bytes, start) + bytes;
+  const at = writeVarint(buffer, Buffer.byteLength(text), start);
+  return at + buffer.write(text, at);
 }
