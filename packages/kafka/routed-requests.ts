@@ -13,7 +13,7 @@ import {
   splitIntoRecordBatches,
   toMessage,
 } from "./outgoing-records.ts";
-import { setGroups } from "./workarounds/produce-encoder.ts";
+import { toMessages } from "./workarounds/produce-encoder.ts";
 
 const maxBytesPerRequest = 4 * 1024 * 1024;
 /** How long a topic counts as compacted. */
@@ -87,7 +87,6 @@ function findRejection(error: unknown): SendRejection | undefined {
 
 /** What a request sends to a Kafka topic. */
 interface TopicRequest {
-  readonly messages: Message[];
   readonly byPartition: Record<number, Message[]>;
   readonly bytesByPartition: Record<number, number>;
 }
@@ -101,23 +100,22 @@ export function* splitIntoRequests(records: Iterable<RoutedRecord>, limits: Topi
     const { topic, partition } = record;
     const bytes = estimateBytes(record);
     first ??= record;
+    let request = topics.get(topic);
     const isFull =
-      (topics.get(topic)?.bytesByPartition[partition] ?? 0) + bytes > limits.getMaxBytes(topic) ||
+      (request?.bytesByPartition[partition] ?? 0) + bytes > limits.getMaxBytes(topic) ||
       totalBytes + bytes > maxBytesPerRequest;
     if (totalBytes > 0 && (isFull || !canShareBatch(first, record))) {
       yield topics;
       topics = new Map();
       totalBytes = 0;
       first = record;
+      request = undefined;
     }
-    let request = topics.get(topic);
     if (request === undefined) {
-      request = { messages: [], byPartition: {}, bytesByPartition: {} };
+      request = { byPartition: {}, bytesByPartition: {} };
       topics.set(topic, request);
     }
-    const message = toMessage(record);
-    request.messages.push(message);
-    (request.byPartition[partition] ??= []).push(message);
+    (request.byPartition[partition] ??= []).push(toMessage(record));
     request.bytesByPartition[partition] = (request.bytesByPartition[partition] ?? 0) + bytes;
     totalBytes += bytes;
   }
@@ -125,10 +123,7 @@ export function* splitIntoRequests(records: Iterable<RoutedRecord>, limits: Topi
 }
 
 const toTopicMessages = (request: Request): TopicMessages[] =>
-  [...request].map(([topic, { messages, byPartition }]) => ({
-    topic,
-    messages: setGroups(messages, byPartition),
-  }));
+  [...request].map(([topic, { byPartition }]) => ({ topic, messages: toMessages(byPartition) }));
 
 /**
  * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request

@@ -134,12 +134,10 @@ function writeString(buffer: Buffer, text: string | null, start: number): number
 }
 
 /**
- * Sets how messages are grouped by partition. producer/groupMessagesPerPartition.js:6 groups them with
+ * Messages that are grouped by partition. producer/groupMessagesPerPartition.js:6 groups messages with
  * `reduce`, and copies the list of the partition for each message, which takes longer the more messages there
  * are.
  * The test in test/workarounds/message-groups.test.ts fails when kafkajs no longer needs this.
  */
-export const setGroups = (
-  messages: Message[],
-  byPartition: Readonly<Record<number, readonly Message[]>>,
-): Message[] => Object.defineProperty(messages, "reduce", { value: () => byPartition });
+export const toMessages = (byPartition: Readonly<Record<number, readonly Message[]>>): Message[] =>
+  Object.defineProperty([], "reduce", { value: () => byPartition });
