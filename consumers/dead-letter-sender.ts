@@ -102,7 +102,7 @@ function toRecord({ letter, isReference, isPlain }: Form): OutgoingRecord {
 
 function toLetter(letter: OutgoingDeadLetter): OutgoingRecord {
   const { key, value, headers, timestamp } = letter.record;
-  return { key, value, timestamp, headers: withHeaders(headers, reasons(letter)) };
+  return { key, value, timestamp, headers: withHeaders(headers, Object.entries(reasons(letter))) };
 }
 
 function toReference(letter: OutgoingDeadLetter): OutgoingRecord {
@@ -134,10 +134,10 @@ function toPlain(record: OutgoingRecord, { record: original }: OutgoingDeadLette
     ...record,
     key: key ?? Buffer.from(getHeader(headers, deadLetterHeader.id) ?? ""),
     timestamp: undefined,
-    headers: withHeaders(headers, {
-      [deadLetterHeader.time]: getHeaderText(original.headers, deadLetterHeader.time) ?? original.timestamp,
-      ...(key === null ? { [deadLetterHeader.keyless]: "true" } : {}),
-    }),
+    headers: withHeaders(headers, [
+      [deadLetterHeader.time, getHeaderText(original.headers, deadLetterHeader.time) ?? original.timestamp],
+      ...(key === null ? [[deadLetterHeader.keyless, "true"] as const] : []),
+    ]),
   };
 }
 

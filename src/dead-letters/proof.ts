@@ -39,7 +39,7 @@ export function createProof(secret: Buffer, topic: string, { key, value, headers
 /** Adds the proof to a record that is sent to a Kafka topic. */
 export const addProof = (secret: Buffer, topic: string, record: OutgoingRecord): OutgoingRecord => ({
   ...record,
-  headers: withHeaders(record.headers, { [deadLetterHeader.proof]: createProof(secret, topic, record) }),
+  headers: withHeaders(record.headers, [[deadLetterHeader.proof, createProof(secret, topic, record)]]),
 });
 
 /** Whether topicsync has sent a record to a Kafka topic. */

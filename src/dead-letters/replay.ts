@@ -198,11 +198,11 @@ function toRecord(
   return {
     key,
     value,
-    headers: withHeaders(headers, {
-      [deadLetterHeader.replayOf]: deadLetterId,
-      ...timeHeaders,
-      ...(undelivered === undefined ? {} : { [routedEventHeader.undelivered]: undelivered }),
-    }),
+    headers: withHeaders(headers, [
+      [deadLetterHeader.replayOf, deadLetterId],
+      ...Object.entries(timeHeaders),
+      ...(undelivered === undefined ? [] : [[routedEventHeader.undelivered, undelivered] as const]),
+    ]),
     timestamp: String(startedAt.getTime()),
     partition: sentTo.partition,
   };

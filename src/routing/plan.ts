@@ -5,6 +5,7 @@ import {
   withHeaders,
   measureRecord,
   type LogRecord,
+  type RecordHeader,
   type Partition,
   type EgressNaming,
   type NamedTopic,
@@ -234,11 +235,13 @@ export class RoutePlan {
 
   /** Yields the copies for Kafka topics that exist. An array of all would take tens of megabytes. */
   *copies(found: FoundTopics, isWanted: (topic: string) => boolean = () => true): Generator<Copy> {
-    for (const { event, externalId, topic } of this.#listTargets()) {
-      const partitions = getTarget(topic, found);
-      if (typeof partitions === "number" && isWanted(topic))
-        yield createCopy(event, externalId, topic, partitions, this.#options);
-    }
+    for (const event of this.#events)
+      for (const externalId of event.isUnmatched ? [undefined] : event.topics) {
+        const topic = this.#findTarget(externalId);
+        const partitions = topic === undefined ? undefined : getTarget(topic, found);
+        if (topic !== undefined && typeof partitions === "number" && isWanted(topic))
+          yield createCopy(event, externalId, topic, partitions, this.#options);
+      }
   }
 
   /** What cannot be forwarded. */
@@ -250,21 +253,19 @@ export class RoutePlan {
       }),
     );
     if ([...this.#names].every((name) => typeof found.get(name) === "number")) return undelivered;
-    for (const target of this.#listTargets()) {
-      const obstacle = getTarget(target.topic, found);
-      if (typeof obstacle !== "number") undelivered.push({ ...obstacle, ...target });
-    }
+    for (const event of this.#events)
+      for (const externalId of event.isUnmatched ? [undefined] : event.topics) {
+        const topic = this.#findTarget(externalId);
+        const obstacle = topic === undefined ? undefined : getTarget(topic, found);
+        if (topic !== undefined && typeof obstacle === "object")
+          undelivered.push({ ...obstacle, event, externalId, topic });
+      }
     return undelivered;
   }
 
-  /** Each event with each of the Kafka topics that it is for. */
-  *#listTargets(): Generator<Pick<Undelivered, "event" | "externalId" | "topic">> {
-    for (const event of this.#events) {
-      for (const externalId of event.isUnmatched ? [undefined] : event.topics) {
-        const topic = externalId === undefined ? this.#options.unmatchedTopic : this.#findName(externalId);
-        if (topic !== undefined) yield { event, externalId, topic };
-      }
-    }
+  /** The Kafka topic of a copy. */
+  #findTarget(externalId: string | undefined): string | undefined {
+    return externalId === undefined ? this.#options.unmatchedTopic : this.#findName(externalId);
   }
 
   // Looked up when the event is added: later, the index may have lost the namespaces of its topics.
@@ -305,6 +306,8 @@ function createCopy(
   options: RouteOptions,
 ): Copy {
   const { key, value, timestamp, headers } = event.record;
+  const added: RecordHeader[] = [[routedEventHeader.event, event.id]];
+  if (externalId !== undefined) added.unshift([routedEventHeader.topic, externalId]);
   return {
     event,
     externalId,
@@ -313,10 +316,7 @@ function createCopy(
     key,
     value,
     timestamp,
-    headers: withHeaders(headers, {
-      ...(externalId === undefined ? {} : { [routedEventHeader.topic]: externalId }),
-      [routedEventHeader.event]: event.id,
-    }),
+    headers: withHeaders(headers, added),
   };
 }
 

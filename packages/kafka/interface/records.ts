@@ -29,10 +29,10 @@ export const getHeader = (headers: RecordHeaders, name: string): Buffer | string
   headers.findLast(([one]) => one === name)?.[1] ?? undefined;
 
 /** Adds headers at the end, and removes others of the same names. */
-export const withHeaders = (
-  headers: RecordHeaders,
-  added: Readonly<Record<string, string>>,
-): RecordHeaders => [...headers.filter(([name]) => !Object.hasOwn(added, name)), ...Object.entries(added)];
+export const withHeaders = (headers: RecordHeaders, added: RecordHeaders): RecordHeaders =>
+  headers.length === 0
+    ? added
+    : [...headers.filter(([name]) => !added.some(([other]) => other === name)), ...added];
 
 /** The last value of a header as text; malformed UTF-8 is replaced. */
 export const getHeaderText = (headers: RecordHeaders, name: string): string | undefined =>

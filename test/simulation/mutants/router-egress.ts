@@ -36,8 +36,8 @@ export const routerEgressMutants: readonly Mutant[] = [
     name: "copies lose the headers of their event",
     world: "router",
     file: plan,
-    replace: "headers: withHeaders(headers, {",
-    by: "headers: withHeaders([], {",
+    replace: "headers: withHeaders(headers, added)",
+    by: "headers: added",
   },
   {
     name: "a dead letter does not name the topics that it is for",
