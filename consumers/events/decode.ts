@@ -7,7 +7,7 @@ import { createRejection, toRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
 
 /** What a record is read as: an event, or why it is not one. */
-type Decoded = DecodedEvent | { readonly rejection: RejectionError };
+export type Decoded = DecodedEvent | { readonly rejection: RejectionError };
 
 /**
  * Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. What has
