@@ -181,7 +181,7 @@ function route(
   return { records, routes: { plan, rejections } };
 }
 
-/** Picking takes a third less time for a few events in a row: decoding displaces what it has in caches. */
+/** Picking takes about a fifth less time for a few events in a row, whose topics stay in the caches. */
 const decodedPerStep = 16;
 
 function* decodeInSteps(records: readonly LogRecord[], maxBytes: number) {

@@ -28,7 +28,6 @@ export interface BatchProducer {
 /** Measures a batch, so that one buffer can be allocated for the whole request. */
 export function measureBatch(messages: readonly Message[]): MeasuredBatch {
   const sentOn = String(now());
-  // Converted once: a text takes as long to convert as the rest of the record to measure.
   const times = messages.map(({ timestamp = sentOn }) => Number(timestamp));
   let [first, last] = [0, 0];
   for (let at = 1; at < times.length; at += 1) {
@@ -79,12 +78,9 @@ export function writeBatch(
 
 const attributesBytes = 1;
 
-function getBodyBytes(
-  { key, value, headers: given }: Message,
-  timestampDelta: number,
-  offsetDelta: number,
-): number {
-  const headers = toHeaderList(given);
+function getBodyBytes(message: Message, timestampDelta: number, offsetDelta: number): number {
+  const { key, value } = message;
+  const headers = toHeaderList(message.headers);
   let bytes =
     attributesBytes +
     getVarintBytes(timestampDelta) +
