@@ -77,13 +77,18 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
     if (locals.behindProxy) removePorts(request.headers);
     locals.requestId = (locals.behindProxy ? readRequestId(request.headers) : undefined) ?? randomUUID();
     locals.startedAt = performance.now();
-    locals.address = toAddress(request.ip, request.socket.remoteAddress);
+    // Express looks in the headers of a trusted proxy.
+    const { ip, secure } = locals.behindProxy ? request : direct;
+    locals.address = toAddress(ip, request.socket.remoteAddress);
     // Over TLS to this server, the X-Forwarded-Proto of a trusted proxy does not matter.
-    locals.secure = isAlwaysSecure || request.socket instanceof TLSSocket || request.secure;
+    locals.secure = isAlwaysSecure || request.socket instanceof TLSSocket || secure;
     response.setHeader("X-Request-Id", locals.requestId);
     next();
   };
 }
+
+/** What the headers of a client say that is not a trusted proxy. */
+const direct = { ip: undefined, secure: false };
 
 /** Quoted strings, separators, and what is between them. */
 const tokens = /"(?:\\.|[^"\\])*(?:"|\\?$)|[,;]|[^",;]+/gs;

@@ -211,7 +211,8 @@ function createHandler(
     }
   }
 
-  const { access } = operation;
+  const { access, replies } = operation;
+  const sendsEvents = returnsEvents(replies);
   return async (request, response) => {
     const { locals } = response;
     const { requestId, address, secure, caller: { user, session } = { user: nobody } } = locals;
@@ -229,7 +230,7 @@ function createHandler(
       address,
       secure,
       requestId,
-      acceptsEvents: request.accepts([jsonType, eventStreamType]) === eventStreamType,
+      acceptsEvents: sendsEvents && request.accepts([jsonType, eventStreamType]) === eventStreamType,
       acceptEncoding: request.headers["accept-encoding"] ?? "",
       ifMatch: request.headers["if-match"] ?? "",
       cookies: request.headers.cookie ?? "",
