@@ -87,7 +87,7 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
   };
 }
 
-/** What the headers of a client say that is not a trusted proxy. */
+/** The headers of a client that is not a trusted proxy are not trusted. */
 const direct = { ip: undefined, secure: false };
 
 /** Quoted strings, separators, and what is between them. */

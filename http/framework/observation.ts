@@ -18,7 +18,7 @@ export interface MeasuredRequest {
   readonly isFailedLogin: boolean;
 }
 
-/** Who is told about each request once it is over. */
+/** Where each request is reported once it is over. */
 export interface Observers {
   readonly log: Logger;
   /** Called with each measured request. */

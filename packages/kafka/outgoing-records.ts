@@ -22,7 +22,7 @@ export const canShareBatch = (one: OutgoingRecord, other: OutgoingRecord): boole
 const hasSafeTimestamp = ({ timestamp = "" }: OutgoingRecord): boolean =>
   timestamp.length <= safeDigits || Number.isSafeInteger(Number(timestamp));
 
-/** A number of so many digits is a safe integer. */
+/** Numbers of at most 15 digits are safe integers. */
 const safeDigits = 15;
 
 /** Splits records into record batches of limited size. */

@@ -59,7 +59,7 @@ export const topicQuerySchema = query("topic-query", {
     pattern: durationPattern,
     expected: durationRule,
     description:
-      "Only active topics that existed for this time (`30d`, `12h`, `45m`) and of which the router has counted no event in it; none if events have not been counted for so long (`counted`). A page can be empty although there are more.",
+      "Only active topics that existed for all of this time (`30d`, `12h`, `45m`) and for which the router counted no event in it; none if events have not been counted for that long (`counted`). A page can be empty although there are more.",
   },
   ...page(999, 50),
 });

@@ -78,7 +78,7 @@ interface LastKnown<T> {
   readonly problem: unknown;
 }
 
-/** Reads in the background: whoever asks waits briefly, or gets a value that is a few minutes old. */
+/** Reads in the background: a caller waits briefly, or gets a value that is a few minutes old. */
 function readInBackground<T>(
   fetch: () => Promise<T>,
   limits: { readonly ttlMs: number; readonly restFactor: number },
