@@ -10,6 +10,7 @@ import {
 import { maxUpdateMs, updateLimit } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 import { classify, isWorthRepeating, repeatOnce, type WriteError } from "./database/failures.ts";
+import type { SessionOptions } from "./positions.ts";
 
 /** Changes one record. Returns false when none matches. Omits empty operators, which some products reject. */
 export async function changeOne<T extends Document>(
@@ -33,7 +34,7 @@ export interface UpdateStatement {
 }
 
 /** The parts of the response that are read here. */
-interface UpdateResponse {
+interface WriteResponse {
   readonly writeErrors?: readonly {
     readonly index: number;
     readonly code: number;
@@ -53,10 +54,9 @@ export async function updateAll<T extends Document>(
   { collectionName, writeConcern }: Collection<T>,
   updates: readonly UpdateStatement[],
 ): Promise<readonly WriteError[]> {
-  const command: Document = { update: collectionName, ordered: false, maxTimeMS: maxUpdateMs };
-  if (writeConcern !== undefined) WriteConcern.apply(command, writeConcern);
+  const command = complete({ update: collectionName, ordered: false }, writeConcern);
   async function send(some: readonly UpdateStatement[]): Promise<readonly WriteError[]> {
-    const { writeErrors = [] }: UpdateResponse = await database.command({ ...command, updates: some });
+    const { writeErrors = [] }: WriteResponse = await database.command({ ...command, updates: some });
     return writeErrors.map(({ index, code, errmsg }) => ({
       index,
       error: new MongoServerError({ code, errmsg }),
@@ -78,4 +78,28 @@ export async function updateAll<T extends Document>(
       return updates.map((_, index) => ({ index, error }));
     throw error;
   }
+}
+
+/**
+ * Inserts records with one ordered `insert` command of at most 16 MiB, in two thirds of the time of
+ * `insertMany`, which encodes and keeps each on its own. Sent once: the driver repeats nothing in a
+ * transaction, and a store without transactions has no retryable writes. Throws the driver's errors, also
+ * that of the first record which is not stored.
+ */
+export async function insertAll<T extends Document>(
+  database: Database,
+  { collectionName, writeConcern }: Collection<T>,
+  documents: readonly T[],
+  options: SessionOptions,
+): Promise<void> {
+  const insert: Document = { insert: collectionName, documents };
+  const command = options.session === undefined ? complete(insert, writeConcern) : insert;
+  const { writeErrors: [first] = [] }: WriteResponse = await database.command(command, options);
+  if (first !== undefined) throw new MongoServerError(first);
+}
+
+/** Adds what a command outside of a transaction lacks: the driver does not. */
+function complete(command: Document, writeConcern: WriteConcern | undefined): Document {
+  if (writeConcern !== undefined) WriteConcern.apply(command, writeConcern);
+  return { ...command, maxTimeMS: maxUpdateMs };
 }

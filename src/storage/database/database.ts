@@ -12,7 +12,7 @@ import { ConfigurationError, getErrorMessage, UnavailableError } from "@topicsyn
 import type { Logger } from "@topicsync/lib/logger";
 import { elapsed } from "@topicsync/lib/platform";
 import { retryUntilAvailable } from "@topicsync/lib/concurrency/retry";
-import { removeFixedOptions, updateLimit } from "./client-options.ts";
+import { clientOptions, removeFixedOptions, updateLimit } from "./client-options.ts";
 import type { Connection } from "./connection.ts";
 import { canRotate, Clients, createClient } from "./clients.ts";
 import { ensureDatabaseId } from "./database-id.ts";
@@ -41,7 +41,7 @@ export interface Database {
    */
   ensureIndexes(name: CollectionName): Promise<void>;
   /** Sends a raw command. To be called within `run`. */
-  command(command: Document): Promise<Document>;
+  command(command: Document, options?: { readonly session?: ClientSession }): Promise<Document>;
   /** Runs an operation and translates its errors. Throws UnavailableError, also before `connect`. */
   run<T>(operation: () => Promise<T>): Promise<T>;
   /**
@@ -180,7 +180,8 @@ function connectClients(clients: Clients, log: Logger): Database {
       // Others may have been lost with them, and the database may have been replaced.
       await prepare(db);
     },
-    command: (command) => clients.current.db.command(command),
+    command: (command, options) =>
+      clients.current.db.command(command, { ...options, ignoreUndefined: clientOptions.ignoreUndefined }),
 
     connect: (abort) =>
       retryUntilAvailable(

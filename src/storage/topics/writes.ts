@@ -1,14 +1,14 @@
 import type { Collection, Filter } from "mongodb";
 
-import { splitIntoBatches } from "@topicsync/lib/concurrency/batches";
 import type { TopicWrites } from "../../topics/snapshot.ts";
 import { TopicGoneError, UniqueViolationError } from "../../topics/stores.ts";
-import type { Topic } from "../../topics/topic.ts";
+import type { Topic, TopicDefinition } from "../../topics/topic.ts";
 import { maxUpdateMs } from "../database/client-options.ts";
 import type { Database } from "../database/database.ts";
 import { isDuplicate } from "../database/failures.ts";
 import { collections } from "../names.ts";
 import type { SessionOptions } from "../positions.ts";
+import { insertAll } from "../update-command.ts";
 import {
   toRetiredId,
   toRetiredRecord,
@@ -24,6 +24,7 @@ const topicsPerInsert = 500;
 
 /** Where topics are written. */
 export interface TopicCollections {
+  readonly database: Database;
   readonly topics: Collection<TopicRecord>;
   readonly retired: Collection<RetiredRecord>;
   readonly versions: Collection<VersionRecord>;
@@ -35,6 +36,7 @@ export const openTopicCollections = (
   database: Database,
   retentionDays: number | undefined,
 ): TopicCollections => ({
+  database,
   topics: database.collection<TopicRecord>(collections.topics),
   retired: database.collection<RetiredRecord>(collections.retiredTopics),
   versions: database.collection<VersionRecord>(collections.topicVersions),
@@ -96,7 +98,7 @@ export async function writeTopics(
     );
     if (matchedCount < updated.length) throw createGoneError();
   }
-  if (created.length > 0) await insertTopics(created, topics, options);
+  if (created.length > 0) await insertTopics(created, stores, options);
   await expireRetirements(created, stores, options);
 }
 
@@ -118,20 +120,46 @@ export async function expireRetirements(
 
 async function insertTopics(
   created: readonly Topic[],
-  topics: TopicCollections["topics"],
+  { database, topics }: TopicCollections,
   options: SessionOptions,
 ): Promise<void> {
   if (options.session !== undefined) {
-    await topics.insertMany(created.map(toTopicRecord), options);
+    for (const some of splitBySize(created)) await insertAll(database, topics, some, options);
     return;
   }
-  const insertions = splitIntoBatches(created, topicsPerInsert).map((some) =>
-    topics.insertMany(some.map(toTopicRecord), { ordered: false, maxTimeMS: maxUpdateMs }),
+  const insertions = [...splitBySize(created, topicsPerInsert)].map((some) =>
+    insertAll(database, topics, some, options),
   );
   // No insertion may still be in progress when the batch is decided again.
   await Promise.allSettled(insertions);
   await Promise.all(insertions);
 }
+
+/** Records of so many characters take at most 12 MiB. */
+const maxCharactersPerInsert = 4 * 1024 * 1024;
+/** For the names, numbers and times of a record, and for its source. */
+const overheadCharacters = 500;
+
+function* splitBySize(topics: readonly Topic[], maxTopics = Infinity): Generator<TopicRecord[]> {
+  let some: TopicRecord[] = [];
+  let characters = 0;
+  for (const topic of topics) {
+    const { previous, formerIds = [] } = topic;
+    const former = (previous === undefined ? 0 : measureTexts(previous)) + formerIds.join("").length;
+    const added = overheadCharacters + topic.externalId.length + measureTexts(topic) + former;
+    if (some.length === maxTopics || (some.length > 0 && characters + added > maxCharactersPerInsert)) {
+      yield some;
+      some = [];
+      characters = 0;
+    }
+    some.push(toTopicRecord(topic));
+    characters += added;
+  }
+  yield some;
+}
+
+const measureTexts = (topic: Omit<TopicDefinition, "externalId">): number =>
+  topic.name.length + topic.namespace.length + topic.headerQuery.length + topic.contentQuery.length;
 
 export const createGoneError = (): TopicGoneError =>
   new TopicGoneError("a topic was changed since it was read");

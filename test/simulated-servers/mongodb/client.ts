@@ -15,6 +15,13 @@ interface UpdateCommand {
   readonly writeConcern?: object;
 }
 
+interface InsertCommand {
+  readonly insert: string;
+  readonly documents: readonly Document[];
+  readonly maxTimeMS?: number;
+  readonly writeConcern?: object;
+}
+
 interface CreateIndexesCommand {
   readonly createIndexes: string;
   readonly indexes: Parameters<SimulatedCollection["createIndexes"]>[0];
@@ -55,6 +62,24 @@ export function createMongoClient(options: ClientOptions): MongoClient {
     return { writeErrors: toWriteErrors(result) };
   }
 
+  async function insert(command: InsertCommand, session: Session | undefined) {
+    const transaction = session?.use();
+    const result = await connection.send(
+      (primary) =>
+        primary.write({
+          client: host,
+          collection: command.insert,
+          statements: copy(command.documents).map((document) => ({ kind: "insert", document })),
+          ordered: true,
+          maxTimeMs: command.maxTimeMS,
+          awaitsMajority: isMajority(command.writeConcern),
+          transaction,
+        }),
+      transaction === undefined ? "plain" : "in transaction",
+    );
+    return { writeErrors: toWriteErrors(result) };
+  }
+
   const ping = (): Promise<void> =>
     connection.send((primary) => {
       if (!primary.isUp()) throw createNotPrimaryError();
@@ -68,8 +93,14 @@ export function createMongoClient(options: ClientOptions): MongoClient {
     createCollection: () => Promise.resolve(),
     command: (
       command:
-        UpdateCommand | CreateIndexesCommand | { readonly findAndModify: string } | { readonly ping: 1 },
+        | UpdateCommand
+        | InsertCommand
+        | CreateIndexesCommand
+        | { readonly findAndModify: string }
+        | { readonly ping: 1 },
+      { session }: { readonly session?: Session } = {},
     ) => {
+      if ("insert" in command) return insert(command, session);
       // The product tries whether it is executed once.
       if ("findAndModify" in command) return Promise.resolve({ value: { count: 1 } });
       if ("createIndexes" in command)

@@ -82,8 +82,8 @@ export const syncVersionMutants: readonly Mutant[] = [
     name: "versions: new topics are stored outside the transaction",
     world: "sync",
     file: topicWrites,
-    replace: "    await topics.insertMany(created.map(toTopicRecord), options);",
-    by: "    await topics.insertMany(created.map(toTopicRecord), {});",
+    replace: "    for (const some of splitBySize(created)) await insertAll(database, topics, some, options);",
+    by: "    for (const some of splitBySize(created)) await insertAll(database, topics, some, {});",
   },
   {
     name: "versions: changes are made although another one of the request cannot be made",
