@@ -8,11 +8,13 @@ export class JsonStructureError extends SyntaxError {
  * member and for deep nesting, and a SyntaxError for text that is not JSON. A byte order mark is ignored (RFC
  * 8259, section 8.1).
  */
-export function parseStrictJson(text: string, parse: (json: string) => unknown = JSON.parse): unknown {
+export function parseStrictJson(text: string): unknown {
   const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
-  const fault = findStructureFault(json);
-  if (fault !== undefined) throw new JsonStructureError(fault);
-  return parse(json);
+  const written = countWrittenMembers(json);
+  const value: unknown = JSON.parse(json);
+  // JSON.parse keeps one of the members with the same name.
+  if (countMembers(value) === written) return value;
+  throw new JsonStructureError(`duplicate member ${JSON.stringify(findDuplicate(json))}`);
 }
 
 const quote = 0x22;
@@ -26,11 +28,31 @@ const closeBracket = 0x5d;
 /** Code that walks parsed values recurses as deep. */
 const maxDepth = 100;
 
-/**
- * Returns what makes a JSON text ambiguous although JSON.parse accepts it: a duplicate member (RFC 8259,
- * section 4) or excessive nesting (section 9). Text that is not JSON at all is left to JSON.parse.
- */
-function findStructureFault(json: string): string | undefined {
+/** How many members the objects of a JSON text have. Throws a JsonStructureError for deep nesting. */
+function countWrittenMembers(json: string): number {
+  let [members, depth] = [0, 0];
+  for (let i = 0; i < json.length; i += 1) {
+    const code = json.charCodeAt(i);
+    if (code === quote) i = findStringEnd(json, i);
+    else if (code === colon) members += 1;
+    else if (code === closeBrace || code === closeBracket) depth -= 1;
+    else if ((code === openBrace || code === openBracket) && (depth += 1) > maxDepth)
+      throw new JsonStructureError(`nested deeper than ${maxDepth} levels`);
+  }
+  return members;
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const members: unknown[] = Object.values(value);
+  return members.reduce<number>(
+    (sum, one) => sum + countMembers(one),
+    Array.isArray(value) ? 0 : members.length,
+  );
+}
+
+/** The first name that a JSON text repeats in an object. */
+function findDuplicate(json: string): string | undefined {
   /** Member names of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   for (let i = 0; i < json.length; i += 1) {
@@ -40,14 +62,13 @@ function findStructureFault(json: string): string | undefined {
       const names = open.at(-1);
       if (names !== undefined && isMemberName(json, end)) {
         const name = parseName(json.slice(i, end + 1));
-        if (names.has(name)) return `duplicate member ${JSON.stringify(name)}`;
+        if (names.has(name)) return name;
         names.add(name);
       }
       i = end;
-    } else if (code === openBrace || code === openBracket) {
-      if (open.push(code === openBrace ? new Set() : undefined) > maxDepth)
-        return `nested deeper than ${maxDepth} levels`;
-    } else if (code === closeBrace || code === closeBracket) open.pop();
+    } else if (code === openBrace || code === openBracket)
+      open.push(code === openBrace ? new Set() : undefined);
+    else if (code === closeBrace || code === closeBracket) open.pop();
   }
   return undefined;
 }
