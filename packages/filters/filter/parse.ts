@@ -40,6 +40,8 @@ export function parseFilter(
       limits.characters,
     );
   }
+  const known = member === "headerQuery" ? knownFilters.get(text) : undefined;
+  if (known !== undefined) return known;
   if (text.trim() === "") return { conditions: [] };
   const conditions: Condition[] = [];
   let values = 0;
@@ -52,8 +54,13 @@ export function parseFilter(
     conditions.push(condition);
     start = end + 1;
   }
-  return { conditions };
+  const filter = { conditions };
+  // A pattern spends some of each topic's budget.
+  const isKept = member === "headerQuery" && !conditions.some(({ operator }) => isPattern(operator));
+  return isKept ? remember(knownFilters, text, filter) : filter;
 }
+
+const isPattern = (operator: Operator): boolean => operator === "like" || operator === "regex";
 
 interface ParsedFilter {
   readonly member: FilterMember;
@@ -181,19 +188,24 @@ interface Name extends Pick<Condition, "path" | "ofRecord"> {
 
 /** Names that were parsed, as they are written. A million filters share a few names and their paths. */
 const knownNames = { headerQuery: new Map<string, Name>(), contentQuery: new Map<string, Name>() };
-const maxKnownNames = 1_000;
+/** Most topics share a few header queries, too: the types of events. */
+const knownFilters = new Map<string, Filter>();
+const maxKnown = 1_000;
 const maxKnownLength = 64;
+
+function remember<T>(known: Map<string, T>, written: string, parsed: T): T {
+  if (written.length > maxKnownLength) return parsed;
+  if (known.size === maxKnown) known.clear();
+  known.set(written, parsed);
+  return parsed;
+}
 
 function readName(text: string, start: number, end: number, member: FilterMember): Name {
   const known = knownNames[member];
   const written = text.slice(start, end);
   const name = known.get(written);
   if (name !== undefined) return name;
-  const parsed = parseName(text, start, end, member);
-  if (written.length > maxKnownLength) return parsed;
-  if (known.size === maxKnownNames) known.clear();
-  known.set(written, parsed);
-  return parsed;
+  return remember(known, written, parseName(text, start, end, member));
 }
 
 function parseName(text: string, from: number, to: number, member: FilterMember): Name {
