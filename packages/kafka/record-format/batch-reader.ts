@@ -218,7 +218,7 @@ function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: De
     if (headerCount < 0) throw new RangeError("a record has a negative number of headers");
     left -= headerCount * headerOverheadBytes;
     if (left < 0) throw new BatchTooLargeError(maxBytes);
-    const headers = headerCount === 0 ? [] : readHeaders(reader, headerCount);
+    const headers = headerCount === 0 ? noHeaders : readHeaders(reader, headerCount);
     if (reader.at !== end) throw new RangeError("a record does not have its stated length");
     const timestamp = batch.hasLogAppendTime ? maxTimestamp : toTimestamp(timestampDelta);
     if (batch.isControl && (key === null || key.length < markerKeyBytes))
@@ -243,6 +243,9 @@ function createAdder(base: bigint): (delta: number | bigint) => string {
       : String(BigInt.asIntN(64, base + BigInt(delta)));
   };
 }
+
+/** One list for all records without headers. */
+const noHeaders: RecordHeaders = [];
 
 function readHeaders(reader: ByteReader, count: number): RecordHeaders {
   const headers: RecordHeader[] = [];
