@@ -65,18 +65,18 @@ function tryEach(
   read: (member: FilterMember, budget: PatternBudget) => void,
   whole?: PatternBudget,
 ): FilterSyntaxError[] {
+  const errors: FilterSyntaxError[] = [];
   let budget = PatternBudget.forTopic(whole);
-  return members.flatMap((member) => {
+  for (const member of members)
     try {
       read(member, budget);
-      return [];
     } catch (error) {
       if (!(error instanceof FilterSyntaxError)) throw error;
+      errors.push(error);
       // Otherwise the other filter would be reported for what this one has spent.
       budget = PatternBudget.forTopic(whole);
-      return [error];
     }
-  });
+  return errors;
 }
 
 /** What is wrong with a member. */
