@@ -1,6 +1,9 @@
 /** Splits a list. Several short operations side by side take less time than a long one. */
-export const splitIntoBatches = <T>(all: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+export function splitIntoBatches<T>(all: readonly T[], size: number): T[][] {
+  const batches: T[][] = [];
+  for (let start = 0; start < all.length; start += size) batches.push(all.slice(start, start + size));
+  return batches;
+}
 
 /** Collects items while they are read. */
 export async function* collectBatches<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {

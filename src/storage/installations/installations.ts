@@ -16,7 +16,7 @@ import {
 import type { Database } from "../database/database.ts";
 import { classify, translateErrors } from "../database/failures.ts";
 import { toDeactivation, type InstallationRecord } from "./records.ts";
-import { readTargets, type ActiveRecord, type Targets } from "./targets.ts";
+import { deactivates, readTargets, type ActiveRecord, type Targets } from "./targets.ts";
 import { collections } from "../names.ts";
 import { updateAll, type UpdateStatement } from "../update-command.ts";
 
@@ -153,9 +153,6 @@ function findFirstOfEqualRemovals(writes: readonly InstallationWrite[]): Readonl
   }
   return first;
 }
-
-const deactivates = (write: InstallationWrite): boolean =>
-  write.kind === "remove" || write.previousToken !== undefined;
 
 /** The record is another user's, or a transaction holds it. A retry gets a new `_id`. */
 const isRetryable = (error: MongoServerError): boolean => ["duplicate", "conflict"].includes(classify(error));

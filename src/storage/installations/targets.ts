@@ -18,6 +18,11 @@ export interface Targets {
 
 type Installations = Collection<InstallationRecord>;
 
+export const deactivates = (write: InstallationWrite): boolean =>
+  write.kind === "remove" || write.previousToken !== undefined;
+
+const noTargets: Targets = { get: () => [], unfinished: new Set() };
+
 /**
  * Reads what these writes deactivate; of the tokens of users who remove all of theirs at most `maxRemoved`.
  * A statement that the store runs late, after it was repeated and acknowledged, must not deactivate what was
@@ -28,6 +33,7 @@ export async function readTargets(
   writes: readonly InstallationWrite[],
   maxRemoved: number,
 ): Promise<Targets> {
+  if (!writes.some(deactivates)) return noTargets;
   const removals = writes
     .filter((write) => write.kind === "remove")
     .filter(({ token }) => token === undefined);
