@@ -1,6 +1,7 @@
-import express from "express";
 import { isUtf8 } from "node:buffer";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib";
 
 import { getErrorMessage, RejectionError } from "@topicsync/lib/errors";
 import { parseStrictJson } from "@topicsync/lib/json";
@@ -11,7 +12,12 @@ import { expectsContinue, maxBodyBytes } from "./message.ts";
 import { removeNullMembers } from "./null-members.ts";
 
 const mediaType = "application/json";
-const encodings = ["gzip", "deflate", "br"];
+/** By Content-Encoding. */
+const decompressors: Readonly<Record<string, (body: Buffer, options: ZlibOptions) => Promise<Buffer>>> = {
+  gzip: promisify<Buffer, ZlibOptions, Buffer>(gunzip),
+  deflate: promisify<Buffer, ZlibOptions, Buffer>(inflate),
+  br: promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress),
+};
 /** Real ones have less than 50 characters. */
 const maxContentTypeLength = 256;
 
@@ -19,8 +25,9 @@ const maxContentTypeLength = 256;
 const maxBytesRead = 64 * 1024 * 1024;
 
 export interface BodyBudget {
-  /** Takes bytes until the request is closed; false, and nothing is taken, if there are not so many left. */
-  take(request: IncomingMessage, bytes: number): boolean;
+  /** Returns false, and takes nothing, if there are not so many bytes left. */
+  take(bytes: number): boolean;
+  release(bytes: number): void;
 }
 
 /**
@@ -29,15 +36,14 @@ export interface BodyBudget {
  */
 export function createBodyBudget(maxBytes = maxBytesRead): BodyBudget {
   let left = maxBytes;
-  const taken = new WeakMap<IncomingMessage, number>();
   return {
-    take(request, bytes) {
+    take(bytes) {
       if (bytes > left) return false;
       left -= bytes;
-      const before = taken.get(request);
-      if (before === undefined) request.once("close", () => (left += taken.get(request) ?? 0));
-      taken.set(request, (before ?? 0) + bytes);
       return true;
+    },
+    release(bytes) {
+      left += bytes;
     },
   };
 }
@@ -83,9 +89,9 @@ function checkHeaders(
     throw new HttpError("UNSUPPORTED_MEDIA_TYPE", message, { detail, status: wrongTypeStatus });
   }
   const encoding = readEncoding(headers);
-  if (encoding !== "identity" && !encodings.includes(encoding)) {
+  if (encoding !== "identity" && !Object.hasOwn(decompressors, encoding)) {
     throw new HttpError("UNSUPPORTED_MEDIA_TYPE", `The Content-Encoding "${encoding}" is not supported.`, {
-      detail: `Send the body uncompressed or compressed with ${encodings.join(", ")}.`,
+      detail: `Send the body uncompressed or compressed with ${Object.keys(decompressors).join(", ")}.`,
       status: wrongTypeStatus,
     });
   }
@@ -95,10 +101,7 @@ function checkHeaders(
 /** Names of codings are case-insensitive, and x-gzip is gzip (RFC 9110, section 8.4.1). */
 function readEncoding(headers: IncomingHttpHeaders): string {
   const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
-  if (encoding !== "x-gzip") return encoding;
-  // express.raw does not know it.
-  headers["content-encoding"] = "gzip";
-  return "gzip";
+  return encoding === "x-gzip" ? "gzip" : encoding;
 }
 
 /** JSON is always UTF-8 (RFC 8259, section 8.1). */
@@ -112,43 +115,60 @@ function isJson(contentType = ""): boolean {
 }
 
 /**
- * Not express.json: it decodes as any charset that the client names, and takes an empty body for `{}`. An
- * oversized chunked body, or one beyond the budget, is rejected at once: express.raw would first read it to
- * its end.
+ * Not express.json: it decodes as any charset that the client names, and takes an empty body for `{}`. Nor
+ * express.raw: it reads an oversized chunked body, or one beyond the budget, to its end before it rejects it.
  */
 function readBytes(maxBytes: number, budget: BodyBudget): Handler {
-  const readWhole: Handler = express.raw({ limit: maxBytes, type: () => true });
   return (request, response, next) => {
+    const decompress = decompressors[readEncoding(request.headers)];
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let taken = 0;
     let isDone = false;
-    const done = (error?: unknown): void => {
+    const done = (error?: HttpError): void => {
       if (isDone) return;
       isDone = true;
-      if (error === undefined) next();
-      else next(toHttpError(error, maxBytes));
+      next(error);
     };
-    const isCompressed = readEncoding(request.headers) !== "identity";
-    let received = 0;
-    request.on("data", (chunk: Buffer) => {
-      if (isDone) return;
-      // How much a compressed body will take is not known before its end.
-      const bytes = !isCompressed ? chunk.length : received === 0 ? maxBytes : 0;
-      received += chunk.length;
-      if (received > maxBytes) done(createTooLargeError(maxBytes));
-      else if (!budget.take(request, bytes)) {
-        response.setHeader("Connection", "close");
-        done(createOverBudgetError());
-      }
-    });
-    readWhole(request, response, done);
+    const fail = (error: unknown): void => {
+      done(toHttpError(error, maxBytes));
+    };
+    request
+      .on("data", (chunk: Buffer) => {
+        if (isDone) return;
+        // How much a compressed body will take is not known before its end.
+        const bytes = decompress === undefined ? chunk.length : received === 0 ? maxBytes : 0;
+        received += chunk.length;
+        if (received > maxBytes) done(createTooLargeError(maxBytes));
+        else if (budget.take(bytes)) {
+          taken += bytes;
+          chunks.push(chunk);
+        } else {
+          response.setHeader("Connection", "close");
+          done(createOverBudgetError());
+        }
+      })
+      .once("end", () => {
+        if (isDone) return;
+        const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+        const setBody = (bytes = body): void => {
+          request.body = bytes;
+          done();
+        };
+        if (decompress === undefined || body === undefined || body.length === 0) setBody();
+        else decompress(body, { maxOutputLength: maxBytes }).then(setBody, fail);
+      })
+      .once("error", fail)
+      .once("close", () => {
+        budget.release(taken);
+      });
   };
 }
 
-/** Errors of body-parser have a `type`. */
+/** The body was cut off, or cannot be decompressed. */
 function toHttpError(error: unknown, maxBytes: number): HttpError {
-  if (error instanceof HttpError) return error;
-  if (error instanceof Error && "type" in error && error.type === "entity.too.large")
+  if (error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE")
     return createTooLargeError(maxBytes);
-  // Truncated, or not decompressible.
   return new HttpError("BAD_REQUEST", `The body could not be read: ${getErrorMessage(error)}`);
 }
 
