@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Express } from "express";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -16,7 +17,7 @@ import { maxHeadersRead, toOriginForm } from "./message.ts";
  * An import of node:http also loads node's fetch and WebSocket: 13 MB of memory that the service does not
  * need.
  */
-const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
+const http = process.getBuiltinModule("node:http");
 
 export interface HttpServer {
   /** `http://host:port` or `https://host:port`, with the actual port. */
@@ -65,7 +66,7 @@ const drainTimeoutMs = 10_000;
 const lingerMs = 500;
 
 /** Starts listening. Throws if the address is not available. */
-export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpServer> {
+export async function listen(app: Express, options: ListenOptions): Promise<HttpServer> {
   const { host, port, maxConnections, tls, log } = options;
   const { requestsPerConnection, idleTimeout, handshakeTimeout, ...timeouts } = {
     ...connectionLimits,
@@ -78,12 +79,12 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     app(request, response);
   };
   // Node's own response to a missing Host header has no body.
-  const settings = { ...timeouts, requireHostHeader: false };
+  const settings = { ...timeouts, ...createMessageTypes(app), requireHostHeader: false };
   const secure =
     tls === undefined
       ? undefined
       : createSecureServer({ ...settings, handshakeTimeout, cert: tls.cert, key: tls.key }, handle);
-  const server = secure ?? createServer(settings, handle);
+  const server = secure ?? http.createServer(settings, handle);
   server.maxConnections = maxConnections;
   server.maxHeadersCount = maxHeadersRead;
   server.timeout = idleTimeout;
@@ -103,6 +104,18 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     renewTls: ({ cert, key }) => secure?.setSecureContext({ cert, key }),
     close: () => drain(server),
   };
+}
+
+/**
+ * Classes whose objects have the prototypes of the application from the start. Express sets them for each
+ * request, which changes nothing then; otherwise it costs more than all of its other code.
+ */
+function createMessageTypes(app: Express) {
+  class Request extends http.IncomingMessage {}
+  class Response extends http.ServerResponse<Request> {}
+  app.request = Object.setPrototypeOf(Request.prototype, app.request) as typeof app.request;
+  app.response = Object.setPrototypeOf(Response.prototype, app.response) as typeof app.response;
+  return { IncomingMessage: Request, ServerResponse: Response };
 }
 
 interface Connection {
@@ -196,7 +209,7 @@ function formatErrorResponse(error: HttpError): string {
     "Content-Length": String(Buffer.byteLength(body)),
     Connection: "close",
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers.join("")}\r\n${body}`;
+  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ""}\r\n${headers.join("")}\r\n${body}`;
 }
 
 function logDrops(server: Server | SecureServer, log: Logger): void {
