@@ -10,7 +10,7 @@ import { createEventStreams } from "./framework/event-stream.ts";
 import { setResponseHeaders } from "./framework/headers.ts";
 import { checkMessage } from "./framework/message.ts";
 import { observeRequests, type Observers } from "./framework/observation.ts";
-import { createRouter, type RouterOptions } from "./framework/router.ts";
+import { createRouter, runAll, type RouterOptions } from "./framework/router.ts";
 import { documentationOperations } from "./openapi/docs-page.ts";
 import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
@@ -60,16 +60,18 @@ function assemble(declared: readonly Operation[], options: AppOptions): Express 
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);
-  app.use(createRequestContext(publicUrl));
-  app.use(observeRequests(options));
-  app.use(setResponseHeaders({ overTls }));
-  app.use(checkMessage);
   app.use(
-    createRouter(declared, {
-      ...options,
-      authenticate: createAuthentication({ ...options, sessions: services.sessions }),
-      streams: createEventStreams(stopping),
-    }),
+    runAll([
+      createRequestContext(publicUrl),
+      observeRequests(options),
+      setResponseHeaders({ overTls }),
+      checkMessage,
+      createRouter(declared, {
+        ...options,
+        authenticate: createAuthentication({ ...options, sessions: services.sessions }),
+        streams: createEventStreams(stopping),
+      }),
+    ]),
   );
   app.use(rejectUnknownPath);
   app.use(createErrorHandler(log, recordRefusal));
