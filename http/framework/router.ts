@@ -117,7 +117,7 @@ function createRouteCache() {
   };
 }
 
-/** Runs handlers one after another, each when the one before it is done. Costs less than Express's own loop. */
+/** Runs handlers one after another, each when the one before it is done; in less time than Express takes. */
 export const runAll =
   (handlers: readonly Handler[]): Handler =>
   (request, response, next) => {
