@@ -27,7 +27,7 @@ RUN npm run build
 # The compiled code for the user and the options below, so that the service starts sooner. COPY makes it read-only.
 RUN mkdir -m 777 dist/compile-cache \
   && setpriv --reuid=65532 --clear-groups \
-    node --max-semi-space-size=16 --heap-growing-percent=100 dist/cli.js start --help > /dev/null \
+    node --max-semi-space-size=16 dist/cli.js start --help > /dev/null \
   && chmod 755 dist/compile-cache
 
 FROM ${BASE_IMAGE}
@@ -53,5 +53,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "--eval", "const tls = process.env.HTTP_TLS_CERT; if (tls) process.env.NODE_TLS_REJECT_UNAUTHORIZED = 0; fetch(`${tls ? 'https' : 'http'}://127.0.0.1:${process.env.MANAGEMENT_PORT || process.env.HTTP_PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/cli.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "dist/cli.js"]
 CMD ["start"]

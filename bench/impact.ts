@@ -36,7 +36,7 @@ const topicsPerInsertion = 1_000;
 const watchIntervalMs = 50;
 const cli = join(import.meta.dirname, "../dist/cli.js");
 /** As `topicsync` is started. */
-const nodeOptions = ["--max-semi-space-size=16", "--heap-growing-percent=100"];
+const nodeOptions = ["--max-semi-space-size=16"];
 
 export const impactCommand = (): Command => {
   const command = new Command("impact").description(

@@ -13,7 +13,7 @@ interface Options {
 }
 
 const defaultTopics = [10_000, 100_000, 1_000_000];
-/** As `topicsync` is started. */
+/** As in the first line and the last lines of src/cli.ts. */
 const nodeOptions = ["--max-semi-space-size=16", "--heap-growing-percent=100"];
 
 export const planCommand = (): Command =>

@@ -16,8 +16,8 @@ export const createService = (cli: string): Contestant => ({
   name: "service",
   command: ({ brokers, uri, topic, database, folder }) => ({
     command: process.execPath,
-    // The options in the first line of the published program.
-    args: ["--max-semi-space-size=16", "--heap-growing-percent=100", cli, "start"],
+    // The option in the first line of the published program.
+    args: ["--max-semi-space-size=16", cli, "start"],
     logFile: join(folder, "service.log"),
     env: {
       NODE_ENV: "production",

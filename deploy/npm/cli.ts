@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=100
+#!/usr/bin/env -S node --max-semi-space-size=16
 /**
  * The entry of the published program. Node keeps the compiled code in the folder of the program, which only
  * its owner can write: the system's folder for temporary files, Node's default, is shared with other users.
