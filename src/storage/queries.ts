@@ -42,8 +42,8 @@ export async function findPage<R extends Document>(
   { filter, sort, descending = false, after, limit }: PageQuery<R>,
 ): Promise<Page<R>> {
   const direction = descending ? -1 : 1;
-  const bounded = after && ({ $and: [filter, toBoundary(sort, descending, after)] } as Filter<R>);
-  const found = collection.find(bounded ?? filter, {
+  const bounded = after === undefined ? filter : matchAll<R>([filter, toBoundary(sort, descending, after)]);
+  const found = collection.find(bounded, {
     sort: Object.fromEntries(sort.map((field) => [field, direction] as const)),
     // One more record than requested shows whether there is a next page.
     limit: limit + 1,
@@ -55,6 +55,12 @@ export async function findPage<R extends Document>(
   if (hasNext) records.length = limit;
   const last = hasNext ? records.at(-1) : undefined;
   return { records, next: last && sort.map((field) => last[field] as SortValue) };
+}
+
+/** The records that meet all of these conditions. */
+export function matchAll<R>(conditions: readonly Filter<R>[]): Filter<R> {
+  const given = conditions.filter((one) => Object.keys(one).length > 0);
+  return given.length > 1 ? ({ $and: given } as Filter<R>) : (given[0] ?? {});
 }
 
 /** The records after these values in an order: `a > 1 or (a = 1 and b > 2) or …`. */

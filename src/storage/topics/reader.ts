@@ -6,7 +6,7 @@ import type { ListedTopic, RetiredTopic } from "../../topics/topic.ts";
 import { parseRange } from "../../users/rights.ts";
 import type { Database } from "../database/database.ts";
 import { collections } from "../names.ts";
-import { findPage, toNamespaceFilter, toPrefixRange, type SortValue } from "../queries.ts";
+import { findPage, matchAll, toNamespaceFilter, toPrefixRange, type SortValue } from "../queries.ts";
 import { findLatestRetired } from "./topics.ts";
 import {
   findByExternalIds,
@@ -142,5 +142,5 @@ export function toTopicFilter(query: Omit<TopicQuery, "state">): Filter<TopicRec
   const asked = namespace === undefined ? undefined : toNamespaceFilter([parseRange(namespace)]);
   for (const among of [asked, namespaces]) if (among !== undefined) conditions.push(among);
   if (source !== undefined) conditions.push({ "source.kind": source });
-  return conditions.length === 0 ? {} : { $and: conditions };
+  return matchAll(conditions);
 }

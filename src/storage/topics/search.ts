@@ -4,7 +4,7 @@ import type { DetailsQuery, TopicDetailsStore } from "../../topics/details/store
 import type { Database } from "../database/database.ts";
 import { collections } from "../names.ts";
 import { fromDetailsRecord, type DetailsRecord } from "./details-records.ts";
-import { streamBatches, toNamespaceFilter, toPrefixRange } from "../queries.ts";
+import { matchAll, streamBatches, toNamespaceFilter, toPrefixRange } from "../queries.ts";
 
 /** A condition of a search, and the index that finds the records that meet it. */
 interface Condition {
@@ -32,7 +32,7 @@ export const createDetailsSearch =
       });
       const filters = conditions.map(({ filter }) => filter);
       if (after !== undefined) filters.push({ _id: { $gt: after } });
-      const cursor = all.find(filters.length === 0 ? {} : { $and: filters }, {
+      const cursor = all.find(matchAll(filters), {
         sort: allByExternalId,
         hint: await choice,
         batchSize,
