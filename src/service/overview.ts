@@ -34,8 +34,9 @@ interface OverviewOptions {
  */
 export function createOverview(options: OverviewOptions): (namespaces: Namespaces) => Promise<Overview> {
   const { readiness, getSyncStatus, lifecycle } = options;
-  // Reads every installation, so it runs at most 5 % of the time.
-  const countInstallations = readInBackground(options.countInstallations, { ttlMs: 30_000, restFactor: 20 });
+  // Reads every installation, so it runs at most 5 % of the time, and nobody waits for it.
+  const limits = { ttlMs: 30_000, restFactor: 20, maxWaitMs: 200 };
+  const countInstallations = readInBackground(options.countInstallations, limits);
   const history = startHistory(getSyncStatus, lifecycle);
 
   async function readShared() {
@@ -48,7 +49,7 @@ export function createOverview(options: OverviewOptions): (namespaces: Namespace
     memoMethod(_key, _last, { context: namespaces }) {
       const list = async () =>
         (await options.deadLetters.list({ filter: { namespaces }, limit: maxDeadLetters })).deadLetters;
-      return readInBackground(list, { ttlMs: 5_000, restFactor: 1 });
+      return readInBackground(list, { ttlMs: 5_000, restFactor: 1, maxWaitMs });
     },
   });
 
@@ -81,7 +82,10 @@ interface LastKnown<T> {
 /** Reads in the background: a caller waits briefly, or gets a value that is a few minutes old. */
 function readInBackground<T>(
   fetch: () => Promise<T>,
-  limits: { readonly ttlMs: number; readonly restFactor: number },
+  {
+    maxWaitMs,
+    ...limits
+  }: { readonly maxWaitMs: number; readonly ttlMs: number; readonly restFactor: number },
 ): () => Promise<LastKnown<T>> {
   let value: T | undefined;
   async function read(): Promise<LastKnown<T>> {

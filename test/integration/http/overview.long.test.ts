@@ -65,8 +65,12 @@ async function signIn(as: { user: string; password: string }): Promise<Record<st
 
 describe("the overview over HTTP", () => {
   it("returns the overview", async () => {
-    const { status, json } = await call(`${service.url}${path}`, { method: "GET" });
-    assert.equal(status, 200);
+    const json = await until("installations are counted", async () => {
+      const response = await call(`${service.url}${path}`, { method: "GET" });
+      assert.equal(response.status, 200);
+      const overview = response.json as Overview;
+      return overview.installations === null ? undefined : overview;
+    });
     assert.equal(json.ready, true);
     assert.deepEqual(Object.keys(json.checks), ["mongodb", "kafka", "consumer"]);
     assert.deepEqual([json.installations, json.deadLetters, json.problems], [[], [], []]);
