@@ -1,4 +1,3 @@
-import { measureDeadLetters } from "../dead-letters.ts";
 import { installEventRuler } from "../picker/event-ruler.ts";
 import { comparePickerWithRuler, measurePickerOverLoop } from "../picker/picker.ts";
 import type { WorkloadName } from "../picker/workload.ts";
@@ -140,28 +139,6 @@ export const measurements: readonly Measurement[] = [
         starts.map((one) => one.floor.ms / one.service.ms),
         (await measureIdle(stack, store)).samples,
       ];
-    },
-  },
-  {
-    rows: [
-      {
-        name: "a page of dead letters, with a million topics and letters",
-        unit: "s",
-        aim: 0.2,
-        isLessBetter: true,
-      },
-      {
-        name: "the overview, with a million topics and dead letters",
-        unit: "s",
-        aim: 0.2,
-        isLessBetter: true,
-      },
-    ],
-    isLong: true,
-    async measure(stack) {
-      const on = { ...stack, stores: [findStore(stack, "embedded")] };
-      const found = await measureDeadLetters(on, { letters: 1_000_000, topics: 1_000_000 });
-      return [found.map(({ firstPage }) => firstPage / 1_000), found.map(({ overview }) => overview / 1_000)];
     },
   },
 ];
