@@ -104,10 +104,13 @@ export const deadLetterQuerySchema = query("dead-letter-query", {
 /** The query with its defaults. */
 export type DeadLetterQuery = FromSchema<typeof deadLetterQuerySchema>;
 
+/** Dead letters of a code are counted up to this number. */
+export const maxCounted = 10_000;
+
 export const deadLetterListSchema = named("dead-letter-list", {
   channels: list({ enum: deadLetterChannels }, "The channels that the caller may read."),
-  counts: countsByCode("How many per code, regardless of the query; from 10,000 on, up to five minutes old."),
-  total: count("The number of all dead letters: the sum of `counts`."),
+  counts: countsByCode("How many per code, regardless of the query; 10,000 means 10,000 or more."),
+  total: count("The sum of `counts`."),
   unlisted: count(
     "About how many dead letters are neither counted nor listed yet, because they are still being read; 0 unless there are very many new ones.",
   ),

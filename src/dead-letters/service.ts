@@ -86,7 +86,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions) {
       return { unlisted: unread, ...(await readPage(request, { ...options, positions })) };
     },
 
-    /** How many are stored. */
+    /** How many are stored, up to `maxCounted` of each code. */
     countByCode: (namespaces: Namespaces) => letters.countByCode(namespaces),
 
     /** Undefined if there is none with this id in these namespaces, or Kafka has deleted it. */

@@ -99,6 +99,7 @@ export interface DeadLetterReader {
   find(ids: readonly string[]): Promise<StoredDeadLetter[]>;
   /** Streams in batches, newest first, with one query. */
   stream(filter: DeadLetterFilter, range: DeadLetterRange): AsyncGenerator<readonly StoredDeadLetter[]>;
+  /** Up to `maxCounted` of each code. */
   countByCode(namespaces: Namespaces): Promise<Record<string, number>>;
   /** Removes the dead letters of a partition before an offset that were read up to this epoch. */
   removeBefore(position: PartitionOffset & Pick<Position, "epoch">): Promise<void>;

@@ -1,7 +1,6 @@
 import type { ConsumerChannel, KafkaConfig } from "@topicsync/kafka";
 import type { Broker } from "@topicsync/kafka/client";
 import type { Logger } from "@topicsync/lib/logger";
-import { repeat } from "@topicsync/lib/platform";
 import { findNamespace, identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letters/dead-letter.ts";
 import { createDeadLetterProgress } from "../dead-letters/progress.ts";
@@ -34,8 +33,6 @@ export interface DeadLetters {
 
 /** How long a request waits. */
 const readTimeoutMs = 10_000;
-/** The numbers of very many dead letters never become so old that a request waits for them. */
-const countIntervalMs = 60_000;
 
 /** Creates the services. Nothing is read before the first call, or `start`. */
 export function createDeadLetters(
@@ -99,11 +96,7 @@ export function createDeadLetters(
     services: channels,
     start() {
       const consumers = starts.map((start) => start());
-      const stopCounting = repeat(countIntervalMs, () => {
-        for (const channel of Object.values(channels)) channel.countByCode("all").catch(() => undefined);
-      });
       return async () => {
-        stopCounting();
         await Promise.all(consumers.map((consumer) => consumer.stop()));
       };
     },

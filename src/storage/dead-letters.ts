@@ -1,10 +1,9 @@
-import { LRUCache } from "lru-cache";
 import type { Filter } from "mongodb";
 
 import { TransactionConflictError } from "@topicsync/lib/errors";
 import type { Logger } from "@topicsync/lib/logger";
-import { elapsed } from "@topicsync/lib/platform";
 import type { PositionStep, RecordPosition } from "@topicsync/kafka";
+import { maxCounted } from "../../schemas/dead-letters/dead-letter.ts";
 import type { DeadLetterCode } from "../dead-letters/dead-letter.ts";
 import type {
   DeadLetterFilter,
@@ -13,13 +12,12 @@ import type {
   DeadLetterWrites,
 } from "../dead-letters/stores.ts";
 import type { DeadLetterSummary, StoredDeadLetter } from "../dead-letters/summary.ts";
-import type { Namespaces } from "../users/rights.ts";
 import { maxListMs, updateLimit } from "./database/client-options.ts";
 import type { Database } from "./database/database.ts";
 import { collections } from "./names.ts";
 import { toId as toPositionId, type PositionRecord } from "./position-records.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
-import { streamBatches, toBoundary, toNamespaceFilter } from "./queries.ts";
+import { matchAll, streamBatches, toBoundary, toNamespaceFilter } from "./queries.ts";
 
 /**
  * A dead letter. `partition`, `offset` and `epoch` are the position of its last copy in the dead-letter
@@ -102,53 +100,10 @@ export function createDeadLetterStore(database: Database, log: Logger): DeadLett
   };
 }
 
-/** Counting very many dead letters takes at most 5 % of the time. */
-const restFactor = 20;
-const maxAgeMs = 5 * 60_000;
-
-interface Counted {
-  readonly counts: Record<string, number>;
-  /** Until when they are returned while they are counted again. */
-  readonly staleUntil: number;
-}
-
-/**
- * Reads the stored dead letters of a dead-letter topic. From `exactBelow` of them on, their numbers are
- * counted in the background, and at most five minutes old.
- */
-export function createDeadLetterReader(
-  database: Database,
-  topic: string,
-  { exactBelow = 10_000 } = {},
-): DeadLetterReader {
+/** Reads the stored dead letters of a dead-letter topic. */
+export function createDeadLetterReader(database: Database, topic: string): DeadLetterReader {
   const letters = database.collection<DeadLetterRecord>(collections.deadLetters);
   const all = { kafka_topic: topic };
-  const counts = new LRUCache<string, Counted, Namespaces>({
-    max: 100,
-    ttl: 1,
-    noDeleteOnFetchRejection: true,
-    async fetchMethod(_key, _stale, { options, context }) {
-      const startedAt = elapsed();
-      const groups = await groupByCode(context);
-      const counted = Object.fromEntries(groups.map(({ _id, count }) => [_id, count]));
-      const total = groups.reduce((sum, { count }) => sum + count, 0);
-      if (total < exactBelow) return { counts: counted, staleUntil: -Infinity };
-      options.ttl = Math.max(1, restFactor * (elapsed() - startedAt));
-      return { counts: counted, staleUntil: startedAt + maxAgeMs };
-    },
-  });
-
-  /** Reads an index entry of each letter, or each letter of limited namespaces. */
-  const groupByCode = (namespaces: Namespaces) =>
-    database.list(() => {
-      const stages = [
-        { $match: { ...all, ...toNamespaceFilter(namespaces) } },
-        { $group: { _id: "$code", count: { $sum: 1 } } },
-        { $sort: { _id: 1 } },
-      ];
-      const options = { maxTimeMS: maxListMs };
-      return letters.aggregate<{ _id: DeadLetterCode; count: number }>(stages, options).toArray();
-    });
 
   return {
     find: (ids) =>
@@ -160,25 +115,24 @@ export function createDeadLetterReader(
 
     stream(filter, { after, ...options }) {
       const sort = ["rank", "partition", "offset"] as const;
-      const boundary =
-        after &&
-        toBoundary<DeadLetterRecord>(
-          sort,
-          true,
-          sort.map((field) => after[field]),
-        );
-      const cursor = letters.find(
-        { $and: [toQuery(topic, filter), ...(boundary ? [boundary] : [])] } as Filter<DeadLetterRecord>,
-        { ...options, sort: Object.fromEntries(sort.map((field) => [field, -1])) },
-      );
+      const keys = after && sort.map((field) => after[field]);
+      const boundary = keys === undefined ? {} : toBoundary<DeadLetterRecord>(sort, true, keys);
+      const cursor = letters.find(matchAll([toQuery(topic, filter), boundary]), {
+        ...options,
+        sort: Object.fromEntries(sort.map((field) => [field, -1])),
+      });
       return streamBatches(database, { cursor, as: "list" }, fromDeadLetterRecord);
     },
 
     async countByCode(namespaces) {
-      const key = JSON.stringify(namespaces);
-      const last = counts.peek(key, { allowStale: true });
-      const allowStale = last !== undefined && elapsed() < last.staleUntil;
-      return (await counts.forceFetch(key, { context: namespaces, allowStale })).counts;
+      const filter = { ...all, ...toNamespaceFilter(namespaces) };
+      const limits = { maxTimeMS: maxListMs, limit: maxCounted };
+      const codes = await database.list(() => letters.distinct("code", filter, { maxTimeMS: maxListMs }));
+      const counts = codes.toSorted().map(async (code) => {
+        const count = await database.list(() => letters.countDocuments({ ...filter, code }, limits));
+        return [code, count] as const;
+      });
+      return Object.fromEntries(await Promise.all(counts));
     },
 
     removeBefore: ({ partition, offset, epoch }) =>

@@ -85,6 +85,10 @@ const declared: Partial<Record<keyof typeof collections, Readonly<Record<string,
     dead_letters_by_code: index("kafka_topic", "code", "rank", "partition", "offset"),
     // Lists of dead letters for readers whose rights are limited to namespaces.
     dead_letters_by_namespace: index("kafka_topic", "namespace", "rank", "partition", "offset"),
+    // The same with a code, and their number.
+    dead_letters_by_namespace_and_code: index(
+      ...["kafka_topic", "namespace", "code", "rank", "partition", "offset"],
+    ),
   },
   replays: {
     // One replay per attempt: the index rejects the second of two concurrent senders.

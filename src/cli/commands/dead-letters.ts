@@ -1,9 +1,10 @@
 import { Option, type Command } from "commander";
 
-import type {
-  DeadLetterItem,
-  DeadLetterList,
-  DeadLetterView,
+import {
+  maxCounted,
+  type DeadLetterItem,
+  type DeadLetterList,
+  type DeadLetterView,
 } from "../../../schemas/dead-letters/dead-letter.ts";
 import { getDeadLetter, listDeadLetters } from "../../operations/dead-letters.ts";
 import { addOperation, addStream } from "../client/command.ts";
@@ -41,8 +42,10 @@ export function defineDeadLetters(deadLetters: Command): void {
 function formatTotals(count: number, { counts, total }: DeadLetterList): string {
   if (total === 0) return "There are no dead letters.";
   const byCode = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
-  const codes = byCode.map(([code, one]) => `${one} ${code}`).join(", ");
+  const toPlus = (largest = 0): string => (largest >= maxCounted ? "+" : "");
+  const codes = byCode.map(([code, one]) => `${one}${toPlus(one)} ${code}`).join(", ");
+  const all = `${Math.max(count, total)}${toPlus(byCode[0]?.[1])}`;
   return count === 0
-    ? `No dead letters match (${total} in total: ${codes}).`
-    : `${count} of ${total} dead letters (${codes})`;
+    ? `No dead letters match (${all} in total: ${codes}).`
+    : `${count} of ${all} dead letters (${codes})`;
 }

@@ -10,9 +10,7 @@ import { createDeadLetterReader, createDeadLetterStore } from "../../../src/stor
 import { connectDatabase, connectProxiedDatabase } from "../../support/database.ts";
 import { deadLetterMessage, proofKey } from "../../support/dead-letters.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
-import { mongoErrors } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
-import { until } from "../../support/poll.ts";
 import { createRandom } from "../../support/random.ts";
 
 const { db, database, log } = await connectDatabase();
@@ -104,41 +102,6 @@ it("known dead letters are read in one response, which needs no cursor", async (
   await write(letters.slice(count), to(count), to(2 * count));
   assert.ok(sent.includes("find") && !sent.includes("getMore"));
   assert.equal((await listCopies()).filter((line) => line.endsWith(": 2")).length, count);
-});
-
-it("the numbers of very many dead letters are not counted for each page", async () => {
-  const { topic, open } = createScene(withoutTransactions.database);
-  const { write } = await open();
-  const letters = createDeadLetterReader(withoutTransactions.database, topic, { exactBelow: 2 });
-  const count = async () => (await letters.countByCode("all"))["MALFORMED_JSON"];
-  await write([letter(0, 1)], undefined, to(1));
-  assert.equal(await count(), 1);
-  await write([letter(1, 2)], to(1), to(2));
-  const slow = { command: "aggregate", executed: true, answer: {}, delayMs: 500, times: 1 };
-  withoutTransactions.proxy.fail(slow);
-  assert.equal(await count(), 2, "exact while there are few");
-  await write([letter(2, 3)], to(2), to(3));
-  sent.length = 0;
-  assert.equal(await count(), 2);
-  assert.deepEqual(sent, []);
-  assert.deepEqual(await letters.countByCode([{ namespace: "other", below: false }]), {});
-});
-
-it("the numbers of very many dead letters are counted again while the last ones are shown", async () => {
-  const { topic, open } = createScene(withoutTransactions.database);
-  const { write } = await open();
-  const letters = createDeadLetterReader(withoutTransactions.database, topic, { exactBelow: 1 });
-  const count = async () => (await letters.countByCode("all"))["MALFORMED_JSON"];
-  await write([letter(0, 1)], undefined, to(1));
-  assert.equal(await count(), 1);
-  await write([letter(1, 2)], to(1), to(2));
-  const shown = new Set<unknown>();
-  sent.length = 0;
-  const failing = { command: "aggregate", executed: false, answer: mongoErrors.tooSlow, times: 1 };
-  withoutTransactions.proxy.fail({ ...failing, delayMs: 100 });
-  await until("the numbers are right", async () => shown.add(await count()).has(2));
-  assert.deepEqual([...shown], [1, 2], "also while counting takes time, and after it failed");
-  assert.ok(sent.length >= 2);
 });
 
 for (const [title, at] of [

@@ -1,7 +1,11 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 
-import type { DeadLetterChannel, DeadLetterList } from "../../../../schemas/dead-letters/dead-letter.ts";
+import {
+  maxCounted,
+  type DeadLetterChannel,
+  type DeadLetterList,
+} from "../../../../schemas/dead-letters/dead-letter.ts";
 import { useQuery } from "../../query.ts";
 import { Page } from "../../components/page.tsx";
 import { ErrorMessage } from "../../components/error-message.tsx";
@@ -148,30 +152,38 @@ function Reasons({ counts, total, filter }: ReasonsProps) {
   return (
     <nav class="reasons" aria-label="Reasons">
       <ul>
-        <Reason name="All" count={total} code={undefined} filter={filter} />
+        <Reason name="All" count={total} isMore={isMore(codes[0]?.[1])} code={undefined} filter={filter} />
         {codes.map(([code, count]) => (
-          <Reason key={code} name={code} count={count} code={code} filter={filter} />
+          <Reason key={code} name={code} count={count} isMore={isMore(count)} code={code} filter={filter} />
         ))}
       </ul>
     </nav>
   );
 }
 
+/** Whether there may be more. */
+const isMore = (count = 0): boolean => count >= maxCounted;
+
 interface ReasonProps {
   readonly name: string;
   readonly count: number;
+  readonly isMore: boolean;
   readonly code: string | undefined;
   readonly filter: ListFilter;
 }
 
-const Reason = ({ name, count, code, filter }: ReasonProps) => (
+const Reason = ({ name, count, isMore, code, filter }: ReasonProps) => (
   <li>
     <Link
       href={toListHref({ ...filter, code })}
       class={filter.code === code ? "here" : ""}
       aria-current={filter.code === code ? "true" : undefined}
     >
-      {name} <span class="count">{formatCount(count)}</span>
+      {name}{" "}
+      <span class="count">
+        {formatCount(count)}
+        {isMore && "+"}
+      </span>
     </Link>
   </li>
 );
