@@ -28,7 +28,7 @@ interface Conditions {
   readonly ranges: ReadonlySet<string>;
 }
 
-/** An `$or` has a range of the first field of its first branch: it is the boundary of a page, or of namespaces. */
+/** An `$or` has a range of the first field of its first branch: the boundary of a page, or namespaces. */
 function readConditions(filter: Document): Conditions {
   const values = new Set<string>();
   const ranges = new Set<string>();
