@@ -125,14 +125,16 @@ export function createDeadLetterReader(database: Database, topic: string): DeadL
     },
 
     async countByCode(namespaces) {
-      const filter = { ...all, ...toNamespaceFilter(namespaces) };
       const limits = { maxTimeMS: maxListMs, limit: maxCounted };
-      const codes = await database.list(() => letters.distinct("code", filter, { maxTimeMS: maxListMs }));
-      const counts = codes.toSorted().map(async (code) => {
-        const count = await database.list(() => letters.countDocuments({ ...filter, code }, limits));
+      const among = toNamespaceFilter(namespaces);
+      // Of all namespaces: reads one index entry per code.
+      const codes = await database.list(() => letters.distinct("code", all, { maxTimeMS: maxListMs }));
+      const counting = codes.toSorted().map(async (code) => {
+        const count = await database.list(() => letters.countDocuments({ ...all, code, ...among }, limits));
         return [code, count] as const;
       });
-      return Object.fromEntries(await Promise.all(counts));
+      const counts = await Promise.all(counting);
+      return Object.fromEntries(counts.filter(([, count]) => count > 0));
     },
 
     removeBefore: ({ partition, offset, epoch }) =>

@@ -144,6 +144,7 @@ describe("the index that answers a page of", () => {
       assert.equal(count[1]?.["$limit"], maxCounted);
       assert.equal(findIndexes().at(-1), index);
     }
+    assert.deepEqual(await letters.countByCode([{ namespace: "others", below: true }]), {});
   });
 
   it("installations", async () => {
