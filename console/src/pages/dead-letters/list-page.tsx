@@ -152,38 +152,34 @@ function Reasons({ counts, total, filter }: ReasonsProps) {
   return (
     <nav class="reasons" aria-label="Reasons">
       <ul>
-        <Reason name="All" count={total} isMore={isMore(codes[0]?.[1])} code={undefined} filter={filter} />
+        <Reason name="All" count={format(total, codes[0]?.[1])} code={undefined} filter={filter} />
         {codes.map(([code, count]) => (
-          <Reason key={code} name={code} count={count} isMore={isMore(count)} code={code} filter={filter} />
+          <Reason key={code} name={code} count={format(count)} code={code} filter={filter} />
         ))}
       </ul>
     </nav>
   );
 }
 
-/** Whether there may be more. */
-const isMore = (count = 0): boolean => count >= maxCounted;
+/** With a plus if the largest number of a code stands for more. */
+const format = (count: number, largest = count): string =>
+  largest < maxCounted ? formatCount(count) : `${formatCount(count)}+`;
 
 interface ReasonProps {
   readonly name: string;
-  readonly count: number;
-  readonly isMore: boolean;
+  readonly count: string;
   readonly code: string | undefined;
   readonly filter: ListFilter;
 }
 
-const Reason = ({ name, count, isMore, code, filter }: ReasonProps) => (
+const Reason = ({ name, count, code, filter }: ReasonProps) => (
   <li>
     <Link
       href={toListHref({ ...filter, code })}
       class={filter.code === code ? "here" : ""}
       aria-current={filter.code === code ? "true" : undefined}
     >
-      {name}{" "}
-      <span class="count">
-        {formatCount(count)}
-        {isMore && "+"}
-      </span>
+      {name} <span class="count">{count}</span>
     </Link>
   </li>
 );
