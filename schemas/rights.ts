@@ -16,6 +16,7 @@ export const rights = [
   "topics.read",
   "topics.write",
   "events.read",
+  "events.send",
   "dead-letters.read",
   "dead-letters.read-content",
   "dead-letters.replay",
@@ -27,10 +28,14 @@ export const rights = [
 
 export type Right = (typeof rights)[number];
 
-/** Topics and dead letters of announcements have a namespace; rights to other things cannot be limited. */
+/**
+ * Topics, the events that they match, and dead letters of announcements have a namespace; rights to other
+ * things cannot be limited.
+ */
 export const limitableRights = [
   "topics.read",
   "topics.write",
+  "events.read",
   "dead-letters.read",
   "dead-letters.read-content",
   "dead-letters.replay",
@@ -40,9 +45,9 @@ type Role = (typeof roles)[keyof typeof roles];
 
 /** The rights of each role. */
 export const rightsOfRole: Readonly<Record<Role, readonly Right[]>> = {
-  [roles.eventManagement]: [...limitableRights, "status.read"],
+  [roles.eventManagement]: [...limitableRights.filter((right) => right !== "events.read"), "status.read"],
   [roles.pushAdmin]: ["installations.read-tokens", "installations.write-all", "status.read"],
-  [roles.admin]: ["admin", "events.read", "status.read"],
+  [roles.admin]: ["admin", "events.read", "events.send", "status.read"],
 };
 
 const escape = (text: string): string => text.replaceAll(".", "\\.");
@@ -55,7 +60,7 @@ const anyOf = (texts: readonly string[]): string => texts.map(escape).join("|");
 const grantPattern = `^(?:${anyOf([...Object.values(roles), ...rights])}|(?:${anyOf(limitableRights)})@(?:[^*]{0,1000}|[^*]{1,1000}\\.\\*))$`;
 
 /** What `isGrant` accepts, in words. */
-export const grantRule = `a right (${rights.join(", ")}) or a role (${Object.values(roles).join(", ")}); rights to topics and dead letters may be limited to a namespace (topics.read@assurance) or to it and those below it (topics.read@assurance.*)`;
+export const grantRule = `a right (${rights.join(", ")}) or a role (${Object.values(roles).join(", ")}); rights to topics, events.read and those to dead letters may be limited to a namespace (topics.read@assurance) or to it and those below it (topics.read@assurance.*)`;
 
 const grant = { ...input(), pattern: grantPattern, expected: grantRule } as const;
 

@@ -12,7 +12,10 @@ export const routedEventHeader = {
    * forwarded to, as a JSON array. Absent: to none of its topics.
    */
   undelivered: "topicsync.undelivered",
+  /** Marks a sample. Anybody who may write events may set it, so it proves nothing. */
+  sample: "topicsync.sample",
 } as const;
+
 const eventId = text(
   "Kafka topic, partition and offset of the event, joined by hyphens, and the epoch from the second one on: the same for all of its copies.",
 );

@@ -81,7 +81,7 @@ const entries: readonly CommandEntry[] = [
   },
   {
     name: "events",
-    description: "show what the events of each type look like",
+    description: "list, trace and send events, and show what each type looks like",
     load: async () => (await import("./cli/commands/events.ts")).defineEvents,
   },
   {

@@ -2,6 +2,7 @@ import { RejectionError } from "@topicsync/lib/errors";
 import type { EventRecord } from "@topicsync/filters";
 import type { LogRecord, Partition, RecordHeader, RecordHeaders } from "@topicsync/kafka";
 import { isProvenReplay } from "../../src/dead-letters/proof.ts";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { checkEvent, type DecodedEvent } from "../../src/routing/event.ts";
 import { createRejection, toRejection } from "../envelopes/envelope.ts";
 import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
@@ -86,4 +87,5 @@ export function removeForgedHeaders(
   return { ...record, headers: headers.filter((header) => !isOwnHeader(header)) };
 }
 
-const isOwnHeader = ([name]: RecordHeader): boolean => name.startsWith("topicsync.");
+const isOwnHeader = ([name]: RecordHeader): boolean =>
+  name.startsWith("topicsync.") && name !== routedEventHeader.sample;

@@ -1,6 +1,8 @@
 import { applicationOperations, platformOperations } from "./catalog.ts";
 import { deadLetterOperations } from "./dead-letters.ts";
 import { eventTypeOperations } from "./event-types.ts";
+import { sendEvents } from "./event-sending.ts";
+import { getEvent, listEvents } from "./events.ts";
 import type { Operation } from "./framework/operation.ts";
 import { impactOperations } from "./impact.ts";
 import { installationOperations } from "./installations.ts";
@@ -30,6 +32,7 @@ export const operations: readonly Operation[] = [
   ...impactOperations,
   ...statusOperations,
   ...eventTypeOperations,
+  ...[listEvents, getEvent, sendEvents],
   ...deadLetterOperations,
   ...userOperations,
   ...keyOperations,

@@ -6,7 +6,7 @@ import {
   explain,
   type ConditionResult,
 } from "@topicsync/filters";
-import { toEgressView } from "@topicsync/kafka";
+import { toEgressView, type EgressNaming } from "@topicsync/kafka";
 import type { ValidationResult } from "@topicsync/lib/validation";
 import {
   eventSchema,
@@ -28,7 +28,7 @@ import type { OperationServices } from "./framework/services.ts";
 import { readingTopics } from "./topic-rules.ts";
 
 /** Events in Kafka may be larger than other bodies. */
-const maxEventBytes = 1024 * 1024;
+export const maxEventBytes = 1024 * 1024;
 
 /**
  * `POST …/topic/pick[?explain=EXTERNALID][&at=TIME][&record=JSON]`: the topics that an event belongs to. The
@@ -63,7 +63,7 @@ export const pickTopics = operation({
   async handle({ query: { explain: explainedId, record: given, at }, body, namespaces }, services) {
     const { topicIndex, topicHistory, egressNaming } = services;
     const { event } = body;
-    const record = addRecord(body, readRecord(given));
+    const record = addRecord(body, readGivenRecord(given));
     const picked = { event, record, namespaces, at: at === undefined ? undefined : new Date(at) };
     const explained = explainedId && (await explainTopic(services, explainedId, picked));
     const { topics, total } =
@@ -72,10 +72,7 @@ export const pickTopics = operation({
         : await pickAt(topicHistory, picked.at, picked);
     const json: PickResponse = {
       total,
-      topics: topics.map((topic) => ({
-        ...toPickedView(topic),
-        ...toEgressView(egressNaming, topic),
-      })),
+      topics: topics.map((topic) => toPickedView(topic, egressNaming)),
       ...(explained && { explain: explained }),
     };
     return { status: 200, json };
@@ -86,10 +83,14 @@ export const pickOperations: readonly Operation[] = [pickTopics];
 
 type Picked = PickResponse["topics"][number];
 
-const toPickedView = ({ id, externalId, name, namespace, version }: Picked): Picked => ({
-  ...{ id, externalId, name, namespace },
-  ...(version !== undefined && { version }),
-});
+export function toPickedView(topic: Picked, naming: EgressNaming | undefined): Picked {
+  const { id, externalId, name, namespace, version } = topic;
+  return {
+    ...{ id, externalId, name, namespace },
+    ...(version !== undefined && { version }),
+    ...toEgressView(naming, topic),
+  };
+}
 
 /** Only a missing body was not decoded. */
 function checkDecoded(body: unknown): ValidationResult<DecodedEvent> {
@@ -102,7 +103,7 @@ const isDecoded = (body: unknown): body is DecodedEvent =>
   typeof body === "object" && body !== null && "event" in body && "record" in body;
 
 /** Throws a RejectionError. */
-function readRecord(record: string | undefined): EventRecord | undefined {
+export function readGivenRecord(record: string | undefined): EventRecord | undefined {
   if (record === undefined) return undefined;
   const read = readEventRecord(record);
   if (read.ok) return read.value;
@@ -119,7 +120,8 @@ interface PickedEvent extends DecodedEvent {
   readonly at: Date | undefined;
 }
 
-async function explainTopic(
+/** Which conditions of a topic an event meets. Throws an HttpError for a topic that does not exist. */
+export async function explainTopic(
   { topicReader, topicHistory }: OperationServices,
   externalId: string,
   { event, record, namespaces, at }: PickedEvent,

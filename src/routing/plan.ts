@@ -324,5 +324,8 @@ function createCopy(
 export const chooseTarget = (
   key: Buffer | null,
   partitions: number,
-  { partition: { partition }, choosePartition }: Pick<RouteOptions, "partition" | "choosePartition">,
+  {
+    partition: { partition },
+    choosePartition,
+  }: Pick<RouteOptions, "choosePartition"> & { readonly partition: Pick<Partition, "partition"> },
 ): number => (key === null ? partition % partitions : choosePartition(key, partitions));

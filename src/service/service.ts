@@ -18,6 +18,7 @@ import { followCertificate, watchCertificates } from "./certificates.ts";
 import type { Context } from "./context.ts";
 import { createDeadLetters } from "./dead-letters.ts";
 import { createEgressNamingFromConfig } from "./egress-naming.ts";
+import { openEventLog } from "./event-log.ts";
 import { createSampleReader } from "./event-sample.ts";
 import { createImpactPreview } from "./impact/impact-preview.ts";
 import { createMetricsText } from "./metrics-text.ts";
@@ -160,6 +161,8 @@ async function createAppOptions(
   const operationServices = lazily<OperationServices, Services>(
     {
       egressNaming: () => egressNaming,
+      eventLog: () =>
+        openEventLog(config.kafka, { ...services, connect: () => Promise.resolve(broker), abort }),
       deadLetters: () => Promise.resolve(deadLetters),
       getSyncStatus: () => getSyncStatus,
       checkReadiness: () => checkReadiness,

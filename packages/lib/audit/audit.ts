@@ -86,6 +86,11 @@ export type AuditEvent =
   | EventOf<"dead-letters.read", { id: string }>
   /** Values of events were shown, in a preview of changes of these topics, or the first of many. */
   | EventOf<"events.read", { topics: readonly string[] }>
+  /** Events were listed: how many. */
+  | EventOf<"events.listed", { count: number }>
+  | EventOf<"events.shown", { id: string }>
+  /** The ids, or the first of many. */
+  | EventOf<"events.sent", { count: number; ids: readonly string[]; sample?: boolean }>
   /** The offset of a Kafka topic's partition. */
   | EventOf<
       "position.set",

@@ -79,13 +79,18 @@ function checkBody({ body: rules }: Operation, body: OperationRequest["body"]): 
 }
 
 async function openOperationServices(context: CommandContext): Promise<OperationServices> {
-  const services = await context.services();
+  const [services, { openEventLog }] = await Promise.all([
+    context.services(),
+    import("../../service/event-log.ts"),
+  ]);
   const needService = (): never => {
     throw new ConfigurationError("this needs a running service: name it with --server or TOPICSYNC_SERVER.");
   };
   return lazily<OperationServices, typeof services>(
     {
       egressNaming: () => createEgressNamingFromConfig(context.config.kafka),
+      eventLog: () =>
+        openEventLog(context.config.kafka, { ...services, ...context, connect: context.broker }),
       impact: needService,
       deadLetters: () => openDeadLetters(context),
       getSyncStatus: needService,

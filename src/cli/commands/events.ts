@@ -3,11 +3,13 @@ import type { Command } from "commander";
 import type { EventTypeList, EventTypeView } from "../../../schemas/event-types.ts";
 import { showEventType, listEventTypes } from "../../operations/event-types.ts";
 import { addOperation } from "../client/command.ts";
+import { defineEventLog } from "./event-log.ts";
 import { formatCount, formatMinute } from "../output/format.ts";
 import { sanitize } from "../output/output.ts";
 import { formatTable } from "../output/table.ts";
 
 export function defineEvents(events: Command): void {
+  defineEventLog(events);
   addOperation<EventTypeList>(events, {
     name: "types",
     operation: listEventTypes,
@@ -23,7 +25,7 @@ export function defineEvents(events: Command): void {
     ],
   });
   addOperation<EventTypeView>(events, {
-    name: "show",
+    name: "type",
     operation: showEventType,
     description:
       "show the paths of an event type, with their share of its last events, their kinds and values",

@@ -42,7 +42,10 @@ export async function writePicked(
   return explain === undefined || writeExplanation(output, explain);
 }
 
-async function writeExplanation(
+/**
+ * Writes which conditions of a topic an event meets. Resolves to false once the reader has closed the pipe.
+ */
+export async function writeExplanation(
   output: Output,
   { externalId, version, matches, conditions }: NonNullable<PickResponse["explain"]>,
 ): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { EgressNaming } from "@topicsync/kafka";
+import type { EventLog } from "../../../consumers/event-log/event-log.ts";
 import type { Overview } from "../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import type { DeadLetterChannel } from "../../../schemas/dead-letters/dead-letter.ts";
@@ -54,6 +55,8 @@ export interface DomainServices {
 export interface OperationServices extends DomainServices {
   /** Undefined: no router is configured. */
   readonly egressNaming: EgressNaming | undefined;
+  /** Undefined: no router is configured. */
+  readonly eventLog: EventLog | undefined;
   /** Undefined: no router is configured. */
   readonly impact: ImpactPreview | undefined;
   /** Commands read them only if an operation needs them. */

@@ -88,15 +88,23 @@ export class LiveTopicIndex {
    * UnavailableError.
    */
   async pick(event: unknown, record: EventRecord | undefined, namespaces: Namespaces): Promise<PickedTopics> {
-    const index = await this.#waitForIndex();
-    const picked = index.picker.pick(event, record);
-    if (namespaces === "all") return readPickedTopics(this.#feed, picked);
-    const isAmong = ({ namespace }: Pick<IndexedTopic, "namespace">): boolean =>
-      includesNamespace(namespaces, namespace);
-    const visible = picked.filter((id) => isAmong({ namespace: index.picker.getNamespace(id) }));
-    const { topics, total } = await readPickedTopics(this.#feed, visible);
+    const pickVisible = await this.openPicker(namespaces);
+    const { topics, total } = await readPickedTopics(this.#feed, pickVisible(event, record));
     // A topic may have changed since.
-    return { topics: topics.filter(isAmong), total };
+    return { topics: topics.filter(({ namespace }) => includesNamespace(namespaces, namespace)), total };
+  }
+
+  /** Waits like `pick`. Returns what finds the external ids of an event's topics in some namespaces. */
+  async openPicker(
+    namespaces: Namespaces,
+  ): Promise<(event: unknown, record: EventRecord | undefined) => string[]> {
+    const { picker } = await this.#waitForIndex();
+    return (event, record) => {
+      const picked = picker.pick(event, record);
+      return namespaces === "all"
+        ? picked
+        : picked.filter((id) => includesNamespace(namespaces, picker.getNamespace(id)));
+    };
   }
 
   /** Starts loading if necessary, and resolves once every change is known. */

@@ -40,7 +40,7 @@ describe("topicsync events", () => {
     ) as EventTypeList;
     assert.deepEqual([sample?.events, sample?.rejected, eventTypes.length], [400, 1, 5]);
 
-    const shown = await run(["events", "show", "AlarmCreateEvent"]);
+    const shown = await run(["events", "type", "AlarmCreateEvent"]);
     assert.match(
       shown.output,
       /│ path +│ events │ kinds +│ values +│\n.*\n│ eventId +│ 100 % +│ string +│ +│\n/,
@@ -48,7 +48,7 @@ describe("topicsync events", () => {
     assert.match(shown.output, /\n│ event\.alarm\.isRootCause +│ 100 % +│ boolean +│ false, true +│\n/);
     assert.match(shown.output, /\n\d+ of the last 400 events, from .*\n$/);
     const { paths } = JSON.parse(
-      (await run(["events", "show", "AlarmCreateEvent", "--json"])).output,
+      (await run(["events", "type", "AlarmCreateEvent", "--json"])).output,
     ) as EventTypeView;
     assert.deepEqual(paths.find(({ name }) => name === "alarm.perceivedSeverity")?.values, [
       "CLEARED",
@@ -59,7 +59,7 @@ describe("topicsync events", () => {
   });
 
   it("says why it shows nothing", async () => {
-    const unknown = await run(["events", "show", "Other"]);
+    const unknown = await run(["events", "type", "Other"]);
     assert.equal(unknown.code, 1);
     assert.match(unknown.errors, /^topicsync: There is no event type "Other" among the last events/);
     const missing = await run(["events", "types"], { KAFKA_EVENTS_TOPIC: unique("missing") });

@@ -137,6 +137,7 @@ const inOtherTests = [
 const withoutServer = [
   ...["registerInstallation", "removeInstallation", "lookUpInstallations", "checkTopic", "getTopicSet"],
   ...["getTopicRelations", "getSyncStatus", "getOverview", "streamOverview", "getReplayOutcomes"],
+  ...["listEvents", "getEvent", "sendEvents"],
 ];
 
 describe("a command on a server, and in its own process", () => {

@@ -212,7 +212,10 @@ describe("a read", () => {
       perNamespace && (method === "GET" || bodies[id] !== undefined) && id !== "streamOverview",
   );
   /** These need a router, or repeat the ids of the request. */
-  const unmarked = ["checkTopic", "previewImpact", "replayDeadLetters", "getReplayOutcomes"];
+  const unmarked = [
+    ...["checkTopic", "previewImpact", "replayDeadLetters", "getReplayOutcomes"],
+    ...["listEvents", "getEvent"],
+  ];
 
   it("is every operation for limited rights that is not a change", () => {
     for (const { id, access, perNamespace } of operations)
