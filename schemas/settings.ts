@@ -44,7 +44,7 @@ export const settingsSchema = {
       type: "array",
       items: {
         type: "string",
-        pattern: "^(?:null|[a-z][a-z0-9+.-]*://[^/?#@\\s,*]+)$",
+        pattern: "^(?:null|file://|[a-z][a-z0-9+.-]*://[^/?#@\\s,*]+)$",
         expected: "null, or an origin without a path, such as capacitor://localhost",
       },
       default: [],

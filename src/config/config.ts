@@ -161,7 +161,7 @@ function toHttp(settings: Settings, faults: string[]) {
     /** The origin as browsers see it. */
     publicUrl: toPublicUrl(settings, faults),
     /** Origins of other sites that may call the push operations. */
-    allowedOrigins: settings.HTTP_ALLOWED_ORIGINS,
+    allowedOrigins: settings.HTTP_ALLOWED_ORIGINS.map((text) => toOrigin(text, faults)),
     /** Addresses and CIDR ranges. */
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
     /** Undefined for plain HTTP. The files are read again on reload. */
@@ -181,6 +181,14 @@ function toPublicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): str
   if (URL.canParse(text)) return new URL(text).origin;
   faults.push("HTTP_PUBLIC_URL must be a URL without a path, such as https://topicsync.example.org");
   return undefined;
+}
+
+/** Returns an origin as browsers send it. They know nothing of hosts in other URLs, such as `capacitor:`. */
+function toOrigin(text: string, faults: string[]): string {
+  if (!/^https?:/.test(text)) return text;
+  if (URL.canParse(text)) return new URL(text).origin;
+  faults.push(`HTTP_ALLOWED_ORIGINS: "${text}" is not an origin such as https://app.example.org`);
+  return text;
 }
 
 /** Accepts an IP address or a CIDR range, except a prefix of 0, which would trust every caller. */

@@ -128,10 +128,19 @@ describe("the settings", () => {
   });
 
   it("name the origins of other sites without a path", () => {
-    const origins = "https://app.example.org:8443,capacitor://localhost,null";
-    assert.deepEqual(readConfig({ HTTP_ALLOWED_ORIGINS: origins }).http.allowedOrigins, origins.split(","));
-    for (const wrong of ["*", "https://app.example.org/", "app.example.org", "https://*.example.org"])
-      assert.match(getFaults({ HTTP_ALLOWED_ORIGINS: wrong }), /^ {2}HTTP_ALLOWED_ORIGINS .*an origin/m);
+    const parseOrigins = (text: string) => readConfig({ HTTP_ALLOWED_ORIGINS: text }).http.allowedOrigins;
+    const origins = "https://app.example.org:8443,capacitor://localhost,ionic://localhost,file://,null";
+    assert.deepEqual(parseOrigins(origins), origins.split(","));
+    // As browsers send them.
+    assert.deepEqual(parseOrigins("https://App.example.org:443,http://münchen.example"), [
+      "https://app.example.org",
+      "http://xn--mnchen-3ya.example",
+    ]);
+    for (const wrong of [
+      ...["*", "https://app.example.org/", "app.example.org", "https://*.example.org", "file:///"],
+      "https://host:port",
+    ])
+      assert.match(getFaults({ HTTP_ALLOWED_ORIGINS: wrong }), /^ {2}HTTP_ALLOWED_ORIGINS.* an origin/m);
   });
 
   it("never show a secret in a fault", () => {
