@@ -25,7 +25,7 @@ import { createMetricsText } from "./metrics-text.ts";
 import { createMetrics } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
 import { watchOutages } from "./outage-watch.ts";
-import { warnAboutPlaintext, warnAboutSharedEgress } from "./warnings.ts";
+import { warnAboutPlaintext, warnAboutSharedEgress, warnAboutTokenRules } from "./warnings.ts";
 import { createReadiness } from "./readiness.ts";
 import { createEventRouter } from "./kafka/router.ts";
 import { createServices, type Services } from "./services.ts";
@@ -242,6 +242,7 @@ async function connectDatabase(context: Context): Promise<void> {
     async () => {
       await bootstrap(config, { ...stores, audit, log });
       await warnAboutSharedEgress(config.kafka, { hasLimitedRights, log });
+      await warnAboutTokenRules(services.catalogStore.platforms, log);
     },
     { what: "MongoDB", abort, log },
   );

@@ -4,6 +4,7 @@ import type { KafkaConfig } from "@topicsync/kafka";
 import type { Logger } from "@topicsync/lib/logger";
 import { isTrustworthy } from "@topicsync/lib/trustworthy-url";
 import type { Config } from "../config/config.ts";
+import type { NamedStore } from "../installations/catalog.ts";
 import { sendsUnprotectedCredentials } from "../storage/database/client-options.ts";
 
 /** Warns about settings with which passwords and push tokens can be read on the network. */
@@ -40,5 +41,17 @@ export async function warnAboutSharedEgress(
   log.warn(
     { egressTopic: router.egressTopic },
     "rights are limited to namespaces, but KAFKA_EGRESS_TOPIC has no {namespace}",
+  );
+}
+
+/** Warns about push platforms that accept any text as a token. Throws UnavailableError. */
+export async function warnAboutTokenRules(platforms: Pick<NamedStore, "list">, log: Logger): Promise<void> {
+  const unruled = (await platforms.list()).filter(
+    ({ active, tokenRule }) => active && tokenRule === undefined,
+  );
+  if (unruled.length === 0) return;
+  log.warn(
+    { platforms: unruled.map(({ name }) => name) },
+    "push platforms without a token rule accept any token, set one with topicsync platforms rule",
   );
 }
