@@ -91,6 +91,7 @@ async function fill(db: Db, size: number): Promise<void> {
       updatedOn: now,
       lastSeenOn: now,
       previousOwners: [],
+      attributes: undefined,
       deactivatedOn: undefined,
       deactivatedReason: undefined,
     }),

@@ -1,6 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { limited, named, nonEmpty, nullable } from "../shapes.ts";
+import { givenAttributes } from "./attributes.ts";
 
 const platform = nonEmpty("Name of a push platform, as in `sys_push_platform`.");
 
@@ -12,8 +13,17 @@ export const registrationSchema = {
     "previousToken?": nullable(
       limited(4096, "The token that this one replaces. It is deactivated if it belongs to the caller."),
     ),
+    "attributes?": givenAttributes(
+      "What the app says about its device, to select devices by. Replaces the stored ones as a whole; `{}` removes them. Without this member they stay as they are, unless the token moves to another user.",
+    ),
   }),
-  examples: [{ platform: "ios", token: "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad" }],
+  examples: [
+    {
+      platform: "ios",
+      token: "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad",
+      attributes: { appVersion: "4.2.1", locale: "de-AT", apnsEnvironment: "production" },
+    },
+  ],
 } as const;
 
 export type Registration = FromSchema<typeof registrationSchema>;

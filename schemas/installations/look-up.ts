@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { attributes, givenAttributes } from "./attributes.ts";
 import { limited, named, nonEmpty, nullable, nullableText, objects, text, time } from "../shapes.ts";
 
 /** The body of `POST /api/topicsync/v1/installations/look-up`. */
@@ -14,12 +15,8 @@ export const lookUpSchema = {
     },
     application: nonEmpty("Name of the push application."),
     "platform?": nullable(nonEmpty("Name of the push platform. Default: all platforms.")),
-    "after?": nullable(
-      limited(
-        1_000,
-        "Cursor: the `next` of the previous page, with the same users, application and platform.",
-      ),
-    ),
+    "attributes?": givenAttributes("Only tokens of devices with all of these attributes."),
+    "after?": nullable(limited(1_000, "Cursor: the `next` of the previous page of the same look-up.")),
   }),
   examples: [{ users: ["ann", "bob"], application: "Field Service", platform: "ios" }],
 } as const;
@@ -34,6 +31,7 @@ export const lookedUpSchema = named("installations-looked-up", {
     platform: nonEmpty(),
     token: nonEmpty("Anyone who has it can send to the device."),
     lastSeenOn: time("Time of the last registration."),
+    "attributes?": attributes("What the app said about its device; absent when it said nothing."),
   }),
   next: nullableText("Cursor of the next page; null on the last page."),
 });

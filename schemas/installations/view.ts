@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { attributes } from "./attributes.ts";
 import { flag, input, limited, named, nonEmpty, objects, time } from "../shapes.ts";
 
 /** A push installation as listed, exported and imported. */
@@ -19,6 +20,7 @@ export const installationViewSchema = named("installation-view", {
     "Previous owners, oldest first, each with the time the token moved on; absent when there are none.",
     { user: nonEmpty(), until: time() },
   ),
+  "attributes?": attributes("What the app said about its device; absent when it said nothing."),
 });
 
 export type InstallationView = FromSchema<typeof installationViewSchema>;

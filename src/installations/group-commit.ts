@@ -236,7 +236,9 @@ export class GroupCommit {
   }
 }
 
-const countCharacters = (write: InstallationWrite): number =>
-  write.kind === "register"
-    ? write.key.token.length + (write.previousToken?.length ?? 0)
-    : (write.token?.length ?? 0);
+function countCharacters(write: InstallationWrite): number {
+  if (write.kind === "remove") return write.token?.length ?? 0;
+  const { key, previousToken, attributes } = write;
+  const tokens = key.token.length + (previousToken?.length ?? 0);
+  return attributes === undefined ? tokens : tokens + Object.entries(attributes).flat().join("").length;
+}

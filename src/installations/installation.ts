@@ -1,5 +1,6 @@
 import { newId } from "@topicsync/lib/sys-id";
 import type { InstallationView } from "../../schemas/installations/view.ts";
+import type { Attributes } from "./attributes.ts";
 
 /** An application on a platform. */
 export interface Scope {
@@ -28,6 +29,8 @@ export interface Installation extends InstallationKey {
   readonly deactivatedReason: string | undefined;
   /** Oldest first. */
   readonly previousOwners: readonly { readonly user: string; readonly until: Date }[];
+  /** Undefined: none. */
+  readonly attributes: Attributes | undefined;
 }
 
 /** The JSON of an installation, for HTTP and the command line. The order of members is part of the format. */
@@ -35,7 +38,7 @@ export function toInstallationView(
   one: Installation,
   { fullTokens }: { readonly fullTokens: boolean },
 ): InstallationView & { readonly id: string } {
-  const { deactivatedOn, deactivatedReason, previousOwners } = one;
+  const { deactivatedOn, deactivatedReason, previousOwners, attributes } = one;
   return {
     id: one.id,
     application: one.application,
@@ -51,6 +54,7 @@ export function toInstallationView(
     ...(previousOwners.length === 0
       ? {}
       : { previousOwners: previousOwners.map(({ user, until }) => ({ user, until: until.toISOString() })) }),
+    ...(attributes === undefined ? {} : { attributes }),
   };
 }
 
@@ -70,6 +74,7 @@ export function fromInstallationView(view: InstallationView): Installation {
     deactivatedOn: view.active || deactivatedOn === undefined ? undefined : new Date(deactivatedOn),
     deactivatedReason: view.active ? undefined : deactivatedReason,
     previousOwners: previousOwners.map(({ user, until }) => ({ user, until: new Date(until) })),
+    attributes: view.attributes,
   };
 }
 

@@ -1,5 +1,6 @@
 import { createCursorFormat } from "@topicsync/lib/cursor";
 import type { LookedUp, LookUpBody } from "../../schemas/installations/look-up.ts";
+import { readAttributes } from "./attributes.ts";
 import { createUnknownError, type CatalogStore } from "./catalog.ts";
 import type { InstallationReader } from "./stores.ts";
 
@@ -9,7 +10,7 @@ import type { InstallationReader } from "./stores.ts";
  */
 export type LookUpTokens = (body: LookUpBody) => Promise<LookedUp>;
 
-/** At most 4 MB of tokens. */
+/** At most 4 MB of tokens, and as much of attributes. */
 const tokensPerPage = 1_000;
 
 const cursors = createCursorFormat("look-up", ["string", "string"]);
@@ -25,13 +26,13 @@ export function createLookUp(
     throw createUnknownError("platform", platform);
   }
 
-  return async ({ users, application, platform, after }) => {
+  return async ({ users, application, platform, attributes, after }) => {
     if ((await catalog.applications.find(application)) === undefined)
       throw createUnknownError("application", application);
     const platforms = await listPlatforms(platform ?? undefined);
     const [user, id] = typeof after === "string" ? cursors.decode(after) : [];
     const { installations, hasNext } = await reader.readActive(
-      { application, platforms, users: [...new Set(users)] },
+      { application, platforms, users: [...new Set(users)], attributes: readAttributes(attributes) },
       {
         after: user === undefined || id === undefined ? undefined : { user, id },
         limit: tokensPerPage,
@@ -45,6 +46,7 @@ export function createLookUp(
         platform: one.platform,
         token: one.token,
         lastSeenOn: one.lastSeenOn.toISOString(),
+        ...(one.attributes === undefined ? {} : { attributes: one.attributes }),
       })),
       next: last === undefined ? null : cursors.encode([last.user, last.id]),
     };

@@ -122,6 +122,7 @@ export const installation: Create<Installation> = (maybe) =>
     ...{ createdOn: date, updatedOn: date, lastSeenOn: date },
     ...{ deactivatedOn: maybe(date), deactivatedReason: maybe(text) },
     previousOwners: listOrNone(maybe, object({ user: text, until: date })),
+    attributes: maybe(object({ appVersion: text, locale: text })),
   });
 
 export const position: Create<Position> = (maybe) =>

@@ -182,14 +182,18 @@ function toStatements(
  * program, matches.
  */
 function toRegistration(
-  { key: { token, application, platform }, user }: RegisterWrite,
+  { key: { token, application, platform }, user, attributes }: RegisterWrite,
   { stored, now, id }: { readonly stored: Attempt["stored"]; readonly now: Date; readonly id: string },
 ): UpdateStatement {
   const owner = stored?.user ?? user;
   const updatedOn = getUpdateTime(now, stored?.sys_updated_on);
-  const seen = { active: true, sys_updated_on: updatedOn, last_seen_on: now };
+  const hasAttributes = attributes !== undefined && Object.keys(attributes).length > 0;
+  const times = { active: true, sys_updated_on: updatedOn, last_seen_on: now };
+  const seen = hasAttributes ? { ...times, attributes } : times;
+  // They may say something about the user, so they do not move to another one.
+  const keepsAttributes = hasAttributes || (attributes === undefined && owner === user);
   const update = {
-    $unset: { deactivated_on: "", deactivated_reason: "" } as const,
+    $unset: keepsAttributes ? deactivation : { ...deactivation, attributes: "" },
     $setOnInsert: { _id: id, sys_created_on: now },
   };
   const moved = { $each: [{ user: owner, until: now }], $slice: -maxPreviousOwners };
@@ -202,6 +206,9 @@ function toRegistration(
     upsert: true,
   };
 }
+
+/** The fields that a registration removes. */
+const deactivation = { deactivated_on: "", deactivated_reason: "" } as const;
 
 /** Deactivates records that are still as they were read. */
 const toRemovals = (records: readonly ActiveRecord[], reason: string, now: Date): UpdateStatement[] =>

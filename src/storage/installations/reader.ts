@@ -60,10 +60,16 @@ export function createInstallationReader(database: Database): InstallationReader
         };
       }),
 
-    readActive: ({ application, platforms, users }, { after, limit }) =>
+    readActive: ({ application, platforms, users, attributes = {} }, { after, limit }) =>
       database.run(async () => {
         const { records, next } = await findPage(installations, {
-          filter: { application, platform: { $in: [...platforms] }, user: { $in: [...users] }, active: true },
+          filter: {
+            ...{ application, platform: { $in: [...platforms] }, user: { $in: [...users] }, active: true },
+            // Checked on the records that the owner index finds, which are read in any case.
+            ...Object.fromEntries(
+              Object.entries(attributes).map(([name, text]) => [`attributes.${name}`, text]),
+            ),
+          },
           sort: ["user", "_id"],
           after: after && [after.user, after.id],
           limit,

@@ -1,3 +1,4 @@
+import type { Attributes } from "../../installations/attributes.ts";
 import type { Installation } from "../../installations/installation.ts";
 
 /** A push installation as stored (specification 2.3). */
@@ -15,6 +16,7 @@ export interface InstallationRecord {
   deactivated_reason?: string;
   /** Oldest first, each with the time at which the token moved on. */
   previous_owners?: { user: string; until: Date }[];
+  attributes?: Attributes;
 }
 
 /**
@@ -39,6 +41,7 @@ export const fromInstallationRecord = (record: InstallationRecord): Installation
   deactivatedOn: record.deactivated_on,
   deactivatedReason: record.deactivated_reason,
   previousOwners: record.previous_owners ?? [],
+  attributes: record.attributes,
 });
 
 export const toInstallationRecord = (one: Installation): InstallationRecord => ({
@@ -54,4 +57,5 @@ export const toInstallationRecord = (one: Installation): InstallationRecord => (
   ...(one.deactivatedOn === undefined ? {} : { deactivated_on: one.deactivatedOn }),
   ...(one.deactivatedReason === undefined ? {} : { deactivated_reason: one.deactivatedReason }),
   ...(one.previousOwners.length === 0 ? {} : { previous_owners: [...one.previousOwners] }),
+  ...(one.attributes === undefined ? {} : { attributes: one.attributes }),
 });

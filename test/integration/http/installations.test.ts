@@ -135,6 +135,53 @@ describe("registering a push token", () => {
     assertRejected(await rotate(renewed, { $ne: "" }), "SCHEMA_VIOLATION");
   });
 
+  it("stores attributes of the device as a whole, and keeps them unless others are sent", async () => {
+    const token = unique("token");
+    const send = async (attributes?: unknown, as = ann): Promise<unknown> => {
+      assert.equal((await post("installation", { platform: "ios", token, attributes }, as)).status, 200);
+      return (await findStored(token)).attributes;
+    };
+    const given = { appVersion: "4.2.1", locale: "de-AT", constructor: "$set" };
+    assert.deepEqual(await send(given), given);
+    assert.deepEqual(await send(), given);
+    assert.deepEqual(await send(null), given);
+    await remove();
+    assert.deepEqual(await send(), given);
+    assert.deepEqual(await send({ locale: "en", appVersion: null }), { locale: "en" });
+    assert.equal(await send(undefined, bob), undefined);
+    assert.deepEqual(await send(given, ann), given);
+    assert.equal(await send({}), undefined);
+  });
+
+  it("accepts at most 20 attributes, with names and texts of at most 100 characters", async () => {
+    const send = (attributes: unknown): Promise<HttpResponse> =>
+      post("installation", { platform: "ios", token: unique("token"), attributes });
+    const many = (count: number): object =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [`a${i}`.padEnd(100, "-"), "😀".repeat(100)]),
+      );
+    assert.equal((await send(many(20))).status, 200);
+    for (const [attributes, path] of [
+      [many(21), "/attributes"],
+      [[["locale", "de"]], "/attributes"],
+      ["locale=de", "/attributes"],
+      [{ [`a${"b".repeat(100)}`]: "1" }, `/attributes/a${"b".repeat(100)}`],
+      [{ locale: "x".repeat(101) }, "/attributes/locale"],
+      [{ locale: "" }, "/attributes/locale"],
+      [{ locale: 1 }, "/attributes/locale"],
+      [{ locale: { $ne: "" } }, "/attributes/locale"],
+      [{ "a.b": "1" }, "/attributes/a.b"],
+      [{ $where: "1" }, "/attributes/$where"],
+      [{ "": "1" }, "/attributes/"],
+    ] as const) {
+      const response = await send(attributes);
+      assertRejected(response, "SCHEMA_VIOLATION");
+      assert.equal(response.json.error.details[0].path, path);
+    }
+    const text = '{"platform":"ios","token":"t","attributes":{"__proto__":"x"}}';
+    assertRejected(await post("installation", text), "SCHEMA_VIOLATION");
+  });
+
   it("applies the platform's token rule to every spelling of a token", async () => {
     const platform = unique("apns");
     await platforms.insertOne({ _id: unique("id"), name: platform, active: true, token_rule: "apns" });

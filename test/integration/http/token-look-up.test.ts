@@ -51,6 +51,39 @@ describe("looking up the tokens of users", () => {
     ]);
   });
 
+  it("returns the attributes of devices, and selects by all that are given", async () => {
+    const [carla, dora] = [unique("carla"), unique("dora")];
+    const beta = { appVersion: "2", ring: "beta" };
+    await records.insertMany([
+      installation("beta", { user: carla, attributes: beta }),
+      installation("stable", { user: carla, attributes: { appVersion: "2" } }),
+      installation("none", { user: dora }),
+      installation("gone", { user: dora, active: false, attributes: beta }),
+      installation("theirs", { user: unique("eve"), attributes: beta }),
+    ]);
+    const find = (attributes?: unknown): Promise<HttpResponse> =>
+      lookUp({ users: [carla, dora], application: "agent", attributes });
+    const [one] = (await find(beta)).json.installations;
+    assert.deepEqual([one.token, one.attributes], ["beta", beta]);
+    for (const [attributes, found] of [
+      [beta, ["beta"]],
+      [{ appVersion: "2", ring: null }, ["beta", "stable"]],
+      [{ appVersion: "$2" }, []],
+      [{ appversion: "2" }, []],
+      [{}, ["beta", "none", "stable"]],
+      [null, ["beta", "none", "stable"]],
+    ] as const)
+      assert.deepEqual(getTokens(await find(attributes)).toSorted(), found, JSON.stringify(attributes));
+    for (const attributes of [
+      { "ring.$ne": "x" },
+      { $where: "1" },
+      { ring: { $ne: "" } },
+      { ring: "" },
+      "ring",
+    ])
+      assertError(await find(attributes), 400, "SCHEMA_VIOLATION");
+  });
+
   it("returns many page by page, each once", async () => {
     const users = [ann, gateway];
     const found: string[] = [];

@@ -39,12 +39,20 @@ const anyRegistration = fc
     token: fc.constantFrom(...tokens),
     user: fc.constantFrom(...users),
     previousToken: fc.option(fc.constantFrom(...tokens), { nil: undefined, freq: 5 }),
+    attributes: fc.constantFrom(
+      undefined,
+      undefined,
+      {},
+      { locale: "de" },
+      { appVersion: "2", locale: "en" },
+    ),
   })
-  .map(({ platform, token, user, previousToken }): InstallationWrite => ({
+  .map(({ platform, token, user, previousToken, attributes }): InstallationWrite => ({
     kind: "register",
     key: { application, platform, token },
     user,
     previousToken,
+    attributes,
   }));
 const anyRemoval = fc
   .record({
@@ -78,6 +86,7 @@ async function readModel(): Promise<Model> {
         user: record.user,
         active: record.active,
         previousOwners: (record.previous_owners ?? []).map(({ user }) => user),
+        attributes: record.attributes ?? {},
       },
     ]),
   );

@@ -117,6 +117,7 @@ describe("listing installations", () => {
         deactivatedOn: undefined,
         deactivatedReason: undefined,
         previousOwners: [],
+        attributes: undefined,
       },
     ]);
   });

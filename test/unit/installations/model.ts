@@ -5,6 +5,7 @@ export interface ModelRecord {
   readonly user: string;
   readonly active: boolean;
   readonly previousOwners: readonly string[];
+  readonly attributes: Readonly<Record<string, string>>;
 }
 
 /** Installations by `application/platform/token`: a plain model of section 3 of the contract. */
@@ -19,7 +20,7 @@ export function applyInOrder(model: Model, writes: readonly InstallationWrite[])
 
 function register(
   model: Model,
-  { key, user, previousToken }: InstallationWrite & { kind: "register" },
+  { key, user, previousToken, attributes }: InstallationWrite & { kind: "register" },
 ): void {
   const path = `${key.application}/${key.platform}/${key.token}`;
   const before = model.get(path);
@@ -28,6 +29,7 @@ function register(
     user,
     active: true,
     previousOwners: [...(before?.previousOwners ?? []), ...(moved ? [before.user] : [])],
+    attributes: attributes ?? (moved ? {} : (before?.attributes ?? {})),
   });
   if (previousToken === undefined || previousToken === key.token) return;
   const replaced = `${key.application}/${key.platform}/${previousToken}`;

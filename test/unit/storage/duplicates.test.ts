@@ -123,6 +123,7 @@ const createInstallation = (): Installation => ({
   deactivatedOn: undefined,
   deactivatedReason: undefined,
   previousOwners: [],
+  attributes: undefined,
 });
 
 describe("an import of installations", () => {
