@@ -26,7 +26,6 @@ export const rejectCrossSite =
     // Browsers send it to HTTPS and loopback addresses only; `none` is the user's own doing.
     const { "sec-fetch-site": site, origin } = request.headers;
     if (allowOrigin(origin, allowedOrigins, response)) {
-      response.setHeader("Access-Control-Expose-Headers", corsHeaders.response);
       next();
       return;
     }
@@ -39,6 +38,14 @@ export const rejectCrossSite =
         detail: "If it does not, let the proxy keep the Host header, or set HTTP_PUBLIC_URL.",
       });
     }
+    next();
+  };
+
+/** Creates the middleware that lets pages of allowed origins read the response of an operation that reads. */
+export const allowCrossOrigin =
+  (allowedOrigins: readonly string[]): Handler =>
+  ({ headers }, response, next) => {
+    allowOrigin(headers.origin, allowedOrigins, response);
     next();
   };
 
@@ -68,6 +75,7 @@ function allowOrigin(
   if (allowedOrigins.length > 0) response.setHeader("Vary", "Origin");
   if (origin === undefined || !allowedOrigins.includes(origin)) return false;
   response.setHeader("Access-Control-Allow-Origin", origin);
+  response.setHeader("Access-Control-Expose-Headers", corsHeaders.response);
   return true;
 }
 

@@ -17,7 +17,7 @@ import {
 } from "./auth.ts";
 import { createBodyBudget, readBody, type BodyBudget } from "./body.ts";
 import { toOrigin, type Handler, type RequestContext } from "./context.ts";
-import { answerPreflight, rejectCrossSite } from "./cross-site.ts";
+import { allowCrossOrigin, answerPreflight, rejectCrossSite } from "./cross-site.ts";
 import { rejectMethod } from "./error-response.ts";
 import { HttpError } from "../../src/operations/framework/errors.ts";
 import type { EventStreams } from "./event-stream.ts";
@@ -166,6 +166,7 @@ function createHandlers(operation: Operation, options: RouterOptions, budget: Bo
   const handlers: Handler[] = [];
   if (method !== "GET")
     handlers.push(rejectCrossSite(options.publicUrl, crossOrigin ? options.allowedOrigins : []));
+  else if (crossOrigin) handlers.push(allowCrossOrigin(options.allowedOrigins));
   if (page) handlers.push(setPageHeaders);
   if (access !== "anybody") handlers.push(authenticateWith(authenticate));
   else if (optionalLogin) handlers.push(authenticateIfGiven(authenticate));

@@ -12,7 +12,7 @@ export const deactivationSchema = {
       items: { type: "string", format: "text", minLength: 1, maxLength: 100 },
       description: "Ids of installations, as returned by the list.",
     },
-    reason: limited(200, "Stored with each installation."),
+    reason: limited(200, "Stored with each installation, and shown to its owner."),
     "unseenSince?": time("Only installations that are still last registered before this time (RFC 3339)."),
   }),
   examples: [{ ids: ["5d3c6c1f0e9b4a7c8d2e1f3a4b5c6d7e"], reason: "lost telephone" }],

@@ -17,6 +17,12 @@ import {
   type InstallationList,
   type InstallationListQuery,
 } from "../../schemas/installations/list.ts";
+import {
+  ownInstallationQuerySchema,
+  ownInstallationsSchema,
+  type OwnInstallationQuery,
+  type OwnInstallations,
+} from "../../schemas/installations/own.ts";
 import { lookedUpSchema, lookUpSchema, type LookUpBody } from "../../schemas/installations/look-up.ts";
 import {
   registrationSchema,
@@ -94,6 +100,30 @@ const removeInstallation = operation({
       ...(token === undefined ? {} : { tokenDigest: tokenDigest(token) }),
     };
     return { status: 200, audit };
+  },
+});
+
+const listOwnInstallations = operation({
+  id: "listOwnInstallations",
+  method: "GET",
+  paths: versioned("/api/now", "/push/my/installations"),
+  access: "user",
+  crossOrigin: true,
+  tag: "push",
+  summary: "List the caller's push tokens",
+  description: "The caller's own installations, sorted by id, with shortened tokens.",
+  query: queryRules<OwnInstallationQuery>(ownInstallationQuerySchema),
+  replies: { 200: { description: "A page of installations.", schema: ownInstallationsSchema } },
+  async handle({ query: { limit, after, ...filter }, user }, { installationListing }) {
+    const page = await installationListing.findPage({ ...filter, user: user.name }, { after, limit });
+    const json: OwnInstallations = {
+      // Who had a telephone before is not for its new owner to know.
+      installations: page.installations.map((one) =>
+        toInstallationView({ ...one, previousOwners: [] }, { fullTokens: false }),
+      ),
+      next: page.next ?? null,
+    };
+    return { status: 200, json };
   },
 });
 
@@ -205,6 +235,7 @@ function toRegistrationEvent(
 export const installationOperations: readonly Operation[] = [
   registerInstallation,
   removeInstallation,
+  listOwnInstallations,
   listInstallations,
   lookUpInstallations,
   deactivateInstallations,

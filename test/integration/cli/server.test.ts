@@ -138,6 +138,8 @@ const withoutServer = [
   ...["registerInstallation", "removeInstallation", "lookUpInstallations", "checkTopic", "getTopicSet"],
   ...["getTopicRelations", "getSyncStatus", "getOverview", "streamOverview", "getReplayOutcomes"],
   ...["listEvents", "getEvent", "sendEvents"],
+  ...["registerInstallation", "removeInstallation", "listOwnInstallations", "lookUpInstallations"],
+  ...["checkTopic", "getTopicSet", "getTopicRelations", "getSyncStatus", "getOverview", "streamOverview", "getReplayOutcomes"],
 ];
 
 describe("a command on a server, and in its own process", () => {

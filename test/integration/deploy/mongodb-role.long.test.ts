@@ -98,6 +98,7 @@ const requests: Readonly<Record<string, Request>> = {
     in: { application: "agent" },
     body: { platform: "ios" },
   },
+  "GET /api/now/push/my/installations": {},
   "GET /api/topicsync/v1/installations": {},
   "POST /api/topicsync/v1/installations/deactivate": { body: { ids: ["x"], reason: "lost" } },
   "POST /api/topicsync/v1/installations/import": {

@@ -122,6 +122,53 @@ describe("listing installations over HTTP", () => {
   });
 });
 
+describe("listing one's own installations", () => {
+  const listOwn = (query = "", as: typeof ann | undefined = ann): Promise<HttpResponse> =>
+    call(`${service.url}/api/now/v1/push/my/installations${query}`, { method: "GET", as });
+
+  it("returns the caller's, shortened, and nobody else's, nor who had a token before", async () => {
+    const eve = { user: "eve", password: "password of eve" };
+    await service.addUser(eve.user, eve.password);
+    const token = "eves-token-0123456789-abcdef";
+    const attributes = { appVersion: "2" };
+    const previous_owners = [{ user: "bob", until: new Date() }];
+    await records.insertMany([
+      installation(token, { user: "eve", attributes, previous_owners }),
+      installation("eves-other-token-0123456789", { user: "eve", application: "other", active: false }),
+    ]);
+    const { status, json } = await listOwn("?active=true", eve);
+    assert.equal(status, 200);
+    const [{ id, createdOn, updatedOn, lastSeenOn, ...one }, ...others] = json.installations;
+    assert.ok(id && createdOn && updatedOn && lastSeenOn);
+    assert.deepEqual([others, json.next], [[], null]);
+    assert.deepEqual(one, {
+      ...{ application: "agent", platform: "ios", token: "eves-t…cdef", user: "eve", active: true },
+      attributes,
+    });
+    assert.equal((await listOwn("", eve)).json.installations.length, 2);
+    assert.equal((await listOwn("?application=other", eve)).json.installations.length, 1);
+    assert.equal((await listOwn("?platform=android", eve)).json.installations.length, 0);
+    // Everybody else's are not to be asked for.
+    for (const query of ["?user=ann", "?fullTokens=true", "?user[$ne]=eve", "?limit=0"])
+      assertError(await listOwn(query, eve), 400, "SCHEMA_VIOLATION");
+    assert.equal(
+      (await call(`${service.url}/api/now/push/my/installations`, { method: "GET", as: undefined })).status,
+      401,
+    );
+  });
+
+  it("returns many page by page, each once", async () => {
+    const found: string[] = [];
+    let next: string | null = "";
+    while (next !== null) {
+      const { json }: HttpResponse = await listOwn(`?limit=10${next === "" ? "" : `&after=${next}`}`);
+      found.push(...json.installations.map((one: { id: string }) => one.id));
+      ({ next } = json);
+    }
+    assert.deepEqual(found, stored.flatMap(({ _id, user }) => (user === ann.user ? [_id] : [])).toSorted());
+  });
+});
+
 describe("deactivating installations by id", () => {
   const deactivate = (
     body: unknown,
@@ -203,7 +250,7 @@ describe("importing installations over HTTP", () => {
   const on = new Date().toISOString();
   const view = {
     ...{ application: "agent", platform: "ios", token: "imported-token-0123456789", user: "carla" },
-    ...{ active: true, createdOn: on, updatedOn: on, lastSeenOn: on },
+    ...{ active: true, createdOn: on, updatedOn: on, lastSeenOn: on, attributes: { locale: "de" } },
   };
 
   it("stores the valid ones, names the others by index, and is audited", async () => {
@@ -218,7 +265,10 @@ describe("importing installations over HTTP", () => {
       );
       assert.match(json.rejected[1].reason, /\/platform is not a push platform: "symbian"/);
     }
-    assert.equal(await records.countDocuments({ user: "carla" }), 1);
+    assert.deepEqual(
+      (await records.find({ user: "carla" }).toArray()).map(({ attributes }) => attributes),
+      [view.attributes],
+    );
     const audited = service.log.filter(({ msg }) => msg === "installations.imported");
     assert.deepEqual(
       audited.map((line) => [line["by"], line["count"]]),

@@ -49,6 +49,7 @@ const operations = [
   declare({ id: "grant", method: "POST", access: "admin", body }),
   declare({ id: "list", method: "GET", access: "admin" }),
   declare({ id: "register", method: "POST", access: "user", body, crossOrigin: true }),
+  declare({ id: "own", method: "GET", access: "user", crossOrigin: true }),
   declare({ id: "other", method: "POST", access: "user", body }),
   declare({
     id: "json",
@@ -151,6 +152,22 @@ describe("a page of another origin", () => {
       assert.equal(response.headers.get("access-control-allow-origin"), allowed);
       assert.equal(response.headers.get("vary"), "Origin");
       assert.equal(response.headers.get("access-control-allow-credentials"), null);
+    }
+  });
+
+  it("may read with such an operation, as may its preflight, if its origin is allowed", async () => {
+    const asked = await preflight("own", origin, "GET");
+    assert.equal(asked.headers.get("access-control-allow-methods"), "GET");
+    const read = await send("GET", "own", { Origin: origin, "Sec-Fetch-Site": "cross-site" });
+    assert.equal(read.headers.get("access-control-allow-origin"), origin);
+    for (const [path, from] of [
+      ["own", "https://evil.example"],
+      ["list", origin],
+    ] as const) {
+      const { headers } = await send("GET", path, { Origin: from, "Sec-Fetch-Site": "cross-site" });
+      assert.equal(headers.get("access-control-allow-origin"), null, path);
+      const { status } = await preflight(path, from, "GET");
+      assert.equal(status, 405, path);
     }
   });
 
