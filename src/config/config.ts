@@ -161,7 +161,7 @@ function toHttp(settings: Settings, faults: string[]) {
     /** The origin as browsers see it. */
     publicUrl: toPublicUrl(settings, faults),
     /** Origins of other sites that may call the push operations. */
-    allowedOrigins: settings.HTTP_ALLOWED_ORIGINS.map((text) => toOrigin(text, faults)),
+    allowedOrigins: settings.HTTP_ALLOWED_ORIGINS.map((text) => toAllowedOrigin(text, faults)),
     /** Addresses and CIDR ranges. */
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
     /** Undefined for plain HTTP. The files are read again on reload. */
@@ -184,7 +184,7 @@ function toPublicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): str
 }
 
 /** Returns an origin as browsers send it. They know nothing of hosts in other URLs, such as `capacitor:`. */
-function toOrigin(text: string, faults: string[]): string {
+function toAllowedOrigin(text: string, faults: string[]): string {
   if (!/^https?:/.test(text)) return text;
   if (URL.canParse(text)) return new URL(text).origin;
   faults.push(`HTTP_ALLOWED_ORIGINS: "${text}" is not an origin such as https://app.example.org`);

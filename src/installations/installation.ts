@@ -1,6 +1,6 @@
 import { newId } from "@topicsync/lib/sys-id";
 import type { InstallationView } from "../../schemas/installations/view.ts";
-import type { Attributes } from "./attributes.ts";
+import type { DeviceAttributes } from "./attributes.ts";
 
 /** An application on a platform. */
 export interface Scope {
@@ -30,7 +30,7 @@ export interface Installation extends InstallationKey {
   /** Oldest first. */
   readonly previousOwners: readonly { readonly user: string; readonly until: Date }[];
   /** Undefined: none. */
-  readonly attributes: Attributes | undefined;
+  readonly attributes: DeviceAttributes | undefined;
 }
 
 /** The JSON of an installation, for HTTP and the command line. The order of members is part of the format. */

@@ -1,6 +1,6 @@
 import { createCursorFormat } from "@topicsync/lib/cursor";
 import type { LookedUp, LookUpBody } from "../../schemas/installations/look-up.ts";
-import { readAttributes } from "./attributes.ts";
+import { readDeviceAttributes } from "./attributes.ts";
 import { createUnknownError, type CatalogStore } from "./catalog.ts";
 import type { InstallationReader } from "./stores.ts";
 
@@ -32,7 +32,7 @@ export function createLookUp(
     const platforms = await listPlatforms(platform ?? undefined);
     const [user, id] = typeof after === "string" ? cursors.decode(after) : [];
     const { installations, hasNext } = await reader.readActive(
-      { application, platforms, users: [...new Set(users)], attributes: readAttributes(attributes) },
+      { application, platforms, users: [...new Set(users)], attributes: readDeviceAttributes(attributes) },
       {
         after: user === undefined || id === undefined ? undefined : { user, id },
         limit: tokensPerPage,

@@ -1,7 +1,7 @@
 import { RejectionError } from "@topicsync/lib/errors";
 import type { Registration, Removal } from "../../schemas/installations/installation.ts";
 import type { User } from "../users/user.ts";
-import { readAttributes } from "./attributes.ts";
+import { readDeviceAttributes } from "./attributes.ts";
 import type { CatalogRecord } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -61,7 +61,7 @@ export function createInstallationService(
       const previousToken =
         previous === undefined ? undefined : normalizeToken(platform, previous, "/previousToken");
       const key = { application, platform: platform.name, token };
-      const attributes = readAttributes(body.attributes);
+      const attributes = readDeviceAttributes(body.attributes);
       await submit({ kind: "register", key, user: user.name, previousToken, attributes });
       const surplus = tokenLimit === undefined ? 0 : await tokenLimit.enforce(key, user.name);
       return { token, previousToken, surplus };

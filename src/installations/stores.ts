@@ -1,5 +1,5 @@
 import type { InstallationCount } from "../../schemas/overview.ts";
-import type { Attributes } from "./attributes.ts";
+import type { DeviceAttributes } from "./attributes.ts";
 import type { Installation, InstallationKey, Scope } from "./installation.ts";
 
 /** Activates a token and assigns it to the user, regardless of its previous state and owner. */
@@ -10,7 +10,7 @@ export interface RegisterWrite {
   /** The token that this one replaces; deactivated if it belongs to the same user. */
   readonly previousToken?: string | undefined;
   /** Undefined: those of the same user are kept. */
-  readonly attributes?: Attributes | undefined;
+  readonly attributes?: DeviceAttributes | undefined;
 }
 
 /** Deactivates the active tokens of a user for an application on a platform. */
@@ -76,7 +76,7 @@ export interface InstallationReader {
       readonly platforms: readonly string[];
       readonly users: readonly string[];
       /** Only installations with all of these. */
-      readonly attributes?: Attributes | undefined;
+      readonly attributes?: DeviceAttributes | undefined;
     },
     page: {
       readonly after: { readonly user: string; readonly id: string } | undefined;

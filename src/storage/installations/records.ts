@@ -1,4 +1,4 @@
-import type { Attributes } from "../../installations/attributes.ts";
+import type { DeviceAttributes } from "../../installations/attributes.ts";
 import type { Installation } from "../../installations/installation.ts";
 
 /** A push installation as stored (specification 2.3). */
@@ -16,7 +16,7 @@ export interface InstallationRecord {
   deactivated_reason?: string;
   /** Oldest first, each with the time at which the token moved on. */
   previous_owners?: { user: string; until: Date }[];
-  attributes?: Attributes;
+  attributes?: DeviceAttributes;
 }
 
 /**
