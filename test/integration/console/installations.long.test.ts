@@ -25,7 +25,10 @@ const inactive = {
 };
 const stored = [
   ...Array.from({ length: 60 }, (_, i) =>
-    installation(token("a1b2c3", String(i).padStart(8, "0")), { ...of, user: "ann.alert" }),
+    installation(token("a1b2c3", String(i).padStart(8, "0")), {
+      ...{ ...of, user: "ann.alert" },
+      attributes: { appVersion: "4.2.1", locale: "de-AT" },
+    }),
   ),
   installation(token("d4e5f6", "deadbeef"), bob),
   installation(token("0718f9", "cafe0001"), { ...bob, application: "Field Service", platform: "android" }),
@@ -82,6 +85,7 @@ describe("the page Installations", () => {
     await findRows(page, "bob.beeper").first().waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByText("Page 2").waitFor();
+    await findRows(page, "ann.alert").first().getByText("appVersion 4.2.1, locale de-AT").waitFor();
     await until("page 2 has the other rows", async () => (await findRows(page, "ann.alert").count()) === 10);
   });
 

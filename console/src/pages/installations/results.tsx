@@ -37,6 +37,7 @@ export function Results({ found, selectedIds, onSelect }: ResultsProps) {
     >
       {found.map((one) => {
         const { id = "", token, user, application, platform, active, deactivatedReason, lastSeenOn } = one;
+        const attributes = Object.entries(one.attributes ?? {});
         return (
           <tr key={id}>
             <td>
@@ -56,7 +57,12 @@ export function Results({ found, selectedIds, onSelect }: ResultsProps) {
             </th>
             <td>{user}</td>
             <td>{application}</td>
-            <td>{platform}</td>
+            <td>
+              {platform}
+              {attributes.length > 0 && (
+                <small>: {attributes.map(([name, text]) => `${name} ${text}`).join(", ")}</small>
+              )}
+            </td>
             <td>
               {active ? "active" : "inactive"}
               {deactivatedReason !== undefined && <small>: {deactivatedReason}</small>}
