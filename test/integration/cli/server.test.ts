@@ -139,7 +139,15 @@ const withoutServer = [
   ...["getTopicRelations", "getSyncStatus", "getOverview", "streamOverview", "getReplayOutcomes"],
   ...["listEvents", "getEvent", "sendEvents"],
   ...["registerInstallation", "removeInstallation", "listOwnInstallations", "lookUpInstallations"],
-  ...["checkTopic", "getTopicSet", "getTopicRelations", "getSyncStatus", "getOverview", "streamOverview", "getReplayOutcomes"],
+  ...[
+    "checkTopic",
+    "getTopicSet",
+    "getTopicRelations",
+    "getSyncStatus",
+    "getOverview",
+    "streamOverview",
+    "getReplayOutcomes",
+  ],
 ];
 
 describe("a command on a server, and in its own process", () => {
